@@ -1,0 +1,167 @@
+/**
+ * The one table of error codes, and the one error that carries them.
+ *
+ * Everything that can go wrong on purpose is thrown as a ShellServerError with a code from this table; the
+ * server's edge turns it into the wire shape. Anything else that is thrown is a bug and becomes SYSTEM_001.
+ */
+
+export type ErrorCategory = 'AUTH' | 'PARAM' | 'RESOURCE' | 'EXECUTION' | 'SYSTEM' | 'SECURITY';
+
+export interface ErrorDefinition {
+  readonly category: ErrorCategory;
+  /** What the code means, in one sentence; printed in the reference page. */
+  readonly meaning: string;
+  /** What to do next, where the thrower has nothing better to say. */
+  readonly hint: string;
+}
+
+export const ERRORS = {
+  AUTH_001: {
+    category: 'AUTH',
+    meaning: 'Authentication is required.',
+    hint: 'Send the header "Authorization: Bearer <token>".',
+  },
+  AUTH_002: {
+    category: 'AUTH',
+    meaning: 'The credentials are not valid.',
+    hint: 'Check the token; it may have been revoked or may belong to another server.',
+  },
+  AUTH_003: {
+    category: 'AUTH',
+    meaning: 'The caller is not allowed to do this.',
+    hint: 'Only the operator can grant this, in the settings of the server.',
+  },
+  PARAM_001: {
+    category: 'PARAM',
+    meaning: 'A required parameter is missing.',
+    hint: 'Add the parameter and call again.',
+  },
+  PARAM_002: {
+    category: 'PARAM',
+    meaning: 'A parameter has a value that is not allowed, or is not known.',
+    hint: 'Correct the value and call again.',
+  },
+  PARAM_003: {
+    category: 'PARAM',
+    meaning: 'A parameter has the wrong type.',
+    hint: 'Send the value in the type that the schema names.',
+  },
+  RESOURCE_001: {
+    category: 'RESOURCE',
+    meaning: 'There is no such process or execution.',
+    hint: 'process_list shows what this server started.',
+  },
+  RESOURCE_002: {
+    category: 'RESOURCE',
+    meaning: 'There is no such terminal.',
+    hint: 'terminal_list shows the open terminals.',
+  },
+  RESOURCE_003: {
+    category: 'RESOURCE',
+    meaning: 'There is no such output: the id is unknown, or the output was deleted or collected.',
+    hint: 'list_execution_outputs shows the outputs that are kept.',
+  },
+  RESOURCE_004: {
+    category: 'RESOURCE',
+    meaning: 'Something of that name exists already.',
+    hint: 'Choose another name.',
+  },
+  RESOURCE_005: {
+    category: 'RESOURCE',
+    meaning: 'A limit on the number of resources is reached.',
+    hint: 'End something that is running, then call again.',
+  },
+  EXECUTION_001: {
+    category: 'EXECUTION',
+    meaning: 'The command could not be started.',
+    hint: 'Check the shell and the working directory.',
+  },
+  EXECUTION_002: {
+    category: 'EXECUTION',
+    meaning: 'The time limit was reached.',
+    hint: 'Raise timeout_seconds, or run it with execution_mode "background".',
+  },
+  EXECUTION_003: {
+    category: 'EXECUTION',
+    meaning: 'The memory limit was reached.',
+    hint: 'Let the command use less memory; the limit is set by the operator.',
+  },
+  EXECUTION_004: {
+    category: 'EXECUTION',
+    meaning: 'There is no room left on the disk.',
+    hint: 'Free some space on the disk of the state directory, or delete old outputs.',
+  },
+  EXECUTION_005: {
+    category: 'EXECUTION',
+    meaning: 'The network could not be used.',
+    hint: 'Check whether the network is enabled for this server.',
+  },
+  SYSTEM_001: {
+    category: 'SYSTEM',
+    meaning: 'The server failed in a way that it should not have.',
+    hint: "Try again; the server's log on stderr has the details under this request_id.",
+  },
+  SYSTEM_002: {
+    category: 'SYSTEM',
+    meaning: 'The server cannot take new work now.',
+    hint: 'Try again later.',
+  },
+  SYSTEM_003: {
+    category: 'SYSTEM',
+    meaning: 'The settings of the server are wrong.',
+    hint: 'Correct the named key, then start the server again.',
+  },
+  SECURITY_001: {
+    category: 'SECURITY',
+    meaning: 'The command was recognised as destructive.',
+    hint: 'Do it in a narrower way, or ask the person you work for to do it.',
+  },
+  SECURITY_002: {
+    category: 'SECURITY',
+    meaning: 'The directory is outside what is allowed.',
+    hint: 'Work in one of the allowed directories.',
+  },
+  SECURITY_003: {
+    category: 'SECURITY',
+    meaning: 'A rule of the security policy forbids this.',
+    hint: 'Rephrase the command so that it stays within the policy.',
+  },
+} as const satisfies Record<string, ErrorDefinition>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorOptionsOfOurs {
+  /** What the caller should do next; the table's hint where absent. */
+  readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class ShellServerError extends Error {
+  override readonly name = 'ShellServerError';
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptionsOfOurs = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint ?? ERRORS[code].hint;
+    this.details = options.details;
+  }
+
+  get category(): ErrorCategory {
+    return ERRORS[this.code].category;
+  }
+}
+
+/** The errno name ("ENOENT") of an error thrown by Node, if it has one. */
+export function errnoOf(error: unknown): string | undefined {
+  if (error === null || typeof error !== 'object' || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,25 @@
+/**
+ * Ids: a prefix that says what it names, and 130 random bits. Never a path, never a pid.
+ */
+import { randomBytes } from 'node:crypto';
+
+/** 32 symbols without the ones that are easily confused (0, 1, l, o). */
+const ALPHABET = '23456789abcdefghijkmnpqrstuvwxyz';
+const LENGTH = 26;
+
+export type IdPrefix = 'exec' | 'out' | 'term' | 'mon' | 'rst' | 'req' | 'inst';
+
+export function createId(prefix: IdPrefix): string {
+  return `${prefix}_${randomText()}`;
+}
+
+/** Random text of the same strength without a prefix, for markers and nonces. */
+export function randomText(): string {
+  let text = '';
+  for (const byte of randomBytes(LENGTH)) text += ALPHABET[byte & 31];
+  return text;
+}
+
+export function isId(prefix: IdPrefix, value: string): boolean {
+  return new RegExp(`^${prefix}_[${ALPHABET}]{${LENGTH}}$`).test(value);
+}

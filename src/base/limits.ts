@@ -1,0 +1,78 @@
+/**
+ * Every number that bounds something, with its reason. What an operator may change is a setting and has its
+ * default here; the rest is fixed.
+ */
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const LIMITS = {
+  /** One argv string may have 128 KiB (Linux MAX_ARG_STRLEN); the shell's own words need some of it. */
+  commandBytes: 120 * KIB,
+  /** Written to stdin through a pipe; larger data belongs in a file. */
+  inputDataBytes: 10 * MIB,
+  /** execve has 2 MiB for arguments and environment together on the usual 8 MiB stack. */
+  environmentBytes: 512 * KIB,
+  environmentEntries: 1000,
+
+  /** A line on stdio: twice what input_data may have, since JSON escapes can double it. */
+  stdioLineBytes: 24 * MIB,
+  /** A body over HTTP, for the same reason. */
+  httpBodyBytes: 24 * MIB,
+  /** JSON deeper than this is nobody's request, and recursive readers overflow on it. */
+  jsonDepth: 64,
+
+  /** Kept of a stream on disk (004's 100 MB). */
+  outputBytes: 100 * MIB,
+  /** Kept of the end of a stream that passed its limit: enough for a build's last errors. */
+  outputTailBytes: 256 * KIB,
+  /** Over both streams in one answer: clients cut at 12 to 50 thousand characters, and context is dear. */
+  inlineOutputBytes: 10 * KIB,
+  maxOutputSizeMin: 1 * KIB,
+  maxOutputSizeMax: 100 * MIB,
+  maxOutputSizeDefault: 1 * MIB,
+  /** One arrival entry is 9 bytes; past this many the order of `combined` gets coarser, not the file larger. */
+  arrivalEntries: 200_000,
+  /** read_execution_output */
+  readBytesDefault: 8192,
+  readBytesMax: 1 * MIB,
+  readLinesDefault: 100,
+  readLinesMax: 10_000,
+  searchMatches: 200,
+  searchContextLines: 20,
+  /** A pattern is compiled to an automaton whose size grows with its length and its repetitions. */
+  patternLength: 1000,
+  /** A search gives up after this long and says where to go on, so that one call cannot hold the server. */
+  searchMs: 5000,
+  /** Read at once while searching or counting lines; the event loop gets a turn after each. */
+  scanChunkBytes: 256 * KIB,
+  /** A line longer than this is cut in lists of lines and matches. */
+  lineBytes: 4 * KIB,
+
+  /** 004's default. */
+  processes: 50,
+  timeoutSecondsDefault: 30,
+  timeoutSecondsMax: 3600,
+  foregroundTimeoutSecondsDefault: 10,
+  foregroundTimeoutSecondsMax: 300,
+  /** No client extends its own limit on progress, and Claude Desktop's is about 60 s. */
+  maxWaitSeconds: 45,
+  /** setTimeout wraps around above 2^31-1 ms. */
+  timerMs: 2 ** 31 - 1,
+  /** From TERM to KILL: long enough for a trap to clean up, short enough for a shutdown within 5 s. */
+  killGraceMs: 1000,
+  /** After KILL: how long to look for what is still there before it is called a survivor. */
+  killSettleMs: 1500,
+  /** Progress notifications: enough to look live, few enough not to flood a client's log. */
+  progressIntervalMs: 200,
+  progressMessageBytes: 1 * KIB,
+  /** The login shell is asked for its PATH once, and the first command does not wait longer than this for it. */
+  loginPathWaitMs: 500,
+  /** FIFOs are made by one helper process a batch; two are used by an execution. */
+  fifoBatch: 64,
+
+  /** Retention: a week, and 2 GiB, as SPEC's settings show; the count bounds the index in memory. */
+  retentionHours: 168,
+  retentionTotalBytes: 2048 * MIB,
+  retentionCount: 10_000,
+} as const;

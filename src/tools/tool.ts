@@ -1,0 +1,60 @@
+/**
+ * What a tool is: schemas, words for a model, and a function from parsed input to an answer. A tool knows neither
+ * MCP nor HTTP; server/dispatch.ts parses for it and encodes what it returns.
+ */
+import type { z } from 'zod';
+import type { Modules } from './modules.ts';
+
+export interface ClientInfo {
+  /** As the client calls itself ("claude-ai", "codex-mcp-client"); empty where it did not say. */
+  readonly name: string;
+  readonly version: string;
+}
+
+/** One call, as a tool sees it. */
+export interface Call {
+  /** Who is calling; "local" on stdio. */
+  readonly principal: string;
+  readonly client: ClientInfo;
+  readonly requestId: string;
+  /** Aborts when the client cancels the request or is gone. */
+  readonly signal: AbortSignal;
+  /** Present where the client asked for progress. Rate-limited and counted by the edge. */
+  readonly progress: ((message: string) => void) | undefined;
+  readonly modules: Modules;
+}
+
+export interface Answer<Data> {
+  /** Becomes structuredContent; must satisfy the tool's output schema, and be complete on its own. */
+  readonly data: Data;
+  /** Becomes the text content; must be complete on its own too: some clients show a model only this. */
+  readonly text: string;
+  readonly isError?: boolean;
+}
+
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: Input;
+  /** One object, everything optional that can be absent; the edge adds the optional `error`. */
+  readonly output: Output;
+  readonly annotations: Annotations;
+  /** MCP `_meta` of the definition, such as "anthropic/alwaysLoad". */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  run(input: z.output<Input>, call: Call): Promise<Answer<z.input<Output>>>;
+}
+
+/** Keeps the types of a tool's own schemas while it is written, and forgets them in the catalogue. */
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
+  tool: Tool<Input, Output>,
+): Tool {
+  return tool as unknown as Tool;
+}
