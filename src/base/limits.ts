@@ -28,24 +28,44 @@ export const LIMITS = {
   outputTailBytes: 256 * KIB,
   /** Over both streams in one answer: clients cut at 12 to 50 thousand characters, and context is dear. */
   inlineOutputBytes: 10 * KIB,
+  /** Of one stream, however much a caller asks for: the rest is read with read_execution_output. */
+  inlineOutputBytesMax: 1 * MIB,
   maxOutputSizeMin: 1 * KIB,
   maxOutputSizeMax: 100 * MIB,
   maxOutputSizeDefault: 1 * MIB,
-  /** One arrival entry is 9 bytes; past this many the order of `combined` gets coarser, not the file larger. */
+  /** Kept in memory of a tail that a full disk refused: enough to see how a command ended. */
+  unsavedTailBytes: 4 * KIB,
+  /** One arrival entry is 7 bytes; towards this many the order of `combined` gets coarser, not the file larger. */
   arrivalEntries: 200_000,
+  /** What an output is called in lists; the whole command is in the execution's record. */
+  outputNameLength: 200,
   /** read_execution_output */
   readBytesDefault: 8192,
   readBytesMax: 1 * MIB,
   readLinesDefault: 100,
+  /** Of the text that one read by lines gives back. */
+  readLinesBytes: 32 * KIB,
   readLinesMax: 10_000,
   searchMatches: 200,
   searchContextLines: 20,
+  /** What a search may show at once: 200 matches of ordinary length, or fewer with much context. */
+  searchResultBytes: 64 * KIB,
   /** A pattern is compiled to an automaton whose size grows with its length and its repetitions. */
   patternLength: 1000,
+  /** `x{1,1000}` has 2,000; each character of the text may cost as many steps. */
+  patternInstructions: 2500,
+  /** Steps of the automaton in one go: about 0.1 s (50 million a second, measured). */
+  patternSteps: 5_000_000,
   /** A search gives up after this long and says where to go on, so that one call cannot hold the server. */
   searchMs: 5000,
-  /** Read at once while searching or counting lines; the event loop gets a turn after each. */
+  /** Read at once while searching or counting lines. */
   scanChunkBytes: 256 * KIB,
+  /** How long a scan may hold the event loop before others get a turn. */
+  scanTurnMs: 10,
+  /** A longer line is searched in pieces, so that a file without line ends is never held whole. */
+  searchPieceBytes: 1 * MIB,
+  /** Above this a checksum of binary data costs more time than it is worth in an answer. */
+  checksumBytes: 16 * MIB,
   /** A line longer than this is cut in lists of lines and matches. */
   lineBytes: 4 * KIB,
 

@@ -9,7 +9,7 @@ export type StreamType = 'stdout' | 'stderr' | 'combined' | 'log';
 export interface Sink {
   /** All bytes that came, also those that were not kept. */
   readonly totalBytes: number;
-  /** Set once the disk refused; the stream is then counted but not kept. */
+  /** Set once the disk refused, beginning with the errno ("ENOSPC: …"); the stream is then counted but not kept. */
   readonly problem: string | undefined;
   write(chunk: Uint8Array): void;
   close(): void;
@@ -26,7 +26,7 @@ export interface BundleSpec {
   /** The streams that are captured to a file of their own. `combined` is derived where stdout and stderr are both there. */
   readonly streams: readonly StreamType[];
   /** Retention and delete leave it alone while this is true. */
-  isRunning(): boolean;
+  readonly isRunning: () => boolean;
 }
 
 export interface Bundle {
@@ -41,13 +41,23 @@ export interface Bundle {
   source(type: StreamType): ByteSource | undefined;
 }
 
-/** Bytes that can be read at any place. `size` may grow from call to call. */
+/** A range that was not kept: [from, to). */
+export interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Bytes that can be read at any place, by the offset they had when they came. */
 export interface ByteSource {
+  /** Looks anew each time, so it may grow; `gaps` and `read` are as of the last look. */
   readonly size: number;
-  /** A range that was not kept: [from, to). Reading there gives nothing. */
-  readonly gap: { readonly from: number; readonly to: number } | undefined;
-  /** Reads up to `length` bytes at `offset`: fewer at the end and before the gap, none inside the gap. */
-  read(offset: number, length: number): Buffer;
+  /** In order; at most one for a captured stream, and one for each stream in a derived `combined`. */
+  readonly gaps: readonly Gap[];
+  /**
+   * Reads up to `length` bytes at `offset`: fewer at the end and before a gap, none inside a gap. The result may lie in
+   * `into`, which whoever reads much passes again and again.
+   */
+  read(offset: number, length: number, into?: Buffer): Buffer;
   close(): void;
 }
 
@@ -56,10 +66,13 @@ export interface OutputInfo {
   readonly executionId: string;
   readonly type: StreamType;
   readonly name: string;
+  /** All bytes that came, also those that were not kept. */
   readonly sizeBytes: number;
   readonly createdAtMs: number;
   /** False where `combined` was put together by time of arrival. */
   readonly exactOrder: boolean;
+  /** True while more may still come. */
+  readonly isRunning: boolean;
 }
 
 export interface OutputFilter {
@@ -72,10 +85,12 @@ export interface OutputFilter {
 
 /** The door. */
 export interface Outputs {
-  /** Creates the directory (0700) and remembers the bundle. */
+  /** Creates the directory (0700) with empty files, and remembers the bundle. */
   createBundle(spec: BundleSpec): Bundle;
-  /** Remembers a bundle that is already on disk, after a restart. */
+  /** Remembers a bundle that is already on disk, after a restart; one that is known is returned as it is. */
   adoptBundle(spec: BundleSpec): Bundle;
+  /** Takes back a bundle for which nothing could be started. */
+  discard(id: string): void;
   /** Newest first; `total` counts all that match, before `limit`. */
   list(owner: string, filter: OutputFilter): { outputs: OutputInfo[]; total: number };
   /** Throws RESOURCE_003 for an id that is unknown, deleted or another owner's. */

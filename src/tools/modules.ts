@@ -1,8 +1,14 @@
 /** The modules a tool may use; app.ts builds them. */
+import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../base/settings.ts';
+import type { Executions } from '../executions/executions.ts';
 import type { Outputs } from '../outputs/types.ts';
+import type { Security } from '../security/security.ts';
 
 export interface Modules {
   readonly settings: Settings;
+  readonly clock: Clock;
   readonly outputs: Outputs;
+  readonly security: Security;
+  readonly executions: Executions;
 }

@@ -1,0 +1,44 @@
+/**
+ * Programs that tests drive besides Node. Where it can without asking (root on Debian or Ubuntu) `npm test` installs
+ * those that are missing; elsewhere it says what to install, and their tests skip with a reason.
+ */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Program -> Debian package. */
+const PACKAGES = JSON.parse(readFileSync(new URL('programs.json', import.meta.url), 'utf8'));
+
+export async function installPrograms() {
+  const missing = Object.keys(PACKAGES).filter((program) => !isOnPath(program));
+  if (missing.length === 0) return;
+  const packages = [...new Set(missing.map((program) => PACKAGES[program]))];
+  const canInstall = process.platform === 'linux' && process.getuid() === 0 && isOnPath('apt-get');
+  if (canInstall) {
+    process.stderr.write(`Installing for the tests: ${packages.join(' ')}\n`);
+    const installed = aptGet('update') && aptGet('install', '--yes', '--no-install-recommends', ...packages);
+    if (installed) return;
+  }
+  process.stderr.write(`Tests that need ${missing.join(', ')} are skipped; install: ${packages.join(' ')}\n`);
+}
+
+function aptGet(...args) {
+  const options = {
+    encoding: 'utf8',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  };
+  const { status, stdout, stderr } = spawnSync('apt-get', ['--quiet', ...args], options);
+  if (status !== 0) process.stderr.write(`${stdout}${stderr}`);
+  return status === 0;
+}
+
+function isOnPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((directory) => {
+    try {
+      accessSync(join(directory, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,78 @@
+/**
+ * Builds the modules in order and disposes them in reverse. Nothing here touches the disk or starts a process: some
+ * clients start a server twice, only to ask what it is.
+ */
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from './base/clock.ts';
+import { createDisposables } from './base/dispose.ts';
+import { messageOf } from './base/errors.ts';
+import { LIMITS } from './base/limits.ts';
+import type { Log } from './base/log.ts';
+import type { Settings } from './base/settings.ts';
+import { createExecutions, createInstance } from './executions/executions.ts';
+import { createOutputs } from './outputs/outputs.ts';
+import { createSecurity } from './security/security.ts';
+import { createDefinitions } from './server/definitions.ts';
+import { createDispatch } from './server/dispatch.ts';
+import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
+import { createServerFactory, type ServerFactory } from './server/server.ts';
+import { type Modules, pickTools } from './tools/tools.ts';
+
+export interface App {
+  readonly factory: ServerFactory;
+  /** Shell, platform, host and user: shown at start-up and in the instructions. */
+  readonly facts: InstructionFacts;
+  /** Ends everything but detached work. Calling it again waits for the first call. */
+  dispose(): Promise<void>;
+}
+
+export interface AppOptions {
+  readonly settings: Settings;
+  readonly version: string;
+  readonly wrapperPath: string;
+  readonly log: Log;
+}
+
+export function createApp({ settings, version, wrapperPath, log }: AppOptions): App {
+  const clock = systemClock;
+  const disposables = createDisposables((name, error) =>
+    log.error('could not be closed', { name, error: messageOf(error) }),
+  );
+  const instance = createInstance(settings.stateDir);
+  const security = createSecurity({
+    settings,
+    instance: instance.id,
+    auditDirectory: join(settings.stateDir, 'audit'),
+    clock,
+  });
+  disposables.add('security', security.dispose);
+  const directory = join(settings.stateDir, 'executions');
+  const outputs = createOutputs({
+    directory,
+    limits: { maxOutputBytes: settings.limits.maxOutputBytes, tailBytes: LIMITS.outputTailBytes },
+    retention: settings.retention,
+    clock,
+    log,
+  });
+  const executions = createExecutions({ settings, security, outputs, instance, directory, wrapperPath, clock, log });
+  disposables.add('executions', executions.dispose);
+
+  const modules: Modules = { settings, clock, outputs, security, executions };
+  const tools = pickTools(settings.tools);
+  const facts: InstructionFacts = {
+    shell: security.shells.forCommands,
+    platform: `${process.platform} ${process.arch}`,
+    host: hostname(),
+    user: userInfo().username,
+    defaultDirectory: settings.defaultWorkdir,
+    allowedDirectories: settings.security.allowedDirectories,
+  };
+  const factory = createServerFactory({
+    dispatch: createDispatch({ tools, modules, log, clock }),
+    definitions: createDefinitions(tools),
+    info: { version },
+    instructions: () => instructionsFor(facts),
+  });
+  return { factory, facts, dispose: disposables.dispose };
+}

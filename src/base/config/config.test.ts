@@ -1,0 +1,281 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { LIMITS } from '../limits.ts';
+import { createPlace, PROJECT_FILE, USER_FILE } from './config.fixture.ts';
+import { readEnvironment, SETTING_KEYS, type SettingKey, settingsJsonSchema, variablesOf } from './config.ts';
+
+const TOOLSETS = { standard: ['shell_execute', 'process_list'], simple: ['shell_exec'] };
+
+/** For each key, the text of a variable that is not its default. */
+const TEXTS: Readonly<Record<SettingKey, string>> = {
+  default_workdir: '/',
+  tools: 'all',
+  shell: 'zsh',
+  state_dir: '/state',
+  'security.allowed_directories': '/',
+  'security.max_execution_time': '7',
+  'limits.max_processes': '7',
+  'limits.max_output_mb': '7',
+  'limits.inline_output_kb': '7',
+  'limits.max_wait_seconds': '7',
+  'retention.max_age_hours': '7',
+  'retention.max_total_mb': '7',
+  'retention.max_count': '7',
+  'http.host': 'localhost',
+  'http.port': '7',
+};
+
+describe('loadSettings', () => {
+  it('gives the defaults where nobody set anything', () => {
+    const place = createPlace();
+    expect(place.load()).toEqual({
+      settings: {
+        defaultWorkdir: place.project,
+        tools: ['standard'],
+        shell: undefined,
+        stateDir: join(place.home, '.local/state/mcp-shell-server'),
+        verbose: false,
+        security: { allowedDirectories: undefined, maxExecutionTimeSeconds: undefined },
+        limits: {
+          maxProcesses: LIMITS.processes,
+          maxOutputBytes: LIMITS.outputBytes,
+          inlineOutputBytes: LIMITS.inlineOutputBytes,
+          maxWaitSeconds: undefined,
+        },
+        retention: {
+          maxAgeHours: LIMITS.retentionHours,
+          maxTotalBytes: LIMITS.retentionTotalBytes,
+          maxCount: LIMITS.retentionCount,
+        },
+        http: { host: '127.0.0.1', port: 3737 },
+        environment: {},
+      },
+      origins: Object.fromEntries(SETTING_KEYS.map((key) => [key, { source: 'default' }])),
+      warnings: [],
+    });
+  });
+
+  it('takes every key from a file that the operator names, with paths relative to it', () => {
+    const place = createPlace();
+    place.makeDirectory('etc/work');
+    place.write(
+      'etc/server.toml',
+      [
+        'default_workdir = "work"',
+        'tools = ["simple", "process_list"]',
+        'shell = "bin/zsh"',
+        'state_dir = "~/state"',
+        'security.allowed_directories = ["."]',
+        'security.max_execution_time = 300',
+        'limits = { max_processes = 5, max_output_mb = 7, inline_output_kb = 20, max_wait_seconds = 50 }',
+        '[retention]',
+        'max_age_hours = 1',
+        'max_total_mb = 2',
+        'max_count = 3',
+        '[http]',
+        'host = "::1"',
+        'port = 0',
+      ].join('\n'),
+    );
+    const from = (line: number) => ({
+      source: 'file',
+      where: `${join(place.root, 'etc/server.toml')}:${line}`,
+    });
+    expect(place.load({ flags: { config: '../../etc/server.toml' } })).toEqual({
+      settings: {
+        defaultWorkdir: join(place.root, 'etc/work'),
+        tools: ['simple', 'process_list'],
+        shell: join(place.root, 'etc/bin/zsh'),
+        stateDir: join(place.home, 'state'),
+        verbose: false,
+        security: { allowedDirectories: [join(place.root, 'etc')], maxExecutionTimeSeconds: 300 },
+        limits: {
+          maxProcesses: 5,
+          maxOutputBytes: 7 * 1024 * 1024,
+          inlineOutputBytes: 20 * 1024,
+          maxWaitSeconds: 50,
+        },
+        retention: { maxAgeHours: 1, maxTotalBytes: 2 * 1024 * 1024, maxCount: 3 },
+        http: { host: '::1', port: 0 },
+        environment: {},
+      },
+      origins: {
+        default_workdir: from(1),
+        tools: from(2),
+        shell: from(3),
+        state_dir: from(4),
+        'security.allowed_directories': from(5),
+        'security.max_execution_time': from(6),
+        'limits.max_processes': from(7),
+        'limits.max_output_mb': from(7),
+        'limits.inline_output_kb': from(7),
+        'limits.max_wait_seconds': from(7),
+        'retention.max_age_hours': from(9),
+        'retention.max_total_mb': from(10),
+        'retention.max_count': from(11),
+        'http.host': from(13),
+        'http.port': from(14),
+      },
+      warnings: [],
+    });
+  });
+
+  it.each(SETTING_KEYS)('takes %s from the environment, so that no key is without effect', (key) => {
+    const place = createPlace();
+    const [variable = ''] = variablesOf(key);
+    const environment = { [variable]: TEXTS[key] };
+    const without = place.load();
+    const { settings, origins } = place.load({ environment });
+    expect(origins[key]).toEqual({ source: 'environment', where: variable });
+    expect({ ...settings, environment: {} }).not.toEqual(without.settings);
+  });
+
+  it('asks flags first, then the environment, the project, the user, the defaults', () => {
+    const place = createPlace();
+    place.write(PROJECT_FILE, '[limits]\nmax_processes = 3\nmax_output_mb = 3\ninline_output_kb = 3\n');
+    place.write(
+      USER_FILE,
+      'tools = ["user"]\nshell = "user"\n[limits]\nmax_processes = 4\nmax_output_mb = 4\n[http]\nport = 4\nhost = "user"\n',
+    );
+    const environment = {
+      MCP_SHELL_LIMITS_MAX_PROCESSES: '9',
+      MCP_SHELL_SHELL: 'env',
+      MCP_SHELL_HTTP_PORT: '5',
+    };
+    const { settings, origins, warnings } = place.load({
+      flags: { shell: 'flag', httpAddress: ':6', stateDir: 'state' },
+      environment,
+    });
+    expect(settings).toMatchObject({
+      tools: ['user'],
+      shell: 'flag',
+      stateDir: join(place.project, 'state'),
+      limits: { maxProcesses: 9, maxOutputBytes: 3 * 1024 * 1024, inlineOutputBytes: 3 * 1024 },
+      http: { host: 'user', port: 6 },
+      environment,
+    });
+    const user = join(place.root, USER_FILE);
+    expect(origins).toMatchObject({
+      tools: { source: 'user', where: `${user}:1` },
+      shell: { source: 'flag', where: '--shell' },
+      state_dir: { source: 'flag', where: '--state-dir' },
+      'limits.max_processes': { source: 'environment', where: 'MCP_SHELL_LIMITS_MAX_PROCESSES' },
+      'limits.max_output_mb': { source: 'project', where: 'mcp-shell-server.toml:3' },
+      'limits.inline_output_kb': { source: 'project', where: 'mcp-shell-server.toml:4' },
+      'limits.max_wait_seconds': { source: 'default' },
+      'http.host': { source: 'user', where: `${user}:8` },
+      'http.port': { source: 'flag', where: '--http' },
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  it('reads lists in the environment with spaces and empty entries', () => {
+    const place = createPlace();
+    const { settings } = place.load({
+      environment: {
+        MCP_SHELL_ALLOWED_WORKDIRS: ` ~ ,, ${place.root} ,.`,
+        MCP_SHELL_TOOLS: 'simple , shell,',
+      },
+    });
+    expect(settings.security.allowedDirectories).toEqual([place.home, place.root, place.project]);
+    expect(settings.tools).toEqual(['simple', 'shell']);
+    expect(settings.defaultWorkdir).toBe(place.home);
+  });
+
+  it('replaces both searched files by the one of MCP_SHELL_CONFIG, and that by the one of --config', () => {
+    const place = createPlace();
+    place.write(PROJECT_FILE, 'this is not TOML');
+    place.write(USER_FILE, 'nor this');
+    place.write('home/a.toml', 'shell = "a"');
+    place.write('home/b.toml', 'shell = "b"');
+    const environment = { MCP_SHELL_CONFIG: '~/a.toml' };
+    expect(place.load({ environment }).settings.shell).toBe('a');
+    expect(place.load({ environment, flags: { config: '../b.toml' } }).settings.shell).toBe('b');
+  });
+
+  it('looks for the user in XDG_CONFIG_HOME, if that is absolute', () => {
+    const place = createPlace();
+    place.write('xdg/mcp-shell-server/mcp-shell-server.toml', 'shell = "xdg"');
+    place.write(USER_FILE, 'shell = "home"');
+    expect(place.load({ environment: { XDG_CONFIG_HOME: join(place.root, 'xdg') } }).settings.shell).toBe(
+      'xdg',
+    );
+    expect(place.load({ environment: { XDG_CONFIG_HOME: 'xdg' } }).settings.shell).toBe('home');
+  });
+
+  it('trusts the file of the user even when it was started beside it', () => {
+    const place = createPlace();
+    place.write(USER_FILE, 'shell = "mine"\n');
+    const cwd = join(place.home, '.config/mcp-shell-server');
+    expect(place.load({ cwd }).origins.shell).toEqual({ source: 'user', where: 'mcp-shell-server.toml:1' });
+  });
+
+  it.each([
+    ['DEBUG=mcp-shell', true],
+    ['DEBUG=express:*, mcp-shell ,x', true],
+    ['DEBUG=mcp-shell-other', false],
+    ['DEBUG=', false],
+    ['OTHER=mcp-shell', false],
+  ])('with %s is verbose: %j', (assignment, verbose) => {
+    const [name = '', value = ''] = assignment.split('=');
+    expect(createPlace().load({ environment: { [name]: value } }).settings.verbose).toBe(verbose);
+  });
+
+  it('works in the home directory when a desktop client started it in a system directory', () => {
+    const place = createPlace();
+    expect(place.load({ cwd: '/usr' }).settings.defaultWorkdir).toBe(place.home);
+  });
+
+  it('works in the first allowed directory that is there, and warns of the ones that are not', () => {
+    const place = createPlace();
+    place.write('home/file', '');
+    const { settings, warnings } = place.load({
+      environment: { MCP_SHELL_ALLOWED_WORKDIRS: '~/gone,~/file,~' },
+    });
+    expect(settings.defaultWorkdir).toBe(place.home);
+    expect(warnings).toEqual([
+      `security.allowed_directories: "${place.home}/gone" does not exist (MCP_SHELL_ALLOWED_WORKDIRS)`,
+      `security.allowed_directories: "${place.home}/file" is not a directory (MCP_SHELL_ALLOWED_WORKDIRS)`,
+    ]);
+  });
+
+  it('takes the names of tools and of toolsets where it knows them', () => {
+    const place = createPlace();
+    const flags = { tools: 'simple,process_list,all' };
+    expect(place.load({ flags, toolsets: TOOLSETS }).settings.tools).toEqual([
+      'simple',
+      'process_list',
+      'all',
+    ]);
+    expect(place.mistakes({ flags: { tools: 'simpel,zzzzzzz' }, toolsets: TOOLSETS })).toEqual([
+      'tools: no tool or toolset is called "simpel"; did you mean simple? (--tools)',
+      'tools: no tool or toolset is called "zzzzzzz" (--tools)',
+    ]);
+  });
+});
+
+describe('readEnvironment', () => {
+  it('copies the environment of the process', () => {
+    const environment = readEnvironment();
+    expect(environment['PATH']).toBe(process.env['PATH']);
+    expect(environment).not.toBe(process.env);
+  });
+});
+
+describe('settingsJsonSchema', () => {
+  it('describes every key, with its range and its default', () => {
+    expect(settingsJsonSchema()).toMatchObject({
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        tools: { type: 'array', minItems: 1, default: ['standard'] },
+        limits: {
+          type: 'object',
+          additionalProperties: false,
+          properties: { max_processes: { type: 'integer', minimum: 1, maximum: 1000, default: 50 } },
+        },
+      },
+    });
+    expect(settingsJsonSchema()).not.toHaveProperty('required');
+  });
+});

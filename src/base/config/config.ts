@@ -1,0 +1,78 @@
+/**
+ * Settings, from what was typed to what the server reads: flags, environment, the project's file, the user's file,
+ * defaults, in this order. A file that was merely found in the project can only tighten (project-rules.ts); the file
+ * that `--config` names replaces both files and is the operator's own.
+ *
+ * Nothing is written and nothing is started here. Every mistake of every source is reported at once, as SYSTEM_003.
+ */
+import { dirname, resolve } from 'node:path';
+import { ShellServerError } from '../errors.ts';
+import { isVerbose, readEnvironmentLayer } from './environment.ts';
+import { findSettingsFiles } from './find-files.ts';
+import { readFlagLayer } from './flags.ts';
+import type { SettingFlags } from './kinds.ts';
+import type { Layer, Mistakes } from './layers.ts';
+import { realPathOf } from './paths.ts';
+import type { Toolsets } from './project-rules.ts';
+import { type LoadedSettings, resolveSettings } from './resolve.ts';
+import { readSettingsFile } from './toml-file.ts';
+import { unknownTools } from './tool-names.ts';
+
+export { readEnvironment } from './environment.ts';
+export { SETTINGS_FILE_NAME } from './find-files.ts';
+export { flagOf, OTHER_VARIABLES, SETTING_KEYS, SETTINGS, type SettingKey, variablesOf } from './keys.ts';
+export type { Setting, SettingFlags } from './kinds.ts';
+export type { Source } from './layers.ts';
+export type { Toolsets } from './project-rules.ts';
+export type { LoadedSettings, Origin } from './resolve.ts';
+export { settingsJsonSchema } from './schema.ts';
+
+export interface SettingsInput {
+  readonly flags: SettingFlags;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly homedir: string;
+  readonly platform?: NodeJS.Platform;
+  /** Where given, unknown names in `tools` are mistakes, and a project's file may pick single tools of a set. */
+  readonly toolsets?: Toolsets;
+}
+
+export function loadSettings(input: SettingsInput): LoadedSettings {
+  const { flags, environment, homedir, toolsets, platform = process.platform } = input;
+  const cwd = resolve(input.cwd);
+  const mistakes: Mistakes = [];
+  const base = { directory: cwd, homedir };
+
+  const layers: Layer[] = [
+    readFlagLayer(flags, { base, mistakes }),
+    readEnvironmentLayer(environment, { base, mistakes }),
+  ];
+  let projectDirectory: string | undefined;
+  for (const file of findSettingsFiles({ flags, environment, cwd, homedir, mistakes })) {
+    layers.push(readSettingsFile(file, { cwd, homedir, mistakes }));
+    if (file.source === 'project') projectDirectory = realPathOf(dirname(file.path));
+  }
+  if (toolsets !== undefined) mistakes.push(...unknownTools(layers, toolsets));
+
+  const resolved = resolveSettings(layers, {
+    cwd,
+    homedir,
+    environment,
+    platform,
+    toolsets,
+    projectDirectory,
+    mistakes,
+    verbose: isVerbose(environment),
+  });
+  if (mistakes.length > 0) throw mistakesError(mistakes);
+  return resolved;
+}
+
+function mistakesError(mistakes: readonly string[]): ShellServerError {
+  const [first = ''] = mistakes;
+  const message =
+    mistakes.length === 1
+      ? first
+      : `${mistakes.length} mistakes in the settings:\n${mistakes.map((one) => `  ${one}`).join('\n')}`;
+  return new ShellServerError('SYSTEM_003', message, { details: { mistakes } });
+}

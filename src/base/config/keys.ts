@@ -1,0 +1,171 @@
+/**
+ * The one table of settings. Validation, the JSON Schema, the environment variables, what a project file may do and
+ * the reference page all come from it; a new setting is one entry here, and the field of Settings that the rest of
+ * the server reads it by.
+ */
+import { LIMITS } from '../limits.ts';
+import { directories, directory, host, integer, names, program, type Setting } from './kinds.ts';
+import { fewerTools, insideProject, narrowerDirectories, never, smaller } from './project-rules.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+const TABLE = {
+  default_workdir: directory({
+    description: 'The directory in which commands run that name none.',
+    unset: 'the first allowed directory, else the directory the server was started in (home if that is `/`)',
+    fromProject: insideProject(),
+  }),
+  tools: names({
+    description: 'The toolsets and single tools that clients are shown.',
+    default: ['standard'],
+    flag: 'tools',
+    fromProject: fewerTools(),
+  }),
+  shell: program({
+    description: 'The shell for commands and terminals.',
+    unset: '`$SHELL`, else `/bin/bash`',
+    flag: 'shell',
+    fromProject: never(),
+  }),
+  state_dir: directory({
+    description: 'The directory that holds records, outputs and the audit log, readable by its owner only.',
+    unset:
+      '`$XDG_STATE_HOME/mcp-shell-server`, else `~/.local/state/mcp-shell-server` (macOS: `~/Library/Application Support/mcp-shell-server`; Windows: `%LOCALAPPDATA%\\mcp-shell-server`)',
+    flag: 'stateDir',
+    fromProject: never(),
+  }),
+
+  'security.allowed_directories': directories({
+    description: 'The only directories, with all below them, in which commands may run.',
+    unset: 'not restricted',
+    variable: 'MCP_SHELL_ALLOWED_WORKDIRS',
+    fromProject: narrowerDirectories(),
+  }),
+  'security.max_execution_time': integer(
+    { min: 1, max: 86_400 },
+    {
+      description: 'The seconds after which any execution is ended, whatever its caller asked for.',
+      unset: 'no limit',
+      fromProject: smaller(),
+    },
+  ),
+
+  'limits.max_processes': integer(
+    { min: 1, max: 1000 },
+    {
+      description: 'How many executions may be running at the same time.',
+      default: LIMITS.processes,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.max_output_mb': integer(
+    { min: 1, max: 10_240 },
+    {
+      description: 'How many MiB of each stream are kept on disk; past that, only the last part and a count.',
+      default: LIMITS.outputBytes / MIB,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.inline_output_kb': integer(
+    { min: 1, max: 1024 },
+    {
+      description: 'How many KiB of output an answer holds, over both streams, where the caller did not say.',
+      default: LIMITS.inlineOutputBytes / KIB,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.max_wait_seconds': integer(
+    { min: 1, max: 3600 },
+    {
+      description: 'The seconds after which a call answers even if its command is still running.',
+      unset: `${LIMITS.maxWaitSeconds}, longer for clients that are known to wait`,
+      fromProject: smaller(LIMITS.maxWaitSeconds),
+    },
+  ),
+
+  // Not from a project: the state directory is shared, and a cloned repository must not have others' outputs collected.
+  'retention.max_age_hours': integer(
+    { min: 1, max: 87_600 },
+    {
+      description: 'The hours after which the outputs of an ended execution are collected.',
+      default: LIMITS.retentionHours,
+      fromProject: never(),
+    },
+  ),
+  'retention.max_total_mb': integer(
+    { min: 1, max: 1_048_576 },
+    {
+      description: 'The MiB that all outputs together may have before the oldest are collected.',
+      default: LIMITS.retentionTotalBytes / MIB,
+      fromProject: never(),
+    },
+  ),
+  'retention.max_count': integer(
+    { min: 1, max: 100_000 },
+    {
+      description: 'The number of executions that are kept before the oldest are collected.',
+      default: LIMITS.retentionCount,
+      fromProject: never(),
+    },
+  ),
+
+  'http.host': host({
+    description: 'The address that the HTTP transport listens on.',
+    default: '127.0.0.1',
+    flag: 'httpAddress',
+    fromProject: never(),
+  }),
+  'http.port': integer(
+    { min: 0, max: 65_535 },
+    {
+      description: 'The port that the HTTP transport listens on; 0 lets the system choose one.',
+      default: 3737,
+      flag: 'httpAddress',
+      fromProject: never(),
+    },
+  ),
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type SettingKey = keyof typeof TABLE;
+
+export type SettingValues = {
+  readonly [Key in SettingKey]: (typeof TABLE)[Key] extends Setting<infer Value> ? Value : never;
+};
+
+export const SETTINGS: { readonly [Key in SettingKey]: Setting<SettingValues[Key]> } = TABLE;
+
+/** In the order of the table, which is the order of the reference page. */
+export const SETTING_KEYS: readonly SettingKey[] = Object.keys(TABLE).filter(isSettingKey);
+
+function isSettingKey(text: string): text is SettingKey {
+  return Object.hasOwn(TABLE, text);
+}
+
+/** Variables with our prefix that are no settings, and what they are; any other unknown one is a mistake. */
+export const OTHER_VARIABLES: Readonly<Record<string, string>> = {
+  MCP_SHELL_CONFIG:
+    'The settings file to use instead of the ones that are searched for; the same as `--config`.',
+  MCP_SHELL_TOKEN: 'The token that HTTP clients must send.',
+};
+
+/**
+ * Marks that we ourselves put on processes. A server that was started by a command of another server, or by a test,
+ * finds them in its environment and has nothing to say about them.
+ */
+export const MARKS: readonly string[] = ['MCP_SHELL_EXECUTION'];
+
+/** The names of a key in the environment, the one that is made from the key first. */
+export function variablesOf(key: SettingKey): readonly string[] {
+  const made = `MCP_SHELL_${key.replaceAll('.', '_').toUpperCase()}`;
+  const { variable } = SETTINGS[key];
+  return variable === undefined ? [made] : [made, variable];
+}
+
+/** The flag as it is typed ("--state-dir"). */
+export function flagOf(key: SettingKey): string | undefined {
+  const { flag } = SETTINGS[key];
+  if (flag === undefined) return undefined;
+  if (flag === 'httpAddress') return '--http';
+  return `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}

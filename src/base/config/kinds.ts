@@ -1,0 +1,125 @@
+/**
+ * The kinds of settings: what a value must look like, how it is read from the text of a variable or a flag, and what
+ * becomes of it. keys.ts picks one for each key.
+ */
+import { z } from 'zod';
+import { locatePath, type PathBase } from './paths.ts';
+import type { ProjectRule } from './project-rules.ts';
+
+/** The settings that have a flag, as typed. */
+export interface SettingFlags {
+  readonly config?: string | undefined;
+  readonly stateDir?: string | undefined;
+  readonly tools?: string | undefined;
+  readonly shell?: string | undefined;
+  /** "host:port", ":port", "port" or "host"; IPv6 in brackets. */
+  readonly httpAddress?: string | undefined;
+}
+
+/** What an entry of the table says, whatever its kind. */
+export interface Words<Value> {
+  /** One sentence, for the reference page and the JSON Schema. */
+  readonly description: string;
+  readonly default?: Value;
+  /** Where the default is found out and not a constant, or where there is none: what holds then. */
+  readonly unset?: string;
+  /** A second name in the environment, beside the one that is made from the key. */
+  readonly variable?: string;
+  readonly flag?: keyof SettingFlags;
+  readonly fromProject: ProjectRule<Value>;
+}
+
+/** Methods, not properties of a function type, so that a table may hold settings of several types. */
+export interface Setting<Value> extends Words<Value> {
+  readonly schema: z.ZodType<Value>;
+  /** What may be written, in words. */
+  readonly values: string;
+  /** The text of a variable or a flag as the value it means; the schema judges it afterwards. */
+  fromText(text: string): unknown;
+  /** The value as the server uses it; only paths change. */
+  locate(value: Value, base: PathBase): Value;
+}
+
+export function integer(range: { min: number; max: number }, words: Words<number>): Setting<number> {
+  const { min, max } = range;
+  const error = `must be between ${min} and ${max}`;
+  return {
+    ...words,
+    schema: z.int({ error: 'must be a whole number' }).min(min, { error }).max(max, { error }),
+    values: `whole number, ${min} to ${max}`,
+    fromText: (text) => (/^[+-]?\d+$/.test(text) ? Number(text) : text),
+    locate: (value) => value,
+  };
+}
+
+export function directory(words: Words<string>): Setting<string> {
+  return { ...words, schema: pathText, values: 'path of a directory', fromText: asIs, locate: locatePath };
+}
+
+export function directories(words: Words<readonly string[]>): Setting<readonly string[]> {
+  return {
+    ...words,
+    schema: listOf(pathText, 'must name at least one directory; leave the key out to allow all'),
+    values: 'list of paths',
+    fromText: splitList,
+    locate: (paths, base) => paths.map((path) => locatePath(path, base)),
+  };
+}
+
+export function names(words: Words<readonly string[]>): Setting<readonly string[]> {
+  const name = text.regex(/^[^\s,]+$/, { error: 'must be one name without spaces or commas' });
+  return {
+    ...words,
+    schema: listOf(name, 'must name at least one'),
+    values: 'list of names',
+    fromText: splitList,
+    locate: (value) => value,
+  };
+}
+
+/** A path, or a bare name that is looked up on PATH by whoever starts it. */
+export function program(words: Words<string>): Setting<string> {
+  return {
+    ...words,
+    schema: pathText,
+    values: 'path, or a name on PATH',
+    fromText: asIs,
+    locate: (value, base) => (/[/\\]/.test(value) ? locatePath(value, base) : value),
+  };
+}
+
+const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:.]*:[0-9a-f:.]*(?:%\w+)?$/i;
+
+export function host(words: Words<string>): Setting<string> {
+  return {
+    ...words,
+    schema: text.regex(HOST_NAME, {
+      error: 'must be a host name or an IP address, without brackets or port',
+    }),
+    values: 'host name or IP address',
+    fromText: asIs,
+    locate: (value) => value,
+  };
+}
+
+const text = z.string({ error: 'must be a string' }).min(1, { error: 'must not be empty' });
+
+const pathText = text
+  .regex(/^(?!~[^/\\])/, { error: "must not name another user's home directory (~ alone is your own)" })
+  .refine((path) => !path.includes('\0'), { error: 'must not contain a NUL character' });
+
+function listOf(item: z.ZodType<string>, whenEmpty: string): z.ZodType<readonly string[]> {
+  return z.array(item, { error: 'must be a list of strings' }).min(1, { error: whenEmpty });
+}
+
+/** Empty entries are what a trailing comma or an unset shell variable leaves behind, and mean nothing. */
+function splitList(list: string): string[] {
+  return list
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function asIs(value: string): string {
+  return value;
+}

@@ -1,0 +1,70 @@
+/**
+ * What one source (the flags, the environment, a file) says, key by key, and how its mistakes are worded.
+ */
+import { SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
+import type { PathBase } from './paths.ts';
+
+export type Source = 'flag' | 'environment' | 'project' | 'user' | 'file' | 'default';
+
+export interface Entry<Value> {
+  /** Judged by the key's schema, and located. */
+  readonly value: Value;
+  /** The flag, the variable, or the file with its line. */
+  readonly where: string;
+}
+
+export type Entries = { [Key in SettingKey]?: Entry<SettingValues[Key]> };
+
+export interface Layer {
+  readonly source: Exclude<Source, 'default'>;
+  readonly entries: Readonly<Entries>;
+}
+
+/** Gathers sentences, so that all mistakes are reported at once. */
+export type Mistakes = string[];
+
+export function mistake(subject: string, what: string, where: string): string {
+  return `${subject}: ${what} (${where})`;
+}
+
+export interface Typed<Key extends SettingKey> {
+  readonly key: Key;
+  readonly where: string;
+  readonly base: PathBase;
+}
+
+/** Judges a value and enters it; the sentence that says what is wrong with it otherwise. */
+export function enterValue<Key extends SettingKey>(
+  entries: Entries,
+  value: unknown,
+  { key, where, base }: Typed<Key>,
+): string | undefined {
+  const setting = SETTINGS[key];
+  const parsed = setting.schema.safeParse(value, { reportInput: true });
+  if (parsed.success) {
+    const entry: Entry<SettingValues[Key]> = { value: setting.locate(parsed.data, base), where };
+    Object.assign(entries, { [key]: entry });
+    return undefined;
+  }
+  const [issue] = parsed.error.issues;
+  return issue === undefined ? 'is not valid' : withGot(issue.message, issue.input);
+}
+
+/** Enters what the text of a variable or of a flag means. */
+export function enterText<Key extends SettingKey>(
+  entries: Entries,
+  text: string,
+  typed: Typed<Key>,
+): string | undefined {
+  const trimmed = text.trim();
+  // An unset shell variable must not lift a restriction, so that empty is not the same as absent.
+  if (trimmed === '') return 'must not be empty; leave it out instead';
+  return enterValue(entries, SETTINGS[typed.key].fromText(trimmed), typed);
+}
+
+/** The message of a schema with the value that broke it. */
+export function withGot(message: string, value: unknown): string {
+  if (value === '' || (Array.isArray(value) && value.length === 0)) return message;
+  const shown = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
+  return `${message}, got ${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}`;
+}

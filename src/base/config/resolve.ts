@@ -1,0 +1,135 @@
+/**
+ * From what each source said to what holds: one value for each key, and from those the Settings.
+ */
+import type { Settings } from '../settings.ts';
+import { resolveDefaultWorkdir } from './default-workdir.ts';
+import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
+import { type Layer, type Mistakes, mistake, type Source } from './layers.ts';
+import { defaultStateDirectory, directoryProblem, type Surroundings } from './paths.ts';
+import type { Project, Toolsets } from './project-rules.ts';
+
+export interface Origin {
+  readonly source: Source;
+  /** The flag, the variable, or the file with its line; absent for a default. */
+  readonly where?: string;
+}
+
+export interface LoadedSettings {
+  readonly settings: Settings;
+  readonly origins: Readonly<Record<SettingKey, Origin>>;
+  /** For the log: what a project's file asked for and did not get, and directories that are not there. */
+  readonly warnings: readonly string[];
+}
+
+export interface ResolveContext extends Surroundings {
+  readonly cwd: string;
+  /** Where the file of the project lies, symbolic links followed; undefined: there is none. */
+  readonly projectDirectory: string | undefined;
+  readonly toolsets: Toolsets | undefined;
+  readonly verbose: boolean;
+  /** What cannot hold is added here. */
+  readonly mistakes: Mistakes;
+}
+
+/** What holds for a key. */
+export interface Held<Value> {
+  /** undefined: nobody set it, and the table has no constant for it. */
+  readonly value: Value | undefined;
+  readonly origin: Origin;
+  /** What the project's file asked for in vain. */
+  readonly refusals: readonly string[];
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export function resolveSettings(layers: readonly Layer[], context: ResolveContext): LoadedSettings {
+  // The default directory is judged by the allowed ones, which are therefore found out first.
+  const allowed = hold('security.allowed_directories', layers, projectOf(context, undefined));
+  const project = projectOf(context, allowed.value);
+  const find = <Key extends SettingKey>(key: Key) => hold(key, layers, project).value;
+  const get = <Key extends SettingKey>(key: Key): SettingValues[Key] => {
+    const value = find(key);
+    if (value === undefined) throw new Error(`The table of settings has no default for ${key}.`);
+    return value;
+  };
+  const workdir = resolveDefaultWorkdir(hold('default_workdir', layers, project), allowed, context);
+
+  const settings: Settings = {
+    defaultWorkdir: workdir.path,
+    tools: get('tools'),
+    shell: find('shell'),
+    stateDir: find('state_dir') ?? defaultStateDirectory(context),
+    verbose: context.verbose,
+    security: {
+      allowedDirectories: allowed.value,
+      maxExecutionTimeSeconds: find('security.max_execution_time'),
+    },
+    limits: {
+      maxProcesses: get('limits.max_processes'),
+      maxOutputBytes: get('limits.max_output_mb') * MIB,
+      inlineOutputBytes: get('limits.inline_output_kb') * KIB,
+      maxWaitSeconds: find('limits.max_wait_seconds'),
+    },
+    retention: {
+      maxAgeHours: get('retention.max_age_hours'),
+      maxTotalBytes: get('retention.max_total_mb') * MIB,
+      maxCount: get('retention.max_count'),
+    },
+    http: { host: get('http.host'), port: get('http.port') },
+    environment: context.environment,
+  };
+  const all = SETTING_KEYS.map((key) => [key, hold(key, layers, project)] as const);
+  return {
+    settings,
+    origins: { ...originsOf(all), default_workdir: workdir.origin },
+    warnings: [
+      ...all.flatMap(([, held]) => held.refusals),
+      ...missingDirectories(allowed),
+      ...workdir.warnings,
+    ],
+  };
+}
+
+function projectOf(context: ResolveContext, allowed: readonly string[] | undefined): Project | undefined {
+  const { projectDirectory: directory, toolsets } = context;
+  return directory === undefined ? undefined : { directory, toolsets, allowedDirectories: allowed };
+}
+
+function hold<Key extends SettingKey>(
+  key: Key,
+  layers: readonly Layer[],
+  project: Project | undefined,
+): Held<SettingValues[Key]> {
+  const setting = SETTINGS[key];
+  const operator = layers.find((layer) => layer.source !== 'project' && layer.entries[key] !== undefined);
+  const entry = operator?.entries[key];
+  const without: Held<SettingValues[Key]> =
+    operator === undefined || entry === undefined
+      ? { value: setting.default, origin: { source: 'default' }, refusals: [] }
+      : { value: entry.value, origin: { source: operator.source, where: entry.where }, refusals: [] };
+  const found = layers.find((layer) => layer.source === 'project')?.entries[key];
+  const isOutranked = operator?.source === 'flag' || operator?.source === 'environment';
+  if (found === undefined || project === undefined || isOutranked) return without;
+
+  const verdict = setting.fromProject.judge(found.value, without.value, project);
+  const refusals = verdict.refusals.map((refusal) => mistake(key, refusal, found.where));
+  if (verdict.value === undefined) return { ...without, refusals };
+  return { value: verdict.value, origin: { source: 'project', where: found.where }, refusals };
+}
+
+/** An allowed directory may be made later, but more often its name has a slip in it. */
+function missingDirectories(allowed: Held<readonly string[]>): string[] {
+  const where = allowed.origin.where ?? 'default';
+  return (allowed.value ?? []).flatMap((path) => {
+    const problem = directoryProblem(path);
+    if (problem === undefined) return [];
+    return [mistake('security.allowed_directories', `${JSON.stringify(path)} ${problem}`, where)];
+  });
+}
+
+function originsOf(all: readonly (readonly [SettingKey, Held<unknown>])[]): Record<SettingKey, Origin> {
+  const origins = Object.fromEntries(all.map(([key, held]) => [key, held.origin]));
+  // fromEntries forgets which keys it was given.
+  return origins as Record<SettingKey, Origin>;
+}

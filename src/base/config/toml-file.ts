@@ -1,0 +1,139 @@
+/**
+ * A settings file: read, parsed, judged by the schema, and every mistake in it given its line.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import type { z } from 'zod';
+import { errnoOf, messageOf } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+import { type DocumentPath, findKeyLines, type LineOf } from './key-lines.ts';
+import { SETTING_KEYS, type SettingKey } from './keys.ts';
+import { type Entries, enterValue, type Layer, type Mistakes, mistake, withGot } from './layers.ts';
+import { isInside } from './paths.ts';
+import { createSettingsSchema, splitKey } from './schema.ts';
+
+export interface SettingsFile {
+  readonly path: string;
+  readonly source: 'file' | 'project' | 'user';
+}
+
+/** A thousand times what a real one has; a project's file may be a link to anything. */
+const FILE_BYTES = 1024 * 1024;
+
+export function readSettingsFile(
+  file: SettingsFile,
+  options: { cwd: string; homedir: string; mistakes: Mistakes },
+): Layer {
+  const { cwd, homedir, mistakes } = options;
+  const shown = isInside(file.path, cwd) ? relative(cwd, file.path) : file.path;
+  const entries: Entries = {};
+  const layer: Layer = { source: file.source, entries };
+  try {
+    const toml = readText(file.path);
+    // A key such as __proto__ is nobody's setting.
+    const document: Readonly<Record<string, unknown>> = parse(toml, { unsafeKeyBehaviour: 'throw' });
+    const lineOf = findKeyLines(toml);
+    const where = (path: DocumentPath): string => `${shown}:${lineOf(path) ?? 1}`;
+
+    const issues = createSettingsSchema().safeParse(document, { reportInput: true }).error?.issues ?? [];
+    for (const found of describeIssues(issues, lineOf)) {
+      mistakes.push(mistake(keyText(found.path), found.what, where(found.path)));
+    }
+    const base = { directory: dirname(file.path), homedir };
+    for (const key of SETTING_KEYS) {
+      const path = documentPath(key);
+      const value = valueAt(document, path);
+      // What is wrong with it was reported above; the rest of the file goes on to be checked.
+      if (value !== undefined) enterValue(entries, value, { key, where: where(path), base });
+    }
+  } catch (error) {
+    mistakes.push(describeFailure(error, shown));
+  }
+  return layer;
+}
+
+function readText(path: string): string {
+  const stats = statSync(path);
+  // A pipe or a device would be read for ever.
+  if (!stats.isFile()) throw new Error('it is not a regular file');
+  if (stats.size > FILE_BYTES) throw new Error(`it has more than ${FILE_BYTES / 1024} KiB`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    if (error instanceof TypeError) throw new Error('it is not UTF-8', { cause: error });
+    throw error;
+  }
+}
+
+function describeFailure(error: unknown, shown: string): string {
+  if (error instanceof TomlError) {
+    const [first = ''] = error.message.split('\n');
+    return `${shown}:${error.line}: not valid TOML: ${first.replace('Invalid TOML document: ', '')}`;
+  }
+  return `${shown}: the settings file cannot be read: ${errnoOf(error) ?? messageOf(error)}`;
+}
+
+interface Found {
+  readonly path: DocumentPath;
+  readonly what: string;
+}
+
+/** In the order of the document, one for each place: a number such as 1e300 breaks two checks at once. */
+function describeIssues(issues: readonly z.core.$ZodIssue[], lineOf: LineOf): Found[] {
+  const found = new Map<string, Found>();
+  for (const issue of issues) {
+    const path = issue.path.filter((part) => typeof part !== 'symbol');
+    const here: Found[] =
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((name) => ({ path: [...path, name], what: unknownKey([...path, name]) }))
+        : [{ path, what: withGot(issue.message, issue.input) }];
+    for (const one of here) {
+      const id = JSON.stringify(one.path);
+      if (!found.has(id)) found.set(id, one);
+    }
+  }
+  return [...found.values()].sort((a, b) => (lineOf(a.path) ?? 0) - (lineOf(b.path) ?? 0));
+}
+
+function unknownKey(path: DocumentPath): string {
+  const suggestion = nearestKey(path);
+  return suggestion === undefined ? 'unknown key' : `unknown key; did you mean ${suggestion}?`;
+}
+
+/** The nearest key, or else the nearest name, which may stand in the wrong table. */
+function nearestKey(path: DocumentPath): string | undefined {
+  const keys: readonly string[] = SETTING_KEYS;
+  const sections = keys.flatMap((key) => splitKey(key)[0] ?? []);
+  const byKey = nearest(path.join('.'), new Set([...keys, ...sections]));
+  if (byKey !== undefined) return byKey;
+  const name = nearest(
+    String(path.at(-1)),
+    keys.map((key) => splitKey(key)[1]),
+  );
+  return keys.find((key) => splitKey(key)[1] === name);
+}
+
+function documentPath(key: SettingKey): readonly string[] {
+  const [section, name] = splitKey(key);
+  return section === undefined ? [name] : [section, name];
+}
+
+function valueAt(document: unknown, path: readonly string[]): unknown {
+  let value: unknown = document;
+  for (const name of path) {
+    if (value === null || typeof value !== 'object') return undefined;
+    value = Object.getOwnPropertyDescriptor(value, name)?.value;
+  }
+  return value;
+}
+
+/** As it would be written: names that need quotes have them, and items of lists their number. */
+function keyText(path: DocumentPath): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else text += `${text === '' ? '' : '.'}${/^[\w-]+$/.test(part) ? part : JSON.stringify(part)}`;
+  }
+  return text;
+}

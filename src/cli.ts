@@ -1,0 +1,140 @@
+/**
+ * The program: flags in, exit code out. The only file that reads argv, sets the exit code or listens for signals.
+ */
+import { randomBytes } from 'node:crypto';
+import { homedir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { type App, createApp } from './app.ts';
+import { loadSettings, readEnvironment } from './base/config/config.ts';
+import { messageOf, ShellServerError } from './base/errors.ts';
+import { createLog, type Log } from './base/log.ts';
+import type { Settings } from './base/settings.ts';
+import { TOOLSETS, TOOLS } from './tools/tools.ts';
+
+interface Flags {
+  readonly shell?: string;
+  readonly config?: string;
+  readonly stateDir?: string;
+  readonly tools?: string;
+  readonly http?: string | true;
+}
+
+const program = new Command('mcp-shell-server')
+  .description('An MCP server that runs commands for a model. Without --http it speaks MCP on stdin and stdout.')
+  .version(__VERSION__, '-V, --version', 'print the version')
+  .helpOption('-h, --help', 'print this help')
+  .option('-s, --shell <path>', 'the shell that runs commands (default: $SHELL, else /bin/bash)')
+  .option('--config <file>', 'settings file, instead of those that are searched for')
+  .option('--state-dir <directory>', 'where outputs, records and the audit log are kept')
+  .option('--tools <names>', `toolsets or single tools, separated by commas: ${Object.keys(TOOLSETS).join(', ')}`)
+  .option('--http [host:port]', 'serve Streamable HTTP instead of stdio (default 127.0.0.1:3737)')
+  .showHelpAfterError('(mcp-shell-server --help shows what there is)')
+  .allowExcessArguments(false)
+  .action(serve);
+
+/** From the request to shut down to the end of the process, whatever hangs. */
+const SHUTDOWN_MS = 4500;
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof ShellServerError)) throw error;
+  process.stderr.write(`mcp-shell-server: ${error.message}\n${error.hint}\n`);
+  process.exitCode = 1;
+}
+
+async function serve(flags: Flags): Promise<void> {
+  const { settings, warnings } = loadSettings({
+    flags: {
+      config: flags.config,
+      stateDir: flags.stateDir,
+      tools: flags.tools,
+      shell: flags.shell,
+      httpAddress: typeof flags.http === 'string' ? flags.http : undefined,
+    },
+    environment: readEnvironment(),
+    cwd: process.cwd(),
+    homedir: homedir(),
+    toolsets: { ...TOOLSETS, ...Object.fromEntries(TOOLS.map(({ name }) => [name, [name]])) },
+  });
+  const log = createLog({ verbose: settings.verbose });
+  for (const warning of warnings) log.warn(warning);
+  const app = createApp({
+    settings,
+    version: __VERSION__,
+    wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
+    log,
+  });
+  const { shell, platform, host, user } = app.facts;
+  log.info('mcp-shell-server', { version: __VERSION__, shell, platform, host, user, sandbox: 'none' });
+  await (flags.http === undefined ? serveStdio(app, log) : serveOverHttp(app, settings, log));
+}
+
+async function serveStdio(app: App, log: Log): Promise<void> {
+  const { serveStdioConnection } = await import('./server/stdio.ts');
+  const shutDown = prepareShutdown(log, async () => {
+    // Both at once: what runs is ended while the last answers are written.
+    await Promise.all([connection.close(), app.dispose()]);
+  });
+  const connection = serveStdioConnection({
+    input: process.stdin,
+    output: process.stdout,
+    factory: app.factory,
+    log,
+    onClientGone: () => shutDown('the client is gone', 0),
+  });
+}
+
+async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<void> {
+  const [{ serveHttp }, { createTokens }, { clientSetup }] = await Promise.all([
+    import('./server/http.ts'),
+    import('./server/auth.ts'),
+    import('./server/client-setup.ts'),
+  ]);
+  const given = settings.environment['MCP_SHELL_TOKEN'];
+  const token = given === undefined || given === '' ? randomBytes(32).toString('base64url') : given;
+  const server = await serveHttp({
+    host: settings.http.host,
+    port: settings.http.port,
+    factory: app.factory,
+    tokens: createTokens([{ token, principal: 'local' }]),
+    log,
+  });
+  prepareShutdown(log, async () => {
+    await Promise.all([server.close(), app.dispose()]);
+  });
+  const nodePath = process.execPath;
+  const cliPath = fileURLToPath(import.meta.url);
+  process.stdout.write(`${clientSetup({ url: server.url, token, cliPath, nodePath })}\n`);
+}
+
+/**
+ * One way out for every reason to leave. Whatever comes second (Codex sends SIGTERM a millisecond after it closed
+ * stdin) waits for the first.
+ */
+function prepareShutdown(log: Log, close: () => Promise<void>): (reason: string, exitCode: number) => void {
+  let isLeaving = false;
+  const shutDown = (reason: string, exitCode: number): void => {
+    if (isLeaving) return;
+    isLeaving = true;
+    log.debug('shutting down', { reason });
+    setTimeout(() => process.exit(exitCode || 1), SHUTDOWN_MS).unref();
+    close().then(
+      () => process.exit(exitCode),
+      (error: unknown) => {
+        log.error('the shutdown failed', { error: messageOf(error) });
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => shutDown(signal, 0));
+  // A bug must not leave processes behind: they are ended, then the server is.
+  const crash = (error: unknown): void => {
+    log.error('the server failed', { error: error instanceof Error ? error.stack : String(error) });
+    shutDown('a failure', 1);
+  };
+  process.on('uncaughtException', crash);
+  process.on('unhandledRejection', crash);
+  return shutDown;
+}

@@ -1,0 +1,56 @@
+/**
+ * What earlier servers left. A detached execution is watched again; background work of a server that was killed has
+ * lost its pipes and its owner, so it is ended and its record says so.
+ */
+import type { Log } from '../base/log.ts';
+import { openGroup } from './cgroup.ts';
+import { adoptDetached, lostOutcome } from './detached/launch-detached.ts';
+import { readOutcome } from './detached/protocol.ts';
+import type { Live } from './live.ts';
+import type { ExecutionRecord, Outcome } from './record.ts';
+import { terminateTree } from './terminate.ts';
+import { createTree } from './tree.ts';
+
+export type Adoption =
+  | { readonly kind: 'running'; readonly live: Live }
+  | { readonly kind: 'ended'; readonly outcome: Promise<Outcome> };
+
+export interface AdoptOptions {
+  readonly bundle: string;
+  readonly bootId: string;
+  readonly log: Log;
+  now(): number;
+}
+
+/** For a record without an outcome whose server is dead. */
+export function adopt(record: ExecutionRecord, options: AdoptOptions): Adoption {
+  const left = readOutcome(options.bundle);
+  if (left !== undefined) return { kind: 'ended', outcome: Promise.resolve(left) };
+  const live = adoptDetached(record, options.bundle, options.bootId, options.now);
+  if (live !== undefined) return { kind: 'running', live };
+  return { kind: 'ended', outcome: endAbandoned(record, options) };
+}
+
+async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: AdoptOptions): Promise<Outcome> {
+  const lost = lostOutcome(now());
+  const known = record.process;
+  // After a reboot nothing of it can be alive, and its numbers belong to others.
+  if (known !== undefined && known.bootId !== bootId) return lost;
+  const tree = createTree({
+    // A server that died before it wrote the pid left the marker; 0 is nobody's pid and every start is later.
+    leader: known ?? { pid: 0, startTime: 0 },
+    marker: record.marker,
+    group: known?.group === undefined ? undefined : openGroup(known.group),
+    pipes: new Set(),
+  });
+  const members = tree.members();
+  if (members.length === 0) return lost;
+  const survivors = await terminateTree(tree, { signal: 'SIGTERM' });
+  tree.release();
+  log.warn('ended what a killed server had left running', {
+    execution: record.id,
+    processes: members.map(({ pid }) => pid),
+    survivors: survivors.map(({ pid }) => pid),
+  });
+  return { ...lost, survivors };
+}

@@ -1,0 +1,236 @@
+/**
+ * Starts one process and copies what it prints to its sinks. Used by the server for ordinary executions and by the
+ * wrapper process of a detached one, so it knows neither records nor ids.
+ *
+ * The process's end is its `exit`, never the end of its output: a child in the background may hold the pipe open for
+ * hours. What was written before the exit is in the pipe by then, and is read out at once.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import { join } from 'node:path';
+import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import { makePrivateDirectory } from '../base/files.ts';
+import { randomText } from '../base/ids.ts';
+import type { Sink, StreamType } from '../outputs/types.ts';
+import { findProcess, type ProcessIdentity } from './process-table.ts';
+import type { Pipe, Pipes } from './pipes.ts';
+
+export interface CaptureSpec {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory: string;
+  readonly inputData: string | undefined;
+  /** stdout, stderr or combined; a stream without a sink is discarded. */
+  readonly sinks: ReadonlyMap<StreamType, Sink>;
+  /** Extra descriptor 3 for the session's state; read to a bounded buffer. */
+  readonly wantsState: boolean;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Capture {
+  readonly identity: ProcessIdentity;
+  readonly exited: Promise<Exit>;
+  /** Links of the output pipes, by which a leftover is recognised. */
+  readonly pipeLinks: ReadonlySet<string>;
+  onOutput(listener: (chunk: Uint8Array) => void): void;
+  /** Reads what is in the pipes now; everything written before the call is in the sinks after it. */
+  drain(): void;
+  /** What the command left on descriptor 3. */
+  state(): Buffer;
+  /** Closes the pipes and the sinks. */
+  close(): void;
+}
+
+/** The largest a pipe can be without privileges (/proc/sys/fs/pipe-max-size); bounds one drain. */
+const PIPE_MAX_BYTES = 1024 * 1024;
+const STATE_MAX_BYTES = 256 * 1024;
+
+export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Capture> {
+  const opened: number[] = [];
+  const take = async (wanted: boolean): Promise<Pipe | undefined> => {
+    if (!wanted) return undefined;
+    const pipe = await pipes.take();
+    opened.push(pipe.readFd, pipe.writeFd);
+    return pipe;
+  };
+  try {
+    const merged = spec.sinks.get('combined');
+    const stdin = spec.inputData === undefined ? undefined : openInput(pipes.directory, spec.inputData);
+    if (stdin !== undefined) opened.push(stdin);
+    const stdout = await take(merged !== undefined || spec.sinks.has('stdout'));
+    const stderr = merged === undefined ? await take(spec.sinks.has('stderr')) : stdout;
+    const state = await take(spec.wantsState);
+    return await begin(spec, { stdin, stdout, stderr, state });
+  } catch (error) {
+    closeQuietly(...opened);
+    throw error;
+  }
+}
+
+interface Streams {
+  readonly stdin: number | undefined;
+  readonly stdout: Pipe | undefined;
+  readonly stderr: Pipe | undefined;
+  readonly state: Pipe | undefined;
+}
+
+function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
+  const { stdin, stdout, stderr, state } = streams;
+  const [file = '', ...args] = spec.argv;
+  const ends = [stdin, stdout?.writeFd, stderr?.writeFd, ...(state ? [state.writeFd] : [])];
+  const child = spawn(file, args, {
+    cwd: spec.directory,
+    env: { ...spec.environment },
+    stdio: ends.map((fd) => fd ?? 'ignore'),
+    detached: true,
+    windowsHide: true,
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(startError(error, file)));
+    if (child.pid === undefined) return;
+    // The shell must be alive or a zombie until Node collects it, which it cannot before we return.
+    const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
+    closeQuietly(...new Set(ends.filter((fd) => fd !== undefined)));
+    resolve(copyStreams(spec, streams, identity, exited));
+  });
+}
+
+function copyStreams(
+  spec: CaptureSpec,
+  { stdout, stderr, state }: Streams,
+  identity: ProcessIdentity,
+  exited: Promise<Exit>,
+): Capture {
+  const listeners: ((chunk: Uint8Array) => void)[] = [];
+  const stateChunks: Buffer[] = [];
+  let stateBytes = 0;
+  const copies: Copy[] = [];
+
+  const copyTo = (pipe: Pipe | undefined, write: (chunk: Uint8Array) => void): void => {
+    if (pipe !== undefined) copies.push(startCopy(pipe.readFd, write));
+  };
+  const toSink = (sink: Sink | undefined) => (chunk: Uint8Array) => {
+    sink?.write(chunk);
+    for (const listener of listeners) listener(chunk);
+  };
+  copyTo(stdout, toSink(spec.sinks.get('combined') ?? spec.sinks.get('stdout')));
+  if (stderr !== stdout) copyTo(stderr, toSink(spec.sinks.get('stderr')));
+  copyTo(state, (chunk) => {
+    stateBytes += chunk.length;
+    if (stateBytes <= STATE_MAX_BYTES) stateChunks.push(Buffer.from(chunk));
+  });
+
+  return {
+    identity,
+    exited,
+    pipeLinks: new Set([stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link]))),
+    onOutput: (listener) => void listeners.push(listener),
+    drain() {
+      for (const copy of copies) copy.drain();
+    },
+    state: () => (stateBytes <= STATE_MAX_BYTES ? Buffer.concat(stateChunks) : Buffer.alloc(0)),
+    close() {
+      for (const copy of copies) copy.close();
+      for (const sink of spec.sinks.values()) sink.close();
+      listeners.length = 0;
+    },
+  };
+}
+
+interface Copy {
+  drain(): void;
+  close(): void;
+}
+
+/** One buffer for all copies: a chunk is written to disk before the next read, so nothing is kept. */
+const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
+  let open = true;
+  // Node takes `onread` here as net.connect does; its types do not know.
+  const options: SocketConstructorOpts & { onread: OnReadOpts } = {
+    fd,
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: sharedBuffer,
+      callback(bytes, buffer) {
+        write(buffer.subarray(0, bytes));
+        return true;
+      },
+    },
+  };
+  const socket = new Socket(options);
+  const close = (): void => {
+    open = false;
+    socket.destroy();
+  };
+  socket.on('error', close);
+  socket.on('end', close);
+  return {
+    close,
+    drain() {
+      for (let drained = 0; open && drained < PIPE_MAX_BYTES; ) {
+        let bytes = 0;
+        try {
+          bytes = readSync(fd, sharedBuffer, 0, sharedBuffer.length, null);
+        } catch {
+          return;
+        }
+        if (bytes === 0) return;
+        drained += bytes;
+        write(sharedBuffer.subarray(0, bytes));
+      }
+    },
+  };
+}
+
+/**
+ * stdin as a file that has no name any more. On a FIFO a program that opens /dev/stdin by name would wait for ever for
+ * a writer that is done.
+ */
+function openInput(directory: string, data: string): number {
+  makePrivateDirectory(directory);
+  const path = join(directory, `input-${randomText()}`);
+  try {
+    writeFileSync(path, data, { flag: 'wx', mode: 0o600 });
+    return openSync(path, 'r');
+  } catch (error) {
+    const isFull = errnoOf(error) === 'ENOSPC';
+    throw new ShellServerError(isFull ? 'EXECUTION_004' : 'EXECUTION_001', `input_data cannot be stored: ${messageOf(error)}.`);
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+function startError(error: Error, file: string): ShellServerError {
+  const code = errnoOf(error);
+  const what =
+    code === 'ENOENT'
+      ? `there is no program ${file}, or its working directory is gone`
+      : code === 'E2BIG'
+        ? 'its arguments and environment together are too long'
+        : messageOf(error);
+  return new ShellServerError('EXECUTION_001', `The command could not be started: ${what}.`, {
+    details: { reason: code ?? messageOf(error) },
+    cause: error,
+  });
+}
+
+function closeQuietly(...fds: number[]): void {
+  for (const fd of fds) {
+    try {
+      closeSync(fd);
+    } catch {
+      // Closed already.
+    }
+  }
+}

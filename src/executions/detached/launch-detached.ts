@@ -1,0 +1,150 @@
+/**
+ * Starts a detached execution through its wrapper, and finds one again that an earlier server started. Either way the
+ * server only looks: at the bundle's files, and at whether the wrapper is alive.
+ */
+import { spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, ShellServerError } from '../../base/errors.ts';
+import { openGroup } from '../cgroup.ts';
+import { isAlive, type ProcessIdentity, findProcess } from '../process-table.ts';
+import { signalAndWait } from '../ending.ts';
+import type { Live } from '../live.ts';
+import type { ExecutionRecord, Outcome } from '../record.ts';
+import { terminateTree } from '../terminate.ts';
+import { createTree } from '../tree.ts';
+import { claimCause, readOutcome, withdrawCause, type WrapperReply, type WrapperSpec, wrapperReplySchema } from './protocol.ts';
+
+/** How often a wrapper that is not our child is looked at. */
+const POLL_MS = 200;
+/** Node starts in 40 ms; a machine under load may take a hundred times as long. */
+const REPLY_MS = 30_000;
+
+export interface DetachedTools {
+  /** The wrapper's program, beside the server's own. */
+  readonly wrapperPath: string;
+  readonly bootId: string;
+  /** PATH for mkfifo; nothing else of the environment is the wrapper's business. */
+  readonly path: string;
+  now(): number;
+}
+
+export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): Promise<Live> {
+  const child = spawn(process.execPath, [tools.wrapperPath], {
+    cwd: spec.directory,
+    env: { PATH: tools.path },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+    windowsHide: true,
+  });
+  const wrapper: ProcessIdentity = {
+    pid: child.pid ?? 0,
+    startTime: child.pid === undefined ? 0 : (findProcess(child.pid)?.startTime ?? 0),
+  };
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(JSON.stringify(spec));
+  const reply = await readReply(child).finally(() => child.unref());
+  if ('error' in reply) throw new ShellServerError('EXECUTION_001', reply.error);
+  const process_ = {
+    pid: reply.pid,
+    startTime: reply.startTime,
+    bootId: tools.bootId,
+    marker: spec.marker,
+    ...(reply.group !== undefined && { group: reply.group }),
+    wrapper,
+  };
+  return watch(process_, spec.bundle, spec.streams, tools.now);
+}
+
+/** A detached execution of a server that is gone; undefined where neither wrapper nor outcome is left. */
+export function adoptDetached(record: ExecutionRecord, bundle: string, bootId: string, now: () => number): Live | undefined {
+  const { process: known } = record;
+  if (known?.wrapper === undefined || known.bootId !== bootId || !isAlive(known.wrapper)) return undefined;
+  return watch(known, bundle, record.streams, now);
+}
+
+function watch(
+  known: NonNullable<ExecutionRecord['process']>,
+  bundle: string,
+  streams: readonly string[],
+  now: () => number,
+): Live {
+  const tree = createTree({
+    leader: known,
+    marker: known.marker,
+    group: known.group === undefined ? undefined : openGroup(known.group),
+    pipes: new Set(),
+  });
+  const finished = pollForOutcome(known.wrapper ?? known, bundle, now);
+  return {
+    tree,
+    process: known,
+    finished,
+    async end(cause, signal = 'SIGTERM') {
+      claimCause(bundle, cause);
+      return terminateTree(tree, { signal });
+    },
+    async request(signal, scope, windowMs) {
+      claimCause(bundle, 'terminated');
+      const hasEnded = await signalAndWait(tree, finished, { signal, scope, windowMs });
+      if (!hasEnded) withdrawCause(bundle);
+      return hasEnded;
+    },
+    outputBytes: () => Math.max(0, ...streams.map((stream) => sizeOf(join(bundle, stream)))),
+    onOutput: () => undefined,
+    state: () => Buffer.alloc(0),
+  };
+}
+
+function pollForOutcome(wrapper: ProcessIdentity, bundle: string, now: () => number): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      // Asked in this order: a wrapper that ends between the two questions has written its outcome before.
+      const isOver = !isAlive(wrapper);
+      const outcome = readOutcome(bundle);
+      if (outcome === undefined && !isOver) {
+        setTimeout(look, POLL_MS).unref();
+        return;
+      }
+      resolve(outcome ?? lostOutcome(now()));
+    };
+    look();
+  });
+}
+
+/** The one who would know is gone: no exit code is invented. */
+export function lostOutcome(endedAtMs: number): Outcome {
+  return { status: 'failed', reason: 'server_lost', endedAtMs, survivors: [], endedLeftovers: [] };
+}
+
+function readReply(child: ReturnType<typeof spawn>): Promise<WrapperReply> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const fail = (why: string): void => {
+      clearTimeout(timer);
+      reject(new ShellServerError('EXECUTION_001', `The detached execution could not be started: ${why}`));
+    };
+    const timer = setTimeout(() => fail('its wrapper did not answer.'), REPLY_MS);
+    child.once('error', (error) => fail(messageOf(error)));
+    child.stdout?.setEncoding('utf8');
+    child.stdout?.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    child.stdout?.once('close', () => {
+      clearTimeout(timer);
+      try {
+        resolve(wrapperReplySchema.parse(JSON.parse(text)));
+      } catch {
+        fail('its wrapper ended at once.');
+      }
+    });
+  });
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * What the server and the wrapper of a detached execution say to each other: one specification on the wrapper's stdin,
+ * one line back, and from then on only files in the bundle, since the server may be gone.
+ */
+import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writeFileWhole } from '../../base/files.ts';
+import type { Cause } from '../ending.ts';
+import { type Outcome, outcomeSchema } from '../record.ts';
+
+export const wrapperSpecSchema = z.object({
+  id: z.string(),
+  instance: z.string(),
+  argv: z.array(z.string()),
+  environment: z.record(z.string(), z.string()),
+  directory: z.string(),
+  marker: z.string(),
+  inputData: z.string().optional(),
+  bundle: z.string(),
+  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log'])),
+  maxOutputBytes: z.number(),
+  timeoutMs: z.number().optional(),
+});
+export type WrapperSpec = z.infer<typeof wrapperSpecSchema>;
+
+export const wrapperReplySchema = z.union([
+  z.object({ pid: z.number(), startTime: z.number(), group: z.string().optional() }),
+  z.object({ error: z.string() }),
+]);
+export type WrapperReply = z.infer<typeof wrapperReplySchema>;
+
+const OUTCOME = 'outcome.json';
+const CAUSE = 'cause';
+
+export function writeOutcome(bundle: string, outcome: Outcome): void {
+  writeFileWhole(join(bundle, OUTCOME), JSON.stringify(outcome));
+}
+
+export function readOutcome(bundle: string): Outcome | undefined {
+  const path = join(bundle, OUTCOME);
+  if (!existsSync(path)) return undefined;
+  try {
+    return outcomeSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first to write its cause wins; the file cannot be created twice. */
+export function claimCause(bundle: string, cause: Cause): void {
+  try {
+    const fd = openSync(join(bundle, CAUSE), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+    writeSync(fd, cause);
+    closeSync(fd);
+  } catch {
+    // Somebody was first, or the bundle was collected.
+  }
+}
+
+/** What was asked for did not happen; whatever ends it later is another cause. */
+export function withdrawCause(bundle: string): void {
+  rmSync(join(bundle, CAUSE), { force: true });
+}
+
+const causeSchema = z.enum(['timeout', 'terminated', 'server_shutdown', 'memory_limit']);
+
+export function readCause(bundle: string): Cause | undefined {
+  try {
+    return causeSchema.parse(readFileSync(join(bundle, CAUSE), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The wrapper process of a detached execution. It outlives the server: it holds the pipes, copies the output to disk,
+ * keeps the time limit, ends the tree, and leaves the outcome in the bundle for whichever server looks next.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { silentLog } from '../../base/log.ts';
+import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
+import { startCapture } from '../capture.ts';
+import { createCgroups } from '../cgroup.ts';
+import { type Cause, createEnding, type Ending, judge } from '../ending.ts';
+import { createPipes } from '../pipes.ts';
+import type { Outcome } from '../record.ts';
+import { createTree } from '../tree.ts';
+import { claimCause, readCause, type WrapperReply, type WrapperSpec, wrapperSpecSchema, writeOutcome } from './protocol.ts';
+
+async function main(): Promise<void> {
+  const spec = wrapperSpecSchema.parse(JSON.parse(await readAll(process.stdin)));
+  try {
+    const { reply: started, ending, dispose } = await start(spec);
+    reply(started);
+    const outcome = await ending.finished;
+    dispose();
+    writeOutcomeOf(spec, outcome);
+  } catch (error) {
+    reply({ error: messageOf(error) });
+  }
+}
+
+async function start(spec: WrapperSpec): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
+  const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
+  const capture = await startCapture(
+    {
+      argv: spec.argv,
+      environment: spec.environment,
+      directory: spec.directory,
+      inputData: spec.inputData,
+      sinks: openSinks(spec),
+      wantsState: false,
+    },
+    pipes,
+  ).finally(() => pipes.dispose());
+  const cgroups = createCgroups(`${spec.instance}-${spec.id}`);
+  const group = cgroups.enclose(spec.id, capture.identity.pid);
+  const tree = createTree({ leader: capture.identity, marker: spec.marker, group, pipes: capture.pipeLinks });
+  const ending = createEnding(capture, tree, Date.now);
+  const end = (cause: Cause): void => {
+    claimCause(spec.bundle, cause);
+    void ending.end(cause);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => end('terminated'));
+  if (spec.timeoutMs !== undefined) setTimeout(() => end('timeout'), Math.min(spec.timeoutMs, LIMITS.timerMs)).unref();
+  return {
+    reply: { ...capture.identity, ...(group !== undefined && { group: group.path }) },
+    ending,
+    dispose: () => cgroups.dispose(),
+  };
+}
+
+/** The server made the bundle; here it is written. */
+function openSinks(spec: WrapperSpec): ReadonlyMap<StreamType, Sink> {
+  const outputs = createOutputs({
+    directory: dirname(spec.bundle),
+    limits: { maxOutputBytes: spec.maxOutputBytes, tailBytes: LIMITS.outputTailBytes },
+    retention: { maxAgeHours: 0, maxTotalBytes: 0, maxCount: 0 },
+    clock: systemClock,
+    log: silentLog,
+  });
+  const about = { owner: '', name: '', createdAtMs: 0, streams: spec.streams, isRunning: () => true };
+  return outputs.adoptBundle({ id: spec.id, ...about }).openSinks();
+}
+
+/** A server that ended the tree wrote its cause first; seen from here the process died by a signal. */
+function writeOutcomeOf(spec: WrapperSpec, outcome: Outcome): void {
+  if (!existsSync(spec.bundle)) return;
+  const cause = readCause(spec.bundle);
+  const { exitCode, signal } = outcome;
+  const judged = judge({ code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null }, cause);
+  writeOutcome(spec.bundle, cause === undefined ? outcome : { ...outcome, ...judged });
+}
+
+function reply(message: WrapperReply): void {
+  // The server may be gone already; the bundle has everything that matters.
+  process.stdout.on('error', () => undefined);
+  process.stdout.end(`${JSON.stringify(message)}\n`);
+}
+
+async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Buffer));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+await main();

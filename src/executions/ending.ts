@@ -1,0 +1,132 @@
+/**
+ * How an execution ends: once, by the first cause, with everything it started gone and everything it printed on disk.
+ * Shared by the server and the wrapper of a detached execution.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Capture, Exit } from './capture.ts';
+import type { Outcome } from './record.ts';
+import { type Survivor, terminateTree } from './terminate.ts';
+import type { ProcessTree } from './tree.ts';
+
+/** Why somebody ended it; without one it ended by itself. */
+export type Cause = 'timeout' | 'terminated' | 'server_shutdown' | 'memory_limit';
+
+export interface Ending {
+  /** Ends the tree for this cause; a later cause changes nothing but may press harder (KILL). */
+  end(cause: Cause, signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<Survivor[]>;
+  /**
+   * Sends one signal and waits a while for the end, which is then the caller's doing; what survives the signal goes on
+   * as if nothing had been. True where the end came.
+   */
+  request(signal: NodeJS.Signals, scope: 'tree' | 'leader', windowMs: number): Promise<boolean>;
+  readonly finished: Promise<Outcome>;
+}
+
+/** Left-overs of a shell that ended by itself: nobody waits for them, so they get a short time to clean up. */
+const LEFTOVER_GRACE_MS = 300;
+
+/** Node hears of a death a moment after it can be seen in /proc. */
+const EXIT_AFTER_LADDER_MS = 1000;
+
+export function createEnding(capture: Capture, tree: ProcessTree, now: () => number): Ending {
+  let cause: Cause | undefined;
+  let requests = 0;
+  let ladder: Promise<Survivor[]> | undefined;
+  let announceLadder: () => void = () => undefined;
+  const ladderBegan = new Promise<void>((resolve) => {
+    announceLadder = resolve;
+  });
+
+  async function finish(): Promise<Outcome> {
+    // A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end.
+    const isGivenUp = ladderBegan.then(() => ladder).then(() => sleep(EXIT_AFTER_LADDER_MS, undefined, { ref: false }));
+    const exit = await Promise.race([capture.exited, isGivenUp]);
+    const endedAtMs = now();
+    capture.drain();
+    const leftovers = ladder === undefined ? tree.leftovers() : [];
+    const survivors =
+      ladder === undefined
+        ? leftovers.length === 0
+          ? []
+          : await terminateTree(tree, { signal: 'SIGTERM', graceMs: LEFTOVER_GRACE_MS })
+        : await ladder;
+    capture.drain();
+    capture.close();
+    tree.release();
+    const survived = new Set(survivors.map(({ pid }) => pid));
+    const endedLeftovers = leftovers.filter(({ pid }) => !survived.has(pid)).map(({ pid, name }) => ({ pid, name }));
+    return { ...judge(exit, cause ?? (requests > 0 ? 'terminated' : undefined)), endedAtMs, survivors, endedLeftovers };
+  }
+
+  const finished = finish();
+  return {
+    finished,
+    async request(signal, scope, windowMs) {
+      requests++;
+      try {
+        return await signalAndWait(tree, finished, { signal, scope, windowMs });
+      } finally {
+        requests--;
+      }
+    },
+    end(newCause, signal = 'SIGTERM') {
+      cause ??= newCause;
+      const previous = ladder;
+      ladder =
+        previous === undefined || signal === 'SIGKILL'
+          ? terminateTree(tree, { signal }).then(async (survivors) => {
+              await previous;
+              return survivors;
+            })
+          : previous;
+      announceLadder();
+      return ladder;
+    },
+  };
+}
+
+/** Also for a tree whose end somebody else will tell us of. */
+export async function signalAndWait(
+  tree: ProcessTree,
+  finished: Promise<unknown>,
+  options: { signal: NodeJS.Signals; scope: 'tree' | 'leader'; windowMs: number },
+): Promise<boolean> {
+  if (options.scope === 'tree') {
+    tree.signal(options.signal);
+    // A stopped process gets the signal only once it goes on.
+    tree.signal('SIGCONT');
+  } else {
+    tree.signalLeader(options.signal);
+  }
+  const timer = new AbortController();
+  try {
+    return await Promise.race([
+      finished.then(() => true),
+      sleep(options.windowMs, false, { signal: timer.signal }).catch(() => false),
+    ]);
+  } finally {
+    timer.abort();
+  }
+}
+
+type Judgement = Omit<Outcome, 'endedAtMs' | 'survivors' | 'endedLeftovers'>;
+
+/** Tells exits, signals and limits apart. */
+export function judge(exit: Exit | undefined, cause: Cause | undefined): Judgement {
+  const how = {
+    ...(typeof exit?.code === 'number' && { exitCode: exit.code }),
+    ...(typeof exit?.signal === 'string' && { signal: exit.signal }),
+  };
+  switch (cause) {
+    case 'timeout':
+      return { status: 'timeout', reason: 'timeout', errorCode: 'EXECUTION_002', ...how };
+    case 'memory_limit':
+      return { status: 'failed', reason: 'memory_limit', errorCode: 'EXECUTION_003', ...how };
+    case 'terminated':
+    case 'server_shutdown':
+      return { status: 'failed', reason: cause, ...how };
+    case undefined:
+      if (exit?.signal != null) return { status: 'failed', reason: 'signal', ...how };
+      return { status: exit?.code === 0 ? 'completed' : 'failed', reason: 'exit', ...how };
+  }
+}

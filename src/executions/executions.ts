@@ -1,0 +1,246 @@
+/**
+ * The door of everything that runs. One engine for the four modes: they differ in how long the caller waits, and in
+ * who holds the pipes. An execution takes a slot, gets its permit, starts, and ends exactly once.
+ */
+import type { Clock } from '../base/clock.ts';
+import { ShellServerError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Settings } from '../base/settings.ts';
+import type { Bundle, Outputs } from '../outputs/types.ts';
+import type { Security } from '../security/security.ts';
+import { adopt } from './adopt.ts';
+import { createCgroups, removeGroupsOf } from './cgroup.ts';
+import { lostOutcome } from './detached/launch-detached.ts';
+import type { Instance } from './instance.ts';
+import type { Live } from './live.ts';
+import { createLoginPath } from './login-path.ts';
+import { createPipes } from './pipes.ts';
+import type { ExecutionRecord } from './record.ts';
+import { createRunning, type RunningEntry, saveRecord } from './running.ts';
+import { createSessions, type SessionChange, type Sessions } from './sessions.ts';
+import { createStart, type StartRequest } from './start.ts';
+import { createStore, type Summary } from './store.ts';
+import { createUsageMeter, type Usage } from './usage.ts';
+
+export type { Cause } from './ending.ts';
+export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
+export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
+export { createInstance } from './instance.ts';
+export type { SessionChange } from './sessions.ts';
+export type { StartRequest } from './start.ts';
+export type { Summary } from './store.ts';
+export { waitForEnd, type WaitResult } from './wait.ts';
+
+/** One execution as the tools see it: the record as it is now, its outputs, and its life while it has one. */
+export interface Execution {
+  readonly record: ExecutionRecord;
+  readonly bundle: Bundle;
+  readonly live: Live | undefined;
+  /** Of the whole tree, while it runs here. */
+  usage(): Usage | undefined;
+  /** What the session took over, once the execution ended; undefined where there is no session. */
+  readonly sessionChange: SessionChange | 'nothing' | undefined;
+}
+
+export interface Executions {
+  readonly sessions: Sessions;
+  /** Resolves when what earlier servers left is known. */
+  ready(): Promise<void>;
+  /** Starts it; resolves as soon as the process is there. */
+  start(request: StartRequest, signal: AbortSignal): Promise<Execution>;
+  /** The caller was answered while it runs: the session does not wait for it any longer. */
+  letGo(execution: Execution): void;
+  /** Throws RESOURCE_001. */
+  get(principal: string, executionId: string): Promise<Execution>;
+  /** By the number of a process that this server started and that still runs; throws RESOURCE_001. */
+  getByPid(principal: string, pid: number): Promise<Execution>;
+  list(principal: string): Promise<Summary[]>;
+  /** The PATH that commands see. */
+  commandPath(): Promise<string>;
+  /** Ends everything but the detached. */
+  dispose(): Promise<void>;
+}
+
+export interface ExecutionsOptions {
+  readonly settings: Settings;
+  readonly security: Security;
+  readonly outputs: Outputs;
+  readonly instance: Instance;
+  readonly directory: string;
+  /** The program of a detached execution's wrapper. */
+  readonly wrapperPath: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Between two looks for old outputs; also after so many executions. */
+const COLLECT_EVERY_MS = 10 * 60_000;
+const COLLECT_EVERY_STARTS = 200;
+
+export function createExecutions(options: ExecutionsOptions): Executions {
+  const { settings, security, outputs, instance, clock, log } = options;
+  const store = createStore(options.directory);
+  const running = createRunning({ store, audit: security.audit, log });
+  const sessions = createSessions(settings.defaultWorkdir, security.directories);
+  const pipes = createPipes(`${instance.directory}/pipes`);
+  const cgroups = createCgroups(instance.id);
+  const loginPath = createLoginPath({
+    shell: security.shells.configured,
+    stateDirectory: settings.stateDir,
+    environment: settings.environment,
+  });
+  const start = createStart({ ...options, running, sessions, pipes, cgroups, loginPath });
+  let opened = false;
+  let scanned: Promise<void> | undefined;
+  let collectTimer: NodeJS.Timeout | undefined;
+  let starts = 0;
+
+  /** The first real request announces this server and looks at what others left; a probe leaves no trace. */
+  function open(): void {
+    if (opened) return;
+    opened = true;
+    instance.open();
+    scanned = scan().catch((error: unknown) => log.error('the state directory cannot be read', { error: String(error) }));
+    collectTimer = setInterval(() => void collect(), COLLECT_EVERY_MS);
+    collectTimer.unref();
+  }
+
+  async function ready(): Promise<void> {
+    open();
+    await scanned;
+  }
+
+  async function scan(): Promise<void> {
+    const taken = new Set(instance.takeOverDead());
+    const endings: Promise<void>[] = [];
+    await store.scan((record) => {
+      const bundle = adoptBundle(record);
+      if (record.outcome === undefined && taken.has(record.instance)) endings.push(takeOver(record, bundle));
+    });
+    await Promise.all(endings);
+    for (const dead of taken) removeGroupsOf(dead);
+    await collect();
+  }
+
+  function adoptBundle(record: ExecutionRecord): Bundle {
+    return outputs.adoptBundle({
+      id: record.id,
+      owner: record.owner,
+      name: record.command,
+      createdAtMs: record.createdAtMs,
+      streams: record.streams,
+      isRunning: () => running.entries.has(record.id) || isElsewhere(record.id),
+    });
+  }
+
+  /** Running under another server that is alive. */
+  function isElsewhere(id: string): boolean {
+    const record = store.read(id);
+    return record !== undefined && record.outcome === undefined && instance.isInstanceAlive(record.instance);
+  }
+
+  async function takeOver(record: ExecutionRecord, bundle: Bundle): Promise<void> {
+    const ours: ExecutionRecord = { ...record, instance: instance.id };
+    const now = clock.now;
+    const adoption = adopt(ours, { bundle: bundle.directory, bootId: instance.bootId, log, now });
+    if (adoption.kind === 'running') {
+      saveRecord(bundle.directory, ours, log);
+      running.track({
+        record: ours,
+        bundle,
+        live: adoption.live,
+        meter: createUsageMeter(record.createdAtMs, now),
+        sinks: new Map(),
+        requestId: 'adopted',
+        sessionChange: undefined,
+        isLetGo: true,
+        releaseSession: () => undefined,
+      });
+      return;
+    }
+    const concluded = { ...ours, outcome: await adoption.outcome };
+    saveRecord(bundle.directory, concluded, log);
+    store.put(concluded);
+  }
+
+  async function collect(): Promise<void> {
+    for (const id of await outputs.collect()) store.remove(id);
+  }
+
+  /** Stays true after the end, for the caller who started it or waited for it. */
+  function viewRunning(entry: RunningEntry): Execution {
+    const isRunning = (): boolean => running.entries.has(entry.record.id);
+    return {
+      get record() {
+        return entry.record;
+      },
+      get live() {
+        return isRunning() ? entry.live : undefined;
+      },
+      get sessionChange() {
+        return entry.sessionChange;
+      },
+      bundle: entry.bundle,
+      usage: () => (isRunning() ? entry.meter.read(entry.live.tree) : undefined),
+    };
+  }
+
+  function viewRecord(record: ExecutionRecord): Execution {
+    const bundle = adoptBundle(record);
+    return { record: truthOf(record), bundle, live: undefined, usage: () => undefined, sessionChange: undefined };
+  }
+
+  /** A record without an end whose server is gone, and which nobody could adopt: it is not running. */
+  function truthOf(record: ExecutionRecord): ExecutionRecord {
+    if (record.outcome !== undefined || instance.isInstanceAlive(record.instance)) return record;
+    return { ...record, outcome: lostOutcome(record.createdAtMs) };
+  }
+
+  function notFound(what: string): ShellServerError {
+    return new ShellServerError('RESOURCE_001', `There is no ${what} that this server started.`);
+  }
+
+  return {
+    sessions,
+    async start(request, signal) {
+      open();
+      if (++starts % COLLECT_EVERY_STARTS === 0) void collect();
+      return viewRunning(await start(request, signal));
+    },
+    letGo(execution) {
+      const entry = running.entries.get(execution.record.id);
+      if (entry === undefined) return;
+      entry.isLetGo = true;
+      entry.releaseSession();
+    },
+    ready,
+    async get(principal, executionId) {
+      await ready();
+      const entry = running.entries.get(executionId);
+      if (entry !== undefined && entry.record.owner === principal) return viewRunning(entry);
+      const record = store.find(principal, executionId);
+      if (record === undefined) throw notFound(`execution ${executionId}`);
+      return viewRecord(record);
+    },
+    async getByPid(principal, pid) {
+      await ready();
+      for (const entry of running.entries.values()) {
+        if (entry.record.owner === principal && entry.live.process.pid === pid) return viewRunning(entry);
+      }
+      throw notFound(`running process ${pid}`);
+    },
+    async list(principal) {
+      await ready();
+      return store.summaries(principal);
+    },
+    commandPath: loginPath.resolve,
+    async dispose() {
+      clearInterval(collectTimer);
+      loginPath.dispose();
+      await running.endAll();
+      pipes.dispose();
+      cgroups.dispose();
+      if (opened) instance.close(running.entries.size > 0);
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/**
+ * An execution that is running now, whoever holds its pipes: this server, or the wrapper of a detached one.
+ */
+import type { Cause } from './ending.ts';
+import type { ExecutionRecord, Outcome } from './record.ts';
+import type { Survivor } from './terminate.ts';
+import type { ProcessTree } from './tree.ts';
+
+export interface Live {
+  readonly tree: ProcessTree;
+  readonly process: NonNullable<ExecutionRecord['process']>;
+  readonly finished: Promise<Outcome>;
+  /** Ends the whole tree; resolves when it is gone. */
+  end(cause: Cause, signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<Survivor[]>;
+  /** Sends one signal and waits a while; true where the end came. Nothing harder follows. */
+  request(signal: NodeJS.Signals, scope: 'tree' | 'leader', windowMs: number): Promise<boolean>;
+  /** The largest of its streams, as it is now. */
+  outputBytes(): number;
+  /** Called with each chunk; only where this server copies the output. */
+  onOutput(listener: (chunk: Uint8Array) => void): void;
+  /** What the session's shell left, once it ended. */
+  state(): Buffer;
+}

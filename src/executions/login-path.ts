@@ -1,0 +1,120 @@
+/**
+ * The PATH that the user's own login shell has. A desktop client starts the server with a bare one, and nvm, pyenv or
+ * homebrew are then not found. Asked once, in the background, and kept on disk for the next start.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';
+import { randomText } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
+
+export interface LoginPath {
+  /** The PATH to use now; waits for the login shell at most half a second, and only the first time. */
+  resolve(): Promise<string>;
+  dispose(): void;
+}
+
+export interface LoginPathOptions {
+  readonly shell: string;
+  readonly stateDirectory: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const cacheSchema = z.object({ shell: z.string(), inherited: z.string(), path: z.string() });
+/** A login shell that takes longer is not waited for at all; something in it hangs. */
+const GIVE_UP_MS = 10_000;
+const MAX_BYTES = 64 * 1024;
+
+export function createLoginPath(options: LoginPathOptions): LoginPath {
+  const inherited = options.environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
+  const file = join(options.stateDirectory, 'login-path.json');
+  const stop = new AbortController();
+  let known: string | undefined;
+  let asking: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    const path = await askShell(options, stop.signal);
+    if (path === undefined) return;
+    known = mergePaths(path, inherited);
+    try {
+      makePrivateDirectory(options.stateDirectory);
+      writeFileWhole(file, JSON.stringify({ shell: options.shell, inherited, path: known }));
+    } catch {
+      // It will be asked again next time.
+    }
+  }
+
+  return {
+    async resolve() {
+      known ??= readCache(file, options.shell, inherited);
+      if (asking === undefined) {
+        asking = ask();
+        if (known === undefined) {
+          await Promise.race([asking, sleep(LIMITS.loginPathWaitMs, undefined, { ref: false })]);
+        }
+      }
+      return known ?? inherited;
+    },
+    dispose: () => stop.abort(),
+  };
+}
+
+/** The login shell's entries first, then what only the server had; each once. */
+export function mergePaths(login: string, inherited: string): string {
+  return [...new Set([...login.split(':'), ...inherited.split(':')])].filter((entry) => entry !== '').join(':');
+}
+
+function readCache(file: string, shell: string, inherited: string): string | undefined {
+  try {
+    const cache = cacheSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return cache.shell === shell && cache.inherited === inherited ? cache.path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Start-up files may print anything, so the answer stands between two marks that nobody can guess. */
+function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<string | undefined> {
+  if (process.platform === 'win32') return Promise.resolve(undefined);
+  const mark = randomText();
+  return new Promise((resolve) => {
+    const child = spawn(options.shell, ['-l', '-i', '-c', `printf '%s' '${mark}'; printenv PATH; printf '%s' '${mark}'`], {
+      // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...options.environment, TERM: 'dumb' },
+    });
+    let text = '';
+    let isDone = false;
+    const finish = (): void => {
+      if (isDone) return;
+      isDone = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', finish);
+      endGroup(child.pid);
+      const path = text.split(mark)[1]?.trim();
+      resolve(path === undefined || path === '' || path.includes('\n') ? undefined : path);
+    };
+    const timer = setTimeout(finish, GIVE_UP_MS);
+    timer.unref();
+    signal.addEventListener('abort', finish);
+    child.on('error', finish);
+    child.on('exit', finish);
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      if (text.length < MAX_BYTES) text += chunk;
+      if (text.split(mark).length > 2) finish();
+    });
+  });
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nothing is left of it.
+  }
+}

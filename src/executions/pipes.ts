@@ -1,0 +1,85 @@
+/**
+ * Kernel pipes for what a command prints. Node makes socket pairs, on which `> /dev/stderr` fails with ENXIO, and
+ * a plain file is truncated by it; a FIFO that was opened and unlinked is what a shell's own pipe is. FIFOs are made
+ * by mkfifo(1) in batches, ahead of their use.
+ */
+import { execFile } from 'node:child_process';
+import { constants, openSync, readlinkSync, rmSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf, ShellServerError } from '../base/errors.ts';
+import { makePrivateDirectory } from '../base/files.ts';
+import { LIMITS } from '../base/limits.ts';
+
+/** Two ends of one pipe; whoever takes it closes both. */
+export interface Pipe {
+  readonly readFd: number;
+  readonly writeFd: number;
+  /** How /proc/<pid>/fd shows it. */
+  readonly link: string;
+}
+
+export interface Pipes {
+  /** Private, and gone with the server; for other short-lived files of a launch. */
+  readonly directory: string;
+  /** Our end does not block; the command's does, as a program expects. */
+  take(): Promise<Pipe>;
+  dispose(): void;
+}
+
+const execFileAsync = promisify(execFile);
+
+export function createPipes(directory: string, batch: number = LIMITS.fifoBatch): Pipes {
+  const ready: string[] = [];
+  let made = 0;
+  let making: Promise<void> | undefined;
+
+  async function makeBatch(): Promise<void> {
+    makePrivateDirectory(directory);
+    // Names are never used twice: a leftover is recognised by the link that /proc shows.
+    const paths = Array.from({ length: batch }, () => join(directory, `pipe-${process.pid}-${++made}`));
+    try {
+      await execFileAsync('mkfifo', ['-m', '600', ...paths]);
+    } catch (error) {
+      for (const path of paths) rmSync(path, { force: true });
+      const code = /space/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
+      throw new ShellServerError(code, `The output pipes could not be made: ${messageOf(error)}`, { cause: error });
+    }
+    ready.push(...paths);
+  }
+
+  const refill = (): Promise<void> =>
+    (making ??= makeBatch().finally(() => {
+      making = undefined;
+    }));
+
+  async function takePath(): Promise<string> {
+    while (ready.length === 0) await refill();
+    const path = ready.pop() as string;
+    if (ready.length < batch / 4 && making === undefined) refill().catch(() => undefined);
+    return path;
+  }
+
+  return {
+    directory,
+    async take() {
+      const path = await takePath();
+      const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const writeFd = openSync(path, constants.O_WRONLY);
+      unlinkSync(path);
+      return { readFd, writeFd, link: linkOf(readFd) };
+    },
+    dispose() {
+      rmSync(directory, { recursive: true, force: true });
+      ready.length = 0;
+    },
+  };
+}
+
+function linkOf(fd: number): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * What the kernel knows about processes. A pid alone is never an identity: it is reused; a pid with its start time
+ * is not (and across reboots, with the boot id).
+ */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks since boot on Linux, seconds since the epoch elsewhere; only compared, never shown. */
+  readonly startTime: number;
+}
+
+export interface ProcessEntry extends ProcessIdentity {
+  readonly parentPid: number;
+  readonly groupId: number;
+  readonly sessionId: number;
+  /** Dead but not yet collected by its parent: it cannot be signalled and does nothing. */
+  readonly isZombie: boolean;
+  readonly name: string;
+  readonly cpuTicks: number;
+  readonly residentBytes: number;
+}
+
+const PAGE_BYTES = 4096;
+/** USER_HZ, which is 100 on every architecture Node runs on. */
+export const TICKS_PER_SECOND = 100;
+const isLinux = process.platform === 'linux';
+
+/** All processes that can be seen. */
+export function listProcesses(): ProcessEntry[] {
+  if (!isLinux) return listWithPs();
+  const entries: ProcessEntry[] = [];
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const entry = findProcess(pid);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return entries;
+}
+
+/** One process, or undefined where there is none of that number. */
+export function findProcess(pid: number): ProcessEntry | undefined {
+  if (!isLinux) return listWithPs().find((entry) => entry.pid === pid);
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** True while the very process that was meant is there and has not ended. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  if (identity.pid <= 0) return false;
+  const entry = findProcess(identity.pid);
+  return entry !== undefined && entry.startTime === identity.startTime && !entry.isZombie;
+}
+
+/** True where the process was started with this variable in its environment (Linux; elsewhere never). */
+export function hasEnvironmentEntry(pid: number, entry: string): boolean {
+  if (!isLinux) return false;
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`);
+    const wanted = Buffer.from(entry);
+    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
+      const end = at + wanted.length;
+      if ((at === 0 || environment[at - 1] === 0) && (end === environment.length || environment[end] === 0)) return true;
+    }
+    return false;
+  } catch {
+    return false;
+  }
+}
+
+/** True where the process holds one of these pipes open ("dev:inode"), which only our own descendants can. */
+export function holdsPipe(pid: number, pipes: ReadonlySet<string>): boolean {
+  if (!isLinux || pipes.size === 0) return false;
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+      try {
+        return pipes.has(readlinkSync(`/proc/${pid}/fd/${fd}`));
+      } catch {
+        return false;
+      }
+    });
+  } catch {
+    return false;
+  }
+}
+
+/** Pids of a process's children; undefined where the kernel does not list them. */
+export function listChildren(pid: number): number[] | undefined {
+  if (!isLinux) return undefined;
+  try {
+    const children: number[] = [];
+    for (const task of readdirSync(`/proc/${pid}/task`)) {
+      const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').trim();
+      if (text !== '') children.push(...text.split(' ').map(Number));
+    }
+    return children;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Changes with every boot, so that a pid and start time of an earlier one are not mistaken. */
+export function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    const boot = spawnSync('sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8' });
+    return boot.status === 0 ? boot.stdout.trim() : 'unknown';
+  }
+}
+
+/** Fields of /proc/<pid>/stat after the last ")": a process may have put anything in its name. */
+function parseStat(stat: string): ProcessEntry {
+  const nameEnd = stat.lastIndexOf(')');
+  const nameStart = stat.indexOf('(');
+  const fields = stat.slice(nameEnd + 2).split(' ');
+  const field = (number: number): number => Number(fields[number - 3]);
+  return {
+    pid: Number(stat.slice(0, nameStart - 1)),
+    name: stat.slice(nameStart + 1, nameEnd),
+    isZombie: fields[0] === 'Z' || fields[0] === 'X',
+    parentPid: field(4),
+    groupId: field(5),
+    sessionId: field(6),
+    cpuTicks: field(14) + field(15),
+    startTime: field(22),
+    residentBytes: field(24) * PAGE_BYTES,
+  };
+}
+
+/** macOS and the BSDs: one `ps` for everything. Not tried by the authors. */
+function listWithPs(): ProcessEntry[] {
+  const columns = 'pid=,ppid=,pgid=,sess=,stat=,rss=,time=,lstart=,ucomm=';
+  const ps = spawnSync('ps', ['-axo', columns], { encoding: 'utf8', env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' } });
+  if (ps.status !== 0) return [];
+  const entries: ProcessEntry[] = [];
+  for (const line of ps.stdout.split('\n')) {
+    const match =
+      /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\w{3} \w{3}\s+\d+ [\d:]+ \d{4})\s+(.*)$/.exec(line);
+    if (match === null) continue;
+    const [, pid, parentPid, groupId, , state, residentKib, time, started, name] = match;
+    entries.push({
+      pid: Number(pid),
+      parentPid: Number(parentPid),
+      groupId: Number(groupId),
+      // `sess` is an address there, not a pid; the group is what is left.
+      sessionId: Number(groupId),
+      isZombie: state?.startsWith('Z') === true,
+      residentBytes: Number(residentKib) * 1024,
+      cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
+      startTime: Math.floor(Date.parse(started ?? '') / 1000),
+      name: name ?? '',
+    });
+  }
+  return entries;
+}
+
+/** "[[dd-]hh:]mm:ss.cc" in seconds. */
+function parsePsTime(text: string): number {
+  const [clock = '', days] = text.split('-').reverse();
+  const seconds = clock.split(':').reduce((total, part) => total * 60 + Number(part), 0);
+  return seconds + Number(days ?? 0) * 86_400;
+}

@@ -1,0 +1,89 @@
+/**
+ * An execution as it lies on disk: `record.json` in its bundle, written whole when it starts and when it ends. The
+ * record is the truth; what is in memory is an index of it.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writeFileWhole } from '../base/files.ts';
+
+export const EXECUTION_MODES = ['foreground', 'background', 'detached', 'adaptive'] as const;
+export type ExecutionMode = (typeof EXECUTION_MODES)[number];
+
+export const TERMINATION_REASONS = [
+  'exit',
+  'signal',
+  'timeout',
+  'terminated',
+  'memory_limit',
+  'server_shutdown',
+  'server_lost',
+] as const;
+export type TerminationReason = (typeof TERMINATION_REASONS)[number];
+
+export type Status = 'running' | 'completed' | 'failed' | 'timeout';
+
+const survivor = z.object({ pid: z.number(), name: z.string() });
+
+export const outcomeSchema = z.object({
+  status: z.enum(['completed', 'failed', 'timeout']),
+  reason: z.enum(TERMINATION_REASONS),
+  exitCode: z.number().optional(),
+  signal: z.string().optional(),
+  errorCode: z.enum(['EXECUTION_002', 'EXECUTION_003', 'EXECUTION_004', 'EXECUTION_005']).optional(),
+  endedAtMs: z.number(),
+  /** What could not be ended. */
+  survivors: z.array(survivor),
+  /** What the shell left running when it ended, and was ended with it. */
+  endedLeftovers: z.array(survivor),
+});
+export type Outcome = Readonly<z.infer<typeof outcomeSchema>>;
+
+const recordSchema = z.object({
+  format: z.literal(1),
+  id: z.string(),
+  owner: z.string(),
+  /** The server that is responsible for it. */
+  instance: z.string(),
+  command: z.string(),
+  mode: z.enum(EXECUTION_MODES),
+  sessionId: z.string().optional(),
+  directory: z.string(),
+  defaultDirectory: z.string(),
+  /** What the caller set, secrets masked. */
+  environment: z.record(z.string(), z.string()),
+  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log'])),
+  createdAtMs: z.number(),
+  timeoutMs: z.number().optional(),
+  /** Known before the process is, so that one is found whose server died in between. */
+  marker: z.string(),
+  process: z
+    .object({
+      pid: z.number(),
+      startTime: z.number(),
+      bootId: z.string(),
+      marker: z.string(),
+      group: z.string().optional(),
+      /** The wrapper of a detached execution. */
+      wrapper: z.object({ pid: z.number(), startTime: z.number() }).optional(),
+    })
+    .optional(),
+  outcome: outcomeSchema.optional(),
+});
+export type ExecutionRecord = Readonly<z.infer<typeof recordSchema>>;
+
+const FILE = 'record.json';
+
+export function writeRecord(directory: string, record: ExecutionRecord): void {
+  writeFileWhole(join(directory, FILE), JSON.stringify(record));
+}
+
+/** The record of a bundle; undefined where there is none that this version can read. */
+export function readRecord(directory: string): ExecutionRecord | undefined {
+  try {
+    return recordSchema.parse(JSON.parse(readFileSync(join(directory, FILE), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+

@@ -1,0 +1,122 @@
+/**
+ * The executions that run now: from the moment they have a process to the one in which their end is on disk. Each is
+ * concluded exactly once, before anybody who waits for it is told.
+ */
+import { errnoOf, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
+import type { Audit } from '../security/security.ts';
+import type { Live } from './live.ts';
+import { type ExecutionRecord, type Outcome, writeRecord } from './record.ts';
+import type { SessionChange } from './sessions.ts';
+import type { Store } from './store.ts';
+import type { UsageMeter } from './usage.ts';
+
+export interface RunningEntry {
+  record: ExecutionRecord;
+  readonly bundle: Bundle;
+  readonly live: Live;
+  readonly meter: UsageMeter;
+  readonly sinks: ReadonlyMap<StreamType, Sink>;
+  /** For the audit line of its end. */
+  readonly requestId: string;
+  /** What the session took over, once it ended; undefined where there is no session. */
+  sessionChange: SessionChange | 'nothing' | undefined;
+  /** The caller was answered while it ran: its session has gone on without it. */
+  isLetGo: boolean;
+  readonly releaseSession: () => void;
+}
+
+export interface Running {
+  readonly entries: ReadonlyMap<string, RunningEntry>;
+  /** `onEnd` is called when it ended, before anybody who waits is told. */
+  track(entry: RunningEntry, onEnd?: () => void): void;
+  /** Ends all that are not detached. */
+  endAll(): Promise<void>;
+}
+
+export function createRunning(options: { store: Store; audit: Audit; log: Log }): Running {
+  const { store, audit, log } = options;
+  const entries = new Map<string, RunningEntry>();
+
+  function conclude(entry: RunningEntry, ended: Outcome, onEnd: (() => void) | undefined): void {
+    const problem = [...entry.sinks.values()].find((sink) => sink.problem !== undefined)?.problem;
+    const outcome: Outcome = problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
+    entry.record = { ...entry.record, outcome };
+    onEnd?.();
+    saveRecord(entry.bundle.directory, entry.record, log);
+    store.put(entry.record);
+    entries.delete(entry.record.id);
+    try {
+      audit.write(endOf(entry, outcome));
+    } catch (error) {
+      // The start is on record, and the next start is refused until the log can be written again.
+      log.error('the audit log cannot be written', { execution: entry.record.id, error: messageOf(error) });
+    }
+  }
+
+  return {
+    entries,
+    track(entry, onEnd) {
+      const { id, timeoutMs, mode } = entry.record;
+      entries.set(id, entry);
+      store.put(entry.record);
+      // The wrapper of a detached execution keeps the time itself: it may outlive us.
+      const timer =
+        timeoutMs === undefined || mode === 'detached'
+          ? undefined
+          : setTimeout(() => void entry.live.end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
+      entry.live.finished.then(
+        (outcome) => {
+          clearTimeout(timer);
+          conclude(entry, outcome, onEnd);
+        },
+        (error: unknown) => {
+          clearTimeout(timer);
+          log.error('an execution could not be followed to its end', { execution: id, error: messageOf(error) });
+          entries.delete(id);
+          onEnd?.();
+        },
+      );
+    },
+    async endAll() {
+      const ours = [...entries.values()].filter((entry) => entry.record.mode !== 'detached');
+      await Promise.all(
+        ours.map(async (entry) => {
+          await entry.live.end('server_shutdown');
+          await entry.live.finished;
+        }),
+      );
+    },
+  };
+}
+
+/** A record that cannot be written must not take the execution with it: its output is still there. */
+export function saveRecord(directory: string, record: ExecutionRecord, log: Log): void {
+  try {
+    writeRecord(directory, record);
+  } catch (error) {
+    const isCollected = errnoOf(error) === 'ENOENT';
+    log[isCollected ? 'warn' : 'error']('the record of an execution cannot be written', {
+      execution: record.id,
+      error: messageOf(error),
+    });
+  }
+}
+
+function endOf(entry: RunningEntry, outcome: Outcome) {
+  const { record, bundle } = entry;
+  return {
+    event: 'execution_ended',
+    principal: record.owner,
+    requestId: entry.requestId,
+    executionId: record.id,
+    status: outcome.status,
+    reason: outcome.reason,
+    exitCode: outcome.exitCode,
+    signal: outcome.signal,
+    durationMs: outcome.endedAtMs - record.createdAtMs,
+    outputs: record.streams.map((stream) => bundle.outputId(stream)),
+  };
+}

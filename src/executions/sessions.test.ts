@@ -1,0 +1,133 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { needs } from '../../test/setup/needs.ts';
+import { createWorld } from '../../test/support/world.ts';
+
+const SHELLS = [
+  { name: 'bash', shell: '/bin/bash', isMissing: needs('bash') },
+  { name: 'zsh', shell: '/usr/bin/zsh', isMissing: needs('zsh') },
+  { name: 'fish', shell: '/usr/bin/fish', isMissing: needs('fish') },
+  { name: 'sh', shell: '/bin/sh', isMissing: false },
+];
+
+describe.each(SHELLS)('a session in $name', ({ name, shell, isMissing }) => {
+  const setVariable = name === 'fish' ? 'set -gx GREETING "good day"' : 'export GREETING="good day"';
+
+  test.skipIf(isMissing)('carries directory and exported variables from one execution to the next', async () => {
+    await using world = createWorld({ settings: { shell } });
+    const sub = join(world.settings.defaultWorkdir, 'sub dir');
+    mkdirSync(sub);
+    const first = await world.run(`cd "sub dir"; ${setVariable}; echo $PWD`, { sessionId: 's' });
+    expect(first.execution.sessionChange).toEqual({
+      directory: sub,
+      set: ['GREETING'],
+      unset: [],
+      notCarried: [],
+    });
+    const second = await world.run('pwd; echo "$GREETING"', { sessionId: 's' });
+    expect(second.stdout).toBe(`${sub}\ngood day\n`);
+    expect(second.execution.sessionChange).toEqual({ set: [], unset: [], notCarried: [] });
+    const elsewhere = await world.run('pwd; echo "[$GREETING]"', { sessionId: 'other' });
+    expect(elsewhere.stdout).toBe(`${world.settings.defaultWorkdir}\n[]\n`);
+    const foreign = await world.run('pwd', { sessionId: 's', principal: 'somebody else' });
+    expect(foreign.stdout).toBe(`${world.settings.defaultWorkdir}\n`);
+  });
+
+  test.skipIf(isMissing)('is left as it was by a command that fails, and keeps the exit code', async () => {
+    await using world = createWorld({ settings: { shell } });
+    const { outcome, stdout } = await world.run('echo hi; exit 9', { sessionId: 's' });
+    expect({ exitCode: outcome.exitCode, stdout }).toEqual({ exitCode: 9, stdout: 'hi\n' });
+  });
+});
+
+describe('a session', () => {
+  test('says that nothing was carried where the shell left no state', async () => {
+    await using world = createWorld();
+    for (const command of ['exec true', 'kill -9 $$', `trap 'true' EXIT; cd /`]) {
+      const { execution } = await world.run(command, { sessionId: 's' });
+      expect(execution.sessionChange).toBe('nothing');
+    }
+    expect((await world.run('pwd', { sessionId: 's' })).stdout).toBe(`${world.settings.defaultWorkdir}\n`);
+  });
+
+  test('carries what was unset, and leaves behind what no caller could send', async () => {
+    await using world = createWorld({ settings: { environment: { PATH: process.env['PATH'] ?? '', KEPT: 'x', GONE: 'y' } } });
+    const { execution } = await world.run('unset GONE; f() { :; }; export -f f; export MCP_SHELL_X=1', { sessionId: 's' });
+    expect(execution.sessionChange).toEqual({
+      set: [],
+      unset: ['GONE'],
+      notCarried: expect.arrayContaining(['the variable MCP_SHELL_X', expect.stringContaining('BASH_FUNC_f')]),
+    });
+    expect((await world.run('echo "[$GONE][$KEPT]"', { sessionId: 's' })).stdout).toBe('[][x]\n');
+  });
+
+  test('does not leave the allowed directories', async () => {
+    await using outer = createWorld();
+    const allowed = realpathSync(outer.settings.defaultWorkdir);
+    await using world = createWorld({
+      settings: {
+        defaultWorkdir: allowed,
+        security: { allowedDirectories: [allowed], maxExecutionTimeSeconds: undefined },
+      },
+    });
+    const { execution } = await world.run('cd /', { sessionId: 's' });
+    expect(execution.sessionChange).toMatchObject({ notCarried: [expect.stringContaining('the directory /')] });
+    expect((await world.run('pwd', { sessionId: 's' })).stdout).toBe(`${allowed}\n`);
+  });
+
+  test('runs two calls one after the other', async () => {
+    await using world = createWorld();
+    const results = await Promise.all(
+      Array.from({ length: 5 }, () => world.run('export N=$((N + 1)); sleep 0.05; echo $N', { sessionId: 's' })),
+    );
+    expect(results.map(({ stdout }) => stdout.trim())).toEqual(['1', '2', '3', '4', '5']);
+  });
+
+  test('goes on without an execution whose caller was answered', async () => {
+    await using world = createWorld();
+    const slow = await world.start('cd /; sleep 30', { sessionId: 's', mode: 'adaptive' });
+    world.executions.letGo(slow);
+    expect((await world.run('pwd', { sessionId: 's' })).stdout).toBe(`${world.settings.defaultWorkdir}\n`);
+  });
+
+  test('that is waited for can be left, and the next one still waits its turn', async () => {
+    await using world = createWorld();
+    const again = world.run('sleep 0.3; export DONE=again', { sessionId: 's' });
+    const impatient = new AbortController();
+    const left = world.executions.start(
+      {
+        principal: 'local',
+        client: 't',
+        requestId: 'r',
+        command: 'true',
+        mode: 'foreground',
+        workingDirectory: undefined,
+        environment: {},
+        inputData: undefined,
+        timeoutMs: undefined,
+        captureStderr: true,
+        mergeStderr: false,
+        sessionId: 's',
+      },
+      impatient.signal,
+    );
+    const last = world.run('echo $DONE', { sessionId: 's' });
+    impatient.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    await again;
+    expect((await last).stdout).toBe('again\n');
+  });
+});
+
+test('the default directory is the principal’s own, and existing sessions move on request', async () => {
+  await using world = createWorld();
+  const { sessions } = world.executions;
+  await world.run('cd /', { sessionId: 'a' });
+  sessions.setDefaultDirectory('local', '/usr', false);
+  expect((await world.run('pwd', { sessionId: 'a' })).stdout).toBe('/\n');
+  expect((await world.run('pwd')).stdout).toBe('/usr\n');
+  sessions.setDefaultDirectory('local', '/var', true);
+  expect((await world.run('pwd', { sessionId: 'a' })).stdout).toBe('/var\n');
+  expect(sessions.defaultDirectory('other')).toBe(world.settings.defaultWorkdir);
+});

@@ -1,0 +1,169 @@
+/**
+ * Sessions: what one execution leaves to the next (working directory and exported variables), for each principal, and
+ * the default working directory that holds where there is none. What a shell brings back is judged like any caller's
+ * input; it can fill memory no further than a caller could.
+ */
+import { ShellServerError } from '../base/errors.ts';
+import { checkEnvironment, type Directories, MARKER_NAME } from '../security/security.ts';
+import type { ShellState } from './session-state.ts';
+
+export interface SessionChange {
+  /** The directory the next execution starts in, where it changed. */
+  readonly directory?: string;
+  readonly set: readonly string[];
+  readonly unset: readonly string[];
+  /** What could not be carried, and why. */
+  readonly notCarried: readonly string[];
+}
+
+export interface Session {
+  readonly directory: string | undefined;
+  readonly variables: ReadonlyMap<string, string | undefined>;
+  /** Waits until the executions before it are done; whoever gets it must release it. */
+  acquire(signal: AbortSignal): Promise<() => void>;
+  /** Takes over what the shell left behind, given the environment it was started with. */
+  carry(state: ShellState, startedWith: Readonly<Record<string, string>>, startedIn: string): SessionChange;
+}
+
+export interface Sessions {
+  get(principal: string, sessionId: string): Session;
+  defaultDirectory(principal: string): string;
+  setDefaultDirectory(principal: string, directory: string, applyToExisting: boolean): void;
+}
+
+/** A session is a few kilobytes; one that was not used for so many others is forgotten. */
+const MAX_SESSIONS = 500;
+/** What a shell sets for itself, or what belongs to one execution only. */
+const NOT_STATE = new Set(['_', 'SHLVL', 'PWD', 'OLDPWD', MARKER_NAME, 'BASH_EXECUTION_STRING', 'MCP_SHELL_fd']);
+
+export function createSessions(startDirectory: string, directories: Directories): Sessions {
+  const sessions = new Map<string, MutableSession>();
+  const defaults = new Map<string, string>();
+  const keyOf = (principal: string, sessionId: string): string => JSON.stringify([principal, sessionId]);
+
+  return {
+    get(principal, sessionId) {
+      const key = keyOf(principal, sessionId);
+      const session = sessions.get(key) ?? createSession(directories);
+      // Deleted and set again, so that the map's order is that of use.
+      sessions.delete(key);
+      sessions.set(key, session);
+      for (const [oldest, other] of sessions) {
+        if (sessions.size <= MAX_SESSIONS) break;
+        if (!other.isBusy()) sessions.delete(oldest);
+      }
+      return session;
+    },
+    defaultDirectory: (principal) => defaults.get(principal) ?? startDirectory,
+    setDefaultDirectory(principal, directory, applyToExisting) {
+      defaults.set(principal, directory);
+      if (!applyToExisting) return;
+      for (const [key, session] of sessions) {
+        if (key.startsWith(`${JSON.stringify([principal]).slice(0, -1)},`)) session.moveTo(directory);
+      }
+    },
+  };
+}
+
+interface MutableSession extends Session {
+  isBusy(): boolean;
+  moveTo(directory: string): void;
+}
+
+function createSession(directories: Directories): MutableSession {
+  const variables = new Map<string, string | undefined>();
+  let directory: string | undefined;
+  let last: Promise<void> = Promise.resolve();
+  let waiting = 0;
+
+  function carryDirectory(wanted: string, startedIn: string, notCarried: string[]): string | undefined {
+    if (wanted === startedIn) return undefined;
+    try {
+      directory = directories.check(wanted, startedIn);
+      return directory;
+    } catch (error) {
+      if (!(error instanceof ShellServerError)) throw error;
+      notCarried.push(`the directory ${wanted} (${error.message})`);
+      return undefined;
+    }
+  }
+
+  function carryVariable(name: string, value: string, notCarried: string[]): boolean {
+    const present = [...variables].flatMap(([key, text]) => (text === undefined ? [] : [[key, text] as const]));
+    try {
+      checkEnvironment({ ...Object.fromEntries(present), [name]: value }, 'the session');
+    } catch {
+      // Exported functions (BASH_FUNC_x%%) and the like have names that no caller could send either.
+      notCarried.push(`the variable ${name}`);
+      return false;
+    }
+    variables.set(name, value);
+    return true;
+  }
+
+  return {
+    get directory() {
+      return directory;
+    },
+    variables,
+    isBusy: () => waiting > 0,
+    moveTo(wanted) {
+      directory = wanted;
+    },
+    async acquire(signal) {
+      const before = last;
+      let release: () => void = () => undefined;
+      last = new Promise((resolve) => {
+        release = () => {
+          waiting--;
+          resolve();
+        };
+      });
+      waiting++;
+      try {
+        await untilAborted(before, signal);
+      } catch (error) {
+        // Whoever waits behind must not start before the one in front is done.
+        void before.then(release);
+        throw error;
+      }
+      return once(release);
+    },
+    carry(state, startedWith, startedIn) {
+      const set: string[] = [];
+      const unset: string[] = [];
+      const notCarried: string[] = [];
+      const moved = carryDirectory(state.directory, startedIn, notCarried);
+      for (const [name, value] of state.variables) {
+        if (NOT_STATE.has(name) || startedWith[name] === value) continue;
+        if (carryVariable(name, value, notCarried)) set.push(name);
+      }
+      for (const name of Object.keys(startedWith)) {
+        if (NOT_STATE.has(name) || state.variables.has(name)) continue;
+        variables.set(name, undefined);
+        unset.push(name);
+      }
+      return { ...(moved !== undefined && { directory: moved }), set, unset, notCarried };
+    },
+  };
+}
+
+function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    void promise.then(() => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
+}
+
+function once(run: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) run();
+    isDone = true;
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * From a request to a running process: a slot, the session's state, the permit, a bundle and a record on disk, then
+ * the launch. Whatever fails on the way gives everything back.
+ */
+import type { Clock } from '../base/clock.ts';
+import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { createId } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Settings } from '../base/settings.ts';
+import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
+import { type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
+import type { Cgroups } from './cgroup.ts';
+import { launchDetached } from './detached/launch-detached.ts';
+import type { Instance } from './instance.ts';
+import { launch } from './launch.ts';
+import type { LoginPath } from './login-path.ts';
+import type { Pipes } from './pipes.ts';
+import { type ExecutionMode, type ExecutionRecord, writeRecord } from './record.ts';
+import { type Running, type RunningEntry, saveRecord } from './running.ts';
+import { parseState, withStateReport } from './session-state.ts';
+import type { Session, Sessions } from './sessions.ts';
+import { createUsageMeter } from './usage.ts';
+
+export interface StartRequest {
+  readonly principal: string;
+  readonly client: string;
+  readonly requestId: string;
+  readonly command: string;
+  readonly mode: ExecutionMode;
+  readonly workingDirectory: string | undefined;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly inputData: string | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly captureStderr: boolean;
+  readonly mergeStderr: boolean;
+  readonly sessionId: string | undefined;
+}
+
+export interface StarterOptions {
+  readonly settings: Settings;
+  readonly security: Security;
+  readonly outputs: Outputs;
+  readonly instance: Instance;
+  readonly wrapperPath: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly running: Running;
+  readonly sessions: Sessions;
+  readonly pipes: Pipes;
+  readonly cgroups: Cgroups;
+  readonly loginPath: LoginPath;
+}
+
+/** Starts an execution and puts it into the table of those that run. */
+export type Start = (request: StartRequest, signal: AbortSignal) => Promise<RunningEntry>;
+
+export function createStart(options: StarterOptions): Start {
+  const { settings, running, sessions } = options;
+  let starting = 0;
+
+  function takeSlot(): void {
+    const { maxProcesses } = settings.limits;
+    if (running.entries.size + starting < maxProcesses) return;
+    const oldest = [...running.entries.values()].slice(0, 5).map((entry) => entry.record.id);
+    throw new ShellServerError('RESOURCE_005', `${maxProcesses} executions are running, which is the limit.`, {
+      hint: 'Wait for one to end (process_get_execution with wait_seconds), or end one with process_terminate.',
+      details: { limit: maxProcesses, oldest_running: oldest },
+    });
+  }
+
+  return async (request, signal) => {
+    takeSlot();
+    starting++;
+    let release: (() => void) | undefined;
+    try {
+      const session =
+        request.sessionId === undefined ? undefined : sessions.get(request.principal, request.sessionId);
+      const carriesState = session !== undefined && (request.mode === 'foreground' || request.mode === 'adaptive');
+      if (carriesState) release = await session.acquire(signal);
+      signal.throwIfAborted();
+      return await startNow(options, request, { session, carriesState, release: release ?? (() => undefined) });
+    } catch (error) {
+      release?.();
+      throw error;
+    } finally {
+      starting--;
+    }
+  };
+}
+
+interface SessionPart {
+  readonly session: Session | undefined;
+  readonly carriesState: boolean;
+  readonly release: () => void;
+}
+
+async function startNow(options: StarterOptions, request: StartRequest, part: SessionPart): Promise<RunningEntry> {
+  const { security, sessions, clock, log } = options;
+  const { session } = part;
+  const id = createId('exec');
+  const defaultDirectory = sessions.defaultDirectory(request.principal);
+  const script = part.carriesState ? withStateReport(security.shells.forCommands, request.command) : undefined;
+  const permit = security.authorize({
+    principal: request.principal,
+    client: request.client,
+    requestId: request.requestId,
+    executionId: id,
+    command: request.command,
+    mode: request.mode,
+    sessionId: request.sessionId,
+    workingDirectory: request.workingDirectory ?? session?.directory,
+    defaultDirectory,
+    callerEnvironment: request.environment,
+    sessionEnvironment: session?.variables ?? new Map(),
+    path: await options.loginPath.resolve(),
+    ...(script !== undefined && { script }),
+  });
+  const record: ExecutionRecord = {
+    format: 1,
+    id,
+    owner: request.principal,
+    instance: options.instance.id,
+    command: request.command,
+    mode: request.mode,
+    ...(request.sessionId !== undefined && { sessionId: request.sessionId }),
+    directory: permit.directory,
+    defaultDirectory,
+    environment: maskEnvironment(request.environment),
+    streams: streamsOf(request),
+    createdAtMs: clock.now(),
+    ...timeLimit(request.timeoutMs, permit.maxDurationMs),
+    marker: permit.marker,
+  };
+  const bundle = createBundle(options, record);
+  const { live, sinks } = await launchInto(options, request, record, bundle, permit, script !== undefined).catch(
+    (error: unknown) => {
+      // Nothing ran, so nothing is kept.
+      options.outputs.discard(id);
+      throw error;
+    },
+  );
+  const entry: RunningEntry = {
+    record: { ...record, process: live.process },
+    bundle,
+    live,
+    meter: createUsageMeter(record.createdAtMs, clock.now),
+    sinks,
+    requestId: request.requestId,
+    sessionChange: undefined,
+    isLetGo: false,
+    releaseSession: part.release,
+  };
+  saveRecord(bundle.directory, entry.record, log);
+  options.running.track(entry, () => {
+    if (part.carriesState && session !== undefined && !entry.isLetGo) {
+      const state = parseState(live.state());
+      entry.sessionChange =
+        state === undefined ? 'nothing' : session.carry(state, permit.environment, permit.directory);
+    }
+    part.release();
+  });
+  return entry;
+}
+
+function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle {
+  try {
+    const bundle = options.outputs.createBundle({
+      id: record.id,
+      owner: record.owner,
+      name: record.command,
+      createdAtMs: record.createdAtMs,
+      streams: record.streams,
+      isRunning: () => options.running.entries.has(record.id),
+    });
+    writeRecord(bundle.directory, record);
+    return bundle;
+  } catch (error) {
+    options.outputs.discard(record.id);
+    const errno = errnoOf(error);
+    if (errno !== 'ENOSPC' && errno !== 'EDQUOT') throw error;
+    throw new ShellServerError('EXECUTION_004', 'The disk of the state directory is full, so nothing was started.', {
+      cause: error,
+    });
+  }
+}
+
+async function launchInto(
+  options: StarterOptions,
+  request: StartRequest,
+  record: ExecutionRecord,
+  bundle: Bundle,
+  permit: LaunchPermit,
+  wantsState: boolean,
+) {
+  const { instance, clock } = options;
+  if (request.mode === 'detached') {
+    const spec = {
+      id: record.id,
+      instance: instance.id,
+      argv: [...permit.argv],
+      environment: { ...permit.environment },
+      directory: permit.directory,
+      marker: permit.marker,
+      ...(request.inputData !== undefined && { inputData: request.inputData }),
+      bundle: bundle.directory,
+      streams: [...record.streams],
+      maxOutputBytes: options.settings.limits.maxOutputBytes,
+      ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
+    };
+    const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
+    const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
+    return { live: await launchDetached(spec, tools), sinks: new Map() };
+  }
+  const sinks = bundle.openSinks();
+  const live = await launch(
+    { id: record.id, permit, inputData: request.inputData, sinks, wantsState },
+    { pipes: options.pipes, cgroups: options.cgroups, bootId: instance.bootId, now: clock.now },
+  ).catch((error: unknown) => {
+    for (const sink of sinks.values()) sink.close();
+    throw error;
+  });
+  return { live, sinks };
+}
+
+function streamsOf(request: StartRequest): StreamType[] {
+  if (request.mergeStderr) return ['combined'];
+  return request.captureStderr ? ['stdout', 'stderr'] : ['stdout'];
+}
+
+/** The smaller of the caller's and the policy's limit, where there is one. */
+function timeLimit(asked: number | undefined, policy: number | undefined): { timeoutMs?: number } {
+  if (asked === undefined && policy === undefined) return {};
+  return { timeoutMs: Math.min(asked ?? Infinity, policy ?? Infinity, LIMITS.timerMs) };
+}

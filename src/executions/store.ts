@@ -1,0 +1,111 @@
+/**
+ * The index of executions: a small summary of each in memory, the whole record on disk. Commands may have 120 KiB and
+ * there may be thousands of them, so that only their beginning is held.
+ */
+import { opendir } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isId } from '../base/ids.ts';
+import { type ExecutionMode, type ExecutionRecord, readRecord, type Status } from './record.ts';
+
+export interface Summary {
+  readonly id: string;
+  readonly owner: string;
+  /** The first part of it. */
+  readonly command: string;
+  readonly mode: ExecutionMode;
+  readonly status: Status;
+  readonly sessionId: string | undefined;
+  readonly directory: string;
+  readonly createdAtMs: number;
+  readonly endedAtMs: number | undefined;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly pid: number | undefined;
+}
+
+export interface Store {
+  put(record: ExecutionRecord): void;
+  remove(id: string): void;
+  /** Newest first. */
+  summaries(owner: string): Summary[];
+  /** The record of an execution of this owner; undefined where there is none. */
+  find(owner: string, id: string): ExecutionRecord | undefined;
+  /** The record as it is on disk now, whoever's it is. */
+  read(id: string): ExecutionRecord | undefined;
+  /** Reads what is on disk and not in memory yet; `visit` gets each record. */
+  scan(visit: (record: ExecutionRecord) => void): Promise<void>;
+}
+
+const COMMAND_CHARS = 300;
+/** Records read before the event loop gets a turn. */
+const SCAN_BATCH = 50;
+
+export function createStore(directory: string): Store {
+  const index = new Map<string, Summary>();
+
+  function put(record: ExecutionRecord): void {
+    index.set(record.id, summarize(record));
+  }
+
+  return {
+    put,
+    remove: (id) => void index.delete(id),
+    summaries: (owner) =>
+      [...index.values()]
+        .filter((summary) => summary.owner === owner)
+        .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1)),
+    find(owner, id) {
+      // The name is compared with what lies there, never joined to a path unseen.
+      if (!isId('exec', id) || !(index.has(id) || listNames(directory).includes(id))) return undefined;
+      const record = readRecord(join(directory, id));
+      return record?.owner === owner && record.id === id ? record : undefined;
+    },
+    read: (id) => (index.has(id) ? readRecord(join(directory, id)) : undefined),
+    async scan(visit) {
+      let count = 0;
+      for await (const entry of await openQuietly(directory)) {
+        if (!isId('exec', entry.name) || index.has(entry.name)) continue;
+        const record = readRecord(join(directory, entry.name));
+        if (record === undefined || record.id !== entry.name) continue;
+        put(record);
+        visit(record);
+        if (++count % SCAN_BATCH === 0) await new Promise(setImmediate);
+      }
+    },
+  };
+}
+
+function summarize(record: ExecutionRecord): Summary {
+  return {
+    id: record.id,
+    owner: record.owner,
+    // A slice would keep the whole string alive behind it.
+    command: Buffer.from(record.command.slice(0, COMMAND_CHARS)).toString(),
+    mode: record.mode,
+    status: record.outcome?.status ?? 'running',
+    sessionId: record.sessionId,
+    directory: record.directory,
+    createdAtMs: record.createdAtMs,
+    endedAtMs: record.outcome?.endedAtMs,
+    exitCode: record.outcome?.exitCode,
+    signal: record.outcome?.signal,
+    pid: record.process?.pid,
+  };
+}
+
+function listNames(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+async function openQuietly(directory: string): Promise<AsyncIterable<{ name: string }>> {
+  try {
+    return await opendir(directory);
+  } catch {
+    return (async function* () {})();
+  }
+}

@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, outcomeOf, textOf, type World } from '../../test/support/world.ts';
+import { findProcess, isAlive } from './process-table.ts';
+
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(realpathSync(tmpdir()), 'survival-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Another server on the same state directory, in a process of its own, which can be killed like one. */
+async function startVictim(commands: { command: string; mode: string }[]): Promise<{ ids: string[]; kill(): Promise<void> }> {
+  const script = new URL('../../test/fixtures/victim.ts', import.meta.url).pathname;
+  const runner = new URL('../../scripts/run-ts.mjs', import.meta.url).pathname;
+  const child = spawn(process.execPath, [runner, script, directory, JSON.stringify(commands)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  await expect.poll(() => text.includes('\n'), { timeout: 15_000 }).toBe(true);
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  return {
+    ids: JSON.parse(text) as string[],
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+const inWorkdir = (world: World, name: string): string => join(world.settings.defaultWorkdir, name);
+
+describe('a detached execution', () => {
+  test('survives kill -9 of its server, and the next one tells its state, exit code and complete output', async () => {
+    const victim = await startVictim([
+      { command: 'echo early; sleep 2; seq 1 20000; echo oops >&2; exit 5', mode: 'detached' },
+      { command: 'echo quick; exit 3', mode: 'detached' },
+    ]);
+    await sleep(300);
+    await victim.kill();
+    await using world = createWorld({ directory });
+    const [slow = '', quick = ''] = victim.ids;
+    const running = await world.executions.get('local', slow);
+    expect(running.record.outcome).toBeUndefined();
+    expect(textOf(running, 'stdout')).toBe('early\n');
+    expect(running.usage()?.processes).toBeGreaterThanOrEqual(1);
+    expect(await outcomeOf(running)).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 5, survivors: [] });
+    expect(textOf(running, 'stdout')).toHaveLength('early\n'.length + 108_894);
+    expect(textOf(running, 'stderr')).toBe('oops\n');
+    const ended = await world.executions.get('local', quick);
+    expect(ended.record.outcome).toMatchObject({ status: 'failed', exitCode: 3 });
+    expect(textOf(ended, 'stdout')).toBe('quick\n');
+  });
+
+  test('goes on after a clean end of its server, and can be ended by the next', async () => {
+    const first = createWorld({ directory });
+    const execution = await first.start(`trap 'exit 6' TERM; echo up; while :; do sleep 0.1; done`, { mode: 'detached' });
+    const { id } = execution.record;
+    await expect.poll(() => textOf(execution, 'stdout')).toBe('up\n');
+    await first[Symbol.asyncDispose]();
+    await using second = createWorld({ directory });
+    const again = await second.executions.get('local', id);
+    expect(await again.live?.request('SIGTERM', 'tree', 5000)).toBe(true);
+    expect(again.record.outcome).toMatchObject({ status: 'failed', reason: 'terminated', exitCode: 6 });
+  });
+
+  test('keeps its time limit without a server', async () => {
+    const victim = await startVictim([{ command: 'sleep 100', mode: 'detached:1500' }]);
+    await victim.kill();
+    await sleep(2500);
+    await using world = createWorld({ directory });
+    const { record } = await world.executions.get('local', victim.ids[0] ?? '');
+    expect(record.outcome).toMatchObject({ status: 'timeout', reason: 'timeout' });
+  });
+
+  test('whose wrapper was killed as well is lost, and says so', async () => {
+    const victim = await startVictim([{ command: 'sleep 100', mode: 'detached' }]);
+    await victim.kill();
+    const record = JSON.parse(
+      readFileSync(join(directory, 'state/executions', victim.ids[0] ?? '', 'record.json'), 'utf8'),
+    ) as { process: { pid: number; wrapper: { pid: number } } };
+    process.kill(record.process.wrapper.pid, 'SIGKILL');
+    await expect.poll(() => findProcess(record.process.wrapper.pid)?.isZombie ?? true).toBe(true);
+    await using world = createWorld({ directory });
+    const found = await world.executions.get('local', victim.ids[0] ?? '');
+    expect(found.record.outcome).toMatchObject({ status: 'failed', reason: 'server_lost' });
+    expect(findProcess(record.process.pid)?.isZombie ?? true).toBe(true);
+  });
+
+  test('gets its stdin and says when it cannot start', async () => {
+    await using world = createWorld({ directory });
+    const { stdout, outcome } = await world.run('cat /dev/stdin; pwd', { mode: 'detached', inputData: 'in\n' });
+    expect({ stdout, status: outcome.status }).toEqual({
+      stdout: `in\n${world.settings.defaultWorkdir}\n`,
+      status: 'completed',
+    });
+  });
+});
+
+describe('background work of a killed server', () => {
+  test('is found and ended by the next one, and its output is kept', async () => {
+    const command = 'echo before; echo $$ > pid; setsid sh -c "echo \\$\\$ > pid2; exec sleep 300" & sleep 300';
+    const victim = await startVictim([{ command, mode: 'background' }]);
+    const world0 = { settings: { defaultWorkdir: join(directory, 'work') } } as World;
+    await expect.poll(() => existsSync(inWorkdir(world0, 'pid2')), { timeout: 5000 }).toBe(true);
+    await sleep(200);
+    await victim.kill();
+    await using world = createWorld({ directory });
+    const found = await world.executions.get('local', victim.ids[0] ?? '');
+    expect(found.record.outcome).toMatchObject({ status: 'failed', reason: 'server_lost', survivors: [] });
+    expect(textOf(found, 'stdout')).toBe('before\n');
+    for (const name of ['pid', 'pid2']) {
+      const pid = Number(readFileSync(inWorkdir(world, name), 'utf8'));
+      expect(findProcess(pid)?.isZombie ?? true).toBe(true);
+    }
+  });
+
+  test('of a server that is alive is left alone, and can be looked at', async () => {
+    const victim = await startVictim([{ command: 'echo hi; sleep 300', mode: 'background' }]);
+    await using world = createWorld({ directory });
+    const found = await world.executions.get('local', victim.ids[0] ?? '');
+    expect(found.record.outcome).toBeUndefined();
+    const { process: about } = found.record;
+    expect(about !== undefined && isAlive(about)).toBe(true);
+    await victim.kill();
+    await using third = createWorld({ directory });
+    expect((await third.executions.get('local', victim.ids[0] ?? '')).record.outcome).toMatchObject({ reason: 'server_lost' });
+  });
+});
+
+test('of two servers that start at once, one takes over', async () => {
+  const victim = await startVictim([{ command: 'sleep 300', mode: 'background' }]);
+  await victim.kill();
+  await using a = createWorld({ directory });
+  await using b = createWorld({ directory });
+  await Promise.all([a.executions.ready(), b.executions.ready()]);
+  const id = victim.ids[0] ?? '';
+  const records = await Promise.all([a.executions.get('local', id), b.executions.get('local', id)]);
+  for (const { record } of records) expect(record.outcome).toMatchObject({ reason: 'server_lost' });
+});
+
+test('what was finished is there after a restart, and nobody else’s', async () => {
+  let id = '';
+  {
+    await using world = createWorld({ directory });
+    id = (await world.run('echo kept')).execution.record.id;
+  }
+  await using world = createWorld({ directory });
+  const found = await world.executions.get('local', id);
+  expect(found.record.outcome).toMatchObject({ status: 'completed' });
+  expect(textOf(found, 'stdout')).toBe('kept\n');
+  await expect(world.executions.get('somebody', id)).rejects.toMatchObject({ code: 'RESOURCE_001' });
+  await expect(world.executions.get('local', '../../etc')).rejects.toMatchObject({ code: 'RESOURCE_001' });
+});
+
+test('a damaged record does not keep the others from being found', async () => {
+  const executions = join(directory, 'state/executions');
+  mkdirSync(join(executions, `exec_${'a'.repeat(26)}`), { recursive: true });
+  writeFileSync(join(executions, `exec_${'a'.repeat(26)}`, 'record.json'), '{"format":1,');
+  await using world = createWorld({ directory });
+  await world.run('true');
+  expect(await world.executions.list('local')).toHaveLength(1);
+});
+
+test('looking at what a server is leaves no trace; ending it leaves only what it ran', async () => {
+  const world = createWorld({ directory });
+  expect(existsSync(world.settings.stateDir)).toBe(false);
+  await world.run('true');
+  await world[Symbol.asyncDispose]();
+  expect(readdirSync(join(world.settings.stateDir, 'run'))).toEqual([]);
+});

@@ -1,0 +1,131 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createWorld, outcomeOf, type World } from '../../test/support/world.ts';
+import { createCgroups } from './cgroup.ts';
+import { findProcess } from './process-table.ts';
+import { createTree, sendSignal } from './tree.ts';
+
+/** The eight ways to get away from whoever started you; each leaves its pid in a file of its own. */
+const ESCAPEES = `
+note() { echo "$2" > "pid-$1"; }
+sleep 300 & note plain $!
+setsid sh -c 'echo $$ > pid-setsid; exec sleep 300' &
+(setsid sh -c 'echo $$ > pid-deep; sleep 300 & echo $! > pid-deep-child; wait' &)
+nohup sh -c 'echo $$ > pid-nohup; exec sleep 300' > /dev/null 2>&1 &
+env -i setsid sh -c 'echo $$ > pid-cleared; exec sleep 300' &
+python3 -c '
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open("pid-double", "w").write(str(os.getpid()))
+        time.sleep(300)
+    os._exit(0)
+' &
+sh -c 'trap "" TERM; echo $$ > pid-stubborn; while :; do sleep 1; done' &
+sh -c 'echo $$ > pid-stopped; kill -STOP $$; sleep 300' &
+`;
+const NAMES = ['plain', 'setsid', 'deep', 'deep-child', 'nohup', 'cleared', 'double', 'stubborn', 'stopped'];
+
+async function pidsOf(world: World, names: readonly string[]): Promise<Map<string, number>> {
+  const pids = new Map<string, number>();
+  for (let tries = 0; tries < 200 && pids.size < names.length; tries++) {
+    for (const name of names) {
+      const path = join(world.settings.defaultWorkdir, `pid-${name}`);
+      const pid = existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
+      if (pid > 0) pids.set(name, pid);
+    }
+    await sleep(25);
+  }
+  return pids;
+}
+
+function alive(pids: ReadonlyMap<string, number>): string[] {
+  return [...pids].flatMap(([name, pid]) => {
+    const entry = findProcess(pid);
+    return entry === undefined || entry.isZombie ? [] : [name];
+  });
+}
+
+describe('a complete kill', () => {
+  test('a timeout ends everything that tried to get away', async () => {
+    await using world = createWorld();
+    const execution = await world.start(`${ESCAPEES}\nsleep 300`, { timeoutMs: 4000 });
+    const pids = await pidsOf(world, NAMES);
+    expect([...pids.keys()].toSorted()).toEqual(NAMES.toSorted());
+    const outcome = await outcomeOf(execution);
+    expect(outcome).toMatchObject({ status: 'timeout', reason: 'timeout', errorCode: 'EXECUTION_002', survivors: [] });
+    expect(alive(pids)).toEqual([]);
+  });
+
+  test('what a shell leaves behind when it ends is ended with it and named', async () => {
+    await using world = createWorld();
+    const { outcome, execution } = await world.run(`${ESCAPEES}\nsleep 1; exit 3`);
+    const pids = await pidsOf(world, NAMES);
+    expect(outcome).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 3, survivors: [] });
+    expect(outcome.endedLeftovers.length).toBeGreaterThanOrEqual(8);
+    expect(alive(pids)).toEqual([]);
+    expect(execution.live).toBeUndefined();
+  });
+
+  test('a child in the background does not hold the answer', async () => {
+    await using world = createWorld();
+    const began = Date.now();
+    const { outcome, stdout } = await world.run('sleep 5 & echo hi');
+    expect({ stdout, status: outcome.status }).toEqual({ stdout: 'hi\n', status: 'completed' });
+    expect(outcome.endedLeftovers).toMatchObject([{ name: 'sleep' }]);
+    expect(Date.now() - began).toBeLessThan(2500);
+  });
+
+  test('without a cgroup the marker, the session and the descendants find all but a cleared environment', async () => {
+    await using world = createWorld();
+    const execution = await world.start(`${ESCAPEES}\nsleep 300`);
+    const pids = await pidsOf(world, NAMES);
+    const { live } = execution;
+    if (live === undefined) throw new Error('not running');
+    const blind = createTree({ leader: live.tree.leader, marker: live.process.marker, group: undefined, pipes: new Set() });
+    const found = new Set(blind.members().map(({ pid }) => pid));
+    const missed = [...pids].filter(([, pid]) => !found.has(pid)).map(([name]) => name);
+    expect(missed.filter((name) => name !== 'cleared')).toEqual([]);
+    await live.end('terminated', 'SIGKILL');
+    await outcomeOf(execution);
+    expect(alive(pids)).toEqual([]);
+  });
+
+  test('a trap on TERM has time to clean up', async () => {
+    await using world = createWorld();
+    const execution = await world.start(`trap 'echo cleaned > trapped; exit 7' TERM; echo up; while :; do sleep 0.05; done`);
+    await sleep(400);
+    await execution.live?.end('terminated');
+    const outcome = await outcomeOf(execution);
+    expect(outcome).toMatchObject({ status: 'failed', reason: 'terminated', exitCode: 7 });
+    expect(readFileSync(join(world.settings.defaultWorkdir, 'trapped'), 'utf8')).toBe('cleaned\n');
+  });
+});
+
+describe('signals', () => {
+  test('never go to ourselves, to our parent, to init, or to a number that means a group', () => {
+    const own = findProcess(process.pid);
+    const parent = findProcess(process.ppid);
+    for (const target of [own, parent, { pid: 1, startTime: 0 }, { pid: 0, startTime: 0 }, { pid: -1, startTime: 0 }]) {
+      expect(sendSignal(target ?? { pid: 0, startTime: 0 }, 'SIGCONT')).toBe(false);
+    }
+  });
+
+  test('never go to a process that merely has the number of one we knew', async () => {
+    await using world = createWorld();
+    const execution = await world.start('sleep 300');
+    const leader = execution.live?.tree.leader ?? { pid: 0, startTime: 0 };
+    expect(sendSignal({ pid: leader.pid, startTime: leader.startTime - 1 }, 'SIGKILL')).toBe(false);
+    expect(sendSignal(leader, 'SIGKILL')).toBe(true);
+    expect(await outcomeOf(execution)).toMatchObject({ status: 'failed', reason: 'signal', signal: 'SIGKILL' });
+  });
+});
+
+test('a cgroup is made and taken away where the kernel lets us', () => {
+  const cgroups = createCgroups('inst_test');
+  expect(cgroups.enclose('x', 0)).toBeUndefined();
+  cgroups.dispose();
+});

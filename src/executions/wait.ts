@@ -1,0 +1,56 @@
+/**
+ * The one race. However a caller waits, it is for the first of: the end, its patience, the output limit, or its own
+ * departure. "Still running" is a normal answer.
+ */
+import { LIMITS } from '../base/limits.ts';
+import type { Live } from './live.ts';
+import type { Outcome } from './record.ts';
+
+export type WaitResult =
+  | { readonly kind: 'ended'; readonly outcome: Outcome }
+  | { readonly kind: 'running'; readonly why: 'wait_limit' | 'foreground_timeout' | 'output_size_limit' }
+  | { readonly kind: 'aborted' };
+
+export interface WaitLimits {
+  /** How long the client's own limit lets us wait. */
+  readonly patienceMs: number;
+  /** Adaptive: how long the caller wants to wait. */
+  readonly foregroundMs?: number;
+  /** Adaptive: above this the caller is answered. */
+  readonly outputBytes?: number;
+}
+
+/** How often the output's size is looked at where nobody tells us of a chunk. */
+const SIZE_POLL_MS = 50;
+
+export function waitForEnd(live: Live, limits: WaitLimits, signal: AbortSignal): Promise<WaitResult> {
+  return new Promise((resolve, reject) => {
+    const timers: NodeJS.Timeout[] = [];
+    const settle = (result: WaitResult): void => {
+      for (const timer of timers) clearInterval(timer);
+      signal.removeEventListener('abort', abort);
+      resolve(result);
+    };
+    const abort = (): void => settle({ kind: 'aborted' });
+    const after = (ms: number, why: 'wait_limit' | 'foreground_timeout'): void => {
+      timers.push(setTimeout(() => settle({ kind: 'running', why }), Math.min(ms, LIMITS.timerMs)));
+    };
+
+    live.finished.then((outcome) => settle({ kind: 'ended', outcome }), reject);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    if (limits.foregroundMs !== undefined && limits.foregroundMs <= limits.patienceMs) {
+      after(limits.foregroundMs, 'foreground_timeout');
+    } else {
+      after(limits.patienceMs, 'wait_limit');
+    }
+    const { outputBytes } = limits;
+    if (outputBytes !== undefined) {
+      timers.push(
+        setInterval(() => {
+          if (live.outputBytes() > outputBytes) settle({ kind: 'running', why: 'output_size_limit' });
+        }, SIZE_POLL_MS),
+      );
+    }
+  });
+}

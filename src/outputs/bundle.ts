@@ -1,0 +1,194 @@
+/**
+ * The outputs of one execution: a directory with a file for each captured stream. What is deleted is gone from the
+ * directory, so that after a restart the directory alone says what there is; the derived `combined` is there as long
+ * as the order of arrival is.
+ */
+import { closeSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import { makePrivateDirectory } from '../base/files.ts';
+import { ARRIVAL_FILE, type ArrivalLog, createArrivalLog } from './arrival.ts';
+import { openCombined } from './combined.ts';
+import { isAbsence, openForAppending } from './open.ts';
+import { createSink, type FileSink } from './sink.ts';
+import { measureStream, openSource } from './source.ts';
+import { tailPath } from './tail.ts';
+import type { Bundle, BundleSpec, ByteSource, Sink, StreamType } from './types.ts';
+
+export interface StoredBundle extends Bundle {
+  /** What there is, and has not been deleted. */
+  readonly types: readonly StreamType[];
+  /** Whether this is a `combined` that is put together on reading. */
+  isDerived(type: StreamType): boolean;
+  /** All bytes that came of each stream, by a look at the disk; what has vanished is left out of `types` from then on. */
+  measure(): ReadonlyMap<StreamType, number>;
+  /** On disk; as of the last look, where nothing can have changed since. */
+  keptBytes(): number;
+  deleteStream(type: StreamType): void;
+}
+
+export interface BundleOptions {
+  /** Where the bundle's own directory lies. */
+  readonly parent: string;
+  readonly id: string;
+  /** The streams that have a file. */
+  readonly captured: readonly StreamType[];
+  readonly limits: OutputLimits;
+  readonly outputIdOf: (type: StreamType) => string;
+  readonly isRunning: () => boolean;
+}
+
+export interface OutputLimits {
+  readonly maxOutputBytes: number;
+  readonly tailBytes: number;
+}
+
+/** Makes the directory and its empty files, so that an output is there from the start, whoever writes it. */
+export function createBundleFiles(parent: string, spec: BundleSpec): void {
+  const directory = join(parent, spec.id);
+  try {
+    makePrivateDirectory(parent);
+    mkdirSync(directory, { mode: 0o700 });
+    const files = derivesCombined(spec.streams) ? [...spec.streams, ARRIVAL_FILE] : spec.streams;
+    for (const file of files) closeSync(openForAppending(join(directory, file)));
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') rmSync(directory, { recursive: true, force: true });
+    const isFull = ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
+    throw new ShellServerError(
+      isFull ? 'EXECUTION_004' : 'SYSTEM_001',
+      `The files for the output cannot be created: ${messageOf(error)}.`,
+      { cause: error },
+    );
+  }
+}
+
+export function createBundle(options: BundleOptions): StoredBundle {
+  const directory = join(options.parent, options.id);
+  const pathOf = (type: StreamType): string => join(directory, type);
+  const arrivalPath = join(directory, ARRIVAL_FILE);
+  let captured = options.captured.filter((type) => isFile(pathOf(type)));
+  let hasDerived = derivesCombined(captured) && isFile(arrivalPath);
+  /** Of this process, while they are open, and afterwards while one holds what could not be written. */
+  let sinks: ReadonlyMap<StreamType, FileSink> | undefined;
+  let arrival: ArrivalLog | undefined;
+  let wasOpened = false;
+  let lastKeptBytes: number | undefined;
+
+  function openSinks(): ReadonlyMap<StreamType, Sink> {
+    if (wasOpened) throw new Error(`The outputs of ${options.id} are open for writing already.`);
+    wasOpened = true;
+    let open = captured.length;
+    arrival = hasDerived ? createArrivalLog(arrivalPath) : undefined;
+    const order = arrival;
+    const onClose = (): void => {
+      open--;
+      if (open > 0) return;
+      order?.close();
+      arrival = undefined;
+      const isAllSaved = [...(sinks?.values() ?? [])].every((sink) => sink.unsavedTail() === undefined);
+      if (isAllSaved) sinks = undefined;
+    };
+    sinks = new Map(
+      captured.map((type) => {
+        const isOrdered = order !== undefined && (type === 'stdout' || type === 'stderr');
+        const onWrite = isOrdered ? (byteCount: number) => order.record(type, byteCount) : undefined;
+        const sink = createSink(pathOf(type), {
+          limitBytes: options.limits.maxOutputBytes,
+          tailBytes: options.limits.tailBytes,
+          onClose,
+          ...(onWrite === undefined ? {} : { onWrite }),
+        });
+        return [type, sink];
+      }),
+    );
+    return sinks;
+  }
+
+  function source(type: StreamType): ByteSource | undefined {
+    if (captured.includes(type)) {
+      return openSource(pathOf(type), { unsavedTail: () => sinks?.get(type)?.unsavedTail() });
+    }
+    if (type !== 'combined' || !hasDerived) return undefined;
+    const stdout = source('stdout');
+    const stderr = source('stderr');
+    if (stdout === undefined || stderr === undefined) {
+      stdout?.close();
+      stderr?.close();
+      return undefined;
+    }
+    return openCombined({ stdout, stderr, arrivalPath, beforeLook: () => arrival?.flush() });
+  }
+
+  function measure(): ReadonlyMap<StreamType, number> {
+    const sizes = new Map<StreamType, number>();
+    let kept = 0;
+    for (const type of captured) {
+      const measured = measureStream(pathOf(type));
+      if (measured === undefined) continue;
+      sizes.set(type, Math.max(measured.totalBytes, sinks?.get(type)?.totalBytes ?? 0));
+      kept += measured.keptBytes;
+    }
+    captured = captured.filter((type) => sizes.has(type));
+    hasDerived = hasDerived && derivesCombined(captured) && isFile(arrivalPath);
+    if (hasDerived) sizes.set('combined', (sizes.get('stdout') ?? 0) + (sizes.get('stderr') ?? 0));
+    lastKeptBytes = options.isRunning() || sinks !== undefined ? undefined : kept;
+    return sizes;
+  }
+
+  function keptBytes(): number {
+    if (lastKeptBytes !== undefined) return lastKeptBytes;
+    let kept = 0;
+    for (const type of captured) kept += measureStream(pathOf(type))?.keptBytes ?? 0;
+    if (!options.isRunning() && sinks === undefined) lastKeptBytes = kept;
+    return kept;
+  }
+
+  function deleteStream(type: StreamType): void {
+    lastKeptBytes = undefined;
+    if (captured.includes(type)) {
+      for (const name of leftovers(directory, type)) rmSync(join(directory, name), { force: true });
+      rmSync(tailPath(pathOf(type)), { force: true });
+      rmSync(pathOf(type), { force: true });
+      captured = captured.filter((other) => other !== type);
+    }
+    // Without both of its streams there is nothing to put together.
+    if (hasDerived && !(derivesCombined(captured) && type !== 'combined')) {
+      rmSync(arrivalPath, { force: true });
+      hasDerived = false;
+    }
+  }
+
+  return {
+    id: options.id,
+    directory,
+    get types() {
+      return hasDerived ? [...captured, 'combined' as const] : captured;
+    },
+    outputId: (type) =>
+      captured.includes(type) || (type === 'combined' && hasDerived) ? options.outputIdOf(type) : undefined,
+    isDerived: (type) => type === 'combined' && hasDerived,
+    openSinks,
+    source,
+    measure,
+    keptBytes,
+    deleteStream,
+  };
+}
+
+function derivesCombined(streams: readonly StreamType[]): boolean {
+  return streams.includes('stdout') && streams.includes('stderr') && !streams.includes('combined');
+}
+
+/** What a writer that was killed between writing a tail and renaming it left behind. */
+function leftovers(directory: string, type: StreamType): string[] {
+  try {
+    return readdirSync(directory).filter((name) => name.startsWith(`${type}.tail.`));
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw error;
+  }
+}
+
+function isFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}

@@ -1,0 +1,161 @@
+/**
+ * What an answer shows of an output: all of it where it fits, otherwise how it began and how it ended, with one line
+ * between them that says what is missing and how to read it. More is given to the end: that is where errors are.
+ */
+import { createHash } from 'node:crypto';
+import { LIMITS } from '../base/limits.ts';
+import { alignEnd, alignStart, LINE_REACH_BYTES } from './cut.ts';
+import { getEncoding } from './encoding.ts';
+import { chunksOf, countLines, createPace, gapBytes, type Pace } from './scan.ts';
+import type { ByteSource } from './types.ts';
+import { countInvalidBytes } from './utf8.ts';
+import { notKept, plural } from './words.ts';
+
+export interface HeadAndTailOptions {
+  /** Named in the line that says how to read the rest. */
+  readonly outputId: string;
+  /** `plain` is the beginning and nothing else, for interfaces that know no such line. */
+  readonly mode?: 'marked' | 'plain';
+  readonly signal?: AbortSignal;
+}
+
+export interface HeadAndTail {
+  readonly text: string;
+  readonly truncated: boolean;
+  /** The text describes the data instead of showing it (with `plain` it shows it all the same). */
+  readonly binary: boolean;
+  /** How many bytes of what is shown were not UTF-8 and are U+FFFD in the text. */
+  readonly invalidBytes: number;
+  /** What is not shown, kept or not. */
+  readonly omittedBytes: number;
+  /** Lines that end in the part that is kept but not shown. */
+  readonly omittedLines: number;
+}
+
+const UTF8 = getEncoding('utf-8');
+const TAIL_SHARE = 0.6;
+/** Room for the line between the parts. */
+const MARKER_BYTES = 256;
+const BINARY_PROBE_BYTES = 8192;
+const BINARY_INVALID_SHARE = 0.1;
+/** Below this, replaced characters tell a reader more than a checksum. */
+const BINARY_INVALID_MIN = 16;
+
+export async function headAndTail(
+  source: ByteSource,
+  budgetBytes: number,
+  options: HeadAndTailOptions,
+): Promise<HeadAndTail> {
+  const pace = createPace(options.signal);
+  const size = source.size;
+  const isPlain = options.mode === 'plain';
+  const { headTo, tailFrom } = isPlain
+    ? beginning(source, size, budgetBytes)
+    : cut(source, size, budgetBytes);
+  const head = source.read(0, headTo);
+  const tail = source.read(tailFrom, size - tailFrom);
+  const invalidBytes = countInvalidBytes(head) + countInvalidBytes(tail);
+  const binary = isBinary(source, invalidBytes, head.length + tail.length);
+  if (binary && !isPlain) {
+    const text = await describeBinary(source, size, options.outputId, pace);
+    return { text, truncated: true, binary, invalidBytes, omittedBytes: size, omittedLines: 0 };
+  }
+  const omittedBytes = tailFrom - headTo;
+  const truncated = omittedBytes > 0;
+  const omittedLines = truncated ? (await countLines(source, headTo, tailFrom, UTF8.newline, pace)).ended : 0;
+  let text = head.toString('utf8');
+  if (truncated && !isPlain) {
+    const marker = describeOmission(omittedBytes, omittedLines, gapBytes(source), headTo, options.outputId);
+    text += `${text === '' || text.endsWith('\n') ? '' : '\n'}${marker}\n${tail.toString('utf8')}`;
+  }
+  return { text, truncated, binary, invalidBytes, omittedBytes, omittedLines };
+}
+
+interface Cut {
+  readonly headTo: number;
+  readonly tailFrom: number;
+}
+
+function beginning(source: ByteSource, size: number, budgetBytes: number): Cut {
+  const last = Math.min(size, source.gaps[0]?.from ?? size);
+  return { headTo: alignEnd(source, 0, Math.min(budgetBytes, last), size, UTF8), tailFrom: size };
+}
+
+function cut(source: ByteSource, size: number, budgetBytes: number): Cut {
+  const firstGap = source.gaps[0];
+  const lastGap = source.gaps.at(-1);
+  if (size <= budgetBytes && firstGap === undefined) return { headTo: size, tailFrom: size };
+  const shownBytes = Math.max(budgetBytes - MARKER_BYTES, Math.floor(budgetBytes / 2));
+
+  let tailFrom = Math.max(0, size - Math.floor(shownBytes * TAIL_SHARE));
+  if (lastGap !== undefined && tailFrom <= lastGap.to) tailFrom = lastGap.to;
+  else tailFrom = lineStartAfter(source, alignStart(source, tailFrom, UTF8), size);
+
+  // What a short tail leaves of the budget goes to the head.
+  let headTo = Math.min(tailFrom, shownBytes - (size - tailFrom));
+  if (firstGap !== undefined && headTo >= firstGap.from) headTo = firstGap.from;
+  else headTo = lineEndBefore(source, alignEnd(source, 0, headTo, size, UTF8));
+  return { headTo, tailFrom };
+}
+
+/** The next line's beginning, where it is in reach; otherwise the offset itself. */
+function lineStartAfter(source: ByteSource, offset: number, size: number): number {
+  const reach = Math.min(LINE_REACH_BYTES, Math.floor((size - offset) / 2));
+  // With the byte before it: the offset may be a line's beginning already.
+  const newline = source.read(offset - 1, reach + 1).indexOf(10);
+  return newline === -1 ? offset : offset + newline;
+}
+
+/** The last line's end, where it is in reach; otherwise the offset itself. */
+function lineEndBefore(source: ByteSource, offset: number): number {
+  const reach = Math.min(LINE_REACH_BYTES, Math.floor(offset / 2));
+  const newline = source.read(offset - reach, reach).lastIndexOf(10);
+  return newline === -1 ? offset : offset - reach + newline + 1;
+}
+
+function isBinary(source: ByteSource, invalidBytes: number, shownBytes: number): boolean {
+  if (source.read(0, BINARY_PROBE_BYTES).includes(0)) return true;
+  return invalidBytes >= BINARY_INVALID_MIN && invalidBytes > shownBytes * BINARY_INVALID_SHARE;
+}
+
+function describeOmission(
+  omittedBytes: number,
+  omittedLines: number,
+  notKeptBytes: number,
+  offset: number,
+  outputId: string,
+): string {
+  const lines = omittedLines === 0 ? 'part of a line' : plural(omittedLines, 'line');
+  const how = `read_execution_output with output_id "${outputId}"`;
+  if (notKeptBytes === 0) {
+    return `[… ${plural(omittedBytes, 'byte')} (${lines}) left out; to read them: ${how} and offset ${offset}]`;
+  }
+  if (notKeptBytes === omittedBytes) return `[… ${notKept(notKeptBytes)}; to read the rest: ${how}]`;
+  const kept = `${plural(omittedBytes - notKeptBytes, 'byte')} (${lines}) can be read`;
+  return `[… ${plural(omittedBytes, 'byte')} left out: ${kept} by ${how} and offset ${offset}; ${notKept(notKeptBytes)}]`;
+}
+
+async function describeBinary(
+  source: ByteSource,
+  size: number,
+  outputId: string,
+  pace: Pace,
+): Promise<string> {
+  const keptBytes = size - gapBytes(source);
+  const begins = source
+    .read(0, 16)
+    .toString('hex')
+    .replace(/(..)(?=.)/g, '$1 ');
+  const parts = [plural(size, 'byte'), `beginning with ${begins}`];
+  if (keptBytes <= LIMITS.checksumBytes) {
+    const hash = createHash('sha256');
+    for (const { bytes } of chunksOf(source, 0, size)) {
+      hash.update(bytes);
+      await pace();
+    }
+    const what = keptBytes === size ? 'sha256' : `sha256 of the ${plural(keptBytes, 'byte')} kept`;
+    parts.push(`${what} ${hash.digest('hex')}`);
+  }
+  const how = `read_execution_output with output_id "${outputId}" and encoding "base64"`;
+  return `[binary data: ${parts.join(', ')}; to read it: ${how}]`;
+}

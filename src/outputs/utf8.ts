@@ -1,0 +1,70 @@
+/**
+ * Where UTF-8 characters begin and end, for cutting between them. What is not valid is grouped as decoders do it (the
+ * longest beginning of a character that could still have become one), so that text decoded in pieces is the same as
+ * text decoded whole.
+ */
+import { isUtf8 } from 'node:buffer';
+
+/** The longest character. */
+export const UTF8_MAX_BYTES = 4;
+
+/** The character (or the beginning of one) that lies across `index`; undefined where one may cut there. */
+export function characterAcross(
+  bytes: Uint8Array,
+  index: number,
+): { start: number; end: number } | undefined {
+  for (let start = index - 1; start >= 0 && start > index - UTF8_MAX_BYTES; start--) {
+    const byte = bytes[start] ?? 0;
+    if (byte >= 0x80 && byte < 0xc0) continue;
+    const end = start + sequenceLength(bytes, start);
+    return end > index ? { start, end } : undefined;
+  }
+  return undefined;
+}
+
+/** How many bytes belong to no valid character. */
+export function countInvalidBytes(bytes: Uint8Array): number {
+  if (isUtf8(bytes)) return 0;
+  let invalid = 0;
+  for (let index = 0; index < bytes.length; ) {
+    const lead = bytes[index] ?? 0;
+    if (lead < 0x80) {
+      index++;
+      continue;
+    }
+    const length = sequenceLength(bytes, index);
+    if (length !== expectedLength(lead)) invalid += length;
+    index += length;
+  }
+  return invalid;
+}
+
+/** The length of the character at `start`, or of what is there of it; 1 for a byte that can begin none. */
+function sequenceLength(bytes: Uint8Array, start: number): number {
+  const lead = bytes[start] ?? 0;
+  const expected = expectedLength(lead);
+  for (let length = 1; length < expected; length++) {
+    const byte = bytes[start + length];
+    if (byte === undefined || !canFollow(lead, length, byte)) return length;
+  }
+  return Math.max(1, expected);
+}
+
+/** 0 for a byte that can begin no character. */
+function expectedLength(lead: number): number {
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  if (lead < 0xe0) return 2;
+  return lead < 0xf0 ? 3 : 4;
+}
+
+/** The second byte is narrower after some leads: no overlong forms, no surrogates, nothing above U+10FFFF. */
+function canFollow(lead: number, position: number, byte: number): boolean {
+  if (byte < 0x80 || byte > 0xbf) return false;
+  if (position > 1) return true;
+  if (lead === 0xe0) return byte >= 0xa0;
+  if (lead === 0xed) return byte <= 0x9f;
+  if (lead === 0xf0) return byte >= 0x90;
+  if (lead === 0xf4) return byte <= 0x8f;
+  return true;
+}

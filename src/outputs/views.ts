@@ -1,0 +1,5 @@
+/** Ways to look at an output. */
+export { type HeadAndTail, type HeadAndTailOptions, headAndTail } from './head-and-tail.ts';
+export { type Lines, type LinesRequest, readLines } from './read-lines.ts';
+export { type Range, type RangeRequest, readRange } from './read-range.ts';
+export { type SearchRequest, type SearchResult, searchLines } from './search.ts';

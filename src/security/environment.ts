@@ -1,0 +1,97 @@
+/**
+ * The environment a command gets: the server's own without its secrets, the login shell's PATH, defaults that keep
+ * programs from waiting for a person, then the session's and the caller's variables.
+ */
+import { userInfo } from 'node:os';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+
+export const MARKER_NAME = 'MCP_SHELL_EXECUTION';
+
+/** What is the server's own business and not the command's: its token and its settings. */
+const OWN = /^MCP_SHELL_/;
+/** What npm set to start the server; it would make an npm inside believe that it belongs to this package. */
+const FROM_NPM =
+  /^(?:npm_(?:lifecycle|package|node)_.*|npm_(?:command|execpath)|INIT_CWD|npm_config_(?:local_prefix|global_prefix|prefix|npm_version|user_agent|node_gyp|noproxy|init_module|globalconfig|userconfig|cache))$/;
+
+/** Pagers, editors and prompts that would wait for a person who is not there. The caller may set any of them. */
+const NON_INTERACTIVE: Readonly<Record<string, string>> = {
+  PAGER: 'cat',
+  GIT_PAGER: 'cat',
+  MANPAGER: 'cat',
+  SYSTEMD_PAGER: 'cat',
+  BAT_PAGER: 'cat',
+  AWS_PAGER: '',
+  GH_PAGER: 'cat',
+  EDITOR: 'true',
+  VISUAL: 'true',
+  GIT_EDITOR: 'true',
+  GIT_SEQUENCE_EDITOR: 'true',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: 'true',
+  SSH_ASKPASS: 'true',
+  SSH_ASKPASS_REQUIRE: 'never',
+  GCM_INTERACTIVE: 'never',
+  GH_PROMPT_DISABLED: '1',
+  DEBIAN_FRONTEND: 'noninteractive',
+  PIP_NO_INPUT: '1',
+  TERM: 'dumb',
+};
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+export interface EnvironmentParts {
+  readonly inherited: Readonly<Record<string, string>>;
+  readonly path: string;
+  readonly shell: string;
+  /** What earlier commands of the session exported; undefined where one was unset. */
+  readonly session: ReadonlyMap<string, string | undefined>;
+  readonly caller: Readonly<Record<string, string>>;
+  readonly marker: string;
+}
+
+export function buildEnvironment(parts: EnvironmentParts): Record<string, string> {
+  const environment: Record<string, string> = Object.create(null);
+  const isFromNpm = parts.inherited['npm_lifecycle_event'] !== undefined;
+  for (const [name, value] of Object.entries(parts.inherited)) {
+    if (!OWN.test(name) && !(isFromNpm && FROM_NPM.test(name))) environment[name] = value;
+  }
+  Object.assign(environment, NON_INTERACTIVE, { PATH: parts.path, SHELL: parts.shell });
+  if (environment['LC_ALL'] === undefined && environment['LANG'] === undefined) environment['LANG'] = 'C.UTF-8';
+  // zsh and fish set these where they are missing, which would look like the work of the command.
+  const { username, homedir } = userInfo();
+  environment['HOME'] ??= homedir;
+  environment['USER'] ??= username;
+  environment['LOGNAME'] ??= username;
+  for (const [name, value] of parts.session) {
+    if (value === undefined) delete environment[name];
+    else environment[name] = value;
+  }
+  Object.assign(environment, parts.caller, { [MARKER_NAME]: parts.marker });
+  return environment;
+}
+
+/** Refuses what could not be a variable, or would not fit; `parameter` is named in the error. */
+export function checkEnvironment(
+  environment: Readonly<Record<string, string>>,
+  parameter = 'environment_variables',
+): void {
+  const entries = Object.entries(environment);
+  const bytes = entries.reduce((total, [name, value]) => total + Buffer.byteLength(name + value) + 2, 0);
+  const problem = ((): string | undefined => {
+    if (entries.length > LIMITS.environmentEntries) return `has more than ${LIMITS.environmentEntries} entries`;
+    if (bytes > LIMITS.environmentBytes) return `is larger than ${LIMITS.environmentBytes / 1024} KiB`;
+    for (const [name, value] of entries) {
+      if (!NAME.test(name)) return `has a name that is not a variable's: ${JSON.stringify(name)}`;
+      if (name.startsWith('MCP_SHELL_')) return `sets ${name}: names that begin with MCP_SHELL_ are the server's`;
+      // Linux takes 128 KiB for one entry; execve would fail with E2BIG and say no more.
+      if (Buffer.byteLength(value) > LIMITS.commandBytes) return `has a value longer than 120 KiB in ${name}`;
+    }
+    return undefined;
+  })();
+  if (problem === undefined) return;
+  throw new ShellServerError('PARAM_002', `${parameter} ${problem}.`, {
+    hint: 'Names are letters, digits and underscores, and do not begin with a digit.',
+    details: { parameter },
+  });
+}

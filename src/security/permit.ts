@@ -1,0 +1,25 @@
+/**
+ * The permit: the only thing that a process can be started from. It holds the final argv, environment and directory;
+ * nothing is edited afterwards. Only security.ts issues one, which the layer test holds.
+ */
+
+declare const issued: unique symbol;
+
+export interface LaunchPermit {
+  readonly [issued]: true;
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Absolute, real, existing when it was checked. */
+  readonly directory: string;
+  /** "NAME=value", present in `environment`: by it everything the execution started is found again. */
+  readonly marker: string;
+  /** The policy's own time limit, if it has one. */
+  readonly maxDurationMs: number | undefined;
+}
+
+export type PermitContent = Omit<LaunchPermit, typeof issued>;
+
+/** For security.ts alone. */
+export function issuePermit(content: PermitContent): LaunchPermit {
+  return Object.freeze({ ...content }) as LaunchPermit;
+}

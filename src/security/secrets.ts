@@ -1,0 +1,49 @@
+/**
+ * Masking of secrets in what is logged, recorded and shown: variables whose name says that they hold one, and texts of
+ * well-known shapes. It hides what can be recognised, and promises no more.
+ */
+
+export const MASK = '***';
+
+const SECRET_NAME =
+  /(?:^|_)(?:pass(?:word|wd|phrase)?|pwd|secrets?|tokens?|api_?keys?|apikey|access_?keys?|private_?keys?|credentials?|auth|cookie|session_?key|signing_?key|encryption_?key|dsn|jwt)(?:_|$)|(?:token|secret|password|apikey)$/i;
+
+/** Whole words that are secrets by their shape: provider prefixes, JSON web tokens, private keys. */
+const SHAPES: readonly RegExp[] = [
+  /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})/g,
+  /\b(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}/g,
+  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /\bxox[abeprs]-[A-Za-z0-9-]{10,}/g,
+  /\bAIza[A-Za-z0-9_-]{30,}/g,
+  /\bnpm_[A-Za-z0-9]{30,}/g,
+  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+];
+
+/** A place where the secret follows a word that announces it; the word stays. */
+const ANNOUNCED: readonly RegExp[] = [
+  /((?:authorization|proxy-authorization)\s*:\s*(?:bearer|basic|token)\s+)[^\s'"\\]+/gi,
+  /(\bbearer\s+)[A-Za-z0-9._~+/-]{8,}=*/gi,
+  /((?:x-api-key|api-key|x-auth-token|cookie|set-cookie)\s*:\s*)[^\s'"\\][^'"\\\n]*/gi,
+  /(:\/\/[^\s:/@'"]*:)[^\s@/'"]+(?=@)/g,
+  /(--?(?:password|passwd|pass|token|secret|api-?key|access-?key|private-?token|auth-?token)[= ])(?:"[^"]*"|'[^']*'|[^\s'"]+)/gi,
+  /(\b[A-Za-z_]*(?:password|passwd|secret|token|api_?key|access_?key)[A-Za-z_]*\s*[=:]\s*)(?:"[^"\n]*"|'[^'\n]*'|[^\s'"&;|]+)/gi,
+];
+
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
+
+export function maskText(text: string): string {
+  let masked = text;
+  for (const shape of SHAPES) masked = masked.replace(shape, MASK);
+  for (const announced of ANNOUNCED) masked = masked.replace(announced, `$1${MASK}`);
+  return masked;
+}
+
+/** A copy of an environment that can be shown. */
+export function maskEnvironment(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, isSecretName(name) ? MASK : maskText(value)]),
+  );
+}

@@ -1,0 +1,54 @@
+/** Which shell a command is handed to, and how. */
+import { accessSync, constants, existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { ShellServerError } from '../base/errors.ts';
+
+export interface Shells {
+  /** What terminals and the start-up information show. */
+  readonly configured: string;
+  /** What commands run in. */
+  readonly forCommands: string;
+}
+
+/** Shells that do not read POSIX syntax; commands written for bash fail in them in strange ways. */
+const FOREIGN = new Set(['fish', 'csh', 'tcsh', 'nu', 'elvish', 'xonsh', 'pwsh', 'powershell', 'rc', 'es']);
+
+export function chooseShells(named: string | undefined, inherited: string | undefined): Shells {
+  if (process.platform === 'win32') {
+    const shell = named ?? 'cmd.exe';
+    return { configured: shell, forCommands: shell };
+  }
+  if (named !== undefined) return { configured: named, forCommands: named };
+  const configured = inherited !== undefined && inherited !== '' && existsSync(inherited) ? inherited : defaultShell();
+  return { configured, forCommands: FOREIGN.has(basename(configured)) ? defaultShell() : configured };
+}
+
+/** The argv that runs a command string in a shell. */
+export function shellArgv(shell: string, command: string): string[] {
+  const name = shellName(shell);
+  if (name === 'bash') return [shell, '--norc', '--noprofile', '-c', command];
+  if (name === 'cmd') return [shell, '/d', '/s', '/c', command];
+  if (name === 'powershell' || name === 'pwsh') return [shell, '-NoProfile', '-NonInteractive', '-Command', command];
+  return [shell, '-c', command];
+}
+
+export function shellName(shell: string): string {
+  return basename(shell).replace(/\.exe$/i, '').toLowerCase();
+}
+
+/** Throws EXECUTION_001 where the shell is not there, before anything is prepared for it. */
+export function checkShell(shell: string): void {
+  if (!shell.includes('/')) return;
+  try {
+    accessSync(shell, constants.X_OK);
+  } catch {
+    throw new ShellServerError('EXECUTION_001', `The shell ${shell} is not there or cannot be executed.`, {
+      hint: 'Name another one with --shell, or in the setting "shell".',
+      details: { shell },
+    });
+  }
+}
+
+function defaultShell(): string {
+  return existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
+}

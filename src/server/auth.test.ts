@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createTokens } from './auth.ts';
+
+describe('tokens', () => {
+  const hashed = createHash('sha256').update('kept as a hash').digest('hex');
+  const tokens = createTokens([
+    { token: 'first', principal: 'alice' },
+    { token: 'second', principal: 'bob' },
+    { sha256: hashed, principal: 'carol' },
+    { sha256: 'not a hash', principal: 'mallory' },
+  ]);
+
+  it.each([
+    ['first', 'alice'],
+    ['second', 'bob'],
+    ['kept as a hash', 'carol'],
+    ['third', undefined],
+    ['', undefined],
+    ['First', undefined],
+    [hashed, undefined],
+    ['not a hash', undefined],
+    ['x'.repeat(1_000_000), undefined],
+  ])('tells whose %j is', (token, principal) => {
+    expect(tokens.verify(token)).toBe(principal);
+  });
+
+  it('takes nothing where there are none, or an empty one', () => {
+    expect(createTokens([]).verify('x')).toBeUndefined();
+    expect(createTokens([{ token: '', principal: 'eve' }]).verify('')).toBeUndefined();
+  });
+});

@@ -1,0 +1,193 @@
+/**
+ * Every call of every tool, whichever transport it came by: find the tool, parse its input, run it, encode what it
+ * returned, write the audit entry. Tools return plain data or throw; what a client sees is decided here and once.
+ *
+ * An unknown tool is a protocol error and is thrown. Everything else that goes wrong on purpose is a result with
+ * `isError`, so that a model can read it and do better. A cancelled call is thrown on: nobody waits for its answer.
+ */
+import type { Clock } from '../base/clock.ts';
+import { type ErrorCode, messageOf } from '../base/errors.ts';
+import { createId } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Modules } from '../tools/modules.ts';
+import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
+import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
+import { createInputParser, type InputParser } from './parse-input.ts';
+import { quote } from './quote.ts';
+import { suggest } from './suggest.ts';
+
+export interface DispatchOptions {
+  /** The tools of the toolset, in the order of the catalogue. */
+  readonly tools: readonly Tool[];
+  /** Earlier names that can be called though they are not listed. */
+  readonly aliases?: ReadonlyMap<string, Tool>;
+  readonly modules: Modules;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Told of every call when it has ended. What it throws becomes the answer. */
+  readonly audit?: (entry: CallEntry) => void;
+  /** Asked before every call; it refuses (while draining, say) by throwing a ShellServerError. */
+  readonly onCall?: (call: StartedCall) => void | Promise<void>;
+  /** Checks each answer against the tool's output schema, which costs time: for tests. */
+  readonly validateAnswers?: boolean;
+}
+
+export interface CallContext {
+  readonly principal: string;
+  readonly client: ClientInfo;
+  /** Ours, not JSON-RPC's, whose ids are only unique within a connection. Made here where absent. */
+  readonly requestId?: string;
+  readonly signal: AbortSignal;
+  readonly progress?: ((message: string) => void) | undefined;
+}
+
+export interface StartedCall {
+  readonly requestId: string;
+  readonly principal: string;
+  readonly client: ClientInfo;
+  readonly tool: string;
+  /** Another name for the tool, where the client used one. */
+  readonly calledAs: string;
+}
+
+export interface CallEntry extends StartedCall {
+  /** As it came, unmasked: the audit knows what is secret. */
+  readonly input: unknown;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly outcome: 'answered' | 'failed' | 'cancelled';
+  readonly code?: ErrorCode;
+}
+
+export interface Dispatch {
+  call(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
+}
+
+/** The one thing about a call that is a protocol error. */
+export class UnknownToolError extends Error {
+  override readonly name = 'UnknownToolError';
+  readonly tool: string;
+  readonly suggestion: string | undefined;
+
+  constructor(tool: string, suggestion: string | undefined) {
+    super(
+      `Unknown tool ${quote(tool)}.${suggestion === undefined ? ' tools/list shows the tools.' : ` Did you mean "${suggestion}"?`}`,
+    );
+    this.tool = tool;
+    this.suggestion = suggestion;
+  }
+}
+
+interface Entry {
+  readonly tool: Tool;
+  readonly parse: InputParser;
+}
+
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { modules, log, clock } = options;
+  const names = options.tools.map((tool) => tool.name);
+  const entries = new Map<string, Entry>();
+  for (const [name, tool] of options.aliases ?? []) entries.set(name, prepare(tool));
+  for (const tool of options.tools) entries.set(tool.name, prepare(tool));
+
+  async function call(name: string, args: unknown, context: CallContext): Promise<ToolResult> {
+    const entry = entries.get(name);
+    if (entry === undefined) throw new UnknownToolError(name, suggest(name, names));
+
+    const { principal, client } = context;
+    const requestId = context.requestId ?? createId('req');
+    const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs: name };
+    const startedAtMs = clock.now();
+    const audit = (outcome: CallEntry['outcome'], code?: ErrorCode): void =>
+      options.audit?.({
+        ...started,
+        input: args,
+        startedAtMs,
+        durationMs: clock.now() - startedAtMs,
+        outcome,
+        ...(code !== undefined && { code }),
+      });
+
+    try {
+      const answer = await run(entry, args, started, context);
+      audit('answered');
+      if (options.validateAnswers === true) validateAnswer(entry.tool, answer);
+      return encodeAnswer(answer);
+    } catch (thrown) {
+      if (thrown instanceof InvalidAnswerError) throw thrown;
+      if (context.signal.aborted) {
+        audit('cancelled');
+        throw thrown;
+      }
+      return failed(thrown, started, audit);
+    }
+  }
+
+  async function run(
+    entry: Entry,
+    args: unknown,
+    started: StartedCall,
+    { signal, progress }: CallContext,
+  ): Promise<Answer<unknown>> {
+    signal.throwIfAborted();
+    await options.onCall?.(started);
+    const input = entry.parse(args);
+    const { principal, client, requestId } = started;
+    return await entry.tool.run(input, { principal, client, requestId, signal, progress, modules });
+  }
+
+  function failed(
+    thrown: unknown,
+    started: StartedCall,
+    audit: (outcome: 'failed', code: ErrorCode) => void,
+  ): ToolResult {
+    let error = toShellServerError(thrown);
+    if (error.code === 'SYSTEM_001') {
+      log.error('a tool failed unexpectedly', { ...logged(started), error: fullText(thrown) });
+    } else {
+      log.debug('a call was answered with an error', { ...logged(started), code: error.code });
+    }
+    try {
+      audit('failed', error.code);
+    } catch (auditError) {
+      error = toShellServerError(auditError);
+      log.error('the audit entry of a call could not be written', {
+        ...logged(started),
+        error: fullText(auditError),
+      });
+    }
+    return encodeError(error, started.requestId, clock.now());
+  }
+
+  return { call };
+}
+
+function prepare(tool: Tool): Entry {
+  return { tool, parse: createInputParser(tool) };
+}
+
+/** A bug of ours that only tests look for, so it must not hide in a friendly answer. */
+class InvalidAnswerError extends Error {
+  override readonly name = 'InvalidAnswerError';
+}
+
+function validateAnswer(tool: Tool, answer: Answer<unknown>): void {
+  const schema = tool.output.def.catchall === undefined ? tool.output.strict() : tool.output;
+  const checked = schema.safeParse(answer.data);
+  if (checked.success) return;
+  const problems = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new InvalidAnswerError(`${tool.name} answered outside its output schema: ${problems.join('; ')}`);
+}
+
+function logged({ requestId, principal, tool }: StartedCall): Record<string, string> {
+  return { request_id: requestId, principal, tool };
+}
+
+/** The stack and what caused it; only for the log. */
+function fullText(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return messageOf(thrown);
+  const own = thrown.stack ?? thrown.message;
+  return thrown.cause === undefined ? own : `${own}\ncaused by: ${fullText(thrown.cause)}`;
+}
+
+export type { ToolResult };

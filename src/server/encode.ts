@@ -1,0 +1,59 @@
+/**
+ * What a tool returned or threw, as an MCP result. Both views are complete: Claude Code and Codex show a model only
+ * structuredContent, Gemini CLI only the text.
+ */
+import { isoTime } from '../base/clock.ts';
+import { ERRORS, type ErrorCategory, type ErrorCode, ShellServerError } from '../base/errors.ts';
+import type { Answer } from '../tools/tool.ts';
+
+/** A type and not an interface: the SDK's results have an index signature. */
+export type ToolResult = {
+  content: { type: 'text'; text: string }[];
+  structuredContent: Record<string, unknown>;
+  isError?: true;
+};
+
+export interface WireError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly category: ErrorCategory;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly timestamp: string;
+  readonly request_id: string;
+}
+
+export function encodeAnswer(answer: Answer<unknown>): ToolResult {
+  return {
+    content: [{ type: 'text', text: answer.text }],
+    structuredContent: answer.data as Record<string, unknown>,
+    ...(answer.isError === true && { isError: true }),
+  };
+}
+
+export function encodeError(error: ShellServerError, requestId: string, nowMs: number): ToolResult {
+  // The request id is for whoever looks into the log, which only our own failures need.
+  const label = error.category === 'SYSTEM' ? `${error.code}, request_id ${requestId}` : error.code;
+  return {
+    content: [{ type: 'text', text: `${error.message} ${error.hint} (${label})` }],
+    structuredContent: { error: toWireError(error, requestId, nowMs) },
+    isError: true,
+  };
+}
+
+/** SPEC section 5's shape. */
+export function toWireError(error: ShellServerError, requestId: string, nowMs: number): WireError {
+  return {
+    code: error.code,
+    message: error.message,
+    category: error.category,
+    details: { ...error.details, hint: error.hint },
+    timestamp: isoTime(nowMs),
+    request_id: requestId,
+  };
+}
+
+/** Anything that was not thrown on purpose is a bug: the caller learns that, and nothing of its text or stack. */
+export function toShellServerError(thrown: unknown): ShellServerError {
+  if (thrown instanceof ShellServerError) return thrown;
+  return new ShellServerError('SYSTEM_001', ERRORS.SYSTEM_001.meaning, { cause: thrown });
+}

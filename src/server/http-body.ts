@@ -1,0 +1,67 @@
+/**
+ * A request's body, up to the limit, and answers to requests whose body nobody will read.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LIMITS } from '../base/limits.ts';
+import { EDGE_LIMITS } from './edge-limits.ts';
+import { type Refusal, tooLarge } from './http-guard.ts';
+import { parseJson } from './json-rpc.ts';
+
+export type ReadBody =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Undefined: the client broke off while it was sending. */
+export async function readJsonBody(request: IncomingMessage): Promise<ReadBody | undefined> {
+  const bytes = await readBytes(request);
+  if (bytes === undefined) return undefined;
+  if (bytes === 'too large') return { ok: false, refusal: tooLarge() };
+  const parsed = parseJson(bytes);
+  return parsed.ok ? parsed : { ok: false, refusal: { status: 400, body: parsed.reply } };
+}
+
+function readBytes(request: IncomingMessage): Promise<Buffer | 'too large' | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    function finish(result: Buffer | 'too large' | undefined): void {
+      request.off('data', onData);
+      request.off('end', onEnd);
+      request.off('close', onClose);
+      resolve(result);
+    }
+    function onData(chunk: Buffer): void {
+      length += chunk.length;
+      if (length > LIMITS.httpBodyBytes) finish('too large');
+      else chunks.push(chunk);
+    }
+    const onEnd = (): void => finish(Buffer.concat(chunks));
+    const onClose = (): void => finish(undefined);
+    request.on('data', onData);
+    request.on('end', onEnd);
+    request.on('close', onClose);
+    // A reset while sending; `close` follows.
+    request.on('error', () => undefined);
+  });
+}
+
+/**
+ * Answers at once, though the body may still be on its way. Closing now would reset the connection, and the sender
+ * would see that instead of the answer; so the rest is thrown away for a while.
+ */
+export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+  if (response.headersSent || response.destroyed) return;
+  const body = JSON.stringify(refusal.body);
+  response.writeHead(refusal.status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    ...refusal.headers,
+  });
+  response.end(body);
+  if (request.complete) return;
+  request.resume();
+  const timer = setTimeout(() => request.socket.destroy(), EDGE_LIMITS.refusedBodyMs);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
+}

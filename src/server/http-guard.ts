@@ -1,0 +1,144 @@
+/**
+ * What is decided about a request before a byte of its body is read, in this order: is it meant for us (Host: a page
+ * that rebinds its DNS name to 127.0.0.1 cannot forge it), does a foreign web page send it (Origin), is there
+ * anything at this path, who sends it, and could the body be a message at all.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isJsonContentType } from '@modelcontextprotocol/server';
+import { type ErrorCode, ShellServerError } from '../base/errors.ts';
+import { createId } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Tokens } from './auth.ts';
+import { toWireError } from './encode.ts';
+import { errorReply } from './json-rpc.ts';
+import { quote } from './quote.ts';
+import { LOCAL_PRINCIPAL } from './server.ts';
+
+export const MCP_PATH = '/mcp';
+
+export interface Refusal {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+export type Verdict =
+  | { readonly ok: true; readonly principal: string }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export interface GuardOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl: URL | undefined;
+  readonly tokens: Tokens | undefined;
+}
+
+export function createGuard(options: GuardOptions): (request: IncomingMessage) => Verdict {
+  const hosts = allowedHosts(options);
+  return (request) => {
+    const refusal =
+      checkHost(request, hosts) ?? checkOrigin(request, options.publicUrl) ?? checkPath(request);
+    if (refusal !== undefined) return { ok: false, refusal };
+    const caller = authenticate(request, options.tokens);
+    if (!caller.ok) return caller;
+    const unreadable = checkMethod(request) ?? checkBodyHeaders(request);
+    return unreadable === undefined ? caller : { ok: false, refusal: unreadable };
+  };
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+
+/** By its text alone: a name that happens to resolve to 127.0.0.1 may resolve to something else tomorrow. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK_NAMES.includes(inUrl(host)) || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
+
+/** An IPv6 address has brackets in a URL. */
+export function inUrl(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host.toLowerCase();
+}
+
+export function refuse(status: number, code: number, message: string): Refusal {
+  return { status, body: errorReply(null, code, message) };
+}
+
+/** Undefined: any. On a public address without a known name every client has a token, which no web page can add. */
+function allowedHosts({ host, port, publicUrl }: GuardOptions): ReadonlySet<string> | undefined {
+  if (!isLoopback(host) && publicUrl === undefined) return undefined;
+  const names = new Set([...LOOPBACK_NAMES, inUrl(host)].map((name) => `${name}:${port}`));
+  if (publicUrl !== undefined) names.add(`${publicUrl.hostname}:${publicUrl.port || defaultPort(publicUrl)}`);
+  return names;
+}
+
+function checkHost(
+  { headers }: IncomingMessage,
+  hosts: ReadonlySet<string> | undefined,
+): Refusal | undefined {
+  if (hosts === undefined) return undefined;
+  const given = (headers.host ?? '').toLowerCase();
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/.exec(given);
+  // Without a port it is the scheme's; behind a proxy that ends TLS that is 443.
+  const ports = match?.[2] === undefined ? ['80', '443'] : [match[2]];
+  if (ports.some((port) => hosts.has(`${match?.[1]}:${port}`))) return undefined;
+  return refuse(403, -32_000, `The Host ${quote(given)} is not allowed; use one of ${[...hosts].join(', ')}`);
+}
+
+function checkOrigin({ headers }: IncomingMessage, publicUrl: URL | undefined): Refusal | undefined {
+  const given = headers.origin;
+  if (given === undefined) return undefined;
+  const origin = URL.canParse(given) ? new URL(given) : undefined;
+  const isHttp = origin?.protocol === 'http:' || origin?.protocol === 'https:';
+  if (origin !== undefined && isHttp && LOOPBACK_NAMES.includes(origin.hostname)) return undefined;
+  if (origin !== undefined && isHttp && origin.origin === publicUrl?.origin) return undefined;
+  return refuse(403, -32_000, `The Origin ${quote(given)} is not allowed`);
+}
+
+function checkPath({ url = '' }: IncomingMessage): Refusal | undefined {
+  const path = url.split('?', 1)[0];
+  return path === MCP_PATH ? undefined : refuse(404, -32_000, `Not found; the endpoint is ${MCP_PATH}`);
+}
+
+function authenticate({ headers }: IncomingMessage, tokens: Tokens | undefined): Verdict {
+  if (tokens === undefined) return { ok: true, principal: LOCAL_PRINCIPAL };
+  const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+  if (token === undefined) {
+    return unauthorized('AUTH_001', 'This server wants a bearer token.', '');
+  }
+  const principal = tokens.verify(token);
+  if (principal === undefined) {
+    return unauthorized('AUTH_002', 'The bearer token is not valid.', ', error="invalid_token"');
+  }
+  return { ok: true, principal };
+}
+
+function unauthorized(code: ErrorCode, message: string, challenge: string): Verdict {
+  const error = toWireError(new ShellServerError(code, message), createId('req'), Date.now());
+  const headers = { 'www-authenticate': `Bearer realm="mcp-shell-server"${challenge}` };
+  return { ok: false, refusal: { status: 401, headers, body: { error } } };
+}
+
+function checkMethod({ method = '' }: IncomingMessage): Refusal | undefined {
+  if (method === 'POST' || method === 'GET' || method === 'DELETE') return undefined;
+  const refusal = refuse(405, -32_000, `The method ${quote(method)} is not allowed`);
+  return { ...refusal, headers: { allow: 'GET, POST, DELETE' } };
+}
+
+function checkBodyHeaders({ method, headers }: IncomingMessage): Refusal | undefined {
+  if (method !== 'POST') return undefined;
+  if (!isJsonContentType(headers['content-type'])) {
+    return refuse(415, -32_000, 'The Content-Type must be application/json');
+  }
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity')
+    return refuse(415, -32_000, `The Content-Encoding ${quote(encoding)} is not known`);
+  if (Number(headers['content-length']) > LIMITS.httpBodyBytes) return tooLarge();
+  return undefined;
+}
+
+export function tooLarge(): Refusal {
+  return refuse(413, -32_600, `The body is too large; it may have ${LIMITS.httpBodyBytes} bytes`);
+}
+
+function defaultPort(url: URL): string {
+  return url.protocol === 'https:' ? '443' : '80';
+}

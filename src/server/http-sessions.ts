@@ -1,0 +1,126 @@
+/**
+ * The sessions of 2025-era HTTP clients: bounded in number, each its principal's alone.
+ */
+import type { ServerResponse } from 'node:http';
+import { isInitializeRequest, type RequestId } from '@modelcontextprotocol/server';
+import { messageOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { EDGE_LIMITS } from './edge-limits.ts';
+import { createEventLog } from './event-store.ts';
+import type { AuthenticatedRequest } from './http-auth-info.ts';
+import { type Refusal, refuse } from './http-guard.ts';
+import { type HttpSession, openHttpSession } from './http-session.ts';
+import { cancelledId, classify } from './json-rpc.ts';
+import type { ServerFactory } from './server.ts';
+
+export interface HttpSessionsOptions {
+  readonly factory: ServerFactory;
+  readonly log: Log;
+  readonly resumeWindowMs: number;
+  readonly maxSessions: number;
+}
+
+export interface HttpSessions {
+  /** Answers the request, or says with what it must be refused. */
+  handle(
+    request: AuthenticatedRequest,
+    response: ServerResponse,
+    principal: string,
+    body: unknown,
+  ): Promise<Refusal | undefined>;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly principal: string;
+  readonly session: HttpSession;
+}
+
+export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
+  const { factory, log, resumeWindowMs, maxSessions } = options;
+  // Used again, an entry moves to the end: the first is the one idle longest.
+  const entries = new Map<string, Entry>();
+  const eventLog = createEventLog({ maxEvents: EDGE_LIMITS.events, maxBytes: EDGE_LIMITS.eventBytes });
+
+  async function handle(
+    request: AuthenticatedRequest,
+    response: ServerResponse,
+    principal: string,
+    body: unknown,
+  ): Promise<Refusal | undefined> {
+    const message = { body, ...readIds(body) };
+    const id = request.headers['mcp-session-id'];
+    if (id === undefined) {
+      if (!isInitializeRequest(body)) return refuse(400, -32_000, 'The header Mcp-Session-Id is missing');
+      if (!makeRoom()) return refuse(503, -32_000, 'Too many sessions are in use; try again later');
+      const session = await open(principal);
+      await session.handle(request, response, message);
+      // Refused by the SDK before it became a session.
+      if (response.statusCode >= 400) await session.close();
+      return undefined;
+    }
+    const entry = typeof id === 'string' ? entries.get(id) : undefined;
+    // Somebody else's session is answered like one that never was, so that ids cannot be tried out.
+    if (entry === undefined || entry.principal !== principal)
+      return refuse(404, -32_001, 'Session not found');
+    entries.delete(String(id));
+    entries.set(String(id), entry);
+    if (message.requests.some((requestId) => entry.session.isOwed(requestId))) {
+      return refuse(400, -32_600, 'Invalid request: this id is in use');
+    }
+    await entry.session.handle(request, response, message);
+    return undefined;
+  }
+
+  async function open(principal: string): Promise<HttpSession> {
+    let openedId: string | undefined;
+    const session: HttpSession = await openHttpSession({
+      factory,
+      events: eventLog.open(),
+      resumeWindowMs,
+      log,
+      onOpened: (id) => {
+        openedId = id;
+        entries.set(id, { principal, session });
+      },
+      onClosed: () => {
+        if (openedId !== undefined) entries.delete(openedId);
+      },
+    });
+    return session;
+  }
+
+  /** A session that is put out is told so by the 404 on its next request, and begins anew. */
+  function makeRoom(): boolean {
+    if (entries.size < maxSessions) return true;
+    for (const [id, { session }] of entries) {
+      if (session.isBusy()) continue;
+      entries.delete(id);
+      session.close().catch((error: unknown) => log.warn('closing a session', { error: messageOf(error) }));
+      return true;
+    }
+    return false;
+  }
+
+  return {
+    handle,
+    async close() {
+      await Promise.all([...entries.values()].map(({ session }) => session.close()));
+      entries.clear();
+    },
+  };
+}
+
+function readIds(body: unknown): { requests: RequestId[]; cancelled: RequestId[] } {
+  const requests: RequestId[] = [];
+  const cancelled: RequestId[] = [];
+  for (const value of Array.isArray(body) ? body : [body]) {
+    const incoming = classify(value);
+    if (incoming.kind === 'request') requests.push(incoming.message.id);
+    if (incoming.kind === 'notification') {
+      const id = cancelledId(incoming.message);
+      if (id !== undefined) cancelled.push(id);
+    }
+  }
+  return { requests, cancelled };
+}

@@ -1,0 +1,23 @@
+/** What a client puts before its model: where commands run, and the few rules that save it from guessing. */
+export interface InstructionFacts {
+  readonly shell: string;
+  readonly platform: string;
+  readonly host: string;
+  readonly user: string;
+  readonly defaultDirectory: string;
+  readonly allowedDirectories: readonly string[] | undefined;
+}
+
+export function instructionsFor(facts: InstructionFacts): string {
+  const where =
+    facts.allowedDirectories === undefined
+      ? `Default working directory: ${facts.defaultDirectory}.`
+      : `Default working directory: ${facts.defaultDirectory}. Working directories must lie in: ${facts.allowedDirectories.join(', ')}.`;
+  return [
+    `Runs commands in ${facts.shell} on ${facts.platform} (host ${facts.host}, user ${facts.user}). ${where}`,
+    'Commands run non-interactively: stdin is empty unless input_data is given, pagers and editors are off.',
+    'shell_execute answers when the command ends, or after 10 s with status "running"; process_get_execution with wait_seconds then waits for it. Dev servers and watchers: execution_mode "background".',
+    'A non-zero exit code is a result, not a tool error. When a command ends or is ended, so is everything it started.',
+    'Long output is cut in the middle; read_execution_output reads any part by its output_id, and searches it with pattern.',
+  ].join('\n');
+}

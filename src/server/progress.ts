@@ -1,0 +1,82 @@
+/**
+ * Progress of one call: what a tool reports as often as it likes becomes a few notifications. What comes between two
+ * of them is put together and its last part sent; only one is under way at a time, so a client that does not read
+ * costs nothing. The count rises by one each time, as the protocol wants. Nothing is sent after `finish` or an abort.
+ */
+import { LIMITS } from '../base/limits.ts';
+
+export interface Progress {
+  /** A piece of output, or a sentence with its line end. */
+  report(message: string): void;
+  /** Sends what is left and waits for it; for just before the answer. */
+  finish(): Promise<void>;
+}
+
+export interface ProgressOptions {
+  readonly send: (progress: number, message: string) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly intervalMs?: number;
+}
+
+export function createProgress(options: ProgressOptions): Progress {
+  const { send, signal, intervalMs = LIMITS.progressIntervalMs } = options;
+  let count = 0;
+  let pending = '';
+  let finished = false;
+  let lastSentAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  let underWay: Promise<void> | undefined;
+
+  function report(message: string): void {
+    if (finished || signal.aborted || message === '') return;
+    pending = lastBytes(pending + lastBytes(message));
+    schedule();
+  }
+
+  function schedule(): void {
+    if (timer !== undefined || underWay !== undefined || pending === '') return;
+    const waitMs = lastSentAt + intervalMs - performance.now();
+    if (waitMs <= 0) return flush();
+    timer = setTimeout(() => {
+      timer = undefined;
+      flush();
+    }, waitMs);
+    timer.unref();
+  }
+
+  function flush(): void {
+    if (pending === '' || signal.aborted) return;
+    const message = pending;
+    pending = '';
+    lastSentAt = performance.now();
+    count += 1;
+    // A notification that could not be sent is no reason to fail the call: the answer still can be.
+    underWay = send(count, message)
+      .catch(() => undefined)
+      .finally(() => {
+        underWay = undefined;
+        if (!finished) schedule();
+      });
+  }
+
+  async function finish(): Promise<void> {
+    finished = true;
+    clearTimeout(timer);
+    await underWay;
+    flush();
+    await underWay;
+  }
+
+  return { report, finish };
+}
+
+function lastBytes(text: string): string {
+  if (text.length <= LIMITS.progressMessageBytes && Buffer.byteLength(text) <= LIMITS.progressMessageBytes) {
+    return text;
+  }
+  // A character has at most 4 bytes in UTF-8 and at most 2 units here, so this much always holds enough of the end.
+  const bytes = Buffer.from(text.slice(-LIMITS.progressMessageBytes));
+  let start = bytes.length - LIMITS.progressMessageBytes;
+  while (start > 0 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
+  return bytes.subarray(Math.max(0, start)).toString();
+}

@@ -1,0 +1,104 @@
+/**
+ * The MCP server object of one connection, or of one request in the stateless era. It holds no state and making one
+ * costs next to nothing: clients probe with a second one, and over HTTP every 2026-07-28 request gets its own.
+ */
+import {
+  CLIENT_INFO_META_KEY,
+  type McpRequestContext,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+  type Tool as WireTool,
+} from '@modelcontextprotocol/server';
+import type { ClientInfo } from '../tools/tool.ts';
+import type { ToolDefinition } from './definitions.ts';
+import { type Dispatch, UnknownToolError } from './dispatch.ts';
+import { EDGE_LIMITS } from './edge-limits.ts';
+import type { ToolResult } from './encode.ts';
+import { createProgress, type Progress } from './progress.ts';
+
+export interface ServerFactoryOptions {
+  readonly dispatch: Dispatch;
+  readonly definitions: readonly ToolDefinition[];
+  readonly info: { readonly version: string };
+  /** Read for each connection, so that it may depend on settings that are known late. */
+  readonly instructions: () => string;
+}
+
+export type ServerFactory = (context: McpRequestContext) => Server;
+
+/** Who is calling where nobody had to say who they are. */
+export const LOCAL_PRINCIPAL = 'local';
+
+export function createServerFactory(options: ServerFactoryOptions): ServerFactory {
+  const { dispatch, definitions, info, instructions } = options;
+  // Ours are read-only and name their own JSON Schema type; the SDK only writes them out.
+  const tools = definitions as unknown as WireTool[];
+  return () => {
+    const server = new Server(
+      { name: 'mcp-shell-server', title: 'Shell', version: info.version },
+      {
+        capabilities: { tools: {} },
+        instructions: instructions(),
+        cacheHints: { 'tools/list': { ttlMs: EDGE_LIMITS.toolsTtlMs, cacheScope: 'public' } },
+      },
+    );
+    server.setRequestHandler('tools/list', () => ({ tools }));
+    server.setRequestHandler('tools/call', (request, context) =>
+      callTool(dispatch, request.params, context, clientOf(context, server)),
+    );
+    return server;
+  };
+}
+
+async function callTool(
+  dispatch: Dispatch,
+  params: { name: string; arguments?: Record<string, unknown> | undefined },
+  context: ServerContext,
+  client: ClientInfo,
+): Promise<ToolResult> {
+  const { signal } = context.mcpReq;
+  const progress = progressOf(context);
+  try {
+    return await dispatch.call(params.name, params.arguments, {
+      principal: context.http?.authInfo?.clientId ?? LOCAL_PRINCIPAL,
+      client,
+      signal,
+      progress: progress?.report,
+    });
+  } catch (error) {
+    throw error instanceof UnknownToolError ? toProtocolError(error) : error;
+  } finally {
+    await progress?.finish();
+  }
+}
+
+function toProtocolError({ message, tool, suggestion }: UnknownToolError): ProtocolError {
+  const data = { name: 'ToolNotFound', tool, ...(suggestion !== undefined && { suggestion }) };
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
+}
+
+/** Only where the client asked for it: a notification with a token that nobody knows is an error at its end. */
+function progressOf({ mcpReq }: ServerContext): Progress | undefined {
+  const { _meta: meta } = mcpReq;
+  const progressToken = meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return createProgress({
+    signal: mcpReq.signal,
+    send: (progress, message) =>
+      mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }),
+  });
+}
+
+/** From the request itself in the 2026-07-28 revision, from the handshake in those before. */
+function clientOf({ mcpReq }: ServerContext, server: Server): ClientInfo {
+  const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
+  const info: { name?: unknown; version?: unknown } | undefined =
+    envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
+  return { name: cut(info?.name), version: cut(info?.version) };
+}
+
+function cut(text: unknown): string {
+  return typeof text === 'string' ? text.slice(0, EDGE_LIMITS.clientNameCharacters) : '';
+}

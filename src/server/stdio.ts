@@ -1,0 +1,50 @@
+/**
+ * One MCP connection over two streams, which are stdin and stdout. Both eras: the first message says which.
+ */
+import type { Readable, Writable } from 'node:stream';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Log } from '../base/log.ts';
+import type { ServerFactory } from './server.ts';
+import { createStdioTransport } from './stdio-transport.ts';
+
+export interface StdioConnectionOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly factory: ServerFactory;
+  readonly log: Log;
+  /** The client closed its end or died. Called once, at once; after it only answers from memory are written. */
+  readonly onClientGone?: () => void;
+}
+
+export interface StdioConnection {
+  /** Cancels what is under way and stops reading. */
+  close(): Promise<void>;
+  /** Resolves when the connection has ended and its last answer is written, whoever ended it. */
+  readonly closed: Promise<void>;
+}
+
+export function serveStdioConnection(options: StdioConnectionOptions): StdioConnection {
+  const { input, output, factory, log, onClientGone } = options;
+  let finished: () => void = () => undefined;
+  const closed = new Promise<void>((resolve) => {
+    finished = resolve;
+  });
+  const transport = createStdioTransport({
+    input,
+    output,
+    onGone: () => onClientGone?.(),
+    onFinished: () => finished(),
+  });
+  const handle = serveStdio(factory, {
+    transport,
+    // Mostly what clients did wrong (an answer nobody asked for, a method of another era); they were told.
+    onerror: (error) => log.debug('stdio', { error: error.message }),
+  });
+  return {
+    async close() {
+      await handle.close();
+      await closed;
+    },
+    closed,
+  };
+}

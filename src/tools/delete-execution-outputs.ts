@@ -1,0 +1,47 @@
+/** delete_execution_outputs: removes stored outputs for good. */
+import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import { defineTool } from './tool.ts';
+
+export const deleteExecutionOutputs = defineTool({
+  name: 'delete_execution_outputs',
+  title: 'Delete outputs',
+  description: 'Deletes stored outputs for good. confirm must be true.',
+  input: z.strictObject({
+    output_ids: z.array(z.string()).min(1).max(1000),
+    confirm: z.boolean(),
+  }),
+  output: z.object({
+    deleted_outputs: z.array(z.string()).optional(),
+    failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })).optional(),
+    total_deleted: z.number().optional(),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    if (!input.confirm) {
+      throw new ShellServerError('PARAM_002', 'confirm is not true, so nothing was deleted.', {
+        hint: 'Call again with confirm: true if the outputs are really to be deleted.',
+        details: { parameter: 'confirm' },
+      });
+    }
+    await call.modules.executions.ready();
+    const { deleted, failed } = call.modules.outputs.delete(call.principal, input.output_ids);
+    call.modules.security.audit.write({
+      event: 'outputs_deleted',
+      principal: call.principal,
+      requestId: call.requestId,
+      client: call.client.name,
+      outputs: deleted,
+      failed: failed.map(({ outputId }) => outputId),
+    });
+    const failures = failed.map(({ outputId, reason }) => `${outputId}: ${reason}`);
+    return {
+      data: {
+        deleted_outputs: deleted,
+        failed_outputs: failed.map(({ outputId, reason }) => ({ output_id: outputId, reason })),
+        total_deleted: deleted.length,
+      },
+      text: [`Deleted ${deleted.length} of ${input.output_ids.length} outputs.`, ...failures].join('\n'),
+    };
+  },
+});

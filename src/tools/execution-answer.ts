@@ -1,0 +1,236 @@
+/**
+ * What is said about an execution, in both views: the fields that become structuredContent, and the text that a model
+ * reads on its own (the output first, then one line on how it went).
+ */
+import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
+import type { Execution, Outcome, WaitResult } from '../executions/executions.ts';
+import { TERMINATION_REASONS } from '../executions/executions.ts';
+import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
+import type { StreamType } from '../outputs/types.ts';
+import { hintFor } from './hints.ts';
+import { describeDuration, describeSession, listProcesses } from './words.ts';
+
+/** Nothing is required: an error result is checked against the same schema. */
+export const executionFields = {
+  execution_id: z.string().optional(),
+  status: z.enum(['running', 'completed', 'failed', 'timeout']).optional(),
+  success: z.boolean().optional(),
+  exit_code: z.number().optional(),
+  signal: z.string().optional(),
+  termination_reason: z.enum(TERMINATION_REASONS).optional(),
+  error_code: z.string().optional(),
+  stdout: z.string().optional(),
+  stderr: z.string().optional(),
+  output_truncated: z.boolean().optional(),
+  output_id: z.string().optional(),
+  stderr_output_id: z.string().optional(),
+  survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
+  execution_time_ms: z.number().optional(),
+  process_id: z.number().optional(),
+  terminal_id: z.string().optional(),
+  transition_reason: z.enum(['foreground_timeout', 'output_size_limit', 'wait_limit']).optional(),
+  partial_output: z.boolean().optional(),
+  message: z.string().optional(),
+  working_directory: z.string().optional(),
+  default_working_directory: z.string().optional(),
+  working_directory_changed: z.boolean().optional(),
+  session_changes: z
+    .object({ working_directory: z.string().optional(), set: z.array(z.string()), unset: z.array(z.string()) })
+    .optional(),
+  created_at: z.string().optional(),
+  completed_at: z.string().optional(),
+};
+
+const executionSchema = z.object(executionFields);
+export type ExecutionData = z.input<typeof executionSchema>;
+
+export interface AnswerOptions {
+  /** Over both streams together. */
+  readonly inlineBytes: number;
+  /** Of each stream, where the caller said how much. */
+  readonly perStreamBytes: number | undefined;
+  /** Why the caller is answered while it runs. */
+  readonly why: Extract<WaitResult, { kind: 'running' }>['why'] | 'background' | undefined;
+  /** PATH that the command saw, to suggest what is on it. */
+  readonly path: string;
+  readonly now: number;
+  readonly signal: AbortSignal;
+}
+
+export async function describeExecution(
+  execution: Execution,
+  options: AnswerOptions,
+): Promise<{ data: ExecutionData; text: string }> {
+  const { record, bundle } = execution;
+  const outcome = record.outcome;
+  const shown = await readStreams(execution, options);
+  const message = sentences(execution, shown, options).join(' ');
+  const merged = shown.get('combined');
+  const stdout = merged ?? shown.get('stdout');
+  const stderr = shown.get('stderr');
+  const data: ExecutionData = {
+    execution_id: record.id,
+    status: outcome?.status ?? 'running',
+    ...(outcome !== undefined && { success: outcome.status === 'completed', termination_reason: outcome.reason }),
+    ...(outcome?.exitCode !== undefined && { exit_code: outcome.exitCode }),
+    ...(outcome?.signal !== undefined && { signal: outcome.signal }),
+    ...(outcome?.errorCode !== undefined && { error_code: outcome.errorCode }),
+    ...(stdout !== undefined && { stdout: stdout.text }),
+    ...(stderr !== undefined && { stderr: stderr.text }),
+    output_truncated: [...shown.values()].some((part) => part.truncated),
+    ...present('output_id', bundle.outputId(merged === undefined ? 'stdout' : 'combined')),
+    ...present('stderr_output_id', bundle.outputId('stderr')),
+    ...(outcome !== undefined && outcome.survivors.length > 0 && { survivors: outcome.survivors.map(toWire) }),
+    execution_time_ms: (outcome?.endedAtMs ?? options.now) - record.createdAtMs,
+    ...present('process_id', record.process?.pid),
+    ...(isTransition(options.why) && { transition_reason: options.why }),
+    ...((outcome === undefined || outcome.reason !== 'exit') && { partial_output: true }),
+    ...(message !== '' && { message }),
+    working_directory: record.directory,
+    default_working_directory: record.defaultDirectory,
+    working_directory_changed: record.directory !== record.defaultDirectory,
+    ...sessionFields(execution),
+    created_at: isoTime(record.createdAtMs),
+    ...(outcome !== undefined && { completed_at: isoTime(outcome.endedAtMs) }),
+  };
+  return { data, text: renderText(data, message) };
+}
+
+/** The output first, then one line on how it went, then what is worth knowing. */
+function renderText(data: ExecutionData, message: string): string {
+  const parts: string[] = [];
+  if (data.stdout !== undefined && data.stdout !== '') parts.push(withNewline(data.stdout));
+  if (data.stderr !== undefined && data.stderr !== '') parts.push(`[stderr]\n${withNewline(data.stderr)}`);
+  const how =
+    data.signal !== undefined
+      ? `ended by ${data.signal}`
+      : data.exit_code !== undefined
+        ? `exit code ${data.exit_code}`
+        : `execution_id ${data.execution_id}`;
+  const ids = [
+    data.output_id === undefined ? '' : `output_id ${data.output_id}`,
+    data.stderr === undefined || data.stderr === '' ? '' : `stderr_output_id ${data.stderr_output_id}`,
+  ].filter((id) => id !== '');
+  const status = [data.status, how, describeDuration(data.execution_time_ms ?? 0), ...ids].join(', ');
+  return `${parts.join('')}[${status}]${message === '' ? '' : `\n${message}`}`;
+}
+
+async function readStreams(execution: Execution, options: AnswerOptions): Promise<Map<StreamType, HeadAndTail>> {
+  const { bundle, record } = execution;
+  const sources = record.streams.flatMap((type) => {
+    const source = bundle.source(type);
+    return source === undefined ? [] : [{ type, source }];
+  });
+  const shown = new Map<StreamType, HeadAndTail>();
+  try {
+    const sizes = new Map(sources.map(({ type, source }) => [type, source.size]));
+    for (const { type, source } of sources) {
+      const budget = options.perStreamBytes ?? shareOf(type, sizes, options.inlineBytes);
+      const outputId = bundle.outputId(type) ?? '';
+      shown.set(type, await headAndTail(source, budget, { outputId, signal: options.signal }));
+    }
+  } finally {
+    for (const { source } of sources) source.close();
+  }
+  return shown;
+}
+
+/** stderr may use two fifths, and whatever stdout does not need; the rest is stdout's. */
+function shareOf(type: StreamType, sizes: ReadonlyMap<StreamType, number>, total: number): number {
+  const stdout = sizes.get('stdout') ?? 0;
+  const stderr = sizes.get('stderr') ?? 0;
+  const forStderr = Math.min(stderr, Math.max(Math.floor(total * 0.4), total - stdout));
+  return type === 'stderr' ? forStderr : total - forStderr;
+}
+
+function sentences(execution: Execution, shown: ReadonlyMap<StreamType, HeadAndTail>, options: AnswerOptions): string[] {
+  const { record } = execution;
+  const { outcome } = record;
+  const said: string[] = [];
+  if (outcome === undefined) said.push(describeRunning(execution, options));
+  else said.push(...describeEnd(outcome, record.timeoutMs));
+  for (const [type, part] of shown) {
+    if (part.invalidBytes === 0 || part.binary) continue;
+    said.push(
+      `${part.invalidBytes} bytes of ${type} are not UTF-8 and are shown as U+FFFD; read_execution_output with encoding "base64" (or their own encoding) gives them exactly.`,
+    );
+  }
+  if (outcome?.reason === 'exit' && outcome.exitCode !== 0) {
+    const text = (shown.get('stderr') ?? shown.get('combined'))?.text ?? '';
+    const hint = hintFor({
+      exitCode: outcome.exitCode,
+      stderr: text.slice(-4000),
+      directory: record.directory,
+      path: options.path,
+    });
+    if (hint !== undefined) said.push(hint);
+  }
+  const session = describeSession(record.sessionId, execution.sessionChange, options.why !== undefined);
+  if (session !== undefined) said.push(session);
+  return said;
+}
+
+function describeRunning({ record }: Execution, options: AnswerOptions): string {
+  const how = `process_get_execution with execution_id "${record.id}" and wait_seconds waits for it, read_execution_output reads on, process_terminate ends it.`;
+  const lasting = record.mode === 'detached' ? 'It survives this server.' : 'It ends with this server.';
+  const limit =
+    record.timeoutMs === undefined ? '' : ` It is ended ${describeDuration(record.timeoutMs)} after its start.`;
+  switch (options.why) {
+    case 'foreground_timeout':
+      return `Still running after ${describeDuration(options.now - record.createdAtMs)}; it goes on in the background.${limit} ${how}`;
+    case 'output_size_limit':
+      return `Its output passed max_output_size; it goes on in the background.${limit} ${how}`;
+    case 'wait_limit':
+      return `Still running; answered now because clients give up on calls that take longer.${limit} Go on waiting: ${how}`;
+    case 'background':
+      return `Started in the background. ${lasting}${limit} ${how}`;
+    case undefined:
+      return `Running.${limit}`;
+  }
+}
+
+function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] {
+  const said: string[] = [];
+  if (outcome.reason === 'timeout') {
+    said.push(`Command timed out after ${Math.round((timeoutMs ?? 0) / 1000)} seconds and was ended with everything it had started.`);
+  } else if (outcome.reason === 'terminated') {
+    said.push('It was ended on request.');
+  } else if (outcome.reason === 'memory_limit') {
+    said.push('It passed the memory limit and was ended.');
+  } else if (outcome.reason === 'server_shutdown') {
+    said.push('It was ended because the server was shut down.');
+  } else if (outcome.reason === 'server_lost') {
+    said.push('The server that ran it was killed, and how it ended is not known; the output up to then is kept.');
+  } else if (outcome.reason === 'exit' && (outcome.exitCode ?? 0) > 128 && (outcome.exitCode ?? 0) <= 128 + 64) {
+    said.push(`Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`);
+  }
+  if (outcome.errorCode === 'EXECUTION_004') {
+    said.push('The disk of the state directory is full: the output is not complete.');
+  }
+  if (outcome.endedLeftovers.length > 0) {
+    said.push(
+      `Left running by the shell and ended with it: ${listProcesses(outcome.endedLeftovers)}. To keep a process, start it with execution_mode "background" and without "&".`,
+    );
+  }
+  if (outcome.survivors.length > 0) said.push(`Could not be ended: ${listProcesses(outcome.survivors)}.`);
+  return said;
+}
+
+function sessionFields({ sessionChange }: Execution): Pick<ExecutionData, 'session_changes'> {
+  if (sessionChange === undefined || sessionChange === 'nothing') return {};
+  const { directory, set, unset } = sessionChange;
+  return { session_changes: { ...present('working_directory', directory), set: [...set], unset: [...unset] } };
+}
+
+function isTransition(why: AnswerOptions['why']): why is NonNullable<ExecutionData['transition_reason']> {
+  return why !== undefined && why !== 'background';
+}
+
+const toWire = ({ pid, name }: { pid: number; name: string }) => ({ process_id: pid, name });
+
+const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
+
+function present<Key extends string, Value>(key: Key, value: Value | undefined): Partial<Record<Key, Value>> {
+  return value === undefined ? {} : ({ [key]: value } as Record<Key, Value>);
+}

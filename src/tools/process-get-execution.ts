@@ -1,0 +1,84 @@
+/** process_get_execution: how an execution is doing, or how it ended. */
+import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
+import type { Execution } from '../executions/executions.ts';
+import { EXECUTION_MODES, waitForEnd } from '../executions/executions.ts';
+import { describeExecution, executionFields } from './execution-answer.ts';
+import { patienceMs } from './patience.ts';
+import { defineTool } from './tool.ts';
+import { describeBytes } from './words.ts';
+
+export const processGetExecution = defineTool({
+  name: 'process_get_execution',
+  title: 'Look at an execution',
+  description:
+    'State, exit code, last output and resource usage of an execution. wait_seconds waits for its end that long.',
+  input: z.strictObject({
+    execution_id: z.string(),
+    wait_seconds: z.number().min(0).max(300).default(0),
+  }),
+  output: z.object({
+    ...executionFields,
+    command: z.string().optional(),
+    execution_mode: z.enum(EXECUTION_MODES).optional(),
+    session_id: z.string().optional(),
+    environment_variables: z.record(z.string(), z.string()).optional(),
+    memory_usage_mb: z.number().optional(),
+    cpu_usage_percent: z.number().optional(),
+    process_count: z.number().optional(),
+    started_at: z.string().optional(),
+    stdout_size: z.number().optional(),
+    stderr_size: z.number().optional(),
+  }),
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  async run({ execution_id, wait_seconds }, call) {
+    const { executions, settings, clock } = call.modules;
+    const execution = await executions.get(call.principal, execution_id);
+    if (execution.live !== undefined && wait_seconds > 0) {
+      const longest = patienceMs(call.client, settings.limits.maxWaitSeconds);
+      await waitForEnd(execution.live, { patienceMs: Math.min(wait_seconds * 1000, longest) }, call.signal);
+      call.signal.throwIfAborted();
+    }
+    const { record } = execution;
+    const usage = execution.usage();
+    const { data, text } = await describeExecution(execution, {
+      inlineBytes: settings.limits.inlineOutputBytes,
+      perStreamBytes: undefined,
+      why: undefined,
+      path: await executions.commandPath(),
+      now: clock.now(),
+      signal: call.signal,
+    });
+    const more = {
+      command: record.command,
+      execution_mode: record.mode,
+      ...(record.sessionId !== undefined && { session_id: record.sessionId }),
+      environment_variables: record.environment,
+      ...(usage !== undefined && {
+        memory_usage_mb: Math.round((usage.memoryBytes / 1024 / 1024) * 10) / 10,
+        cpu_usage_percent: usage.cpuPercent,
+        process_count: usage.processes,
+      }),
+      started_at: isoTime(record.createdAtMs),
+      ...sizes(execution),
+    };
+    const using =
+      usage === undefined
+        ? ''
+        : ` It uses ${describeBytes(usage.memoryBytes)} of memory and ${usage.cpuPercent} % of a processor in ${usage.processes} processes.`;
+    return { data: { ...data, ...more }, text: `${text}${using}\nCommand: ${record.command.slice(0, 1000)}` };
+  },
+});
+
+function sizes({ bundle, record }: Execution): { stdout_size?: number; stderr_size?: number } {
+  const sizeOf = (type: 'stdout' | 'stderr' | 'combined'): number | undefined => {
+    if (!record.streams.includes(type)) return undefined;
+    const source = bundle.source(type);
+    const size = source?.size;
+    source?.close();
+    return size;
+  };
+  const stdout = sizeOf('stdout') ?? sizeOf('combined');
+  const stderr = sizeOf('stderr');
+  return { ...(stdout !== undefined && { stdout_size: stdout }), ...(stderr !== undefined && { stderr_size: stderr }) };
+}

@@ -1,0 +1,83 @@
+/** process_list: what this caller ran, newest first. */
+import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
+import { compilePattern } from '../base/pattern.ts';
+import type { Summary } from '../executions/executions.ts';
+import { defineTool } from './tool.ts';
+import { describeDuration } from './words.ts';
+
+const processFields = z.object({
+  execution_id: z.string(),
+  process_id: z.number().optional(),
+  command: z.string(),
+  status: z.string(),
+  execution_mode: z.string(),
+  exit_code: z.number().optional(),
+  signal: z.string().optional(),
+  session_id: z.string().optional(),
+  working_directory: z.string(),
+  execution_time_ms: z.number(),
+  created_at: z.string(),
+  completed_at: z.string().optional(),
+});
+
+export const processList = defineTool({
+  name: 'process_list',
+  title: 'List executions',
+  description: 'Executions, newest first. command_pattern is a regular expression.',
+  input: z.strictObject({
+    status_filter: z.enum(['running', 'completed', 'failed', 'timeout', 'all']).default('all'),
+    command_pattern: z.string().min(1).optional(),
+    session_id: z.string().optional(),
+    limit: z.number().int().min(1).max(500).default(50),
+    offset: z.number().int().min(0).max(1_000_000).default(0),
+  }),
+  output: z.object({
+    processes: z.array(processFields).optional(),
+    total_count: z.number().optional(),
+    filtered_count: z.number().optional(),
+  }),
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    const pattern =
+      input.command_pattern === undefined ? undefined : compilePattern('command_pattern', input.command_pattern);
+    const all = await call.modules.executions.list(call.principal);
+    const matching = all.filter(
+      (summary) =>
+        (input.status_filter === 'all' || summary.status === input.status_filter) &&
+        (input.session_id === undefined || summary.sessionId === input.session_id) &&
+        (pattern === undefined || pattern.test(summary.command)),
+    );
+    const now = call.modules.clock.now();
+    const processes = matching
+      .slice(input.offset, input.offset + input.limit)
+      .map((summary) => toWire(summary, now));
+    const lines = processes.map(
+      (entry) =>
+        `${entry.execution_id} ${entry.status}${entry.exit_code === undefined ? '' : ` (${entry.exit_code})`} ${describeDuration(entry.execution_time_ms)} pid ${entry.process_id ?? '-'}: ${entry.command.split('\n')[0]}`,
+    );
+    const rest = matching.length - input.offset - processes.length;
+    const more = rest > 0 ? `\n${rest} more: offset ${input.offset + processes.length}.` : '';
+    return {
+      data: { processes, total_count: all.length, filtered_count: matching.length },
+      text: `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}[${processes.length} of ${matching.length} that match, ${all.length} in all]${more}`,
+    };
+  },
+});
+
+function toWire(summary: Summary, now: number): z.input<typeof processFields> {
+  return {
+    execution_id: summary.id,
+    ...(summary.pid !== undefined && { process_id: summary.pid }),
+    command: summary.command,
+    status: summary.status,
+    execution_mode: summary.mode,
+    ...(summary.exitCode !== undefined && { exit_code: summary.exitCode }),
+    ...(summary.signal !== undefined && { signal: summary.signal }),
+    ...(summary.sessionId !== undefined && { session_id: summary.sessionId }),
+    working_directory: summary.directory,
+    execution_time_ms: (summary.endedAtMs ?? now) - summary.createdAtMs,
+    created_at: isoTime(summary.createdAtMs),
+    ...(summary.endedAtMs !== undefined && { completed_at: isoTime(summary.endedAtMs) }),
+  };
+}

@@ -1,0 +1,102 @@
+/** process_terminate: ends an execution, or sends it a signal. */
+import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import type { Execution } from '../executions/executions.ts';
+import { type Call, defineTool } from './tool.ts';
+import { listProcesses } from './words.ts';
+
+/** As SPEC says: after that the answer comes, ended or not. */
+const WAIT_MS = 5000;
+
+const input = z.strictObject({
+  process_id: z.number().int().min(1).max(4_194_304).optional(),
+  execution_id: z.string().optional(),
+  signal: z.enum(['TERM', 'KILL', 'INT', 'HUP', 'USR1', 'USR2']).default('TERM'),
+  force: z.boolean().default(false).describe('KILL what does not end'),
+});
+
+export const processTerminate = defineTool({
+  name: 'process_terminate',
+  title: 'End an execution',
+  description:
+    'Ends an execution with everything it started (TERM, INT, KILL), or signals its own process (HUP, USR1, USR2). Give process_id or execution_id. Waits up to 5 s.',
+  input,
+  output: z.object({
+    success: z.boolean().optional(),
+    execution_id: z.string().optional(),
+    process_id: z.number().optional(),
+    signal_sent: z.string().optional(),
+    exit_code: z.number().optional(),
+    status: z.string().optional(),
+    survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
+    message: z.string().optional(),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  async run(input, call) {
+    const execution = await findTarget(input, call);
+    const { live, record } = execution;
+    if (live === undefined) {
+      const message = `${record.id} had ended already (${record.outcome?.status ?? 'unknown'}); no signal was sent.`;
+      return { data: { ...describe(execution), success: false, message }, text: message };
+    }
+    call.modules.security.audit.write({
+      event: 'execution_signalled',
+      principal: call.principal,
+      requestId: call.requestId,
+      client: call.client.name,
+      executionId: record.id,
+      signal: input.signal,
+      force: input.force,
+    });
+    const signal = `SIG${input.signal}` as const;
+    const toTree = signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGKILL';
+    const hasEnded =
+      toTree && (input.force || signal === 'SIGKILL')
+        ? await live.end('terminated', signal).then(() => live.finished.then(() => true))
+        : await live.request(signal, toTree ? 'tree' : 'leader', WAIT_MS);
+    const message = describeEnd(execution, input.signal, hasEnded, toTree);
+    // A signal that a program may handle did its work by arriving.
+    const success = hasEnded || !toTree;
+    return { data: { ...describe(execution), success, signal_sent: input.signal, message }, text: message };
+  },
+});
+
+function findTarget(target: z.output<typeof input>, call: Call): Promise<Execution> {
+  const { process_id: pid, execution_id: id } = target;
+  if (pid !== undefined && id !== undefined) {
+    throw new ShellServerError('PARAM_002', 'process_id and execution_id were both given.', { hint: 'Give one of them.' });
+  }
+  if (id !== undefined) return call.modules.executions.get(call.principal, id);
+  if (pid !== undefined) return call.modules.executions.getByPid(call.principal, pid);
+  throw new ShellServerError('PARAM_001', 'process_id or execution_id is missing.', {
+    hint: 'process_list shows both.',
+    details: { name: 'InvalidParameters' },
+  });
+}
+
+function describe({ record }: Execution) {
+  const survivors = record.outcome?.survivors ?? [];
+  return {
+    execution_id: record.id,
+    ...(record.process !== undefined && { process_id: record.process.pid }),
+    ...(record.outcome?.exitCode !== undefined && { exit_code: record.outcome.exitCode }),
+    status: record.outcome?.status ?? 'running',
+    ...(survivors.length > 0 && { survivors: survivors.map(({ pid, name }) => ({ process_id: pid, name })) }),
+  };
+}
+
+function describeEnd({ record }: Execution, signal: string, hasEnded: boolean, toTree: boolean): string {
+  const { outcome } = record;
+  const sent = `${signal} was sent to ${toTree ? 'the whole tree of' : 'the process of'} ${record.id}.`;
+  if (!hasEnded) {
+    return toTree
+      ? `${sent} It has not ended within 5 s; force: true goes on to KILL.`
+      : `${sent} It goes on running.`;
+  }
+  const how = outcome?.signal === undefined ? `with exit code ${outcome?.exitCode ?? 'unknown'}` : `by ${outcome.signal}`;
+  const left =
+    outcome === undefined || outcome.survivors.length === 0
+      ? ''
+      : ` Could not be ended: ${listProcesses(outcome.survivors)}.`;
+  return `${sent} It ended ${how}.${left}`;
+}

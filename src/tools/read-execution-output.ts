@@ -1,0 +1,175 @@
+/** read_execution_output: a part of an output by bytes, by lines, or by what a search finds in it. */
+import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { ByteSource, OutputInfo } from '../outputs/types.ts';
+import { readLines, readRange, searchLines } from '../outputs/views.ts';
+import { type Answer, defineTool } from './tool.ts';
+
+const input = z.strictObject({
+  output_id: z.string(),
+  offset: z.number().int().min(-1e12).max(1e12).optional().describe('Bytes; negative: from the end'),
+  size: z.number().int().min(1).max(LIMITS.readBytesMax).default(LIMITS.readBytesDefault),
+  encoding: z.string().max(40).default('utf-8').describe('utf-8, base64, latin1, shift_jis, …'),
+  start_line: z.number().int().min(-1e9).max(1e9).optional().describe('From 1; negative: from the end'),
+  line_count: z.number().int().min(1).max(LIMITS.readLinesMax).optional(),
+  pattern: z.string().min(1).max(LIMITS.patternLength).optional().describe('Regular expression: only lines that match'),
+  context_lines: z.number().int().min(0).max(LIMITS.searchContextLines).optional(),
+});
+type Input = z.output<typeof input>;
+
+const output = z.object({
+  output_id: z.string().optional(),
+  content: z.string().optional(),
+  size: z.number().optional(),
+  total_size: z.number().optional(),
+  is_truncated: z.boolean().optional(),
+  encoding: z.string().optional(),
+  next_offset: z.number().optional(),
+  offset: z.number().optional(),
+  start_line: z.number().optional(),
+  end_line: z.number().optional(),
+  total_lines: z.number().optional(),
+  next_start_line: z.number().optional(),
+  match_count: z.number().optional(),
+  order: z.enum(['exact', 'approximate']).optional(),
+  is_running: z.boolean().optional(),
+  note: z.string().optional(),
+});
+type Output = z.input<typeof output>;
+
+export const readExecutionOutput = defineTool({
+  name: 'read_execution_output',
+  title: 'Read an output',
+  description:
+    'Reads a stored output: by bytes (offset, size), by lines (start_line, line_count), or searched on the server (pattern, context_lines). Works while the command still writes.',
+  input,
+  output,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    refuseMixtures(input);
+    await call.modules.executions.ready();
+    const { info, source } = call.modules.outputs.open(call.principal, input.output_id);
+    try {
+      const part = await readPart(source, input, call.signal);
+      return finish(part, info);
+    } finally {
+      source.close();
+    }
+  },
+});
+
+interface Part {
+  readonly data: Output;
+  /** How to go on, in words. */
+  readonly next: string;
+}
+
+function readPart(source: ByteSource, input: Input, signal: AbortSignal): Promise<Part> {
+  if (input.pattern !== undefined) return search(source, input, input.pattern, signal);
+  if (input.start_line !== undefined || input.line_count !== undefined) return lines(source, input, signal);
+  return Promise.resolve(range(source, input));
+}
+
+function range(source: ByteSource, input: Input): Part {
+  const part = readRange(source, { offset: input.offset ?? 0, size: input.size, encoding: input.encoding });
+  const end = part.offset + part.sizeBytes;
+  return {
+    data: {
+      content: part.content,
+      offset: part.offset,
+      size: part.sizeBytes,
+      total_size: part.totalBytes,
+      is_truncated: part.isTruncated,
+      encoding: part.encoding,
+      ...(part.nextOffset !== undefined && { next_offset: part.nextOffset }),
+      ...(part.note !== undefined && { note: part.note }),
+    },
+    next: `bytes ${part.offset} to ${end} of ${part.totalBytes}${part.nextOffset === undefined ? '' : `; go on with offset ${part.nextOffset}`}`,
+  };
+}
+
+async function lines(source: ByteSource, input: Input, signal: AbortSignal): Promise<Part> {
+  const part = await readLines(source, {
+    startLine: input.start_line ?? 1,
+    lineCount: input.line_count ?? LIMITS.readLinesDefault,
+    maxBytes: LIMITS.readLinesBytes,
+    encoding: input.encoding,
+    signal,
+  });
+  const shown = part.firstLine === undefined ? 'no lines' : `lines ${part.firstLine} to ${part.lastLine}`;
+  return {
+    data: {
+      content: part.content,
+      size: Buffer.byteLength(part.content),
+      total_size: part.totalBytes,
+      is_truncated: part.isTruncated,
+      encoding: part.encoding,
+      ...(part.firstLine !== undefined && { start_line: part.firstLine }),
+      ...(part.lastLine !== undefined && { end_line: part.lastLine }),
+      total_lines: part.totalLines,
+      ...(part.nextStartLine !== undefined && { next_start_line: part.nextStartLine }),
+      ...(part.note !== undefined && { note: part.note }),
+    },
+    next: `${shown} of ${part.totalLines}${part.nextStartLine === undefined ? '' : `; go on with start_line ${part.nextStartLine}`}`,
+  };
+}
+
+async function search(source: ByteSource, input: Input, pattern: string, signal: AbortSignal): Promise<Part> {
+  const part = await searchLines(source, {
+    pattern,
+    contextLines: input.context_lines ?? 0,
+    maxMatches: Math.min(input.line_count ?? LIMITS.readLinesDefault, LIMITS.searchMatches),
+    fromOffset: input.offset ?? 0,
+    deadlineMs: LIMITS.searchMs,
+    encoding: input.encoding,
+    signal,
+  });
+  const found = `${part.matchCount} ${part.matchCount === 1 ? 'line matches' : 'lines match'}`;
+  return {
+    data: {
+      content: part.content,
+      size: Buffer.byteLength(part.content),
+      total_size: part.totalBytes,
+      is_truncated: part.hasMore,
+      encoding: part.encoding,
+      match_count: part.matchCount,
+      ...(part.nextOffset !== undefined && { next_offset: part.nextOffset }),
+      ...(part.note !== undefined && { note: part.note }),
+    },
+    next: `${found}${part.hasMore ? `; there may be more: go on with offset ${part.nextOffset}` : ''}`,
+  };
+}
+
+function finish({ data, next }: Part, info: OutputInfo): Answer<Output> {
+  const order = info.exactOrder ? 'exact' : 'approximate';
+  const notes = [
+    data.note ?? '',
+    info.exactOrder ? '' : 'stdout and stderr are put together by time of arrival, so that their order is approximate',
+    info.isRunning ? 'the command is still writing' : '',
+  ].filter((note) => note !== '');
+  const content = data.content ?? '';
+  const gap = content === '' || content.endsWith('\n') ? '' : '\n';
+  return {
+    data: { output_id: info.outputId, ...data, order, is_running: info.isRunning },
+    text: `${content}${gap}[${[next, ...notes].join('; ')}]`,
+  };
+}
+
+/** Three ways to say which part; two at once would leave one unheard. */
+function refuseMixtures(input: Input): void {
+  const problem = ((): string | undefined => {
+    if (input.pattern !== undefined) {
+      return input.start_line === undefined ? undefined : 'start_line does not go with pattern; offset does';
+    }
+    if (input.context_lines !== undefined) return 'context_lines goes with pattern only';
+    const byLine = input.start_line !== undefined || input.line_count !== undefined;
+    return byLine && input.offset !== undefined ? 'offset does not go with start_line or line_count' : undefined;
+  })();
+  if (problem !== undefined) {
+    throw new ShellServerError('PARAM_002', `${problem}.`, {
+      hint: 'Say which part by offset and size, by start_line and line_count, or by pattern.',
+      details: { name: 'InvalidParameters' },
+    });
+  }
+}

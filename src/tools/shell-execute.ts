@@ -1,0 +1,161 @@
+/** shell_execute: runs a command, and answers when it ended or when waiting longer would not help the caller. */
+import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { type Execution, waitForEnd } from '../executions/executions.ts';
+import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
+import { patienceMs } from './patience.ts';
+import { type Answer, type Call, defineTool } from './tool.ts';
+
+const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
+
+const input = z.strictObject({
+  command: z.string().min(1).describe('Shell command or script'),
+  execution_mode: z.enum(MODES).default('adaptive'),
+  working_directory: z.string().min(1).optional(),
+  environment_variables: z.record(z.string(), z.string()).optional(),
+  input_data: z.string().optional().describe('stdin'),
+  timeout_seconds: z.number().min(1).max(LIMITS.timeoutSecondsMax).optional().describe('Kill after; foreground: 30'),
+  foreground_timeout_seconds: z
+    .number()
+    .min(1)
+    .max(LIMITS.foregroundTimeoutSecondsMax)
+    .default(LIMITS.foregroundTimeoutSecondsDefault),
+  max_output_size: z
+    .number()
+    .int()
+    .min(LIMITS.maxOutputSizeMin)
+    .max(LIMITS.maxOutputSizeMax)
+    .optional()
+    .describe('Bytes a stream'),
+  capture_stderr: z.boolean().default(true),
+  merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
+  return_partial_on_timeout: z.boolean().default(true),
+  session_id: z.string().min(1).max(200).optional().describe('Carries cd and exports to later calls'),
+});
+
+type Input = z.output<typeof input>;
+
+export const shellExecute = defineTool({
+  name: 'shell_execute',
+  title: 'Run a command',
+  description:
+    'Runs a shell command. adaptive (default) waits foreground_timeout_seconds, then lets it go on in the background; foreground waits and kills at timeout_seconds; background returns at once; detached also survives the server. stdin is empty unless input_data. Long output is shown head and tail; read_execution_output has all of it.',
+  input,
+  output: z.object(executionFields),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  meta: { 'anthropic/alwaysLoad': true },
+  async run(input, call) {
+    const { executions } = call.modules;
+    const mode = modeOf(input.execution_mode);
+    checkInputData(input.input_data);
+    const execution = await executions.start(
+      {
+        principal: call.principal,
+        client: call.client.name,
+        requestId: call.requestId,
+        command: input.command,
+        mode,
+        workingDirectory: input.working_directory,
+        environment: input.environment_variables ?? {},
+        inputData: input.input_data,
+        timeoutMs: timeoutMs(input, mode),
+        captureStderr: input.capture_stderr,
+        mergeStderr: input.merge_stderr,
+        sessionId: input.session_id,
+      },
+      call.signal,
+    );
+    if (mode === 'background' || mode === 'detached') return answer(execution, input, call, 'background');
+    return waitAndAnswer(execution, input, mode, call);
+  },
+});
+
+async function waitAndAnswer(
+  execution: Execution,
+  input: Input,
+  mode: 'foreground' | 'adaptive',
+  call: Call,
+): Promise<Answer<ExecutionData>> {
+  const { live } = execution;
+  if (live === undefined) return answer(execution, input, call, undefined);
+  reportProgress(execution, call);
+  const waited = await waitForEnd(
+    live,
+    {
+      patienceMs: patienceMs(call.client, call.modules.settings.limits.maxWaitSeconds),
+      ...(mode === 'adaptive' && {
+        foregroundMs: input.foreground_timeout_seconds * 1000,
+        outputBytes: input.max_output_size ?? LIMITS.maxOutputSizeDefault,
+      }),
+    },
+    call.signal,
+  );
+  if (waited.kind === 'aborted') {
+    await live.end('terminated');
+    call.signal.throwIfAborted();
+  }
+  if (waited.kind === 'running') {
+    call.modules.executions.letGo(execution);
+    return answer(execution, input, call, waited.why);
+  }
+  if (execution.record.outcome?.status === 'timeout' && !input.return_partial_on_timeout) throw timedOut(execution);
+  return answer(execution, input, call, undefined);
+}
+
+async function answer(
+  execution: Execution,
+  input: Input,
+  call: Call,
+  why: Parameters<typeof describeExecution>[1]['why'],
+): Promise<Answer<ExecutionData>> {
+  const { settings, executions, clock } = call.modules;
+  const { max_output_size: asked } = input;
+  return describeExecution(execution, {
+    inlineBytes: settings.limits.inlineOutputBytes,
+    perStreamBytes: asked === undefined ? undefined : Math.min(asked, LIMITS.inlineOutputBytesMax),
+    why,
+    path: await executions.commandPath(),
+    now: clock.now(),
+    signal: call.signal,
+  });
+}
+
+/** The last lines as they come; the edge decides how often they are sent. */
+function reportProgress({ live }: Execution, { progress }: Call): void {
+  if (progress === undefined) return;
+  live?.onOutput((chunk) => {
+    const text = Buffer.from(chunk.subarray(-LIMITS.progressMessageBytes)).toString('utf8').trimEnd();
+    if (text !== '') progress(text);
+  });
+}
+
+function modeOf(typed: (typeof MODES)[number]): 'foreground' | 'background' | 'detached' | 'adaptive' {
+  if (typed === 'sync') return 'foreground';
+  return typed === 'async' ? 'background' : typed;
+}
+
+function timeoutMs(input: Input, mode: string): number | undefined {
+  const seconds = input.timeout_seconds ?? (mode === 'foreground' ? LIMITS.timeoutSecondsDefault : undefined);
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+function checkInputData(data: string | undefined): void {
+  if (data === undefined || Buffer.byteLength(data) <= LIMITS.inputDataBytes) return;
+  throw new ShellServerError('PARAM_002', `input_data is larger than ${LIMITS.inputDataBytes / 1024 / 1024} MiB.`, {
+    hint: 'Write it to a file and let the command read that.',
+    details: { parameter: 'input_data' },
+  });
+}
+
+function timedOut({ record, bundle }: Execution): ShellServerError {
+  const seconds = Math.round((record.timeoutMs ?? 0) / 1000);
+  return new ShellServerError('EXECUTION_002', `Command timed out after ${seconds} seconds.`, {
+    hint: 'What it had printed is kept: read_execution_output with this output_id. Raise timeout_seconds, or use execution_mode "background".',
+    details: {
+      execution_id: record.id,
+      output_id: bundle.outputId('stdout') ?? bundle.outputId('combined'),
+      survivors: record.outcome?.survivors,
+    },
+  });
+}

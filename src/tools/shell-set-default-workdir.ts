@@ -1,0 +1,45 @@
+/** shell_set_default_workdir: where commands run that name no directory. Makes nothing reachable that was not. */
+import { z } from 'zod';
+import { defineTool } from './tool.ts';
+
+export const shellSetDefaultWorkdir = defineTool({
+  name: 'shell_set_default_workdir',
+  title: 'Set the default working directory',
+  description: 'Sets the directory for later commands that name none.',
+  input: z.strictObject({
+    working_directory: z.string().min(1),
+    apply_to_existing_sessions: z.boolean().default(false),
+  }),
+  output: z.object({
+    working_directory: z.string().optional(),
+    default_working_directory: z.string().optional(),
+    previous_working_directory: z.string().optional(),
+    working_directory_changed: z.boolean().optional(),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    const { executions, security } = call.modules;
+    const previous = executions.sessions.defaultDirectory(call.principal);
+    const directory = security.directories.check(input.working_directory, previous);
+    executions.sessions.setDefaultDirectory(call.principal, directory, input.apply_to_existing_sessions);
+    const changed = directory !== previous;
+    security.audit.write({
+      event: 'default_directory_set',
+      principal: call.principal,
+      requestId: call.requestId,
+      client: call.client.name,
+      directory,
+      previous,
+      existingSessions: input.apply_to_existing_sessions,
+    });
+    return {
+      data: {
+        working_directory: directory,
+        default_working_directory: directory,
+        previous_working_directory: previous,
+        working_directory_changed: changed,
+      },
+      text: changed ? `The default working directory is now ${directory} (it was ${previous}).` : `The default working directory is ${directory} already.`,
+    };
+  },
+});

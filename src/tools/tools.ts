@@ -1,0 +1,35 @@
+/** The catalogue: every tool, in the order in which tools/list shows them, and the sets that --tools picks from. */
+import { deleteExecutionOutputs } from './delete-execution-outputs.ts';
+import { listExecutionOutputs } from './list-execution-outputs.ts';
+import { processGetExecution } from './process-get-execution.ts';
+import { processList } from './process-list.ts';
+import { processTerminate } from './process-terminate.ts';
+import { readExecutionOutput } from './read-execution-output.ts';
+import { shellExecute } from './shell-execute.ts';
+import { shellSetDefaultWorkdir } from './shell-set-default-workdir.ts';
+import type { Tool } from './tool.ts';
+
+export type { Modules } from './modules.ts';
+export type { Answer, Call, ClientInfo, Tool } from './tool.ts';
+
+export const TOOLS: readonly Tool[] = [
+  shellExecute,
+  processGetExecution,
+  processList,
+  processTerminate,
+  listExecutionOutputs,
+  readExecutionOutput,
+  deleteExecutionOutputs,
+  shellSetDefaultWorkdir,
+];
+
+const ALL = TOOLS.map((tool) => tool.name);
+
+/** Names that --tools takes besides those of single tools. */
+export const TOOLSETS: Readonly<Record<string, readonly string[]>> = { standard: ALL, all: ALL };
+
+/** The tools that the names stand for, each once, in the order of the catalogue. */
+export function pickTools(names: readonly string[]): Tool[] {
+  const wanted = new Set(names.flatMap((name) => TOOLSETS[name] ?? [name]));
+  return TOOLS.filter((tool) => wanted.has(tool.name));
+}

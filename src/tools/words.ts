@@ -1,0 +1,43 @@
+/** Small phrases that several answers share. */
+import type { SessionChange } from '../executions/executions.ts';
+
+export function describeDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 60) return `${seconds.toFixed(1).replace(/\.0$/, '')} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function describeBytes(bytes: number): string {
+  if (bytes < 10_000) return `${bytes} bytes`;
+  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KiB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+export function listProcesses(processes: readonly { pid: number; name: string }[]): string {
+  const few = processes.slice(0, 10).map(({ pid, name }) => `${name} (${pid})`);
+  const rest = processes.length - few.length;
+  return few.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+
+export function describeSession(
+  sessionId: string | undefined,
+  change: SessionChange | 'nothing' | undefined,
+  wasLetGo: boolean,
+): string | undefined {
+  if (sessionId === undefined) return undefined;
+  if (wasLetGo) return `Nothing of it is carried over to session ${sessionId}, because it goes on in the background.`;
+  if (change === undefined) return undefined;
+  if (change === 'nothing') {
+    return `Session ${sessionId} is unchanged: the shell left no state behind (it was replaced by exec, was killed, or has a trap on EXIT of its own).`;
+  }
+  const parts = [
+    change.directory === undefined ? '' : `working directory ${change.directory}`,
+    change.set.length === 0 ? '' : `set ${change.set.join(', ')}`,
+    change.unset.length === 0 ? '' : `unset ${change.unset.join(', ')}`,
+    change.notCarried.length === 0 ? '' : `not carried: ${change.notCarried.join(', ')}`,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? undefined : `Session ${sessionId}: ${parts.join('; ')}.`;
+}

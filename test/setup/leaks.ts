@@ -1,0 +1,111 @@
+/**
+ * Around the whole run: tests get a temporary directory of their own and a mark in the environment, and the run fails
+ * if a file is left in the one, or a process that carries the other.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const MARK = 'SHELL_TEST_RUN';
+/** Set by handles.ts, so that a leak can name the test file. */
+const FILE = 'SHELL_TEST_FILE';
+/** What was just told to end may need a moment, more on a busy machine. */
+const GRACE_MS = 3000;
+
+export default function setup(): () => Promise<void> {
+  // Short, because a unix socket's path may have about 100 bytes.
+  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'mst-'));
+  const run = randomBytes(8).toString('hex');
+  const home = join(directory, 'home');
+  mkdirSync(home);
+  Object.assign(process.env, {
+    [MARK]: run,
+    TMPDIR: directory,
+    // A test that forgets to name its state directory must not write to the user's, and is found out here.
+    XDG_STATE_HOME: join(directory, 'state'),
+    // Shells and editors keep caches, and tests must not depend on the user's settings.
+    XDG_CONFIG_HOME: home,
+    XDG_DATA_HOME: home,
+    XDG_CACHE_HOME: home,
+  });
+
+  // The teardown below is not called when a run is interrupted.
+  process.once('exit', () => cleanUp(directory, run));
+
+  return async () => {
+    const deadlineMs = Date.now() + GRACE_MS;
+    while (leftovers(directory, run).length > 0 && Date.now() < deadlineMs) await sleep(100);
+    const left = leftovers(directory, run);
+    if (left.length > 0) {
+      process.stderr.write(`Left behind by the tests:\n${left.map((line) => `  ${line}\n`).join('')}`);
+      // Vitest only logs what a teardown throws.
+      process.exitCode = 1;
+    }
+  };
+}
+
+function cleanUp(directory: string, run: string): void {
+  for (const { pid } of markedProcesses(run)) kill(pid);
+  rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function leftovers(directory: string, run: string): string[] {
+  const files = readdirSync(directory).filter((name) => name !== 'home');
+  return [
+    ...files.map((name) => `file ${name}${contents(join(directory, name))}`),
+    // Direct children are vitest's own workers, some of which it has yet to stop.
+    ...markedProcesses(run)
+      .filter(({ parent }) => parent !== process.pid)
+      .map(({ pid, command, file }) => `process ${pid} (${command}) of ${file}`),
+  ];
+}
+
+function contents(path: string): string {
+  try {
+    const names = readdirSync(path);
+    return `/ (${names.slice(0, 5).join(', ')}${names.length > 5 ? ', …' : ''})`;
+  } catch {
+    return '';
+  }
+}
+
+interface MarkedProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+  readonly file: string;
+}
+
+function markedProcesses(run: string): MarkedProcess[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => readMarkedProcess(Number(name), run) ?? []);
+}
+
+function readMarkedProcess(pid: number, run: string): MarkedProcess | undefined {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+    if (!environment.includes(`${MARK}=${run}`)) return undefined;
+    const file = environment.find((entry) => entry.startsWith(`${FILE}=`))?.slice(FILE.length + 1);
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim().slice(0, 200);
+    return { pid, parent: parentOf(pid), command, file: file ?? 'an unknown test' };
+  } catch {
+    // Gone meanwhile, or another user's.
+    return undefined;
+  }
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}

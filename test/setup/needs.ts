@@ -1,0 +1,35 @@
+/**
+ * Tests that need something this machine may lack: `test.skipIf(needs('zsh'))('…', …)`. The reason is printed, and in
+ * CI, which installs everything, there is no skipping.
+ */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import packages from '../../scripts/programs.json' with { type: 'json' };
+
+/** True where a program is missing and the test has to be skipped. */
+export function needs(...programs: (keyof typeof packages)[]): boolean {
+  return programs.filter((name) => lacks(!isOnPath(name), `${name} is not installed`)).length > 0;
+}
+
+/** The same for anything else: `test.skipIf(lacks(!canNest, 'no user namespaces here'))`. */
+export function lacks(isMissing: boolean, reason: string): boolean {
+  if (!isMissing) return false;
+  if (isCi()) throw new Error(`${reason}; in CI nothing is skipped`);
+  process.stderr.write(`Skipping tests: ${reason}.\n`);
+  return true;
+}
+
+function isCi(): boolean {
+  return ![undefined, '', '0', 'false'].includes(process.env.CI);
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((directory) => {
+    try {
+      accessSync(join(directory, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

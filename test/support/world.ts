@@ -1,0 +1,169 @@
+/** The modules below the tools, on a state directory of their own: real processes, real files, a real clock. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/base/clock.ts';
+import { LIMITS } from '../../src/base/limits.ts';
+import { type Log, silentLog } from '../../src/base/log.ts';
+import type { Settings } from '../../src/base/settings.ts';
+import {
+  createExecutions,
+  createInstance,
+  type Execution,
+  type Executions,
+  type Outcome,
+  type StartRequest,
+  waitForEnd,
+} from '../../src/executions/executions.ts';
+import { createOutputs } from '../../src/outputs/outputs.ts';
+import type { Outputs } from '../../src/outputs/types.ts';
+import { createSecurity, type Security } from '../../src/security/security.ts';
+
+export interface World {
+  readonly directory: string;
+  readonly settings: Settings;
+  readonly executions: Executions;
+  readonly outputs: Outputs;
+  readonly security: Security;
+  start(command: string, request?: Partial<StartRequest>): Promise<Execution>;
+  /** Starts it and waits for its end. */
+  run(command: string, request?: Partial<StartRequest>): Promise<Ran>;
+  /** Like a crash as far as the next world on the same directory can tell: nothing is ended or told. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface Ran {
+  readonly execution: Execution;
+  readonly outcome: Outcome;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface WorldOptions {
+  readonly settings?: Partial<Settings>;
+  /** A directory that another world had; it is then not removed. */
+  readonly directory?: string;
+  readonly log?: Log;
+}
+
+export const WRAPPER = fileURLToPath(new URL('../../dist/wrapper.js', import.meta.url));
+
+export function createWorld(options: WorldOptions = {}): World {
+  const directory = options.directory ?? mkdtempSync(join(realpathSync(tmpdir()), 'world-'));
+  const work = join(directory, 'work');
+  mkdirSync(work, { recursive: true });
+  const settings: Settings = {
+    defaultWorkdir: work,
+    tools: ['standard'],
+    shell: '/bin/bash',
+    stateDir: join(directory, 'state'),
+    verbose: false,
+    security: { allowedDirectories: undefined, maxExecutionTimeSeconds: undefined },
+    limits: {
+      maxProcesses: LIMITS.processes,
+      maxOutputBytes: LIMITS.outputBytes,
+      inlineOutputBytes: LIMITS.inlineOutputBytes,
+      maxWaitSeconds: undefined,
+    },
+    retention: {
+      maxAgeHours: LIMITS.retentionHours,
+      maxTotalBytes: LIMITS.retentionTotalBytes,
+      maxCount: LIMITS.retentionCount,
+    },
+    http: { host: '127.0.0.1', port: 0 },
+    environment: definedOnly(process.env),
+    ...options.settings,
+  };
+  const log = options.log ?? silentLog;
+  const clock = systemClock;
+  const instance = createInstance(settings.stateDir);
+  const auditDirectory = join(settings.stateDir, 'audit');
+  const security = createSecurity({ settings, instance: instance.id, auditDirectory, clock });
+  const executionsDirectory = join(settings.stateDir, 'executions');
+  const outputs = createOutputs({
+    directory: executionsDirectory,
+    limits: { maxOutputBytes: settings.limits.maxOutputBytes, tailBytes: LIMITS.outputTailBytes },
+    retention: settings.retention,
+    clock,
+    log,
+  });
+  const executions = createExecutions({
+    settings,
+    security,
+    outputs,
+    instance,
+    directory: executionsDirectory,
+    wrapperPath: WRAPPER,
+    clock,
+    log,
+  });
+  const never = new AbortController().signal;
+
+  async function start(command: string, request: Partial<StartRequest> = {}): Promise<Execution> {
+    return executions.start({ ...DEFAULT_REQUEST, command, ...request }, never);
+  }
+
+  return {
+    directory,
+    settings,
+    executions,
+    outputs,
+    security,
+    start,
+    async run(command, request) {
+      const execution = await start(command, request);
+      const outcome = await outcomeOf(execution);
+      return {
+        execution,
+        outcome,
+        stdout: textOf(execution, 'stdout') ?? textOf(execution, 'combined') ?? '',
+        stderr: textOf(execution, 'stderr') ?? '',
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await executions.dispose();
+      security.dispose();
+      if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const DEFAULT_REQUEST: StartRequest = {
+  principal: 'local',
+  client: 'test',
+  requestId: 'req_test',
+  command: '',
+  mode: 'foreground',
+  workingDirectory: undefined,
+  environment: {},
+  inputData: undefined,
+  timeoutMs: 30_000,
+  captureStderr: true,
+  mergeStderr: false,
+  sessionId: undefined,
+};
+
+export async function outcomeOf(execution: Execution): Promise<Outcome> {
+  if (execution.live !== undefined) {
+    await waitForEnd(execution.live, { patienceMs: 60_000 }, new AbortController().signal);
+  }
+  if (execution.record.outcome === undefined) throw new Error('it has not ended');
+  return execution.record.outcome;
+}
+
+export function textOf(execution: Execution, stream: 'stdout' | 'stderr' | 'combined'): string | undefined {
+  if (!execution.record.streams.includes(stream)) return undefined;
+  const source = execution.bundle.source(stream);
+  try {
+    return source?.read(0, source.size).toString('utf8');
+  } finally {
+    source?.close();
+  }
+}
+
+function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
+
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+function project(name: string, include: string[], timeoutMs: number): TestProjectConfiguration {
+  return {
+    define: { __VERSION__: JSON.stringify(version) },
+    test: {
+      name,
+      include,
+      testTimeout: timeoutMs,
+      hookTimeout: timeoutMs,
+      // A process for each file: tests start real processes, and a signal or a crash must not reach another file.
+      pool: 'forks',
+      setupFiles: ['test/setup/handles.ts'],
+    },
+  };
+}
+
+export default defineConfig({
+  test: {
+    globalSetup: ['test/setup/leaks.ts'],
+    projects: [
+      project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 20_000),
+      project('e2e', ['test/e2e/**/*.test.ts'], 60_000),
+      // The large counts take minutes; `npm run test:stress` asks for them.
+      ...(process.env.STRESS === '1' ? [project('stress', ['test/stress/**/*.test.ts'], 600_000)] : []),
+    ],
+  },
+});
