@@ -55,7 +55,16 @@ export function createApp({ settings, version, wrapperPath, log }: AppOptions): 
     clock,
     log,
   });
-  const executions = createExecutions({ settings, security, outputs, instance, directory, wrapperPath, clock, log });
+  const executions = createExecutions({
+    settings,
+    security,
+    outputs,
+    instance,
+    directory,
+    wrapperPath,
+    clock,
+    log,
+  });
   disposables.add('executions', executions.dispose);
 
   const modules: Modules = { settings, clock, outputs, security, executions };

@@ -10,7 +10,7 @@ import { loadSettings, readEnvironment } from './base/config/config.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
-import { TOOLSETS, TOOLS } from './tools/tools.ts';
+import { TOOLS, TOOLSETS } from './tools/tools.ts';
 
 interface Flags {
   readonly shell?: string;
@@ -21,13 +21,18 @@ interface Flags {
 }
 
 const program = new Command('mcp-shell-server')
-  .description('An MCP server that runs commands for a model. Without --http it speaks MCP on stdin and stdout.')
+  .description(
+    'An MCP server that runs commands for a model. Without --http it speaks MCP on stdin and stdout.',
+  )
   .version(__VERSION__, '-V, --version', 'print the version')
   .helpOption('-h, --help', 'print this help')
   .option('-s, --shell <path>', 'the shell that runs commands (default: $SHELL, else /bin/bash)')
   .option('--config <file>', 'settings file, instead of those that are searched for')
   .option('--state-dir <directory>', 'where outputs, records and the audit log are kept')
-  .option('--tools <names>', `toolsets or single tools, separated by commas: ${Object.keys(TOOLSETS).join(', ')}`)
+  .option(
+    '--tools <names>',
+    `toolsets or single tools, separated by commas: ${Object.keys(TOOLSETS).join(', ')}`,
+  )
   .option('--http [host:port]', 'serve Streamable HTTP instead of stdio (default 127.0.0.1:3737)')
   .showHelpAfterError('(mcp-shell-server --help shows what there is)')
   .allowExcessArguments(false)
@@ -128,7 +133,8 @@ function prepareShutdown(log: Log, close: () => Promise<void>): (reason: string,
       },
     );
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => shutDown(signal, 0));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => shutDown(signal, 0));
   // A bug must not leave processes behind: they are ended, then the server is.
   const crash = (error: unknown): void => {
     log.error('the server failed', { error: error instanceof Error ? error.stack : String(error) });

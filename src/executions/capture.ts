@@ -13,8 +13,8 @@ import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
-import { findProcess, type ProcessIdentity } from './process-table.ts';
 import type { Pipe, Pipes } from './pipes.ts';
+import { findProcess, type ProcessIdentity } from './process-table.ts';
 
 export interface CaptureSpec {
   readonly argv: readonly string[];
@@ -131,7 +131,9 @@ function copyStreams(
   return {
     identity,
     exited,
-    pipeLinks: new Set([stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link]))),
+    pipeLinks: new Set(
+      [stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link])),
+    ),
     onOutput: (listener) => void listeners.push(listener),
     drain() {
       for (const copy of copies) copy.drain();
@@ -205,7 +207,10 @@ function openInput(directory: string, data: string): number {
     return openSync(path, 'r');
   } catch (error) {
     const isFull = errnoOf(error) === 'ENOSPC';
-    throw new ShellServerError(isFull ? 'EXECUTION_004' : 'EXECUTION_001', `input_data cannot be stored: ${messageOf(error)}.`);
+    throw new ShellServerError(
+      isFull ? 'EXECUTION_004' : 'EXECUTION_001',
+      `input_data cannot be stored: ${messageOf(error)}.`,
+    );
   } finally {
     rmSync(path, { force: true });
   }

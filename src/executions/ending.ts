@@ -39,7 +39,9 @@ export function createEnding(capture: Capture, tree: ProcessTree, now: () => num
 
   async function finish(): Promise<Outcome> {
     // A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end.
-    const isGivenUp = ladderBegan.then(() => ladder).then(() => sleep(EXIT_AFTER_LADDER_MS, undefined, { ref: false }));
+    const isGivenUp = ladderBegan
+      .then(() => ladder)
+      .then(() => sleep(EXIT_AFTER_LADDER_MS, undefined, { ref: false }));
     const exit = await Promise.race([capture.exited, isGivenUp]);
     const endedAtMs = now();
     capture.drain();
@@ -54,8 +56,15 @@ export function createEnding(capture: Capture, tree: ProcessTree, now: () => num
     capture.close();
     tree.release();
     const survived = new Set(survivors.map(({ pid }) => pid));
-    const endedLeftovers = leftovers.filter(({ pid }) => !survived.has(pid)).map(({ pid, name }) => ({ pid, name }));
-    return { ...judge(exit, cause ?? (requests > 0 ? 'terminated' : undefined)), endedAtMs, survivors, endedLeftovers };
+    const endedLeftovers = leftovers
+      .filter(({ pid }) => !survived.has(pid))
+      .map(({ pid, name }) => ({ pid, name }));
+    return {
+      ...judge(exit, cause ?? (requests > 0 ? 'terminated' : undefined)),
+      endedAtMs,
+      survivors,
+      endedLeftovers,
+    };
   }
 
   const finished = finish();

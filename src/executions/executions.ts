@@ -23,13 +23,13 @@ import { createStore, type Summary } from './store.ts';
 import { createUsageMeter, type Usage } from './usage.ts';
 
 export type { Cause } from './ending.ts';
+export { createInstance } from './instance.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
-export { createInstance } from './instance.ts';
 export type { SessionChange } from './sessions.ts';
 export type { StartRequest } from './start.ts';
 export type { Summary } from './store.ts';
-export { waitForEnd, type WaitResult } from './wait.ts';
+export { type WaitResult, waitForEnd } from './wait.ts';
 
 /** One execution as the tools see it: the record as it is now, its outputs, and its life while it has one. */
 export interface Execution {
@@ -100,7 +100,9 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     if (opened) return;
     opened = true;
     instance.open();
-    scanned = scan().catch((error: unknown) => log.error('the state directory cannot be read', { error: String(error) }));
+    scanned = scan().catch((error: unknown) =>
+      log.error('the state directory cannot be read', { error: String(error) }),
+    );
     collectTimer = setInterval(() => void collect(), COLLECT_EVERY_MS);
     collectTimer.unref();
   }
@@ -144,7 +146,6 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     const now = clock.now;
     const adoption = adopt(ours, { bundle: bundle.directory, bootId: instance.bootId, log, now });
     if (adoption.kind === 'running') {
-      saveRecord(bundle.directory, ours, log);
       running.track({
         record: ours,
         bundle,
@@ -187,7 +188,13 @@ export function createExecutions(options: ExecutionsOptions): Executions {
 
   function viewRecord(record: ExecutionRecord): Execution {
     const bundle = adoptBundle(record);
-    return { record: truthOf(record), bundle, live: undefined, usage: () => undefined, sessionChange: undefined };
+    return {
+      record: truthOf(record),
+      bundle,
+      live: undefined,
+      usage: () => undefined,
+      sessionChange: undefined,
+    };
   }
 
   /** A record without an end whose server is gone, and which nobody could adopt: it is not running. */

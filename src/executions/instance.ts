@@ -63,7 +63,10 @@ export function createInstance(stateDirectory: string): Instance {
         try {
           renameSync(join(run, name), join(directory, name));
           // What that one had taken over itself before it died.
-          taken.push(name, ...readdirSync(join(directory, name)).filter((inner) => inner.startsWith('inst_')));
+          taken.push(
+            name,
+            ...readdirSync(join(directory, name)).filter((inner) => inner.startsWith('inst_')),
+          );
         } catch {
           // Another server was faster.
         }

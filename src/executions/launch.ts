@@ -37,7 +37,12 @@ export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live
     tools.pipes,
   );
   const group = tools.cgroups.enclose(spec.id, capture.identity.pid);
-  const tree = createTree({ leader: capture.identity, marker: permit.marker, group, pipes: capture.pipeLinks });
+  const tree = createTree({
+    leader: capture.identity,
+    marker: permit.marker,
+    group,
+    pipes: capture.pipeLinks,
+  });
   const ending = createEnding(capture, tree, tools.now);
   return {
     tree,

@@ -64,7 +64,9 @@ export function createLoginPath(options: LoginPathOptions): LoginPath {
 
 /** The login shell's entries first, then what only the server had; each once. */
 export function mergePaths(login: string, inherited: string): string {
-  return [...new Set([...login.split(':'), ...inherited.split(':')])].filter((entry) => entry !== '').join(':');
+  return [...new Set([...login.split(':'), ...inherited.split(':')])]
+    .filter((entry) => entry !== '')
+    .join(':');
 }
 
 function readCache(file: string, shell: string, inherited: string): string | undefined {
@@ -81,12 +83,16 @@ function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<strin
   if (process.platform === 'win32') return Promise.resolve(undefined);
   const mark = randomText();
   return new Promise((resolve) => {
-    const child = spawn(options.shell, ['-l', '-i', '-c', `printf '%s' '${mark}'; printenv PATH; printf '%s' '${mark}'`], {
-      // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
-      detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      env: { ...options.environment, TERM: 'dumb' },
-    });
+    const child = spawn(
+      options.shell,
+      ['-l', '-i', '-c', `printf '%s' '${mark}'; printenv PATH; printf '%s' '${mark}'`],
+      {
+        // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
+        detached: true,
+        stdio: ['ignore', 'pipe', 'ignore'],
+        env: { ...options.environment, TERM: 'dumb' },
+      },
+    );
     let text = '';
     let isDone = false;
     const finish = (): void => {

@@ -10,15 +10,26 @@ describe('an outcome is true', () => {
     { command: 'true', expected: { status: 'completed', reason: 'exit', exitCode: 0 } },
     { command: 'exit 3', expected: { status: 'failed', reason: 'exit', exitCode: 3 } },
     { command: 'kill -9 $$', expected: { status: 'failed', reason: 'signal', signal: 'SIGKILL' } },
-    { command: 'kill -TERM $$; sleep 5', expected: { status: 'failed', reason: 'signal', signal: 'SIGTERM' } },
+    {
+      command: 'kill -TERM $$; sleep 5',
+      expected: { status: 'failed', reason: 'signal', signal: 'SIGTERM' },
+    },
     { command: 'no-such-command-here', expected: { status: 'failed', reason: 'exit', exitCode: 127 } },
-    { command: 'bash -c "kill -9 \\$\\$"; exit $?', expected: { status: 'failed', reason: 'exit', exitCode: 137 } },
+    {
+      command: 'bash -c "kill -9 \\$\\$"; exit $?',
+      expected: { status: 'failed', reason: 'exit', exitCode: 137 },
+    },
     { command: 'if then', expected: { status: 'failed', reason: 'exit', exitCode: 2 } },
   ];
   test.for(cases)('$command', async ({ command, expected }) => {
     await using world = createWorld();
     const { outcome } = await world.run(command);
-    expect(outcome).toEqual({ ...expected, endedAtMs: expect.any(Number), survivors: [], endedLeftovers: [] });
+    expect(outcome).toEqual({
+      ...expected,
+      endedAtMs: expect.any(Number),
+      survivors: [],
+      endedLeftovers: [],
+    });
   });
 
   test('the first cause wins: a timeout that is followed by a request to end stays a timeout', async () => {
@@ -26,12 +37,18 @@ describe('an outcome is true', () => {
     const execution = await world.start(`trap '' TERM; while :; do sleep 0.1; done`, { timeoutMs: 200 });
     await sleep(500);
     await execution.live?.end('terminated', 'SIGKILL');
-    expect(await outcomeOf(execution)).toMatchObject({ status: 'timeout', reason: 'timeout', signal: 'SIGKILL' });
+    expect(await outcomeOf(execution)).toMatchObject({
+      status: 'timeout',
+      reason: 'timeout',
+      signal: 'SIGKILL',
+    });
   });
 
   test('a signal that was survived is not the cause of a later end', async () => {
     await using world = createWorld();
-    const execution = await world.start(`trap 'echo got it' TERM; for i in 1 2 3 4 5 6; do sleep 0.1; done; exit 4`);
+    const execution = await world.start(
+      `trap 'echo got it' TERM; for i in 1 2 3 4 5 6; do sleep 0.1; done; exit 4`,
+    );
     await sleep(150);
     expect(await execution.live?.request('SIGTERM', 'leader', 100)).toBe(false);
     expect(await outcomeOf(execution)).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 4 });
@@ -70,7 +87,9 @@ describe('output', () => {
 
   test('merged is in the exact order of its writing', async () => {
     await using world = createWorld();
-    const { stdout } = await world.run('for i in $(seq 1 2000); do echo o$i; echo e$i >&2; done', { mergeStderr: true });
+    const { stdout } = await world.run('for i in $(seq 1 2000); do echo o$i; echo e$i >&2; done', {
+      mergeStderr: true,
+    });
     const expected = Array.from({ length: 2000 }, (_, i) => `o${i + 1}\ne${i + 1}\n`).join('');
     expect(stdout).toBe(expected);
   });
@@ -78,7 +97,11 @@ describe('output', () => {
   test('discarded stderr goes nowhere', async () => {
     await using world = createWorld();
     const { stdout, stderr, execution } = await world.run('echo a; echo b >&2', { captureStderr: false });
-    expect({ stdout, stderr, streams: execution.record.streams }).toEqual({ stdout: 'a\n', stderr: '', streams: ['stdout'] });
+    expect({ stdout, stderr, streams: execution.record.streams }).toEqual({
+      stdout: 'a\n',
+      stderr: '',
+      streams: ['stdout'],
+    });
   });
 
   test('past the limit is counted and its end is kept, and the command goes on', async () => {
@@ -159,7 +182,9 @@ describe('limits', () => {
   });
 
   test('the policy’s time limit holds where the caller’s is longer, and in every mode', async () => {
-    await using world = createWorld({ settings: { security: { allowedDirectories: undefined, maxExecutionTimeSeconds: 1 } } });
+    await using world = createWorld({
+      settings: { security: { allowedDirectories: undefined, maxExecutionTimeSeconds: 1 } },
+    });
     const execution = await world.start('sleep 100', { mode: 'background', timeoutMs: 60_000 });
     expect(await outcomeOf(execution)).toMatchObject({ status: 'timeout' });
   });
@@ -175,6 +200,8 @@ test('usage is that of the whole tree', async () => {
   await using world = createWorld();
   const script = `python3 -c 'x = bytearray(60_000_000); import time; time.sleep(30)' & python3 -c 'x = bytearray(60_000_000); import time; time.sleep(30)' & wait`;
   const execution = await world.start(script, { mode: 'background' });
-  await expect.poll(() => execution.usage()?.memoryBytes ?? 0, { timeout: 10_000 }).toBeGreaterThan(120_000_000);
+  await expect
+    .poll(() => execution.usage()?.memoryBytes ?? 0, { timeout: 10_000 })
+    .toBeGreaterThan(120_000_000);
   expect(execution.usage()?.processes).toBe(3);
 });

@@ -43,7 +43,9 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
     } catch (error) {
       for (const path of paths) rmSync(path, { force: true });
       const code = /space/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
-      throw new ShellServerError(code, `The output pipes could not be made: ${messageOf(error)}`, { cause: error });
+      throw new ShellServerError(code, `The output pipes could not be made: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
     ready.push(...paths);
   }

@@ -65,7 +65,8 @@ export function hasEnvironmentEntry(pid: number, entry: string): boolean {
     const wanted = Buffer.from(entry);
     for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
       const end = at + wanted.length;
-      if ((at === 0 || environment[at - 1] === 0) && (end === environment.length || environment[end] === 0)) return true;
+      if ((at === 0 || environment[at - 1] === 0) && (end === environment.length || environment[end] === 0))
+        return true;
     }
     return false;
   } catch {
@@ -136,12 +137,17 @@ function parseStat(stat: string): ProcessEntry {
 /** macOS and the BSDs: one `ps` for everything. Not tried by the authors. */
 function listWithPs(): ProcessEntry[] {
   const columns = 'pid=,ppid=,pgid=,sess=,stat=,rss=,time=,lstart=,ucomm=';
-  const ps = spawnSync('ps', ['-axo', columns], { encoding: 'utf8', env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' } });
+  const ps = spawnSync('ps', ['-axo', columns], {
+    encoding: 'utf8',
+    env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
+  });
   if (ps.status !== 0) return [];
   const entries: ProcessEntry[] = [];
   for (const line of ps.stdout.split('\n')) {
     const match =
-      /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\w{3} \w{3}\s+\d+ [\d:]+ \d{4})\s+(.*)$/.exec(line);
+      /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\w{3} \w{3}\s+\d+ [\d:]+ \d{4})\s+(.*)$/.exec(
+        line,
+      );
     if (match === null) continue;
     const [, pid, parentPid, groupId, , state, residentKib, time, started, name] = match;
     entries.push({

@@ -86,4 +86,3 @@ export function readRecord(directory: string): ExecutionRecord | undefined {
     return undefined;
   }
 }
-

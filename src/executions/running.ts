@@ -36,13 +36,16 @@ export interface Running {
   endAll(): Promise<void>;
 }
 
+const SAVE_PID_AFTER_MS = 25;
+
 export function createRunning(options: { store: Store; audit: Audit; log: Log }): Running {
   const { store, audit, log } = options;
   const entries = new Map<string, RunningEntry>();
 
   function conclude(entry: RunningEntry, ended: Outcome, onEnd: (() => void) | undefined): void {
     const problem = [...entry.sinks.values()].find((sink) => sink.problem !== undefined)?.problem;
-    const outcome: Outcome = problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
+    const outcome: Outcome =
+      problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
     entry.record = { ...entry.record, outcome };
     onEnd?.();
     saveRecord(entry.bundle.directory, entry.record, log);
@@ -67,14 +70,23 @@ export function createRunning(options: { store: Store; audit: Audit; log: Log })
         timeoutMs === undefined || mode === 'detached'
           ? undefined
           : setTimeout(() => void entry.live.end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
+      const save = (): void => saveRecord(entry.bundle.directory, entry.record, log);
+      // Most executions end before it would be written, and by its marker alone a process is found as well; only of a
+      // detached one the wrapper must be known.
+      const saving = mode === 'detached' ? void save() : setTimeout(save, SAVE_PID_AFTER_MS);
       entry.live.finished.then(
         (outcome) => {
+          clearTimeout(saving);
           clearTimeout(timer);
           conclude(entry, outcome, onEnd);
         },
         (error: unknown) => {
+          clearTimeout(saving);
           clearTimeout(timer);
-          log.error('an execution could not be followed to its end', { execution: id, error: messageOf(error) });
+          log.error('an execution could not be followed to its end', {
+            execution: id,
+            error: messageOf(error),
+          });
           entries.delete(id);
           onEnd?.();
         },

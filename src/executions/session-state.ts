@@ -24,7 +24,8 @@ const PREFIXES: Readonly<Record<string, string>> = {
 /** The command with the words before it; undefined where the shell is not one that we know how to ask. */
 export function withStateReport(shell: string, command: string): string | undefined {
   const name = shellName(shell);
-  const prefix = PREFIXES[name] ?? (name === 'dash' || name === 'ash' || name === 'ksh' ? PREFIXES['sh'] : undefined);
+  const prefix =
+    PREFIXES[name] ?? (name === 'dash' || name === 'ash' || name === 'ksh' ? PREFIXES['sh'] : undefined);
   return prefix === undefined ? undefined : prefix + command;
 }
 

@@ -14,25 +14,28 @@ const SHELLS = [
 describe.each(SHELLS)('a session in $name', ({ name, shell, isMissing }) => {
   const setVariable = name === 'fish' ? 'set -gx GREETING "good day"' : 'export GREETING="good day"';
 
-  test.skipIf(isMissing)('carries directory and exported variables from one execution to the next', async () => {
-    await using world = createWorld({ settings: { shell } });
-    const sub = join(world.settings.defaultWorkdir, 'sub dir');
-    mkdirSync(sub);
-    const first = await world.run(`cd "sub dir"; ${setVariable}; echo $PWD`, { sessionId: 's' });
-    expect(first.execution.sessionChange).toEqual({
-      directory: sub,
-      set: ['GREETING'],
-      unset: [],
-      notCarried: [],
-    });
-    const second = await world.run('pwd; echo "$GREETING"', { sessionId: 's' });
-    expect(second.stdout).toBe(`${sub}\ngood day\n`);
-    expect(second.execution.sessionChange).toEqual({ set: [], unset: [], notCarried: [] });
-    const elsewhere = await world.run('pwd; echo "[$GREETING]"', { sessionId: 'other' });
-    expect(elsewhere.stdout).toBe(`${world.settings.defaultWorkdir}\n[]\n`);
-    const foreign = await world.run('pwd', { sessionId: 's', principal: 'somebody else' });
-    expect(foreign.stdout).toBe(`${world.settings.defaultWorkdir}\n`);
-  });
+  test.skipIf(isMissing)(
+    'carries directory and exported variables from one execution to the next',
+    async () => {
+      await using world = createWorld({ settings: { shell } });
+      const sub = join(world.settings.defaultWorkdir, 'sub dir');
+      mkdirSync(sub);
+      const first = await world.run(`cd "sub dir"; ${setVariable}; echo $PWD`, { sessionId: 's' });
+      expect(first.execution.sessionChange).toEqual({
+        directory: sub,
+        set: ['GREETING'],
+        unset: [],
+        notCarried: [],
+      });
+      const second = await world.run('pwd; echo "$GREETING"', { sessionId: 's' });
+      expect(second.stdout).toBe(`${sub}\ngood day\n`);
+      expect(second.execution.sessionChange).toEqual({ set: [], unset: [], notCarried: [] });
+      const elsewhere = await world.run('pwd; echo "[$GREETING]"', { sessionId: 'other' });
+      expect(elsewhere.stdout).toBe(`${world.settings.defaultWorkdir}\n[]\n`);
+      const foreign = await world.run('pwd', { sessionId: 's', principal: 'somebody else' });
+      expect(foreign.stdout).toBe(`${world.settings.defaultWorkdir}\n`);
+    },
+  );
 
   test.skipIf(isMissing)('is left as it was by a command that fails, and keeps the exit code', async () => {
     await using world = createWorld({ settings: { shell } });
@@ -52,12 +55,19 @@ describe('a session', () => {
   });
 
   test('carries what was unset, and leaves behind what no caller could send', async () => {
-    await using world = createWorld({ settings: { environment: { PATH: process.env['PATH'] ?? '', KEPT: 'x', GONE: 'y' } } });
-    const { execution } = await world.run('unset GONE; f() { :; }; export -f f; export MCP_SHELL_X=1', { sessionId: 's' });
+    await using world = createWorld({
+      settings: { environment: { PATH: process.env['PATH'] ?? '', KEPT: 'x', GONE: 'y' } },
+    });
+    const { execution } = await world.run('unset GONE; f() { :; }; export -f f; export MCP_SHELL_X=1', {
+      sessionId: 's',
+    });
     expect(execution.sessionChange).toEqual({
       set: [],
       unset: ['GONE'],
-      notCarried: expect.arrayContaining(['the variable MCP_SHELL_X', expect.stringContaining('BASH_FUNC_f')]),
+      notCarried: expect.arrayContaining([
+        'the variable MCP_SHELL_X',
+        expect.stringContaining('BASH_FUNC_f'),
+      ]),
     });
     expect((await world.run('echo "[$GONE][$KEPT]"', { sessionId: 's' })).stdout).toBe('[][x]\n');
   });
@@ -72,14 +82,18 @@ describe('a session', () => {
       },
     });
     const { execution } = await world.run('cd /', { sessionId: 's' });
-    expect(execution.sessionChange).toMatchObject({ notCarried: [expect.stringContaining('the directory /')] });
+    expect(execution.sessionChange).toMatchObject({
+      notCarried: [expect.stringContaining('the directory /')],
+    });
     expect((await world.run('pwd', { sessionId: 's' })).stdout).toBe(`${allowed}\n`);
   });
 
   test('runs two calls one after the other', async () => {
     await using world = createWorld();
     const results = await Promise.all(
-      Array.from({ length: 5 }, () => world.run('export N=$((N + 1)); sleep 0.05; echo $N', { sessionId: 's' })),
+      Array.from({ length: 5 }, () =>
+        world.run('export N=$((N + 1)); sleep 0.05; echo $N', { sessionId: 's' }),
+      ),
     );
     expect(results.map(({ stdout }) => stdout.trim())).toEqual(['1', '2', '3', '4', '5']);
   });

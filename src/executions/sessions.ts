@@ -34,7 +34,15 @@ export interface Sessions {
 /** A session is a few kilobytes; one that was not used for so many others is forgotten. */
 const MAX_SESSIONS = 500;
 /** What a shell sets for itself, or what belongs to one execution only. */
-const NOT_STATE = new Set(['_', 'SHLVL', 'PWD', 'OLDPWD', MARKER_NAME, 'BASH_EXECUTION_STRING', 'MCP_SHELL_fd']);
+const NOT_STATE = new Set([
+  '_',
+  'SHLVL',
+  'PWD',
+  'OLDPWD',
+  MARKER_NAME,
+  'BASH_EXECUTION_STRING',
+  'MCP_SHELL_fd',
+]);
 
 export function createSessions(startDirectory: string, directories: Directories): Sessions {
   const sessions = new Map<string, MutableSession>();
@@ -89,7 +97,9 @@ function createSession(directories: Directories): MutableSession {
   }
 
   function carryVariable(name: string, value: string, notCarried: string[]): boolean {
-    const present = [...variables].flatMap(([key, text]) => (text === undefined ? [] : [[key, text] as const]));
+    const present = [...variables].flatMap(([key, text]) =>
+      text === undefined ? [] : [[key, text] as const],
+    );
     try {
       checkEnvironment({ ...Object.fromEntries(present), [name]: value }, 'the session');
     } catch {

@@ -17,7 +17,7 @@ import { launch } from './launch.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Pipes } from './pipes.ts';
 import { type ExecutionMode, type ExecutionRecord, writeRecord } from './record.ts';
-import { type Running, type RunningEntry, saveRecord } from './running.ts';
+import type { Running, RunningEntry } from './running.ts';
 import { parseState, withStateReport } from './session-state.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { createUsageMeter } from './usage.ts';
@@ -63,10 +63,14 @@ export function createStart(options: StarterOptions): Start {
     const { maxProcesses } = settings.limits;
     if (running.entries.size + starting < maxProcesses) return;
     const oldest = [...running.entries.values()].slice(0, 5).map((entry) => entry.record.id);
-    throw new ShellServerError('RESOURCE_005', `${maxProcesses} executions are running, which is the limit.`, {
-      hint: 'Wait for one to end (process_get_execution with wait_seconds), or end one with process_terminate.',
-      details: { limit: maxProcesses, oldest_running: oldest },
-    });
+    throw new ShellServerError(
+      'RESOURCE_005',
+      `${maxProcesses} executions are running, which is the limit.`,
+      {
+        hint: 'Wait for one to end (process_get_execution with wait_seconds), or end one with process_terminate.',
+        details: { limit: maxProcesses, oldest_running: oldest },
+      },
+    );
   }
 
   return async (request, signal) => {
@@ -76,10 +80,15 @@ export function createStart(options: StarterOptions): Start {
     try {
       const session =
         request.sessionId === undefined ? undefined : sessions.get(request.principal, request.sessionId);
-      const carriesState = session !== undefined && (request.mode === 'foreground' || request.mode === 'adaptive');
+      const carriesState =
+        session !== undefined && (request.mode === 'foreground' || request.mode === 'adaptive');
       if (carriesState) release = await session.acquire(signal);
       signal.throwIfAborted();
-      return await startNow(options, request, { session, carriesState, release: release ?? (() => undefined) });
+      return await startNow(options, request, {
+        session,
+        carriesState,
+        release: release ?? (() => undefined),
+      });
     } catch (error) {
       release?.();
       throw error;
@@ -95,12 +104,18 @@ interface SessionPart {
   readonly release: () => void;
 }
 
-async function startNow(options: StarterOptions, request: StartRequest, part: SessionPart): Promise<RunningEntry> {
-  const { security, sessions, clock, log } = options;
+async function startNow(
+  options: StarterOptions,
+  request: StartRequest,
+  part: SessionPart,
+): Promise<RunningEntry> {
+  const { security, sessions, clock } = options;
   const { session } = part;
   const id = createId('exec');
   const defaultDirectory = sessions.defaultDirectory(request.principal);
-  const script = part.carriesState ? withStateReport(security.shells.forCommands, request.command) : undefined;
+  const script = part.carriesState
+    ? withStateReport(security.shells.forCommands, request.command)
+    : undefined;
   const permit = security.authorize({
     principal: request.principal,
     client: request.client,
@@ -133,13 +148,18 @@ async function startNow(options: StarterOptions, request: StartRequest, part: Se
     marker: permit.marker,
   };
   const bundle = createBundle(options, record);
-  const { live, sinks } = await launchInto(options, request, record, bundle, permit, script !== undefined).catch(
-    (error: unknown) => {
-      // Nothing ran, so nothing is kept.
-      options.outputs.discard(id);
-      throw error;
-    },
-  );
+  const { live, sinks } = await launchInto(
+    options,
+    request,
+    record,
+    bundle,
+    permit,
+    script !== undefined,
+  ).catch((error: unknown) => {
+    // Nothing ran, so nothing is kept.
+    options.outputs.discard(id);
+    throw error;
+  });
   const entry: RunningEntry = {
     record: { ...record, process: live.process },
     bundle,
@@ -151,7 +171,6 @@ async function startNow(options: StarterOptions, request: StartRequest, part: Se
     isLetGo: false,
     releaseSession: part.release,
   };
-  saveRecord(bundle.directory, entry.record, log);
   options.running.track(entry, () => {
     if (part.carriesState && session !== undefined && !entry.isLetGo) {
       const state = parseState(live.state());
@@ -179,9 +198,13 @@ function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle 
     options.outputs.discard(record.id);
     const errno = errnoOf(error);
     if (errno !== 'ENOSPC' && errno !== 'EDQUOT') throw error;
-    throw new ShellServerError('EXECUTION_004', 'The disk of the state directory is full, so nothing was started.', {
-      cause: error,
-    });
+    throw new ShellServerError(
+      'EXECUTION_004',
+      'The disk of the state directory is full, so nothing was started.',
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -2,8 +2,9 @@
  * The index of executions: a small summary of each in memory, the whole record on disk. Commands may have 120 KiB and
  * there may be thousands of them, so that only their beginning is held.
  */
-import { opendir } from 'node:fs/promises';
+
 import { readdirSync } from 'node:fs';
+import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isId } from '../base/ids.ts';
 import { type ExecutionMode, type ExecutionRecord, readRecord, type Status } from './record.ts';

@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +24,9 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Another server on the same state directory, in a process of its own, which can be killed like one. */
-async function startVictim(commands: { command: string; mode: string }[]): Promise<{ ids: string[]; kill(): Promise<void> }> {
+async function startVictim(
+  commands: { command: string; mode: string }[],
+): Promise<{ ids: string[]; kill(): Promise<void> }> {
   const script = new URL('../../test/fixtures/victim.ts', import.meta.url).pathname;
   const runner = new URL('../../scripts/run-ts.mjs', import.meta.url).pathname;
   const child = spawn(process.execPath, [runner, script, directory, JSON.stringify(commands)], {
@@ -52,7 +63,12 @@ describe('a detached execution', () => {
     expect(running.record.outcome).toBeUndefined();
     expect(textOf(running, 'stdout')).toBe('early\n');
     expect(running.usage()?.processes).toBeGreaterThanOrEqual(1);
-    expect(await outcomeOf(running)).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 5, survivors: [] });
+    expect(await outcomeOf(running)).toMatchObject({
+      status: 'failed',
+      reason: 'exit',
+      exitCode: 5,
+      survivors: [],
+    });
     expect(textOf(running, 'stdout')).toHaveLength('early\n'.length + 108_894);
     expect(textOf(running, 'stderr')).toBe('oops\n');
     const ended = await world.executions.get('local', quick);
@@ -62,7 +78,9 @@ describe('a detached execution', () => {
 
   test('goes on after a clean end of its server, and can be ended by the next', async () => {
     const first = createWorld({ directory });
-    const execution = await first.start(`trap 'exit 6' TERM; echo up; while :; do sleep 0.1; done`, { mode: 'detached' });
+    const execution = await first.start(`trap 'exit 6' TERM; echo up; while :; do sleep 0.1; done`, {
+      mode: 'detached',
+    });
     const { id } = execution.record;
     await expect.poll(() => textOf(execution, 'stdout')).toBe('up\n');
     await first[Symbol.asyncDispose]();
@@ -97,7 +115,10 @@ describe('a detached execution', () => {
 
   test('gets its stdin and says when it cannot start', async () => {
     await using world = createWorld({ directory });
-    const { stdout, outcome } = await world.run('cat /dev/stdin; pwd', { mode: 'detached', inputData: 'in\n' });
+    const { stdout, outcome } = await world.run('cat /dev/stdin; pwd', {
+      mode: 'detached',
+      inputData: 'in\n',
+    });
     expect({ stdout, status: outcome.status }).toEqual({
       stdout: `in\n${world.settings.defaultWorkdir}\n`,
       status: 'completed',
@@ -107,7 +128,8 @@ describe('a detached execution', () => {
 
 describe('background work of a killed server', () => {
   test('is found and ended by the next one, and its output is kept', async () => {
-    const command = 'echo before; echo $$ > pid; setsid sh -c "echo \\$\\$ > pid2; exec sleep 300" & sleep 300';
+    const command =
+      'echo before; echo $$ > pid; setsid sh -c "echo \\$\\$ > pid2; exec sleep 300" & sleep 300';
     const victim = await startVictim([{ command, mode: 'background' }]);
     const world0 = { settings: { defaultWorkdir: join(directory, 'work') } } as World;
     await expect.poll(() => existsSync(inWorkdir(world0, 'pid2')), { timeout: 5000 }).toBe(true);
@@ -132,7 +154,9 @@ describe('background work of a killed server', () => {
     expect(about !== undefined && isAlive(about)).toBe(true);
     await victim.kill();
     await using third = createWorld({ directory });
-    expect((await third.executions.get('local', victim.ids[0] ?? '')).record.outcome).toMatchObject({ reason: 'server_lost' });
+    expect((await third.executions.get('local', victim.ids[0] ?? '')).record.outcome).toMatchObject({
+      reason: 'server_lost',
+    });
   });
 });
 

@@ -56,7 +56,12 @@ describe('a complete kill', () => {
     const pids = await pidsOf(world, NAMES);
     expect([...pids.keys()].toSorted()).toEqual(NAMES.toSorted());
     const outcome = await outcomeOf(execution);
-    expect(outcome).toMatchObject({ status: 'timeout', reason: 'timeout', errorCode: 'EXECUTION_002', survivors: [] });
+    expect(outcome).toMatchObject({
+      status: 'timeout',
+      reason: 'timeout',
+      errorCode: 'EXECUTION_002',
+      survivors: [],
+    });
     expect(alive(pids)).toEqual([]);
   });
 
@@ -85,7 +90,12 @@ describe('a complete kill', () => {
     const pids = await pidsOf(world, NAMES);
     const { live } = execution;
     if (live === undefined) throw new Error('not running');
-    const blind = createTree({ leader: live.tree.leader, marker: live.process.marker, group: undefined, pipes: new Set() });
+    const blind = createTree({
+      leader: live.tree.leader,
+      marker: live.process.marker,
+      group: undefined,
+      pipes: new Set(),
+    });
     const found = new Set(blind.members().map(({ pid }) => pid));
     const missed = [...pids].filter(([, pid]) => !found.has(pid)).map(([name]) => name);
     expect(missed.filter((name) => name !== 'cleared')).toEqual([]);
@@ -96,7 +106,9 @@ describe('a complete kill', () => {
 
   test('a trap on TERM has time to clean up', async () => {
     await using world = createWorld();
-    const execution = await world.start(`trap 'echo cleaned > trapped; exit 7' TERM; echo up; while :; do sleep 0.05; done`);
+    const execution = await world.start(
+      `trap 'echo cleaned > trapped; exit 7' TERM; echo up; while :; do sleep 0.05; done`,
+    );
     await sleep(400);
     await execution.live?.end('terminated');
     const outcome = await outcomeOf(execution);
@@ -109,7 +121,13 @@ describe('signals', () => {
   test('never go to ourselves, to our parent, to init, or to a number that means a group', () => {
     const own = findProcess(process.pid);
     const parent = findProcess(process.ppid);
-    for (const target of [own, parent, { pid: 1, startTime: 0 }, { pid: 0, startTime: 0 }, { pid: -1, startTime: 0 }]) {
+    for (const target of [
+      own,
+      parent,
+      { pid: 1, startTime: 0 },
+      { pid: 0, startTime: 0 },
+      { pid: -1, startTime: 0 },
+    ]) {
       expect(sendSignal(target ?? { pid: 0, startTime: 0 }, 'SIGCONT')).toBe(false);
     }
   });
@@ -120,7 +138,11 @@ describe('signals', () => {
     const leader = execution.live?.tree.leader ?? { pid: 0, startTime: 0 };
     expect(sendSignal({ pid: leader.pid, startTime: leader.startTime - 1 }, 'SIGKILL')).toBe(false);
     expect(sendSignal(leader, 'SIGKILL')).toBe(true);
-    expect(await outcomeOf(execution)).toMatchObject({ status: 'failed', reason: 'signal', signal: 'SIGKILL' });
+    expect(await outcomeOf(execution)).toMatchObject({
+      status: 'failed',
+      reason: 'signal',
+      signal: 'SIGKILL',
+    });
   });
 });
 

@@ -37,4 +37,3 @@ export function createUsageMeter(startedAtMs: number, now: () => number): UsageM
 function sumResident(members: readonly ProcessEntry[]): number {
   return members.reduce((total, entry) => total + entry.residentBytes, 0);
 }
-

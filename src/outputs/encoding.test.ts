@@ -82,7 +82,9 @@ describe('UTF-8 boundaries', () => {
     };
     const alphabet = bytes('61 0a e3 81 82 f0 9f 98 80 c3 a9 80 bf ff c0 ed a0 f4 90');
     for (let round = 0; round < 3000; round++) {
-      const data = Buffer.from(Array.from({ length: random(12) }, () => alphabet[random(alphabet.length)] ?? 0));
+      const data = Buffer.from(
+        Array.from({ length: random(12) }, () => alphabet[random(alphabet.length)] ?? 0),
+      );
       const whole = data.toString();
       for (let cut = 0; cut <= data.length; cut++) {
         const across = characterAcross(data, cut);

@@ -13,16 +13,19 @@ const numbered = (from: number, to: number): string => {
 };
 
 describe('headAndTail', () => {
-  it.each(['', 'no newline', 'with newline\n', 'crlf\r\nlines\r\n', '日本語\n', 'e\u0301\n'])('shows %j whole', async (text) => {
-    expect(await headAndTail(directory.source(text), 100, { outputId })).toEqual({
-      text,
-      truncated: false,
-      binary: false,
-      invalidBytes: 0,
-      omittedBytes: 0,
-      omittedLines: 0,
-    });
-  });
+  it.each(['', 'no newline', 'with newline\n', 'crlf\r\nlines\r\n', '日本語\n', 'e\u0301\n'])(
+    'shows %j whole',
+    async (text) => {
+      expect(await headAndTail(directory.source(text), 100, { outputId })).toEqual({
+        text,
+        truncated: false,
+        binary: false,
+        invalidBytes: 0,
+        omittedBytes: 0,
+        omittedLines: 0,
+      });
+    },
+  );
 
   it('shows what fits exactly, and cuts what is one byte longer', async () => {
     expect(await headAndTail(directory.source('x'.repeat(1000)), 1000, { outputId })).toMatchObject({
@@ -60,7 +63,9 @@ describe('headAndTail', () => {
 
   it('cuts a single line between characters, with the marker on a line of its own', async () => {
     for (let shift = 0; shift < 4; shift++) {
-      const result = await headAndTail(directory.source('x'.repeat(shift) + '😀日é'.repeat(1000)), 2000, { outputId });
+      const result = await headAndTail(directory.source('x'.repeat(shift) + '😀日é'.repeat(1000)), 2000, {
+        outputId,
+      });
       expect(result).toMatchObject({ truncated: true, binary: false, invalidBytes: 0, omittedLines: 0 });
       expect(result.text).not.toContain('\ufffd');
       expect(result.text.split('\n')).toHaveLength(3);
@@ -87,7 +92,9 @@ describe('headAndTail', () => {
   it('replaces what is not UTF-8 and counts it', async () => {
     const ended = await headAndTail(directory.source(Buffer.from('e38182e381', 'hex')), 100, { outputId });
     expect(ended).toMatchObject({ text: 'あ\ufffd', binary: false, invalidBytes: 2, truncated: false });
-    const latin1 = await headAndTail(directory.source(Buffer.from('café au lait\n', 'latin1')), 100, { outputId });
+    const latin1 = await headAndTail(directory.source(Buffer.from('café au lait\n', 'latin1')), 100, {
+      outputId,
+    });
     expect(latin1).toMatchObject({ text: 'caf\ufffd au lait\n', binary: false, invalidBytes: 1 });
   });
 
@@ -107,7 +114,11 @@ describe('headAndTail', () => {
   it.each([
     ['a NUL within the first 8 KB', Buffer.from(`${'x'.repeat(8191)}\0`), true],
     ['a NUL after them', Buffer.from(`${'x'.repeat(8192)}\0`), false],
-    ['a tenth that cannot be decoded', Buffer.concat([Buffer.alloc(900, 97), Buffer.alloc(100, 0xff)]), false],
+    [
+      'a tenth that cannot be decoded',
+      Buffer.concat([Buffer.alloc(900, 97), Buffer.alloc(100, 0xff)]),
+      false,
+    ],
     ['more than a tenth', Buffer.concat([Buffer.alloc(900, 97), Buffer.alloc(101, 0xff)]), true],
     ['a few odd bytes and nothing else', Buffer.from([0xff, 0xfe, 0xfd]), false],
   ])('takes %s as binary or not', async (_name, data, binary) => {
@@ -124,13 +135,22 @@ describe('headAndTail', () => {
       omittedBytes: 7,
       omittedLines: 1,
     });
-    expect(await headAndTail(directory.source('a\0b'), 100, plain)).toMatchObject({ text: 'a\0b', binary: true });
+    expect(await headAndTail(directory.source('a\0b'), 100, plain)).toMatchObject({
+      text: 'a\0b',
+      binary: true,
+    });
     const limited = directory.source('begin', { totalBytes: 50, bytes: 'end' });
-    expect(await headAndTail(limited, 100, plain)).toMatchObject({ text: 'begin', truncated: true, omittedBytes: 45 });
+    expect(await headAndTail(limited, 100, plain)).toMatchObject({
+      text: 'begin',
+      truncated: true,
+      omittedBytes: 45,
+    });
   });
 
   it('stops counting when it is aborted', async () => {
     const signal = AbortSignal.abort();
-    await expect(headAndTail(directory.source('x'.repeat(5000)), 1000, { outputId, signal })).rejects.toThrow(/abort/i);
+    await expect(headAndTail(directory.source('x'.repeat(5000)), 1000, { outputId, signal })).rejects.toThrow(
+      /abort/i,
+    );
   });
 });

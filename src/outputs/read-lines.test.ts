@@ -44,7 +44,11 @@ describe('readLines', () => {
   ])('begins at line %d', async (startLine, content, firstLine) => {
     for (const end of ['', '\n']) {
       const source = directory.source(`one\ntwo\nthree\nfour${end}`);
-      expect(await readLines(source, request({ startLine }))).toMatchObject({ content, firstLine, totalLines: 4 });
+      expect(await readLines(source, request({ startLine }))).toMatchObject({
+        content,
+        firstLine,
+        totalLines: 4,
+      });
     }
   });
 
@@ -72,8 +76,14 @@ describe('readLines', () => {
 
   it('stops before the budget is passed, but shows at least one line', async () => {
     const source = directory.source('0123456789\n'.repeat(10));
-    expect(await readLines(source, request({ maxBytes: 35 }))).toMatchObject({ lastLine: 3, nextStartLine: 4 });
-    expect(await readLines(source, request({ maxBytes: 1 }))).toMatchObject({ content: '0123456789', nextStartLine: 2 });
+    expect(await readLines(source, request({ maxBytes: 35 }))).toMatchObject({
+      lastLine: 3,
+      nextStartLine: 4,
+    });
+    expect(await readLines(source, request({ maxBytes: 1 }))).toMatchObject({
+      content: '0123456789',
+      nextStartLine: 2,
+    });
   });
 
   it('cuts long lines and says so', async () => {
@@ -93,8 +103,13 @@ describe('readLines', () => {
     expect(result.note).toBe(
       '986 bytes were not kept, because the output passed its limit; lines are counted without them.',
     );
-    expect(await readLines(source, request({ startLine: 3, lineCount: 1 }))).toMatchObject({ content: 'ast' });
-    expect(await readLines(source, request({ startLine: -1 }))).toMatchObject({ content: 'last', firstLine: 4 });
+    expect(await readLines(source, request({ startLine: 3, lineCount: 1 }))).toMatchObject({
+      content: 'ast',
+    });
+    expect(await readLines(source, request({ startLine: -1 }))).toMatchObject({
+      content: 'last',
+      firstLine: 4,
+    });
   });
 
   it('finds every line across the chunks it reads', async () => {
@@ -120,7 +135,11 @@ describe('readLines', () => {
       totalLines: 2,
     });
     const sjis = directory.source(Buffer.from('83650a835c0a', 'hex'));
-    expect(await readLines(sjis, request({ encoding: 'cp932', startLine: 2 }))).toMatchObject({ content: 'ソ' });
-    await expect(readLines(sjis, request({ encoding: 'base64' }))).rejects.toMatchObject({ code: 'PARAM_002' });
+    expect(await readLines(sjis, request({ encoding: 'cp932', startLine: 2 }))).toMatchObject({
+      content: 'ソ',
+    });
+    await expect(readLines(sjis, request({ encoding: 'base64' }))).rejects.toMatchObject({
+      code: 'PARAM_002',
+    });
   });
 });

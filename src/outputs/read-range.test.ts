@@ -60,15 +60,24 @@ describe('readRange', () => {
 
   const text = 'aé日😀\r\nｱ漢字カタカナ\nend of text\n';
   const odd = Buffer.concat([Buffer.from(text), Buffer.from('80ffe381c3f09f98', 'hex'), Buffer.from(text)]);
-  it.each([1, 2, 3, 4, 5, 7, 16, 1000])('gives the whole UTF-8 text in pieces of %d bytes, also where it is broken', (size) => {
-    expect(readOn(directory.source(text), size, 'utf-8').join('')).toBe(text);
-    expect(readOn(directory.source(odd), size, 'utf-8').join('')).toBe(odd.toString());
-  });
+  it.each([1, 2, 3, 4, 5, 7, 16, 1000])(
+    'gives the whole UTF-8 text in pieces of %d bytes, also where it is broken',
+    (size) => {
+      expect(readOn(directory.source(text), size, 'utf-8').join('')).toBe(text);
+      expect(readOn(directory.source(odd), size, 'utf-8').join('')).toBe(odd.toString());
+    },
+  );
 
   it('begins after a character that the offset lies in', () => {
     const source = directory.source('日本');
-    expect(readRange(source, { offset: 1, size: 10, encoding: 'utf-8' })).toMatchObject({ content: '本', offset: 3 });
-    expect(readRange(source, { offset: -1, size: 10, encoding: 'utf-8' })).toMatchObject({ content: '', offset: 6 });
+    expect(readRange(source, { offset: 1, size: 10, encoding: 'utf-8' })).toMatchObject({
+      content: '本',
+      offset: 3,
+    });
+    expect(readRange(source, { offset: -1, size: 10, encoding: 'utf-8' })).toMatchObject({
+      content: '',
+      offset: 6,
+    });
   });
 
   it('shows the beginning of a character at the end as replaced', () => {
@@ -94,11 +103,15 @@ describe('readRange', () => {
     for (const size of [1, 2, 3, 5, 9, 22, 100]) {
       expect(readOn(source, size, encoding).join(''), `${size} bytes at once`).toBe(japanese);
     }
-    expect(readRange(source, { offset: 0, size: 100, encoding: encoding.toUpperCase() }).encoding).toBe(encoding);
+    expect(readRange(source, { offset: 0, size: 100, encoding: encoding.toUpperCase() }).encoding).toBe(
+      encoding,
+    );
   });
 
   it('begins with a line when it reads legacy text from the end', () => {
-    const source = directory.source(Buffer.from('8365834c83588367 0a 93f18d7396da 0a'.replaceAll(' ', ''), 'hex'));
+    const source = directory.source(
+      Buffer.from('8365834c83588367 0a 93f18d7396da 0a'.replaceAll(' ', ''), 'hex'),
+    );
     expect(readRange(source, { offset: -8, size: 100, encoding: 'shift_jis' }).content).toBe('二行目\n');
     expect(readRange(source, { offset: -11, size: 100, encoding: 'shift_jis' }).content).toBe('二行目\n');
   });
@@ -120,7 +133,10 @@ describe('readRange', () => {
       sizeBytes: 0,
       ...rest,
     });
-    expect(readRange(source, { offset: -2, size: 50, encoding: 'utf-8' })).toMatchObject({ content: 'il', offset: 98 });
+    expect(readRange(source, { offset: -2, size: 50, encoding: 'utf-8' })).toMatchObject({
+      content: 'il',
+      offset: 98,
+    });
     expect(readOn(source, 3, 'utf-8')).toEqual(['hea', 'd', 'tai', 'l']);
   });
 });

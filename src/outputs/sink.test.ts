@@ -1,37 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../base/limits.ts';
 import { createSink } from './sink.ts';
 import { openSource } from './source.ts';
-import { readAll, useTestDirectory } from './test-support.ts';
+import { canMountDisk, mountTinyDisk, readAll, useTestDirectory } from './test-support.ts';
 
 const directory = useTestDirectory();
-
-/** Tried, not assumed: root in a container may lack the right to mount. */
-function canMount(): boolean {
-  const mount = mkdtempSync(join(tmpdir(), 'outputs-mount-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', mount], { stdio: 'ignore' });
-    execFileSync('umount', [mount]);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    rmSync(mount, { recursive: true, force: true });
-  }
-}
 
 const text = (path: string): string => readFileSync(path, 'latin1');
 
@@ -54,22 +29,29 @@ describe('createSink', () => {
     { written: 14, file: '0123456789', tail: '14\n0123' },
     { written: 15, file: '0123456789', tail: '15\n1234' },
     { written: 37, file: '0123456789', tail: '37\n3456' },
-  ])('keeps exactly 10 bytes and the last 4 of what follows when $written come', ({ written, file, tail }) => {
-    for (const chunkBytes of [1, 3, 7, 100]) {
-      const path = join(directory.path, `stdout${chunkBytes}`);
-      const all = Buffer.from('0123456789'.repeat(4).slice(0, written));
-      const counts: number[] = [];
-      const sink = createSink(path, { limitBytes: 10, tailBytes: 4, onWrite: (count) => counts.push(count) });
-      for (let at = 0; at < all.length; at += chunkBytes) sink.write(all.subarray(at, at + chunkBytes));
-      sink.close();
-      sink.write(Buffer.from('too late'));
-      expect(text(path)).toBe(file);
-      expect(existsSync(`${path}.tail`) ? text(`${path}.tail`) : undefined).toBe(tail);
-      expect(sink.totalBytes).toBe(written);
-      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(written);
-      expect(sink.unsavedTail()).toBeUndefined();
-    }
-  });
+  ])(
+    'keeps exactly 10 bytes and the last 4 of what follows when $written come',
+    ({ written, file, tail }) => {
+      for (const chunkBytes of [1, 3, 7, 100]) {
+        const path = join(directory.path, `stdout${chunkBytes}`);
+        const all = Buffer.from('0123456789'.repeat(4).slice(0, written));
+        const counts: number[] = [];
+        const sink = createSink(path, {
+          limitBytes: 10,
+          tailBytes: 4,
+          onWrite: (count) => counts.push(count),
+        });
+        for (let at = 0; at < all.length; at += chunkBytes) sink.write(all.subarray(at, at + chunkBytes));
+        sink.close();
+        sink.write(Buffer.from('too late'));
+        expect(text(path)).toBe(file);
+        expect(existsSync(`${path}.tail`) ? text(`${path}.tail`) : undefined).toBe(tail);
+        expect(sink.totalBytes).toBe(written);
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(written);
+        expect(sink.unsavedTail()).toBeUndefined();
+      }
+    },
+  );
 
   it('writes the tail at most once a second while more is coming, and has the newest in memory', () => {
     const path = join(directory.path, 'stdout');
@@ -89,28 +71,29 @@ describe('createSink', () => {
     expect(text(`${path}.tail`)).toBe('5\ncde');
   });
 
-  it.each(['link', 'directory'])('does not throw, and writes nowhere, where there is a %s in its place', (kind) => {
-    const target = join(directory.path, 'target');
-    const path = join(directory.path, 'stdout');
-    writeFileSync(target, 'mine');
-    if (kind === 'link') symlinkSync(target, path);
-    else mkdirSync(path);
-    const sink = createSink(path, { limitBytes: 10, tailBytes: 4 });
-    sink.write(Buffer.from('hello'));
-    expect(sink.problem).toMatch(/^E[A-Z]+: /);
-    expect(sink.totalBytes).toBe(5);
-    sink.close();
-    expect(text(target)).toBe('mine');
-  });
+  it.each(['link', 'directory'])(
+    'does not throw, and writes nowhere, where there is a %s in its place',
+    (kind) => {
+      const target = join(directory.path, 'target');
+      const path = join(directory.path, 'stdout');
+      writeFileSync(target, 'mine');
+      if (kind === 'link') symlinkSync(target, path);
+      else mkdirSync(path);
+      const sink = createSink(path, { limitBytes: 10, tailBytes: 4 });
+      sink.write(Buffer.from('hello'));
+      expect(sink.problem).toMatch(/^E[A-Z]+: /);
+      expect(sink.totalBytes).toBe(5);
+      sink.close();
+      expect(text(target)).toBe('mine');
+    },
+  );
 
-  it.skipIf(!canMount())(
+  it.skipIf(!canMountDisk())(
     'goes on counting on a full disk, and still has the last bytes (skipped where tmpfs cannot be mounted: needs root)',
     () => {
-      const mount = join(directory.path, 'mount');
-      mkdirSync(mount);
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', mount]);
+      const disk = mountTinyDisk(directory.path);
       try {
-        const path = join(mount, 'stdout');
+        const path = join(disk.path, 'stdout');
         const sink = createSink(path, { limitBytes: 1_000_000, tailBytes: 8192 });
         const source = directory.keep(openSource(path, { unsavedTail: () => sink.unsavedTail() }));
         for (let chunk = 0; chunk < 100; chunk++) sink.write(Buffer.alloc(1000, chunk));
@@ -128,7 +111,7 @@ describe('createSink', () => {
         expect(source.gaps).toEqual([{ from: kept, to: 100_000 - LIMITS.unsavedTailBytes }]);
         expect(readAll(source).subarray(-1000)).toEqual(Buffer.alloc(1000, 99));
       } finally {
-        execFileSync('umount', ['-l', mount]);
+        disk.unmount();
       }
     },
   );

@@ -1,4 +1,5 @@
 /** What the tests of this folder share: a directory that is removed again, and outputs made of literals. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,4 +73,26 @@ export function readAll(source: ByteSource): Buffer {
 
 function endOfGap(source: ByteSource, offset: number, size: number): number {
   return source.gaps.find((gap) => gap.from <= offset && offset < gap.to)?.to ?? size;
+}
+
+/** Tried, not assumed: root in a container may lack the right to mount. */
+export function canMountDisk(): boolean {
+  const parent = mkdtempSync(join(tmpdir(), 'outputs-'));
+  try {
+    mountTinyDisk(parent).unmount();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(parent, { recursive: true, force: true });
+  }
+}
+
+/** A disk of 64 KiB with room for eight files. */
+export function mountTinyDisk(parent: string): { path: string; unmount(): void } {
+  const path = mkdtempSync(join(parent, 'disk-'));
+  const options = 'size=64k,nr_inodes=9';
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path], { stdio: 'ignore' });
+  // Lazily: a source of the test may still be open.
+  return { path, unmount: () => void execFileSync('umount', ['-l', path]) };
 }

@@ -23,10 +23,14 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
       const wanted = resolve(relativeTo, expandHome(path));
       const real = realDirectory(wanted, path, parameter, isAllowed);
       if (!isAllowed(real)) {
-        throw new ShellServerError('SECURITY_002', `${parameter} ${path} is outside the allowed directories.`, {
-          hint: `Allowed: ${(allowed ?? []).join(', ')}.`,
-          details: { working_directory: wanted, allowed_directories: allowed },
-        });
+        throw new ShellServerError(
+          'SECURITY_002',
+          `${parameter} ${path} is outside the allowed directories.`,
+          {
+            hint: `Allowed: ${(allowed ?? []).join(', ')}.`,
+            details: { working_directory: wanted, allowed_directories: allowed },
+          },
+        );
       }
       return real;
     },

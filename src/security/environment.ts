@@ -57,7 +57,8 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
     if (!OWN.test(name) && !(isFromNpm && FROM_NPM.test(name))) environment[name] = value;
   }
   Object.assign(environment, NON_INTERACTIVE, { PATH: parts.path, SHELL: parts.shell });
-  if (environment['LC_ALL'] === undefined && environment['LANG'] === undefined) environment['LANG'] = 'C.UTF-8';
+  if (environment['LC_ALL'] === undefined && environment['LANG'] === undefined)
+    environment['LANG'] = 'C.UTF-8';
   // zsh and fish set these where they are missing, which would look like the work of the command.
   const { username, homedir } = userInfo();
   environment['HOME'] ??= homedir;
@@ -79,11 +80,13 @@ export function checkEnvironment(
   const entries = Object.entries(environment);
   const bytes = entries.reduce((total, [name, value]) => total + Buffer.byteLength(name + value) + 2, 0);
   const problem = ((): string | undefined => {
-    if (entries.length > LIMITS.environmentEntries) return `has more than ${LIMITS.environmentEntries} entries`;
+    if (entries.length > LIMITS.environmentEntries)
+      return `has more than ${LIMITS.environmentEntries} entries`;
     if (bytes > LIMITS.environmentBytes) return `is larger than ${LIMITS.environmentBytes / 1024} KiB`;
     for (const [name, value] of entries) {
       if (!NAME.test(name)) return `has a name that is not a variable's: ${JSON.stringify(name)}`;
-      if (name.startsWith('MCP_SHELL_')) return `sets ${name}: names that begin with MCP_SHELL_ are the server's`;
+      if (name.startsWith('MCP_SHELL_'))
+        return `sets ${name}: names that begin with MCP_SHELL_ are the server's`;
       // Linux takes 128 KiB for one entry; execve would fail with E2BIG and say no more.
       if (Buffer.byteLength(value) > LIMITS.commandBytes) return `has a value longer than 120 KiB in ${name}`;
     }

@@ -12,7 +12,7 @@ import { type Audit, createAudit } from './audit/audit.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
-import { checkShell, chooseShells, shellArgv, type Shells } from './shells.ts';
+import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
 export type { Audit } from './audit/audit.ts';
 export type { Directories } from './directories.ts';
@@ -57,12 +57,19 @@ export function createSecurity(options: {
   const { settings } = options;
   const directories = createDirectories(settings.security.allowedDirectories);
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
-  const audit = createAudit({ directory: options.auditDirectory, instance: options.instance, clock: options.clock });
+  const audit = createAudit({
+    directory: options.auditDirectory,
+    instance: options.instance,
+    clock: options.clock,
+  });
 
   function decide(request: LaunchRequest): LaunchPermit {
     checkCommand(request.command);
     checkEnvironment(request.callerEnvironment);
-    const directory = directories.check(request.workingDirectory ?? request.defaultDirectory, request.defaultDirectory);
+    const directory = directories.check(
+      request.workingDirectory ?? request.defaultDirectory,
+      request.defaultDirectory,
+    );
     checkShell(shells.forCommands);
     const marker = randomText();
     const seconds = settings.security.maxExecutionTimeSeconds;

@@ -19,7 +19,8 @@ export function chooseShells(named: string | undefined, inherited: string | unde
     return { configured: shell, forCommands: shell };
   }
   if (named !== undefined) return { configured: named, forCommands: named };
-  const configured = inherited !== undefined && inherited !== '' && existsSync(inherited) ? inherited : defaultShell();
+  const configured =
+    inherited !== undefined && inherited !== '' && existsSync(inherited) ? inherited : defaultShell();
   return { configured, forCommands: FOREIGN.has(basename(configured)) ? defaultShell() : configured };
 }
 
@@ -28,12 +29,15 @@ export function shellArgv(shell: string, command: string): string[] {
   const name = shellName(shell);
   if (name === 'bash') return [shell, '--norc', '--noprofile', '-c', command];
   if (name === 'cmd') return [shell, '/d', '/s', '/c', command];
-  if (name === 'powershell' || name === 'pwsh') return [shell, '-NoProfile', '-NonInteractive', '-Command', command];
+  if (name === 'powershell' || name === 'pwsh')
+    return [shell, '-NoProfile', '-NonInteractive', '-Command', command];
   return [shell, '-c', command];
 }
 
 export function shellName(shell: string): string {
-  return basename(shell).replace(/\.exe$/i, '').toLowerCase();
+  return basename(shell)
+    .replace(/\.exe$/i, '')
+    .toLowerCase();
 }
 
 /** Throws EXECUTION_001 where the shell is not there, before anything is prepared for it. */

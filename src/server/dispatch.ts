@@ -13,7 +13,7 @@ import type { Modules } from '../tools/modules.ts';
 import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
-import { quote } from './quote.ts';
+import { clip, quote } from './quote.ts';
 import { suggest } from './suggest.ts';
 
 export interface DispatchOptions {
@@ -73,7 +73,7 @@ export class UnknownToolError extends Error {
     super(
       `Unknown tool ${quote(tool)}.${suggestion === undefined ? ' tools/list shows the tools.' : ` Did you mean "${suggestion}"?`}`,
     );
-    this.tool = tool;
+    this.tool = clip(tool);
     this.suggestion = suggestion;
   }
 }

@@ -51,6 +51,7 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
     const message = { body, ...readIds(body) };
     const id = request.headers['mcp-session-id'];
     if (id === undefined) {
+      if (request.method !== 'POST') return noStream();
       if (!isInitializeRequest(body)) return refuse(400, -32_000, 'The header Mcp-Session-Id is missing');
       if (!makeRoom()) return refuse(503, -32_000, 'Too many sessions are in use; try again later');
       const session = await open(principal);
@@ -109,6 +110,12 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
       entries.clear();
     },
   };
+}
+
+/** To clients this says that there is no stream for them here, which they take in their stride; a 400 they report. */
+function noStream(): Refusal {
+  const refusal = refuse(405, -32_000, 'Without the header Mcp-Session-Id only POST is allowed');
+  return { ...refusal, headers: { allow: 'POST' } };
 }
 
 function readIds(body: unknown): { requests: RequestId[]; cancelled: RequestId[] } {

@@ -154,7 +154,8 @@ describe('the guard of the HTTP endpoint', () => {
       { headers: { authorization, 'mcp-session-id': 'x' }, body: request(1, 'tools/list') },
       404,
     ],
-    ['a stream without a session', { method: 'GET', headers: { authorization } }, 400],
+    ['a stream without a session', { method: 'GET', headers: { authorization } }, 405],
+    ['the end of no session', { method: 'DELETE', headers: { authorization } }, 405],
     [
       'the end of an unknown session',
       { method: 'DELETE', headers: { authorization, 'mcp-session-id': 'x' } },

@@ -78,7 +78,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const verdict = closing === undefined ? guard(request) : shuttingDown();
-    if (!verdict.ok) return sendRefusal(request, response, verdict.refusal);
+    if (!verdict.ok) {
+      const { status } = verdict.refusal;
+      // Somebody tries a door that is not theirs; everything else that is refused is only a mistake.
+      if (status === 401 || status === 403) log.warn('a request was refused', { status, ...origin(request) });
+      return sendRefusal(request, response, verdict.refusal);
+    }
     let body: unknown;
     if (request.method === 'POST') {
       if (request.headers.expect !== undefined) response.writeContinue();
@@ -121,6 +126,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     port,
     close: () => (closing ??= close()),
   };
+}
+
+function origin({ socket, headers }: IncomingMessage): Record<string, string | undefined> {
+  return { from: socket.remoteAddress, host: headers.host, origin: headers.origin };
 }
 
 type NodeHandler = (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;

@@ -6,7 +6,7 @@
 import { LIMITS } from '../base/limits.ts';
 
 export interface Progress {
-  /** A piece of output, or a sentence with its line end. */
+  /** A line or a few; what comes between two notifications becomes one text of many lines. */
   report(message: string): void;
   /** Sends what is left and waits for it; for just before the answer. */
   finish(): Promise<void>;
@@ -29,7 +29,8 @@ export function createProgress(options: ProgressOptions): Progress {
 
   function report(message: string): void {
     if (finished || signal.aborted || message === '') return;
-    pending = lastBytes(pending + lastBytes(message));
+    const separator = pending === '' || pending.endsWith('\n') ? '' : '\n';
+    pending = lastBytes(pending + separator + lastBytes(message));
     schedule();
   }
 

@@ -15,6 +15,7 @@ import {
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/server';
+import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { EDGE_LIMITS } from './edge-limits.ts';
 import {
@@ -33,7 +34,7 @@ import { createLineWriter } from './line-writer.ts';
 export interface StdioTransportOptions {
   readonly input: Readable;
   readonly output: Writable;
-  /** Called once when the client is gone, before what it left behind is cleaned up. */
+  /** Called once when the client is gone and has the answers that it could still get. */
   readonly onGone: () => void;
   /** Called once when everything that can be written is written, whoever closed. */
   readonly onFinished: () => void;
@@ -150,8 +151,13 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   }
 
   function reply(error: ErrorReply, batch: Batch | undefined): void {
-    if (batch === undefined) void writer.write(error);
+    if (batch === undefined) post(error);
     else batch.replies.push(error);
+  }
+
+  /** Nobody waits for it, so a failure (an answer that is no JSON) has nowhere else to go. */
+  function post(message: unknown): void {
+    writer.write(message).catch((error: unknown) => transport.onerror?.(new Error(messageOf(error))));
   }
 
   function settle(id: RequestId): void {
@@ -166,7 +172,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   }
 
   function finishBatch({ replies }: Batch): void {
-    if (replies.length > 0) void writer.write(replies);
+    if (replies.length > 0) post(replies);
   }
 
   function onInputEnd(): void {
@@ -174,13 +180,12 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
     reader.end();
     inputEnded = true;
     if (shookHands) {
-      sayGone();
       for (const [id, { method }] of owed) {
         if (QUICK_METHODS.has(method)) continue;
         transport.onmessage?.(cancellationOf(id, 'the client left'));
         settle(id);
       }
-      setTimeout(() => void close(), EDGE_LIMITS.departureMs).unref();
+      setTimeout(leave, EDGE_LIMITS.departureMs).unref();
     }
     if (owed.size === 0) void finish();
   }

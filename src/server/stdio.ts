@@ -12,7 +12,10 @@ export interface StdioConnectionOptions {
   readonly output: Writable;
   readonly factory: ServerFactory;
   readonly log: Log;
-  /** The client closed its end or died. Called once, at once; after it only answers from memory are written. */
+  /**
+   * The client closed its end or died. Called once: its calls are cancelled by then, or answered where there was no
+   * handshake, and what else it could still get is written.
+   */
   readonly onClientGone?: () => void;
 }
 

@@ -36,7 +36,11 @@ export const executionFields = {
   default_working_directory: z.string().optional(),
   working_directory_changed: z.boolean().optional(),
   session_changes: z
-    .object({ working_directory: z.string().optional(), set: z.array(z.string()), unset: z.array(z.string()) })
+    .object({
+      working_directory: z.string().optional(),
+      set: z.array(z.string()),
+      unset: z.array(z.string()),
+    })
     .optional(),
   created_at: z.string().optional(),
   completed_at: z.string().optional(),
@@ -72,7 +76,10 @@ export async function describeExecution(
   const data: ExecutionData = {
     execution_id: record.id,
     status: outcome?.status ?? 'running',
-    ...(outcome !== undefined && { success: outcome.status === 'completed', termination_reason: outcome.reason }),
+    ...(outcome !== undefined && {
+      success: outcome.status === 'completed',
+      termination_reason: outcome.reason,
+    }),
     ...(outcome?.exitCode !== undefined && { exit_code: outcome.exitCode }),
     ...(outcome?.signal !== undefined && { signal: outcome.signal }),
     ...(outcome?.errorCode !== undefined && { error_code: outcome.errorCode }),
@@ -81,7 +88,8 @@ export async function describeExecution(
     output_truncated: [...shown.values()].some((part) => part.truncated),
     ...present('output_id', bundle.outputId(merged === undefined ? 'stdout' : 'combined')),
     ...present('stderr_output_id', bundle.outputId('stderr')),
-    ...(outcome !== undefined && outcome.survivors.length > 0 && { survivors: outcome.survivors.map(toWire) }),
+    ...(outcome !== undefined &&
+      outcome.survivors.length > 0 && { survivors: outcome.survivors.map(toWire) }),
     execution_time_ms: (outcome?.endedAtMs ?? options.now) - record.createdAtMs,
     ...present('process_id', record.process?.pid),
     ...(isTransition(options.why) && { transition_reason: options.why }),
@@ -116,7 +124,10 @@ function renderText(data: ExecutionData, message: string): string {
   return `${parts.join('')}[${status}]${message === '' ? '' : `\n${message}`}`;
 }
 
-async function readStreams(execution: Execution, options: AnswerOptions): Promise<Map<StreamType, HeadAndTail>> {
+async function readStreams(
+  execution: Execution,
+  options: AnswerOptions,
+): Promise<Map<StreamType, HeadAndTail>> {
   const { bundle, record } = execution;
   const sources = record.streams.flatMap((type) => {
     const source = bundle.source(type);
@@ -144,7 +155,11 @@ function shareOf(type: StreamType, sizes: ReadonlyMap<StreamType, number>, total
   return type === 'stderr' ? forStderr : total - forStderr;
 }
 
-function sentences(execution: Execution, shown: ReadonlyMap<StreamType, HeadAndTail>, options: AnswerOptions): string[] {
+function sentences(
+  execution: Execution,
+  shown: ReadonlyMap<StreamType, HeadAndTail>,
+  options: AnswerOptions,
+): string[] {
   const { record } = execution;
   const { outcome } = record;
   const said: string[] = [];
@@ -175,7 +190,9 @@ function describeRunning({ record }: Execution, options: AnswerOptions): string 
   const how = `process_get_execution with execution_id "${record.id}" and wait_seconds waits for it, read_execution_output reads on, process_terminate ends it.`;
   const lasting = record.mode === 'detached' ? 'It survives this server.' : 'It ends with this server.';
   const limit =
-    record.timeoutMs === undefined ? '' : ` It is ended ${describeDuration(record.timeoutMs)} after its start.`;
+    record.timeoutMs === undefined
+      ? ''
+      : ` It is ended ${describeDuration(record.timeoutMs)} after its start.`;
   switch (options.why) {
     case 'foreground_timeout':
       return `Still running after ${describeDuration(options.now - record.createdAtMs)}; it goes on in the background.${limit} ${how}`;
@@ -193,7 +210,9 @@ function describeRunning({ record }: Execution, options: AnswerOptions): string 
 function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] {
   const said: string[] = [];
   if (outcome.reason === 'timeout') {
-    said.push(`Command timed out after ${Math.round((timeoutMs ?? 0) / 1000)} seconds and was ended with everything it had started.`);
+    said.push(
+      `Command timed out after ${Math.round((timeoutMs ?? 0) / 1000)} seconds and was ended with everything it had started.`,
+    );
   } else if (outcome.reason === 'terminated') {
     said.push('It was ended on request.');
   } else if (outcome.reason === 'memory_limit') {
@@ -201,9 +220,17 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   } else if (outcome.reason === 'server_shutdown') {
     said.push('It was ended because the server was shut down.');
   } else if (outcome.reason === 'server_lost') {
-    said.push('The server that ran it was killed, and how it ended is not known; the output up to then is kept.');
-  } else if (outcome.reason === 'exit' && (outcome.exitCode ?? 0) > 128 && (outcome.exitCode ?? 0) <= 128 + 64) {
-    said.push(`Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`);
+    said.push(
+      'The server that ran it was killed, and how it ended is not known; the output up to then is kept.',
+    );
+  } else if (
+    outcome.reason === 'exit' &&
+    (outcome.exitCode ?? 0) > 128 &&
+    (outcome.exitCode ?? 0) <= 128 + 64
+  ) {
+    said.push(
+      `Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`,
+    );
   }
   if (outcome.errorCode === 'EXECUTION_004') {
     said.push('The disk of the state directory is full: the output is not complete.');
@@ -220,7 +247,9 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
 function sessionFields({ sessionChange }: Execution): Pick<ExecutionData, 'session_changes'> {
   if (sessionChange === undefined || sessionChange === 'nothing') return {};
   const { directory, set, unset } = sessionChange;
-  return { session_changes: { ...present('working_directory', directory), set: [...set], unset: [...unset] } };
+  return {
+    session_changes: { ...present('working_directory', directory), set: [...set], unset: [...unset] },
+  };
 }
 
 function isTransition(why: AnswerOptions['why']): why is NonNullable<ExecutionData['transition_reason']> {

@@ -47,9 +47,9 @@ function deniedPath({ exitCode, stderr }: FailedCommand): string | undefined {
 
 function hintForMissing(name: string, { directory, path }: FailedCommand): string {
   if (name.includes('/')) return `There is no file ${resolve(directory, name)}.`;
-  const places = likelyPlaces(directory).filter((place) => isExecutable(join(place, name)));
-  if (places[0] !== undefined) {
-    return `${name} is not on PATH, but ${join(places[0], name)} exists: call it by that path, or set PATH in environment_variables.`;
+  const place = likelyPlaces(directory).find((candidate) => isExecutable(join(candidate, name)));
+  if (place !== undefined) {
+    return `${name} is not on PATH, but ${join(place, name)} exists: call it by that path, or set PATH in environment_variables.`;
   }
   const near = nearestFew(name, commandsOn(path), 3);
   const suggestion = near.length === 0 ? '' : ` The nearest on PATH: ${near.join(', ')}.`;

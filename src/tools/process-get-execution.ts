@@ -80,5 +80,8 @@ function sizes({ bundle, record }: Execution): { stdout_size?: number; stderr_si
   };
   const stdout = sizeOf('stdout') ?? sizeOf('combined');
   const stderr = sizeOf('stderr');
-  return { ...(stdout !== undefined && { stdout_size: stdout }), ...(stderr !== undefined && { stderr_size: stderr }) };
+  return {
+    ...(stdout !== undefined && { stdout_size: stdout }),
+    ...(stderr !== undefined && { stderr_size: stderr }),
+  };
 }

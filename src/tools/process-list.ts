@@ -40,7 +40,9 @@ export const processList = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const pattern =
-      input.command_pattern === undefined ? undefined : compilePattern('command_pattern', input.command_pattern);
+      input.command_pattern === undefined
+        ? undefined
+        : compilePattern('command_pattern', input.command_pattern);
     const all = await call.modules.executions.list(call.principal);
     const matching = all.filter(
       (summary) =>

@@ -8,7 +8,7 @@ import { listProcesses } from './words.ts';
 /** As SPEC says: after that the answer comes, ended or not. */
 const WAIT_MS = 5000;
 
-const input = z.strictObject({
+const inputSchema = z.strictObject({
   process_id: z.number().int().min(1).max(4_194_304).optional(),
   execution_id: z.string().optional(),
   signal: z.enum(['TERM', 'KILL', 'INT', 'HUP', 'USR1', 'USR2']).default('TERM'),
@@ -20,7 +20,7 @@ export const processTerminate = defineTool({
   title: 'End an execution',
   description:
     'Ends an execution with everything it started (TERM, INT, KILL), or signals its own process (HUP, USR1, USR2). Give process_id or execution_id. Waits up to 5 s.',
-  input,
+  input: inputSchema,
   output: z.object({
     success: z.boolean().optional(),
     execution_id: z.string().optional(),
@@ -61,10 +61,12 @@ export const processTerminate = defineTool({
   },
 });
 
-function findTarget(target: z.output<typeof input>, call: Call): Promise<Execution> {
+function findTarget(target: z.output<typeof inputSchema>, call: Call): Promise<Execution> {
   const { process_id: pid, execution_id: id } = target;
   if (pid !== undefined && id !== undefined) {
-    throw new ShellServerError('PARAM_002', 'process_id and execution_id were both given.', { hint: 'Give one of them.' });
+    throw new ShellServerError('PARAM_002', 'process_id and execution_id were both given.', {
+      hint: 'Give one of them.',
+    });
   }
   if (id !== undefined) return call.modules.executions.get(call.principal, id);
   if (pid !== undefined) return call.modules.executions.getByPid(call.principal, pid);
@@ -93,7 +95,10 @@ function describeEnd({ record }: Execution, signal: string, hasEnded: boolean, t
       ? `${sent} It has not ended within 5 s; force: true goes on to KILL.`
       : `${sent} It goes on running.`;
   }
-  const how = outcome?.signal === undefined ? `with exit code ${outcome?.exitCode ?? 'unknown'}` : `by ${outcome.signal}`;
+  const how =
+    outcome?.signal === undefined
+      ? `with exit code ${outcome?.exitCode ?? 'unknown'}`
+      : `by ${outcome.signal}`;
   const left =
     outcome === undefined || outcome.survivors.length === 0
       ? ''

@@ -6,19 +6,24 @@ import type { ByteSource, OutputInfo } from '../outputs/types.ts';
 import { readLines, readRange, searchLines } from '../outputs/views.ts';
 import { type Answer, defineTool } from './tool.ts';
 
-const input = z.strictObject({
+const inputSchema = z.strictObject({
   output_id: z.string(),
   offset: z.number().int().min(-1e12).max(1e12).optional().describe('Bytes; negative: from the end'),
   size: z.number().int().min(1).max(LIMITS.readBytesMax).default(LIMITS.readBytesDefault),
   encoding: z.string().max(40).default('utf-8').describe('utf-8, base64, latin1, shift_jis, …'),
   start_line: z.number().int().min(-1e9).max(1e9).optional().describe('From 1; negative: from the end'),
   line_count: z.number().int().min(1).max(LIMITS.readLinesMax).optional(),
-  pattern: z.string().min(1).max(LIMITS.patternLength).optional().describe('Regular expression: only lines that match'),
+  pattern: z
+    .string()
+    .min(1)
+    .max(LIMITS.patternLength)
+    .optional()
+    .describe('Regular expression: only lines that match'),
   context_lines: z.number().int().min(0).max(LIMITS.searchContextLines).optional(),
 });
-type Input = z.output<typeof input>;
+type Input = z.output<typeof inputSchema>;
 
-const output = z.object({
+const outputSchema = z.object({
   output_id: z.string().optional(),
   content: z.string().optional(),
   size: z.number().optional(),
@@ -36,15 +41,15 @@ const output = z.object({
   is_running: z.boolean().optional(),
   note: z.string().optional(),
 });
-type Output = z.input<typeof output>;
+type Output = z.input<typeof outputSchema>;
 
 export const readExecutionOutput = defineTool({
   name: 'read_execution_output',
   title: 'Read an output',
   description:
     'Reads a stored output: by bytes (offset, size), by lines (start_line, line_count), or searched on the server (pattern, context_lines). Works while the command still writes.',
-  input,
-  output,
+  input: inputSchema,
+  output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     refuseMixtures(input);
@@ -145,7 +150,9 @@ function finish({ data, next }: Part, info: OutputInfo): Answer<Output> {
   const order = info.exactOrder ? 'exact' : 'approximate';
   const notes = [
     data.note ?? '',
-    info.exactOrder ? '' : 'stdout and stderr are put together by time of arrival, so that their order is approximate',
+    info.exactOrder
+      ? ''
+      : 'stdout and stderr are put together by time of arrival, so that their order is approximate',
     info.isRunning ? 'the command is still writing' : '',
   ].filter((note) => note !== '');
   const content = data.content ?? '';
@@ -164,7 +171,9 @@ function refuseMixtures(input: Input): void {
     }
     if (input.context_lines !== undefined) return 'context_lines goes with pattern only';
     const byLine = input.start_line !== undefined || input.line_count !== undefined;
-    return byLine && input.offset !== undefined ? 'offset does not go with start_line or line_count' : undefined;
+    return byLine && input.offset !== undefined
+      ? 'offset does not go with start_line or line_count'
+      : undefined;
   })();
   if (problem !== undefined) {
     throw new ShellServerError('PARAM_002', `${problem}.`, {

@@ -9,13 +9,18 @@ import { type Answer, type Call, defineTool } from './tool.ts';
 
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
 
-const input = z.strictObject({
+const inputSchema = z.strictObject({
   command: z.string().min(1).describe('Shell command or script'),
   execution_mode: z.enum(MODES).default('adaptive'),
   working_directory: z.string().min(1).optional(),
   environment_variables: z.record(z.string(), z.string()).optional(),
   input_data: z.string().optional().describe('stdin'),
-  timeout_seconds: z.number().min(1).max(LIMITS.timeoutSecondsMax).optional().describe('Kill after; foreground: 30'),
+  timeout_seconds: z
+    .number()
+    .min(1)
+    .max(LIMITS.timeoutSecondsMax)
+    .optional()
+    .describe('Kill after; foreground: 30'),
   foreground_timeout_seconds: z
     .number()
     .min(1)
@@ -34,14 +39,14 @@ const input = z.strictObject({
   session_id: z.string().min(1).max(200).optional().describe('Carries cd and exports to later calls'),
 });
 
-type Input = z.output<typeof input>;
+type Input = z.output<typeof inputSchema>;
 
 export const shellExecute = defineTool({
   name: 'shell_execute',
   title: 'Run a command',
   description:
     'Runs a shell command. adaptive (default) waits foreground_timeout_seconds, then lets it go on in the background; foreground waits and kills at timeout_seconds; background returns at once; detached also survives the server. stdin is empty unless input_data. Long output is shown head and tail; read_execution_output has all of it.',
-  input,
+  input: inputSchema,
   output: z.object(executionFields),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   meta: { 'anthropic/alwaysLoad': true },
@@ -99,7 +104,8 @@ async function waitAndAnswer(
     call.modules.executions.letGo(execution);
     return answer(execution, input, call, waited.why);
   }
-  if (execution.record.outcome?.status === 'timeout' && !input.return_partial_on_timeout) throw timedOut(execution);
+  if (execution.record.outcome?.status === 'timeout' && !input.return_partial_on_timeout)
+    throw timedOut(execution);
   return answer(execution, input, call, undefined);
 }
 
@@ -142,10 +148,14 @@ function timeoutMs(input: Input, mode: string): number | undefined {
 
 function checkInputData(data: string | undefined): void {
   if (data === undefined || Buffer.byteLength(data) <= LIMITS.inputDataBytes) return;
-  throw new ShellServerError('PARAM_002', `input_data is larger than ${LIMITS.inputDataBytes / 1024 / 1024} MiB.`, {
-    hint: 'Write it to a file and let the command read that.',
-    details: { parameter: 'input_data' },
-  });
+  throw new ShellServerError(
+    'PARAM_002',
+    `input_data is larger than ${LIMITS.inputDataBytes / 1024 / 1024} MiB.`,
+    {
+      hint: 'Write it to a file and let the command read that.',
+      details: { parameter: 'input_data' },
+    },
+  );
 }
 
 function timedOut({ record, bundle }: Execution): ShellServerError {

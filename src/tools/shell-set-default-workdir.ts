@@ -39,7 +39,9 @@ export const shellSetDefaultWorkdir = defineTool({
         previous_working_directory: previous,
         working_directory_changed: changed,
       },
-      text: changed ? `The default working directory is now ${directory} (it was ${previous}).` : `The default working directory is ${directory} already.`,
+      text: changed
+        ? `The default working directory is now ${directory} (it was ${previous}).`
+        : `The default working directory is ${directory} already.`,
     };
   },
 });

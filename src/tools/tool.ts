@@ -56,5 +56,5 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   tool: Tool<Input, Output>,
 ): Tool {
-  return tool as unknown as Tool;
+  return tool;
 }

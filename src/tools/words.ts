@@ -28,7 +28,8 @@ export function describeSession(
   wasLetGo: boolean,
 ): string | undefined {
   if (sessionId === undefined) return undefined;
-  if (wasLetGo) return `Nothing of it is carried over to session ${sessionId}, because it goes on in the background.`;
+  if (wasLetGo)
+    return `Nothing of it is carried over to session ${sessionId}, because it goes on in the background.`;
   if (change === undefined) return undefined;
   if (change === 'nothing') {
     return `Session ${sessionId} is unchanged: the shell left no state behind (it was replaced by exec, was killed, or has a trap on EXIT of its own).`;

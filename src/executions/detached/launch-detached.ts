@@ -7,13 +7,20 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { openGroup } from '../cgroup.ts';
-import { isAlive, type ProcessIdentity, findProcess } from '../process-table.ts';
 import { signalAndWait } from '../ending.ts';
 import type { Live } from '../live.ts';
+import { findProcess, isAlive, type ProcessIdentity } from '../process-table.ts';
 import type { ExecutionRecord, Outcome } from '../record.ts';
 import { terminateTree } from '../terminate.ts';
 import { createTree } from '../tree.ts';
-import { claimCause, readOutcome, withdrawCause, type WrapperReply, type WrapperSpec, wrapperReplySchema } from './protocol.ts';
+import {
+  claimCause,
+  readOutcome,
+  type WrapperReply,
+  type WrapperSpec,
+  withdrawCause,
+  wrapperReplySchema,
+} from './protocol.ts';
 
 /** How often a wrapper that is not our child is looked at. */
 const POLL_MS = 200;
@@ -45,7 +52,7 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
   child.stdin.end(JSON.stringify(spec));
   const reply = await readReply(child).finally(() => child.unref());
   if ('error' in reply) throw new ShellServerError('EXECUTION_001', reply.error);
-  const process_ = {
+  const known = {
     pid: reply.pid,
     startTime: reply.startTime,
     bootId: tools.bootId,
@@ -53,11 +60,16 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
     ...(reply.group !== undefined && { group: reply.group }),
     wrapper,
   };
-  return watch(process_, spec.bundle, spec.streams, tools.now);
+  return watch(known, spec.bundle, spec.streams, tools.now);
 }
 
 /** A detached execution of a server that is gone; undefined where neither wrapper nor outcome is left. */
-export function adoptDetached(record: ExecutionRecord, bundle: string, bootId: string, now: () => number): Live | undefined {
+export function adoptDetached(
+  record: ExecutionRecord,
+  bundle: string,
+  bootId: string,
+  now: () => number,
+): Live | undefined {
   const { process: known } = record;
   if (known?.wrapper === undefined || known.bootId !== bootId || !isAlive(known.wrapper)) return undefined;
   return watch(known, bundle, record.streams, now);

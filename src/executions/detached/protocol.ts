@@ -50,7 +50,11 @@ export function readOutcome(bundle: string): Outcome | undefined {
 /** The first to write its cause wins; the file cannot be created twice. */
 export function claimCause(bundle: string, cause: Cause): void {
   try {
-    const fd = openSync(join(bundle, CAUSE), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+    const fd = openSync(
+      join(bundle, CAUSE),
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
+      0o600,
+    );
     writeSync(fd, cause);
     closeSync(fd);
   } catch {

@@ -15,7 +15,14 @@ import { type Cause, createEnding, type Ending, judge } from '../ending.ts';
 import { createPipes } from '../pipes.ts';
 import type { Outcome } from '../record.ts';
 import { createTree } from '../tree.ts';
-import { claimCause, readCause, type WrapperReply, type WrapperSpec, wrapperSpecSchema, writeOutcome } from './protocol.ts';
+import {
+  claimCause,
+  readCause,
+  type WrapperReply,
+  type WrapperSpec,
+  wrapperSpecSchema,
+  writeOutcome,
+} from './protocol.ts';
 
 async function main(): Promise<void> {
   const spec = wrapperSpecSchema.parse(JSON.parse(await readAll(process.stdin)));
@@ -30,7 +37,9 @@ async function main(): Promise<void> {
   }
 }
 
-async function start(spec: WrapperSpec): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
+async function start(
+  spec: WrapperSpec,
+): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
   const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
   const capture = await startCapture(
     {
@@ -52,7 +61,8 @@ async function start(spec: WrapperSpec): Promise<{ reply: WrapperReply; ending: 
     void ending.end(cause);
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => end('terminated'));
-  if (spec.timeoutMs !== undefined) setTimeout(() => end('timeout'), Math.min(spec.timeoutMs, LIMITS.timerMs)).unref();
+  if (spec.timeoutMs !== undefined)
+    setTimeout(() => end('timeout'), Math.min(spec.timeoutMs, LIMITS.timerMs)).unref();
   return {
     reply: { ...capture.identity, ...(group !== undefined && { group: group.path }) },
     ending,
@@ -78,7 +88,10 @@ function writeOutcomeOf(spec: WrapperSpec, outcome: Outcome): void {
   if (!existsSync(spec.bundle)) return;
   const cause = readCause(spec.bundle);
   const { exitCode, signal } = outcome;
-  const judged = judge({ code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null }, cause);
+  const judged = judge(
+    { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null },
+    cause,
+  );
   writeOutcome(spec.bundle, cause === undefined ? outcome : { ...outcome, ...judged });
 }
 

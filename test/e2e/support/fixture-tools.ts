@@ -28,9 +28,13 @@ export interface FixtureTools {
   until(entry: string): Promise<void>;
 }
 
-export function createFixtureTools(): FixtureTools {
+export function createFixtureTools(onSeen: (entry: string) => void = () => undefined): FixtureTools {
   const seen: string[] = [];
   const calls: Call[] = [];
+  const see = (entry: string): void => {
+    seen.push(entry);
+    onSeen(entry);
+  };
 
   const echo = defineTool({
     name: 'echo',
@@ -56,14 +60,14 @@ export function createFixtureTools(): FixtureTools {
     output: z.object({ waited: z.number() }),
     annotations: ANNOTATIONS,
     async run({ label, ms }, { signal }) {
-      seen.push(`started ${label}`);
+      see(`started ${label}`);
       try {
         await sleep(ms, undefined, { signal });
       } catch (error) {
-        seen.push(`aborted ${label}`);
+        see(`aborted ${label}`);
         throw error;
       }
-      seen.push(`done ${label}`);
+      see(`done ${label}`);
       return { data: { waited: ms }, text: `Waited ${ms} ms.` };
     },
   });
@@ -78,7 +82,7 @@ export function createFixtureTools(): FixtureTools {
     async run({ to, everyMs }, { progress, signal }) {
       for (let number = 1; number <= to; number++) {
         progress?.(`${number}\n`);
-        if (signal.aborted) seen.push('aborted count');
+        if (signal.aborted) see('aborted count');
         signal.throwIfAborted();
         if (everyMs > 0) await sleep(everyMs);
       }

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findProcess } from '../../src/executions/process-table.ts';
+import { type Product, startProduct } from './support/product.ts';
+
+let product: Product;
+beforeAll(async () => {
+  product = await startProduct();
+});
+afterAll(() => product.close());
+
+const isGone = (pid: number): boolean => findProcess(pid)?.isZombie ?? true;
+
+describe('background', () => {
+  test('answers at once with ids, can be looked at, waited for and ended', async () => {
+    const started = await product.execute('echo up; sleep 100', {
+      execution_mode: 'background',
+      environment_variables: { API_TOKEN: 'hidden', PLAIN: 'shown' },
+    });
+    expect(started.data).toMatchObject({ status: 'running', process_id: expect.any(Number) });
+    expect(started.data.transition_reason).toBeUndefined();
+    const { execution_id, process_id } = started.data;
+    await sleep(300);
+    const { data, text } = await product.call('process_get_execution', { execution_id });
+    expect(data).toMatchObject({
+      command: 'echo up; sleep 100',
+      execution_mode: 'background',
+      status: 'running',
+      stdout: 'up\n',
+      stdout_size: 3,
+      stderr_size: 0,
+      environment_variables: { API_TOKEN: '***', PLAIN: 'shown' },
+      memory_usage_mb: expect.any(Number),
+      cpu_usage_percent: expect.any(Number),
+    });
+    expect(text).toContain('Command: echo up; sleep 100');
+    const ended = await product.call('process_terminate', { process_id });
+    expect(ended.data).toMatchObject({ success: true, process_id, signal_sent: 'TERM', status: 'failed' });
+    expect(isGone(process_id)).toBe(true);
+    const after = await product.call('process_get_execution', { execution_id });
+    expect(after.data).toMatchObject({
+      status: 'failed',
+      termination_reason: 'terminated',
+      signal: 'SIGTERM',
+    });
+    const again = await product.call('process_terminate', { execution_id });
+    expect(again).toMatchObject({
+      isError: false,
+      data: { success: false, message: expect.stringContaining('had ended already') },
+    });
+  });
+
+  test('a time limit holds, where it is given', async () => {
+    const { data } = await product.execute('sleep 100', { execution_mode: 'async', timeout_seconds: 1 });
+    const after = await product.call('process_get_execution', {
+      execution_id: data.execution_id,
+      wait_seconds: 10,
+    });
+    expect(after.data).toMatchObject({ status: 'timeout', error_code: 'EXECUTION_002' });
+  });
+});
+
+describe('process_terminate', () => {
+  test('only force goes on to KILL', async () => {
+    const { data } = await product.execute(`trap '' TERM INT; echo up; while :; do sleep 0.2; done`, {
+      execution_mode: 'background',
+    });
+    const { execution_id, process_id } = data;
+    const polite = await product.call('process_terminate', { execution_id });
+    expect(polite.data).toMatchObject({
+      success: false,
+      status: 'running',
+      message: expect.stringContaining('force'),
+    });
+    const forced = await product.call('process_terminate', { execution_id, force: true });
+    expect(forced.data).toMatchObject({ success: true, status: 'failed' });
+    expect(isGone(process_id)).toBe(true);
+  });
+
+  test('USR1 goes to the command’s own process, which goes on', async () => {
+    const { data } = await product.execute(
+      `trap 'echo got it' USR1; for i in $(seq 40); do sleep 0.1; done; echo end`,
+      {
+        execution_mode: 'background',
+      },
+    );
+    await sleep(300);
+    const { execution_id } = data;
+    const sent = await product.call('process_terminate', { execution_id, signal: 'USR1' });
+    expect(sent.data).toMatchObject({ success: true, signal_sent: 'USR1' });
+    const after = await product.call('process_get_execution', { execution_id, wait_seconds: 10 });
+    expect(after.data.stdout).toContain('got it');
+  });
+
+  test.for([1, process.pid, 4_194_304])(
+    'a pid that the server did not start is not found: %i',
+    async (process_id) => {
+      const { data } = await product.call('process_terminate', { process_id });
+      expect(data.error.code).toBe('RESOURCE_001');
+    },
+  );
+
+  test.for([0, -1, 1.5, -process.pid])('a number that is no pid is refused: %d', async (process_id) => {
+    const { data } = await product.call('process_terminate', { process_id });
+    expect(data.error.code).toMatch(/^PARAM_00[23]$/);
+  });
+
+  test('wants one of its two parameters', async () => {
+    expect((await product.call('process_terminate', {})).data.error.code).toBe('PARAM_001');
+    const both = await product.call('process_terminate', { process_id: 5, execution_id: 'exec_x' });
+    expect(both.data.error.code).toBe('PARAM_002');
+  });
+});
+
+describe('process_list', () => {
+  test('filters, pages and counts, newest first', async () => {
+    for (const word of ['alpha-1', 'alpha-2', 'beta-1'])
+      await product.execute(`echo ${word}`, { session_id: 'listing' });
+    await product.execute('false', { session_id: 'listing' });
+    const all = await product.call('process_list', { session_id: 'listing' });
+    expect(all.data).toMatchObject({ filtered_count: 4 });
+    expect(all.data.processes.map((entry: { command: string }) => entry.command)).toEqual([
+      'false',
+      'echo beta-1',
+      'echo alpha-2',
+      'echo alpha-1',
+    ]);
+    const failed = await product.call('process_list', { session_id: 'listing', status_filter: 'failed' });
+    expect(failed.data.processes).toMatchObject([{ command: 'false', exit_code: 1, status: 'failed' }]);
+    const matching = await product.call('process_list', {
+      command_pattern: 'alpha-[12]$',
+      limit: 1,
+      offset: 1,
+    });
+    expect(matching.data).toMatchObject({ filtered_count: 2, processes: [{ command: 'echo alpha-1' }] });
+  });
+
+  test('a pattern that would run for ever elsewhere is answered, and a wrong one is explained', async () => {
+    await product.execute(`echo ${'a'.repeat(250)}!`);
+    const began = Date.now();
+    const { data } = await product.call('process_list', { command_pattern: '(a+)+$' });
+    expect(data.filtered_count).toBeGreaterThanOrEqual(0);
+    expect(Date.now() - began).toBeLessThan(3000);
+    const wrong = await product.call('process_list', { command_pattern: '(' });
+    expect(wrong.data.error).toMatchObject({
+      code: 'PARAM_002',
+      message: expect.stringContaining('command_pattern'),
+    });
+  });
+});
+
+describe('an execution that is not there', () => {
+  test.for(['exec_nothing', '../../../etc/passwd', `exec_${'a'.repeat(26)}`, ''])(
+    '%s',
+    async (execution_id) => {
+      const { data } = await product.call('process_get_execution', { execution_id });
+      expect(data.error.code).toBe('RESOURCE_001');
+    },
+  );
+});
+
+test('detached survives its server and is told of by the next', async () => {
+  const { data } = await product.execute('echo one; sleep 2; echo two; exit 4', {
+    execution_mode: 'detached',
+  });
+  expect(data.message).toContain('survives');
+  const { execution_id } = data;
+  const second = await startProduct({ place: product });
+  try {
+    const seen = await second.call('process_get_execution', { execution_id });
+    expect(seen.data).toMatchObject({ status: 'running', stdout: 'one\n' });
+  } finally {
+    await second.close();
+  }
+  const after = await product.call('process_get_execution', { execution_id, wait_seconds: 20 });
+  expect(after.data).toMatchObject({ status: 'failed', exit_code: 4, stdout: 'one\ntwo\n' });
+});

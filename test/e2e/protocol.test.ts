@@ -1,0 +1,213 @@
+/**
+ * The built server by every revision of the protocol, over both transports, with real commands.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { CLIENT_KINDS, connectHttp, connectStdio, type TestClient } from './support/clients.ts';
+import {
+  createProduct,
+  longCommand,
+  type Product,
+  type RunningProduct,
+  startProductHttp,
+  until,
+} from './support/product.ts';
+import { modernRequest, openRaw, openSession, sendRaw } from './support/raw-http.ts';
+import { type RawProcess, startRaw } from './support/raw-process.ts';
+import { call, initialize, type Message, modern, request } from './support/raw-streams.ts';
+
+const LEGACY_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+const ECHO = { command: 'echo hi' };
+const HI = { status: 'completed', exit_code: 0, stdout: 'hi\n' };
+
+let product: Product;
+let http: RunningProduct;
+beforeAll(async () => {
+  product = createProduct();
+  http = await startProductHttp(product);
+});
+afterAll(async () => {
+  await http.stop();
+  product.remove();
+});
+
+const started: RawProcess[] = [];
+afterEach(() => {
+  for (const process of started.splice(0)) process.kill();
+});
+function start(): RawProcess {
+  const process = startRaw(product.command);
+  started.push(process);
+  return process;
+}
+
+const handshake = (protocolVersion: string): Message => ({
+  ...initialize,
+  params: { ...(initialize['params'] as Message), protocolVersion },
+});
+
+describe('over stdio', () => {
+  it.each(LEGACY_REVISIONS)('revision %s shakes hands and runs a command', async (revision) => {
+    const server = start();
+    server.say(handshake(revision), { jsonrpc: '2.0', method: 'notifications/initialized' });
+    expect(await server.next()).toMatchObject({
+      id: 0,
+      result: { protocolVersion: revision, serverInfo: { name: 'mcp-shell-server', title: 'Shell' } },
+    });
+    server.say(call(1, 'shell_execute', ECHO));
+    expect(await server.next()).toMatchObject({ id: 1, result: { structuredContent: HI } });
+  });
+
+  it('revision 2026-07-28 is discovered and runs a command', async () => {
+    const server = start();
+    server.say(modern(request(1, 'server/discover')), modern(call(2, 'shell_execute', ECHO)));
+    expect(await server.next()).toMatchObject({ id: 1, result: { supportedVersions: ['2026-07-28'] } });
+    expect(await server.next()).toMatchObject({
+      id: 2,
+      result: { resultType: 'complete', structuredContent: HI },
+    });
+  });
+
+  it('a revision that nobody knows is answered with the newest of its era', async () => {
+    const server = start();
+    server.say(handshake('1999-01-01'));
+    expect(await server.next()).toMatchObject({ result: { protocolVersion: '2025-11-25' } });
+  });
+
+  it('garbage is answered and survived', async () => {
+    const server = start();
+    const garbage: [string | Uint8Array, number][] = [
+      ['not json\n', -32700],
+      ['{"jsonrpc":"2.0","id":1,\n', -32700],
+      [new Uint8Array([0xff, 0xfe, 0x00, 0x0a]), -32700],
+      ['[]\n', -32600],
+      [`${'['.repeat(100_000)}\n`, -32600],
+      ['{"jsonrpc":"2.0","id":null,"method":"ping"}\n', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"no/such"}\n', -32601],
+      ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no_such"}}\n', -32602],
+    ];
+    for (const [line, code] of garbage) {
+      server.write(line);
+      expect(await server.next()).toMatchObject({ error: { code } });
+    }
+    server.write('\r\n\n{"jsonrpc":"2.0","id":99,"result":{}}\n');
+    server.say(call('after', 'shell_execute', ECHO));
+    expect(await server.next()).toMatchObject({ id: 'after', result: { structuredContent: HI } });
+  });
+
+  it('a batch is answered as one', async () => {
+    const server = start();
+    server.say([
+      call(1, 'shell_execute', ECHO),
+      request(2, 'ping'),
+      call(3, 'shell_execute', { command: 'exit 3' }),
+    ]);
+    const answers = (await server.next()) as Message[];
+    expect(answers.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual([1, 2, 3]);
+  });
+
+  it('a piped request without a handshake is answered before the server ends', async () => {
+    const server = start();
+    server.write(JSON.stringify(call(1, 'shell_execute', { command: 'sleep 0.5; echo hi' })));
+    server.end();
+    const { messages, code } = await server.rest();
+    expect(messages).toMatchObject([{ id: 1, result: { structuredContent: HI } }]);
+    expect(code).toBe(0);
+  });
+
+  it.each(['legacy', 'modern'])('a %s client that leaves ends its command and the server', async (era) => {
+    const server = start();
+    const command = longCommand(product, `left ${era}`);
+    if (era === 'legacy') server.say(initialize);
+    const running = call(1, 'shell_execute', { command: command.text, execution_mode: 'foreground' });
+    server.say(era === 'modern' ? modern(running) : running);
+    await until('the command started', () => command.hasStarted() && command.isRunning());
+    server.end();
+    expect((await server.rest(5000)).code).toBe(0);
+    expect(command.isRunning()).toBe(false);
+  });
+
+  it.each(CLIENT_KINDS)('%s runs a command and cancels one', async (kind) => {
+    const client = await connectStdio(kind, product.command);
+    expect(await runAndCancel(client, `stdio ${kind}`)).toEqual({
+      hasTool: true,
+      stdout: 'hi\n',
+      isRunning: false,
+    });
+    await client.close();
+  });
+});
+
+describe('over HTTP', () => {
+  it.each(LEGACY_REVISIONS.slice(1))('revision %s opens a session and runs a command', async (revision) => {
+    const headers = await openSession(http.url, http.token, revision);
+    expect((await sendRaw(http.url, { headers, body: call(1, 'shell_execute', ECHO) })).json).toMatchObject({
+      result: { structuredContent: HI },
+    });
+  });
+
+  it('revision 2024-11-05, which had another HTTP transport, is served by this one', async () => {
+    const headers = await openSession(http.url, http.token, '2024-11-05');
+    expect((await sendRaw(http.url, { headers, body: request(1, 'tools/list') })).status).toBe(200);
+  });
+
+  it('revision 2026-07-28 runs a command without any session', async () => {
+    const answer = await sendRaw(http.url, modernRequest(call(1, 'shell_execute', ECHO), http.token));
+    expect(answer).toMatchObject({
+      status: 200,
+      json: { result: { resultType: 'complete', structuredContent: HI } },
+    });
+  });
+
+  it('nobody gets in without the token', async () => {
+    const answer = await sendRaw(http.url, modernRequest(call(1, 'shell_execute', ECHO)));
+    expect(answer).toMatchObject({ status: 401, json: { error: { code: 'AUTH_001' } } });
+    await expect(connectHttp('v2 legacy', http.url, 'another')).rejects.toThrow(/401|Unauthorized|AUTH_002/);
+  });
+
+  it('a 2026-07-28 client that closes its connection ends its command', async () => {
+    const command = longCommand(product, 'http modern dropped');
+    const body = call(1, 'shell_execute', {
+      command: `echo started; ${command.text}`,
+      execution_mode: 'foreground',
+    });
+    const params = { ...(body['params'] as Message), _meta: { progressToken: 1 } };
+    const stream = await openRaw(http.url, modernRequest({ ...body, params }, http.token));
+    await stream.until((text) => text.includes('started'));
+    await until('the command started', () => command.hasStarted() && command.isRunning());
+    stream.drop();
+    await until('the command ended', () => !command.isRunning(), 5000);
+    expect(command.isRunning()).toBe(false);
+  });
+
+  it.each(CLIENT_KINDS)('%s runs a command and cancels one', async (kind) => {
+    const client = await connectHttp(kind, http.url, http.token);
+    expect(await runAndCancel(client, `http ${kind}`)).toEqual({
+      hasTool: true,
+      stdout: 'hi\n',
+      isRunning: false,
+    });
+    await client.close();
+  });
+});
+
+async function runAndCancel(client: TestClient, name: string): Promise<object> {
+  const tools = await client.listTools();
+  const answer = await client.callTool('shell_execute', ECHO);
+  const command = longCommand(product, name);
+  const controller = new AbortController();
+  const pending = client.callTool(
+    'shell_execute',
+    { command: command.text, execution_mode: 'foreground' },
+    { signal: controller.signal },
+  );
+  pending.catch(() => undefined);
+  await until('the command started', () => command.hasStarted() && command.isRunning());
+  controller.abort('enough');
+  await expect(pending).rejects.toThrow(/enough|abort/i);
+  await until('the command ended', () => !command.isRunning(), 5000);
+  return {
+    hasTool: tools.some((tool) => tool.name === 'shell_execute'),
+    stdout: answer.structuredContent?.['stdout'],
+    isRunning: command.isRunning(),
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Real MCP clients behind one small interface: the official one of today in its three ways of negotiating, and two
+ * of the 1.x line, the newest and one from before structured content.
+ */
+import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
+import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
+import { Client as Client12 } from 'sdk-1-12/client/index.js';
+import { StdioClientTransport as Stdio12 } from 'sdk-1-12/client/stdio.js';
+import { StreamableHTTPClientTransport as Http12 } from 'sdk-1-12/client/streamableHttp.js';
+import { Client as ClientNewest1 } from 'sdk-1-newest/client/index.js';
+import { StdioClientTransport as StdioNewest1 } from 'sdk-1-newest/client/stdio.js';
+import { StreamableHTTPClientTransport as HttpNewest1 } from 'sdk-1-newest/client/streamableHttp.js';
+
+export const CLIENT_KINDS = ['v2 legacy', 'v2 auto', 'v2 modern', 'sdk 1.32', 'sdk 1.12'] as const;
+export type ClientKind = (typeof CLIENT_KINDS)[number];
+
+export interface ToolAnswer {
+  readonly content: { readonly type: string; readonly text?: string }[];
+  readonly structuredContent?: Record<string, unknown>;
+  readonly isError?: boolean;
+}
+
+export interface CallOptions {
+  readonly onprogress?: (progress: { progress: number; message?: string }) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface TestClient {
+  readonly serverInfo:
+    | { readonly name: string; readonly version: string; readonly title?: string }
+    | undefined;
+  readonly instructions: string | undefined;
+  /** What the client itself complained of, such as messages it could not read. */
+  readonly errors: Error[];
+  listTools(): Promise<{ name: string; inputSchema: unknown; outputSchema?: unknown }[]>;
+  callTool(name: string, args: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer>;
+  close(): Promise<void>;
+}
+
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export function connectStdio(kind: ClientKind, server: ServerCommand): Promise<TestClient> {
+  const parameters = { ...server, args: [...server.args], env: { ...server.env }, stderr: 'ignore' as const };
+  return connect(kind, {
+    v2: () => new StdioV2(parameters),
+    newest1: () => new StdioNewest1(parameters),
+    sdk12: () => new Stdio12(parameters),
+  });
+}
+
+export function connectHttp(kind: ClientKind, url: string, token?: string): Promise<TestClient> {
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const options = { requestInit: { headers } };
+  return connect(kind, {
+    v2: () => new HttpV2(new URL(url), options),
+    newest1: () => new HttpNewest1(new URL(url), options),
+    sdk12: () => new Http12(new URL(url), options),
+  });
+}
+
+const INFO = { name: 'test-client', version: '1.2.3' };
+
+type Transports = Record<'v2' | 'newest1' | 'sdk12', () => unknown>;
+
+/** What the three SDKs have in common, though not by their types. */
+interface AnyClient {
+  onerror?: ((error: Error) => void) | undefined;
+  connect(transport: unknown): Promise<void>;
+  close(): Promise<void>;
+  getServerVersion(): unknown;
+  getInstructions(): string | undefined;
+  listTools(): Promise<{ tools: unknown[] }>;
+}
+
+async function connect(kind: ClientKind, transports: Transports): Promise<TestClient> {
+  const { client, transport } = create(kind, transports);
+  const errors: Error[] = [];
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's callback, no DOM event
+  client.onerror = (error) => errors.push(error);
+  await client.connect(transport);
+  return {
+    get serverInfo() {
+      return client.getServerVersion() as TestClient['serverInfo'];
+    },
+    get instructions() {
+      return client.getInstructions();
+    },
+    errors,
+    listTools: async () => (await client.listTools()).tools as Awaited<ReturnType<TestClient['listTools']>>,
+    callTool: (name, args, options = {}) => call(kind, client, { name, arguments: args }, options),
+    close: () => client.close(),
+  };
+}
+
+function create(kind: ClientKind, transports: Transports): { client: AnyClient; transport: unknown } {
+  if (kind === 'sdk 1.32') return { client: new ClientNewest1(INFO), transport: transports.newest1() };
+  if (kind === 'sdk 1.12') return { client: new Client12(INFO), transport: transports.sdk12() };
+  const modes = { 'v2 legacy': 'legacy', 'v2 auto': 'auto', 'v2 modern': { pin: '2026-07-28' } } as const;
+  const client = new ClientV2(INFO, { versionNegotiation: { mode: modes[kind] } });
+  return { client, transport: transports.v2() };
+}
+
+/** The 1.x line takes a schema of the result between the parameters and the options. */
+async function call(
+  kind: ClientKind,
+  client: AnyClient,
+  params: object,
+  options: CallOptions,
+): Promise<ToolAnswer> {
+  const { callTool } = client as unknown as { callTool: (...args: unknown[]) => Promise<ToolAnswer> };
+  const args = kind.startsWith('v2') ? [params, options] : [params, undefined, options];
+  return callTool.apply(client, args);
+}

@@ -1,0 +1,79 @@
+/**
+ * A server process spoken to in raw lines, for what no client sends.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerCommand } from './clients.ts';
+
+export interface RawProcess {
+  readonly child: ChildProcess;
+  /** Everything on stderr so far, and on stdout. */
+  stderr(): string;
+  stdout(): string;
+  write(text: string | Uint8Array): void;
+  say(...messages: unknown[]): void;
+  /** Closes the process's stdin. */
+  end(): void;
+  /** The next message on stdout; throws when none comes, or when a line is no JSON. */
+  next(timeoutMs?: number): Promise<unknown>;
+  /** Every message until the process ends, and how it ended. */
+  rest(timeoutMs?: number): Promise<{ messages: unknown[]; code: number | null; signal: string | null }>;
+  kill(): void;
+}
+
+export function startRaw(server: ServerCommand): RawProcess {
+  const child = spawn(server.command, server.args, {
+    env: { PATH: process.env['PATH'], ...server.env },
+    cwd: server.cwd,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  let partial = '';
+  let output = '';
+  let errors = '';
+  let ended: { code: number | null; signal: string | null } | undefined;
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+    const parts = (partial + chunk).split('\n');
+    partial = parts.pop() ?? '';
+    lines.push(...parts);
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk;
+  });
+  child.on('close', (code, signal) => {
+    ended = { code, signal };
+  });
+  child.stdin.on('error', () => undefined);
+
+  async function waitFor(what: string, timeoutMs: number, done: () => boolean): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    while (!done()) {
+      if (Date.now() > deadline) {
+        throw new Error(`${what} did not come; stdout: ${lines.join('\n')}${partial}; stderr: ${errors}`);
+      }
+      await sleep(5);
+    }
+  }
+
+  return {
+    child,
+    stderr: () => errors,
+    stdout: () => output,
+    write: (text) => void child.stdin.write(text),
+    say: (...messages) =>
+      void child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
+    end: () => void child.stdin.end(),
+    async next(timeoutMs = 10_000) {
+      await waitFor('a message', timeoutMs, () => lines.length > 0);
+      return JSON.parse(lines.shift() ?? '');
+    },
+    async rest(timeoutMs = 10_000) {
+      await waitFor('the end of the process', timeoutMs, () => ended !== undefined);
+      if (partial !== '') lines.push(partial);
+      const messages = lines.splice(0).map((line) => JSON.parse(line) as unknown);
+      return { messages, code: ended?.code ?? null, signal: ended?.signal ?? null };
+    },
+    kill: () => void child.kill('SIGKILL'),
+  };
+}
