@@ -12,9 +12,9 @@ import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { createExecutions, createInstance } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
-import { createSecurity } from './security/security.ts';
+import { type AuditEntry, createSecurity } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
-import { createDispatch } from './server/dispatch.ts';
+import { type CallEntry, createDispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
 import { type Modules, pickTools } from './tools/tools.ts';
@@ -78,10 +78,33 @@ export function createApp({ settings, version, wrapperPath, log }: AppOptions): 
     allowedDirectories: settings.security.allowedDirectories,
   };
   const factory = createServerFactory({
-    dispatch: createDispatch({ tools, modules, log, clock }),
+    dispatch: createDispatch({
+      tools,
+      modules,
+      log,
+      clock,
+      audit: (entry) => security.audit.write(callLine(entry)),
+    }),
     definitions: createDefinitions(tools),
     info: { version },
     instructions: () => instructionsFor(facts),
   });
   return { factory, facts, dispose: disposables.dispose };
+}
+
+/** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
+function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
+  return { event: 'call', ...entry, client: client.name, input: shorten(input) };
+}
+
+/** Of a long text only the beginning: input_data may have megabytes. */
+function shorten(input: unknown): unknown {
+  if (typeof input === 'string') return input.length > 500 ? `${input.slice(0, 500)}…` : input;
+  if (Array.isArray(input)) return input.slice(0, 50).map(shorten);
+  if (input === null || typeof input !== 'object') return input;
+  return Object.fromEntries(
+    Object.entries(input)
+      .slice(0, 50)
+      .map(([key, value]) => [key, shorten(value)]),
+  );
 }

@@ -146,6 +146,22 @@ describe('signals', () => {
   });
 });
 
+test('a tree whose leader is not known has no members but those that carry its marker', async () => {
+  await using world = createWorld();
+  const execution = await world.start('sleep 300');
+  const leader = { pid: 0, startTime: 0 };
+  const nobody = createTree({
+    leader,
+    marker: 'MCP_SHELL_EXECUTION=nobody',
+    group: undefined,
+    pipes: new Set(),
+  });
+  expect(nobody.members()).toEqual([]);
+  const marker = execution.live?.process.marker ?? '';
+  const found = createTree({ leader, marker, group: undefined, pipes: new Set() }).members();
+  expect(found.map(({ pid }) => pid)).toEqual([execution.record.process?.pid]);
+});
+
 test('a cgroup is made and taken away where the kernel lets us', () => {
   const cgroups = createCgroups('inst_test');
   expect(cgroups.enclose('x', 0)).toBeUndefined();

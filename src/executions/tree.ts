@@ -46,12 +46,15 @@ export function createTree(spec: TreeSpec): ProcessTree {
     const all = listProcesses();
     const found = new Map<number, ProcessEntry>();
     const leaderNow = all.find((entry) => entry.pid === leader.pid);
-    // Where the leader's number belongs to somebody else now, so does a group of that number.
-    const numberIsOurs = leaderNow === undefined || leaderNow.startTime === leader.startTime;
+    // Where the leader's number belongs to somebody else now, so does a group of that number. 0 is a leader that is
+    // not known, and the group and session of everything that was started outside of a container.
+    const numberIsOurs =
+      leader.pid > 0 && (leaderNow === undefined || leaderNow.startTime === leader.startTime);
+    const ancestors = ancestorsIn(all);
     const inGroup = new Set(group?.members() ?? []);
     const waiting: ProcessEntry[] = [];
     for (const entry of all) {
-      if (isForbidden(entry)) continue;
+      if (isForbidden(entry) || ancestors.has(entry.pid)) continue;
       // Nothing that was there before the leader can have come from it.
       if (entry.startTime < leader.startTime) continue;
       const isOurs =
@@ -100,6 +103,14 @@ export function sendSignal(identity: ProcessIdentity, signal: NodeJS.Signals): b
 
 function isForbidden({ pid }: { readonly pid: number }): boolean {
   return !(pid > 1) || pid === process.pid || pid === process.ppid;
+}
+
+/** Ourselves and those we descend from: whatever the marks say, they are not of a tree that we started. */
+function ancestorsIn(all: readonly ProcessEntry[]): Set<number> {
+  const parents = new Map(all.map((entry) => [entry.pid, entry.parentPid]));
+  const ancestors = new Set<number>();
+  for (let pid = process.pid; pid > 0 && !ancestors.has(pid); pid = parents.get(pid) ?? 0) ancestors.add(pid);
+  return ancestors;
 }
 
 function addDescendants(found: Map<number, ProcessEntry>, candidates: ProcessEntry[]): void {

@@ -153,7 +153,7 @@ function grown<A extends Uint8Array | Float64Array>(from: A, to: A): A {
 
 function openOrNothing(path: string): number | undefined {
   try {
-    return openForAppending(path);
+    return openForAppending(path).fd;
   } catch {
     return undefined;
   }

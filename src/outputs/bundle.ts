@@ -3,13 +3,13 @@
  * directory, so that after a restart the directory alone says what there is; the derived `combined` is there as long
  * as the order of arrival is.
  */
-import { closeSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
 import { ARRIVAL_FILE, type ArrivalLog, createArrivalLog } from './arrival.ts';
 import { openCombined } from './combined.ts';
-import { isAbsence, openForAppending } from './open.ts';
+import { isAbsence } from './open.ts';
 import { createSink, type FileSink } from './sink.ts';
 import { measureStream, openSource } from './source.ts';
 import { tailPath } from './tail.ts';
@@ -17,7 +17,7 @@ import type { Bundle, BundleSpec, ByteSource, Sink, StreamType } from './types.t
 
 export interface StoredBundle extends Bundle {
   /** What there is, and has not been deleted. */
-  readonly types: readonly StreamType[];
+  types(): readonly StreamType[];
   /** Whether this is a `combined` that is put together on reading. */
   isDerived(type: StreamType): boolean;
   /** All bytes that came of each stream, by a look at the disk; what has vanished is left out of `types` from then on. */
@@ -31,8 +31,10 @@ export interface BundleOptions {
   /** Where the bundle's own directory lies. */
   readonly parent: string;
   readonly id: string;
-  /** The streams that have a file. */
+  /** The streams that have a file, unless that was deleted. */
   readonly captured: readonly StreamType[];
+  /** Its files were made just now, and need not be looked for. */
+  readonly isNew: boolean;
   readonly limits: OutputLimits;
   readonly outputIdOf: (type: StreamType) => string;
   readonly isRunning: () => boolean;
@@ -46,13 +48,14 @@ export interface OutputLimits {
 /** Makes the directory and its empty files, so that an output is there from the start, whoever writes it. */
 export function createBundleFiles(parent: string, spec: BundleSpec): void {
   const directory = join(parent, spec.id);
+  let isMade = false;
   try {
-    makePrivateDirectory(parent);
-    mkdirSync(directory, { mode: 0o700 });
+    makeDirectory(parent, directory);
+    isMade = true;
     const files = derivesCombined(spec.streams) ? [...spec.streams, ARRIVAL_FILE] : spec.streams;
-    for (const file of files) closeSync(openForAppending(join(directory, file)));
+    for (const file of files) closeSync(openSync(join(directory, file), 'wx', 0o600));
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') rmSync(directory, { recursive: true, force: true });
+    if (isMade) rmSync(directory, { recursive: true, force: true });
     const isFull = ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
     throw new ShellServerError(
       isFull ? 'EXECUTION_004' : 'SYSTEM_001',
@@ -62,12 +65,23 @@ export function createBundleFiles(parent: string, spec: BundleSpec): void {
   }
 }
 
+/** The parent is there but for the very first bundle, so it is made only when it turns out to be missing. */
+function makeDirectory(parent: string, directory: string): void {
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    makePrivateDirectory(parent);
+    mkdirSync(directory, { mode: 0o700 });
+  }
+}
+
 export function createBundle(options: BundleOptions): StoredBundle {
   const directory = join(options.parent, options.id);
   const pathOf = (type: StreamType): string => join(directory, type);
   const arrivalPath = join(directory, ARRIVAL_FILE);
-  let captured = options.captured.filter((type) => isFile(pathOf(type)));
-  let hasDerived = derivesCombined(captured) && isFile(arrivalPath);
+  let captured = options.captured.filter((type) => options.isNew || isFile(pathOf(type)));
+  let hasDerived = derivesCombined(captured) && (options.isNew || isFile(arrivalPath));
   /** Of this process, while they are open, and afterwards while one holds what could not be written. */
   let sinks: ReadonlyMap<StreamType, FileSink> | undefined;
   let arrival: ArrivalLog | undefined;
@@ -161,9 +175,7 @@ export function createBundle(options: BundleOptions): StoredBundle {
   return {
     id: options.id,
     directory,
-    get types() {
-      return hasDerived ? [...captured, 'combined' as const] : captured;
-    },
+    types: () => (hasDerived ? [...captured, 'combined'] : captured),
     outputId: (type) =>
       captured.includes(type) || (type === 'combined' && hasDerived) ? options.outputIdOf(type) : undefined,
     isDerived: (type) => type === 'combined' && hasDerived,

@@ -8,14 +8,15 @@ import { errnoOf } from '../base/errors.ts';
 /** Undefined where there is no regular file of that name. */
 export function openForReading(path: string): number | undefined {
   try {
-    return openRegular(path, constants.O_RDONLY);
+    return openRegular(path, constants.O_RDONLY).fd;
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;
   }
 }
 
-export function openForAppending(path: string): number {
+/** With the size it has already. */
+export function openForAppending(path: string): { fd: number; size: number } {
   return openRegular(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT);
 }
 
@@ -24,9 +25,10 @@ export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EISDIR'].includes(errnoOf(error) ?? '');
 }
 
-function openRegular(path: string, flags: number): number {
+function openRegular(path: string, flags: number): { fd: number; size: number } {
   const fd = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
-  if (fstatSync(fd).isFile()) return fd;
+  const stat = fstatSync(fd);
+  if (stat.isFile()) return { fd, size: stat.size };
   closeSync(fd);
   throw Object.assign(new Error(`ENXIO: not a regular file, open '${path}'`), { code: 'ENXIO' });
 }

@@ -142,7 +142,7 @@ describe('bundles', () => {
     mkdirSync(join(directory.path, 'state'));
     writeFileSync(world.path, 'a file where the directory should be');
     expect(() => world.create()).toThrow(
-      expect.objectContaining({ code: 'SYSTEM_001', message: expect.stringContaining('EEXIST') }),
+      expect.objectContaining({ code: 'SYSTEM_001', message: expect.stringContaining('ENOTDIR') }),
     );
   });
 
@@ -372,6 +372,17 @@ describe('delete', () => {
   });
 });
 
+describe('discard', () => {
+  it('takes a bundle back, with its directory', () => {
+    const world = createWorld();
+    const bundle = world.create();
+    world.outputs.discard(bundle.id);
+    expect(readdirSync(world.path)).toEqual([]);
+    expect(world.outputs.list('local', { limit: 1 }).total).toBe(0);
+    expect(() => world.outputs.discard('../../etc')).toThrow('is not the id of a bundle');
+  });
+});
+
 describe('adoptBundle', () => {
   it('finds what is on disk again', () => {
     const world = createWorld();
@@ -383,6 +394,13 @@ describe('adoptBundle', () => {
     const { source } = outputs.open('local', bundle.outputId('stdout') ?? '');
     expect(source.gaps).toEqual([{ from: 1000, to: 1001 }]);
     source.close();
+  });
+
+  it('returns one that is known as it is', () => {
+    const world = createWorld();
+    const bundle = world.create();
+    expect(world.outputs.adoptBundle(world.specOf({ id: bundle.id, owner: 'mallory' }))).toBe(bundle);
+    expect(world.outputs.list('mallory', { limit: 1 }).total).toBe(0);
   });
 
   it('takes a bundle that is gone as one without outputs', () => {

@@ -50,14 +50,15 @@ export function createOutputs(options: OutputsOptions): Outputs {
   /** By the random part of the bundle's id, which its outputs' ids share. */
   const entries = new Map<string, Entry>();
 
-  function remember(spec: BundleSpec): Bundle {
+  function remember(spec: BundleSpec, isNew: boolean): Bundle {
     const key = keyOf(spec.id);
-    // Not the spec itself: its name may be a whole command, and there may be thousands.
-    const { isRunning } = spec;
+    // No closure may hold the spec itself: its name may be a whole command, and there may be thousands.
+    const { isRunning, streams } = spec;
     const bundle = createBundle({
       parent: options.directory,
       id: spec.id,
-      captured: TYPES.filter((type) => spec.streams.includes(type)),
+      captured: TYPES.filter((type) => streams.includes(type)),
+      isNew,
       limits: options.limits,
       outputIdOf: (type) => `out_${key}${LETTERS[type]}`,
       isRunning,
@@ -81,7 +82,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
     const type = TYPES.find((candidate) => LETTERS[candidate] === letter);
     const entry = entries.get(key ?? '');
     if (key === undefined || type === undefined || entry === undefined) return undefined;
-    if (entry.owner !== owner || !entry.bundle.types.includes(type)) return undefined;
+    if (entry.owner !== owner || !entry.bundle.types().includes(type)) return undefined;
     return { key, entry, type };
   }
 
@@ -97,7 +98,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
       // Only what is shown is looked at on disk: thousands of others are counted from memory.
       const sizes = outputs.length < filter.limit ? entry.bundle.measure() : undefined;
       if (sizes?.size === 0) forgetIfGone(key, entry);
-      for (const type of entry.bundle.types) {
+      for (const type of entry.bundle.types()) {
         if (filter.type !== undefined && filter.type !== 'all' && filter.type !== type) continue;
         total++;
         if (outputs.length < filter.limit) outputs.push(describe(entry, type, sizes?.get(type) ?? 0));
@@ -164,9 +165,9 @@ export function createOutputs(options: OutputsOptions): Outputs {
     createBundle: (spec) => {
       if (entries.has(keyOf(spec.id))) throw new Error(`There is a bundle ${spec.id} already.`);
       createBundleFiles(options.directory, spec);
-      return remember(spec);
+      return remember(spec, true);
     },
-    adoptBundle: (spec) => entries.get(keyOf(spec.id))?.bundle ?? remember(spec),
+    adoptBundle: (spec) => entries.get(keyOf(spec.id))?.bundle ?? remember(spec, false),
     discard: (id) => {
       entries.delete(keyOf(id));
       rmSync(join(options.directory, id), { recursive: true, force: true });
@@ -189,7 +190,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
       let bytes = 0;
       for (const entry of entries.values()) {
         if (owner !== undefined && entry.owner !== owner) continue;
-        count += entry.bundle.types.length;
+        count += entry.bundle.types().length;
         bytes += entry.bundle.keptBytes();
       }
       return { count, bytes };

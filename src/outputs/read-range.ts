@@ -44,7 +44,7 @@ export function readRange(source: ByteSource, request: RangeRequest): Range {
   const nextGap = source.gaps.find((gap) => gap.from > asked);
   const last = nextGap?.from ?? totalBytes;
   const offset = Math.min(startOf(source, request.offset, asked, last, encoding), last);
-  const end = alignEnd(source, offset, Math.min(offset + request.size, last), 0, encoding);
+  const end = alignEnd(source, offset, Math.min(offset + request.size, last), last, encoding);
   const bytes = source.read(offset, end - offset);
   if (nextGap !== undefined && end === last) {
     const next = nextGap.to < totalBytes ? nextGap.to : undefined;

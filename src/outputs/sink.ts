@@ -5,7 +5,7 @@
  * It never throws: a full disk must not end a command that is doing well. Writes are synchronous, so that what was
  * taken from a pipe is on disk before more is taken, and nothing piles up in memory.
  */
-import { closeSync, fstatSync, writeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import { messageOf } from '../base/errors.ts';
 import { writeFileWhole } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -47,8 +47,7 @@ export function createSink(path: string, options: SinkOptions): FileSink {
   let closed = false;
 
   try {
-    fd = openForAppending(path);
-    keptBytes = fstatSync(fd).size;
+    ({ fd, size: keptBytes } = openForAppending(path));
   } catch (error) {
     problem = messageOf(error);
   }

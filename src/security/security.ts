@@ -14,7 +14,7 @@ import { buildEnvironment, checkEnvironment, MARKER_NAME } from './environment.t
 import { issuePermit, type LaunchPermit } from './permit.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
-export type { Audit } from './audit/audit.ts';
+export type { Audit, AuditEntry } from './audit/audit.ts';
 export type { Directories } from './directories.ts';
 export { checkEnvironment, MARKER_NAME } from './environment.ts';
 export type { LaunchPermit } from './permit.ts';

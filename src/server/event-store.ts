@@ -3,7 +3,7 @@
  * for all sessions, in memory, oldest dropped first; a session sees only its own streams.
  */
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';
-import { EDGE_LIMITS } from './edge-limits.ts';
+import { LIMITS } from '../base/limits.ts';
 
 export interface EventLog {
   /** The store of one session; `close` forgets what it holds. */
@@ -46,7 +46,7 @@ export function createEventLog({ maxEvents, maxBytes }: { maxEvents: number; max
     function remember(streamId: string): void {
       streams.add(streamId);
       const [oldest] = streams;
-      if (streams.size > EDGE_LIMITS.sessionStreams && oldest !== undefined) streams.delete(oldest);
+      if (streams.size > LIMITS.sessionStreams && oldest !== undefined) streams.delete(oldest);
     }
 
     /** The stream is part of the id, so that a client can resume after an event that was dropped meanwhile. */

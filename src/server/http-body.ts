@@ -3,7 +3,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '../base/limits.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
 import { type Refusal, tooLarge } from './http-guard.ts';
 import { parseJson } from './json-rpc.ts';
 
@@ -61,7 +60,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   response.end(body);
   if (request.complete) return;
   request.resume();
-  const timer = setTimeout(() => request.socket.destroy(), EDGE_LIMITS.refusedBodyMs);
+  const timer = setTimeout(() => request.socket.destroy(), LIMITS.refusedBodyMs);
   timer.unref();
   request.once('close', () => clearTimeout(timer));
 }

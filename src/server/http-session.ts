@@ -11,6 +11,7 @@ import type { ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { EventStore, RequestId } from '@modelcontextprotocol/server';
 import { randomText } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { SessionEvents } from './event-store.ts';
 import type { AuthenticatedRequest } from './http-auth-info.ts';
@@ -76,6 +77,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
   const transport = new NodeStreamableHTTPServerTransport({
     sessionIdGenerator: randomText,
     eventStore,
+    retryInterval: LIMITS.retryMs,
     onsessioninitialized: options.onOpened,
   });
   const sendNow = transport.send.bind(transport);

@@ -4,8 +4,8 @@
 import type { ServerResponse } from 'node:http';
 import { isInitializeRequest, type RequestId } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
 import { createEventLog } from './event-store.ts';
 import type { AuthenticatedRequest } from './http-auth-info.ts';
 import { type Refusal, refuse } from './http-guard.ts';
@@ -40,7 +40,7 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
   const { factory, log, resumeWindowMs, maxSessions } = options;
   // Used again, an entry moves to the end: the first is the one idle longest.
   const entries = new Map<string, Entry>();
-  const eventLog = createEventLog({ maxEvents: EDGE_LIMITS.events, maxBytes: EDGE_LIMITS.eventBytes });
+  const eventLog = createEventLog({ maxEvents: LIMITS.events, maxBytes: LIMITS.eventBytes });
 
   async function handle(
     request: AuthenticatedRequest,

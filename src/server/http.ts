@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
 import { messageOf, ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Tokens } from './auth.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
 import { withPrincipal } from './http-auth-info.ts';
 import { readJsonBody, sendRefusal } from './http-body.ts';
 import { createGuard, inUrl, isLoopback, MCP_PATH, refuse } from './http-guard.ts';
@@ -54,8 +54,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const sessions = createHttpSessions({
     factory,
     log,
-    resumeWindowMs: options.resumeWindowMs ?? EDGE_LIMITS.resumeWindowMs,
-    maxSessions: options.maxSessions ?? EDGE_LIMITS.httpSessions,
+    resumeWindowMs: options.resumeWindowMs ?? LIMITS.resumeWindowMs,
+    maxSessions: options.maxSessions ?? LIMITS.httpSessions,
   });
   const onerror = (error: Error): void => log.debug('http', { error: error.message });
   const stateless = createMcpHandler(factory, { legacy: 'reject', onerror });
@@ -64,13 +64,13 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   let closing: Promise<void> | undefined;
 
   const server = createServer({
-    headersTimeout: EDGE_LIMITS.headersTimeoutMs,
-    requestTimeout: EDGE_LIMITS.requestTimeoutMs,
-    keepAliveTimeout: EDGE_LIMITS.keepAliveTimeoutMs,
+    headersTimeout: LIMITS.headersTimeoutMs,
+    requestTimeout: LIMITS.requestTimeoutMs,
+    keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     // How often the timeouts above are looked at.
-    connectionsCheckingInterval: EDGE_LIMITS.headersTimeoutMs / 3,
+    connectionsCheckingInterval: LIMITS.headersTimeoutMs / 3,
   });
-  server.maxConnections = EDGE_LIMITS.httpConnections;
+  server.maxConnections = LIMITS.httpConnections;
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
   const connections = watchConnections(server);
@@ -115,7 +115,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     await Promise.all([sessions.close(), stateless.close()]);
     // A connection becomes idle a moment after its last answer.
     const idle = setInterval(connections.closeIdle, 20);
-    const cut = setTimeout(() => server.closeAllConnections(), EDGE_LIMITS.httpDrainMs);
+    const cut = setTimeout(() => server.closeAllConnections(), LIMITS.httpDrainMs);
     await closed;
     clearInterval(idle);
     clearTimeout(cut);

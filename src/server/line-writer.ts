@@ -3,7 +3,7 @@
  * taking requests meanwhile is for `isFull` to say.
  */
 import type { Writable } from 'node:stream';
-import { EDGE_LIMITS } from './edge-limits.ts';
+import { LIMITS } from '../base/limits.ts';
 
 export interface LineWriter {
   /** Resolves when the stream takes more, or is closed. */
@@ -61,7 +61,7 @@ export function createLineWriter({ output, onDrained, onBroken }: LineWriterOpti
       underWay += 1;
       if (!output.write(`${JSON.stringify(message)}\n`, written)) await change();
     },
-    isFull: () => output.writableLength > EDGE_LIMITS.outputHighBytes,
+    isFull: () => output.writableLength > LIMITS.outputHighBytes,
     async flush() {
       while (!broken && underWay > 0) await change();
     },

@@ -4,8 +4,8 @@
  */
 import type { z } from 'zod';
 import { type ErrorCode, ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Tool } from '../tools/tool.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
 import { type InputProblem, problemsOf, wordIssue } from './input-problems.ts';
 import { clip, quote } from './quote.ts';
 
@@ -39,7 +39,7 @@ const CODES: Record<InputProblem['kind'], ErrorCode> = {
 };
 
 function toError(problems: readonly InputProblem[], parameters: readonly string[]): ShellServerError {
-  const named = problems.slice(0, EDGE_LIMITS.parameterIssues);
+  const named = problems.slice(0, LIMITS.parameterIssues);
   const left = problems.length - named.length;
   const sentences = named.map(toSentence);
   if (left > 0) sentences.push(`There are ${left} more problems.`);

@@ -1,4 +1,4 @@
-import { EDGE_LIMITS } from './edge-limits.ts';
+import { LIMITS } from '../base/limits.ts';
 
 /** What a caller typed, for an error message: in quotes, control characters escaped, and not longer than a line. */
 export function quote(value: unknown): string {
@@ -6,7 +6,5 @@ export function quote(value: unknown): string {
 }
 
 export function clip(text: string): string {
-  return text.length > EDGE_LIMITS.quotedCharacters
-    ? `${text.slice(0, EDGE_LIMITS.quotedCharacters)}…`
-    : text;
+  return text.length > LIMITS.quotedCharacters ? `${text.slice(0, LIMITS.quotedCharacters)}…` : text;
 }

@@ -11,10 +11,10 @@ import {
   type ServerContext,
   type Tool as WireTool,
 } from '@modelcontextprotocol/server';
+import { LIMITS } from '../base/limits.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import type { ToolDefinition } from './definitions.ts';
 import { type Dispatch, UnknownToolError } from './dispatch.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
 import type { ToolResult } from './encode.ts';
 import { createProgress, type Progress } from './progress.ts';
 
@@ -41,7 +41,7 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
       {
         capabilities: { tools: {} },
         instructions: instructions(),
-        cacheHints: { 'tools/list': { ttlMs: EDGE_LIMITS.toolsTtlMs, cacheScope: 'public' } },
+        cacheHints: { 'tools/list': { ttlMs: LIMITS.toolsTtlMs, cacheScope: 'public' } },
       },
     );
     server.setRequestHandler('tools/list', () => ({ tools }));
@@ -100,5 +100,5 @@ function clientOf({ mcpReq }: ServerContext, server: Server): ClientInfo {
 }
 
 function cut(text: unknown): string {
-  return typeof text === 'string' ? text.slice(0, EDGE_LIMITS.clientNameCharacters) : '';
+  return typeof text === 'string' ? text.slice(0, LIMITS.clientNameCharacters) : '';
 }

@@ -8,7 +8,7 @@ import {
   request,
   textOf,
 } from '../../test/e2e/support/raw-streams.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
+import { LIMITS } from '../base/limits.ts';
 
 describe('the end of a stdio connection', () => {
   it('answers everything first where there was no handshake', async () => {
@@ -95,7 +95,7 @@ describe('the end of a stdio connection', () => {
     const { say, input, output, next, received } = connectStreams();
     output.pause();
     const size = 2 * 1024 * 1024;
-    const wanted = Math.ceil(EDGE_LIMITS.outputHighBytes / size) + 20;
+    const wanted = Math.ceil(LIMITS.outputHighBytes / size) + 20;
     for (let id = 1; id <= wanted; id++) {
       say(call(id, 'echo', { text: 'x', size }));
       await sleep(2);
@@ -103,7 +103,7 @@ describe('the end of a stdio connection', () => {
     await sleep(50);
     expect(input.isPaused()).toBe(true);
     expect(input.readableLength).toBeGreaterThan(0);
-    expect(output.writableLength + output.readableLength).toBeLessThan(EDGE_LIMITS.outputHighBytes * 2.5);
+    expect(output.writableLength + output.readableLength).toBeLessThan(LIMITS.outputHighBytes * 2.5);
     output.resume();
     const answers = await next(wanted);
     expect(answers.map((answer) => (answer as { id: number }).id)).toEqual(

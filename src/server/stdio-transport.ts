@@ -17,7 +17,6 @@ import {
 } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
 import {
   cancellationOf,
   cancelledId,
@@ -101,7 +100,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   }
 
   function receiveBatch(values: readonly unknown[]): void {
-    const { batchMessages } = EDGE_LIMITS;
+    const { batchMessages } = LIMITS;
     if (values.length === 0 || values.length > batchMessages) {
       const problem =
         values.length === 0 ? 'an empty batch' : `a batch of more than ${batchMessages} messages`;
@@ -185,7 +184,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
         transport.onmessage?.(cancellationOf(id, 'the client left'));
         settle(id);
       }
-      setTimeout(leave, EDGE_LIMITS.departureMs).unref();
+      setTimeout(leave, LIMITS.departureMs).unref();
     }
     if (owed.size === 0) void finish();
   }
@@ -218,7 +217,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
     input.off('close', onInputEnd);
     input.pause();
     transport.onclose?.();
-    const given = new Promise((resolve) => setTimeout(resolve, EDGE_LIMITS.departureMs).unref());
+    const given = new Promise((resolve) => setTimeout(resolve, LIMITS.departureMs).unref());
     await Promise.race([writer.flush(), given]);
     options.onFinished();
   }

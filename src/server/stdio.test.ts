@@ -10,7 +10,6 @@ import {
   textOf,
 } from '../../test/e2e/support/raw-streams.ts';
 import { LIMITS } from '../base/limits.ts';
-import { EDGE_LIMITS } from './edge-limits.ts';
 import type { StdioConnection } from './stdio.ts';
 
 const opened: StdioConnection[] = [];
@@ -58,7 +57,7 @@ describe('a stdio connection', () => {
       result: { resultType: 'complete', structuredContent: { client: 'modern 7', principal: 'local' } },
     });
     say(modern(request(3, 'tools/list')));
-    expect(await next()).toMatchObject([{ result: { ttlMs: EDGE_LIMITS.toolsTtlMs, cacheScope: 'public' } }]);
+    expect(await next()).toMatchObject([{ result: { ttlMs: LIMITS.toolsTtlMs, cacheScope: 'public' } }]);
   });
 
   it('answers an unknown tool with a protocol error and the nearest name', async () => {
@@ -180,7 +179,7 @@ describe('a stdio connection', () => {
       ]),
     );
     say([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);
-    say(Array.from({ length: EDGE_LIMITS.batchMessages + 1 }, (_, id) => request(id, 'ping')));
+    say(Array.from({ length: LIMITS.batchMessages + 1 }, (_, id) => request(id, 'ping')));
     expect(await next()).toMatchObject([{ id: null, error: { code: -32600 } }]);
     expect(received).toEqual([]);
   });

@@ -26,14 +26,6 @@ export const deleteExecutionOutputs = defineTool({
     }
     await call.modules.executions.ready();
     const { deleted, failed } = call.modules.outputs.delete(call.principal, input.output_ids);
-    call.modules.security.audit.write({
-      event: 'outputs_deleted',
-      principal: call.principal,
-      requestId: call.requestId,
-      client: call.client.name,
-      outputs: deleted,
-      failed: failed.map(({ outputId }) => outputId),
-    });
     const failures = failed.map(({ outputId, reason }) => `${outputId}: ${reason}`);
     return {
       data: {

@@ -39,15 +39,6 @@ export const processTerminate = defineTool({
       const message = `${record.id} had ended already (${record.outcome?.status ?? 'unknown'}); no signal was sent.`;
       return { data: { ...describe(execution), success: false, message }, text: message };
     }
-    call.modules.security.audit.write({
-      event: 'execution_signalled',
-      principal: call.principal,
-      requestId: call.requestId,
-      client: call.client.name,
-      executionId: record.id,
-      signal: input.signal,
-      force: input.force,
-    });
     const signal = `SIG${input.signal}` as const;
     const toTree = signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGKILL';
     const hasEnded =

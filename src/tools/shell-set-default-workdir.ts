@@ -23,15 +23,6 @@ export const shellSetDefaultWorkdir = defineTool({
     const directory = security.directories.check(input.working_directory, previous);
     executions.sessions.setDefaultDirectory(call.principal, directory, input.apply_to_existing_sessions);
     const changed = directory !== previous;
-    security.audit.write({
-      event: 'default_directory_set',
-      principal: call.principal,
-      requestId: call.requestId,
-      client: call.client.name,
-      directory,
-      previous,
-      existingSessions: input.apply_to_existing_sessions,
-    });
     return {
       data: {
         working_directory: directory,

@@ -3,14 +3,9 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT_KINDS, connectHttp, connectStdio, type TestClient } from './support/clients.ts';
-import {
-  createProduct,
-  longCommand,
-  type Product,
-  type RunningProduct,
-  startProductHttp,
-  until,
-} from './support/product.ts';
+import { longCommand, until } from './support/long-command.ts';
+import { createPlace, type Place } from './support/product.ts';
+import { type RunningProduct, startProductHttp } from './support/product-http.ts';
 import { modernRequest, openRaw, openSession, sendRaw } from './support/raw-http.ts';
 import { type RawProcess, startRaw } from './support/raw-process.ts';
 import { call, initialize, type Message, modern, request } from './support/raw-streams.ts';
@@ -19,15 +14,15 @@ const LEGACY_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'
 const ECHO = { command: 'echo hi' };
 const HI = { status: 'completed', exit_code: 0, stdout: 'hi\n' };
 
-let product: Product;
+let place: Place;
 let http: RunningProduct;
 beforeAll(async () => {
-  product = createProduct();
-  http = await startProductHttp(product);
+  place = createPlace();
+  http = await startProductHttp(place);
 });
 afterAll(async () => {
   await http.stop();
-  product.remove();
+  place.remove();
 });
 
 const started: RawProcess[] = [];
@@ -35,7 +30,7 @@ afterEach(() => {
   for (const process of started.splice(0)) process.kill();
 });
 function start(): RawProcess {
-  const process = startRaw(product.command);
+  const process = startRaw(place.command());
   started.push(process);
   return process;
 }
@@ -116,7 +111,7 @@ describe('over stdio', () => {
 
   it.each(['legacy', 'modern'])('a %s client that leaves ends its command and the server', async (era) => {
     const server = start();
-    const command = longCommand(product, `left ${era}`);
+    const command = longCommand(place, `left ${era}`);
     if (era === 'legacy') server.say(initialize);
     const running = call(1, 'shell_execute', { command: command.text, execution_mode: 'foreground' });
     server.say(era === 'modern' ? modern(running) : running);
@@ -127,7 +122,7 @@ describe('over stdio', () => {
   });
 
   it.each(CLIENT_KINDS)('%s runs a command and cancels one', async (kind) => {
-    const client = await connectStdio(kind, product.command);
+    const client = await connectStdio(kind, place.command());
     expect(await runAndCancel(client, `stdio ${kind}`)).toEqual({
       hasTool: true,
       stdout: 'hi\n',
@@ -165,7 +160,7 @@ describe('over HTTP', () => {
   });
 
   it('a 2026-07-28 client that closes its connection ends its command', async () => {
-    const command = longCommand(product, 'http modern dropped');
+    const command = longCommand(place, 'http modern dropped');
     const body = call(1, 'shell_execute', {
       command: `echo started; ${command.text}`,
       execution_mode: 'foreground',
@@ -193,7 +188,7 @@ describe('over HTTP', () => {
 async function runAndCancel(client: TestClient, name: string): Promise<object> {
   const tools = await client.listTools();
   const answer = await client.callTool('shell_execute', ECHO);
-  const command = longCommand(product, name);
+  const command = longCommand(place, name);
   const controller = new AbortController();
   const pending = client.callTool(
     'shell_execute',

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { makePrivateDirectory, writeAllSync } from '../../base/files.ts';
-import { maskText } from '../secrets.ts';
+import { isSecretName, MASK, maskText } from '../secrets.ts';
 
 export interface AuditEntry {
   readonly event: string;
@@ -62,6 +62,7 @@ export function createAudit(options: { directory: string; instance: string; cloc
   };
 }
 
-function maskValue(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? maskText(value) : value;
+function maskValue(key: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  return isSecretName(key) ? MASK : maskText(value);
 }

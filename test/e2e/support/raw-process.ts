@@ -65,8 +65,10 @@ export function startRaw(server: ServerCommand): RawProcess {
       void child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
     end: () => void child.stdin.end(),
     async next(timeoutMs = 10_000) {
-      await waitFor('a message', timeoutMs, () => lines.length > 0);
-      return JSON.parse(lines.shift() ?? '');
+      await waitFor('a message', timeoutMs, () => lines.length > 0 || ended !== undefined);
+      const line = lines.shift();
+      if (line === undefined) throw new Error(`the process ended; stderr: ${errors}`);
+      return JSON.parse(line);
     },
     async rest(timeoutMs = 10_000) {
       await waitFor('the end of the process', timeoutMs, () => ended !== undefined);

@@ -1,0 +1,285 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld } from '../../test/support/world.ts';
+import { createAudit } from './audit/audit.ts';
+import { createDirectories } from './directories.ts';
+import { buildEnvironment, checkEnvironment, MARKER_NAME } from './environment.ts';
+import { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
+import { chooseShells, shellArgv } from './shells.ts';
+
+let directory = '';
+beforeEach(() => {
+  directory = mkdtempSync(join(realpathSync(tmpdir()), 'security-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('working directories', () => {
+  test('outside the allowed ones are refused, whatever way they are written', () => {
+    const allowed = join(directory, 'allowed');
+    for (const name of ['allowed', 'allowed/sub', 'allowed-not', 'outside']) mkdirSync(join(directory, name));
+    symlinkSync(join(directory, 'outside'), join(allowed, 'link'));
+    symlinkSync('..', join(allowed, 'up'));
+    const { check } = createDirectories([allowed]);
+    expect(check('sub', allowed)).toBe(join(allowed, 'sub'));
+    expect(check('sub/..', allowed)).toBe(allowed);
+    expect(check('.', join(allowed, 'sub'))).toBe(join(allowed, 'sub'));
+    for (const path of [
+      '..',
+      '../outside',
+      '../allowed-not',
+      'link',
+      'up',
+      'up/outside',
+      'sub/../..',
+      '/',
+      directory,
+    ]) {
+      expect(() => check(path, allowed), path).toThrow(expect.objectContaining({ code: 'SECURITY_002' }));
+    }
+  });
+
+  test('that are links are resolved once and for all', () => {
+    mkdirSync(join(directory, 'real'));
+    symlinkSync('real', join(directory, 'link'));
+    expect(createDirectories(undefined).check('link', directory)).toBe(join(directory, 'real'));
+    expect(createDirectories([join(directory, 'link')]).check('real', directory)).toBe(
+      join(directory, 'real'),
+    );
+  });
+
+  test('that are not there or no directories are explained', () => {
+    writeFileSync(join(directory, 'file'), '');
+    const { check } = createDirectories(undefined);
+    expect(() => check('a/b/c', directory)).toThrow(
+      expect.objectContaining({
+        code: 'PARAM_002',
+        hint: `The nearest directory that exists is ${directory}.`,
+      }),
+    );
+    expect(() => check('file', directory)).toThrow(/is a file/);
+    expect(() => check('file/below', directory)).toThrow(expect.objectContaining({ code: 'PARAM_002' }));
+    expect(check('~', directory)).toBe(realpathSync(homedir()));
+  });
+});
+
+describe('the environment', () => {
+  const parts = {
+    inherited: {},
+    path: '/bin',
+    shell: '/bin/bash',
+    session: new Map<string, string | undefined>(),
+    caller: {},
+    marker: 'mark',
+  };
+
+  test('has nothing of the server’s own, and its marker cannot be overwritten', () => {
+    const environment = buildEnvironment({
+      ...parts,
+      inherited: { MCP_SHELL_TOKEN: 'secret', MCP_SHELL_STATE_DIR: '/x', KEPT: 'yes', PATH: '/old' },
+      session: new Map([[MARKER_NAME, 'stolen']]),
+      caller: { PAGER: 'less' },
+    });
+    expect(environment).toMatchObject({ KEPT: 'yes', PATH: '/bin', PAGER: 'less', GIT_TERMINAL_PROMPT: '0' });
+    expect(Object.keys(environment).filter((name) => name.startsWith('MCP_SHELL_'))).toEqual([MARKER_NAME]);
+    expect(environment[MARKER_NAME]).toBe('mark');
+  });
+
+  test('loses what npm set to start the server, and keeps what the user told npm', () => {
+    const npm = {
+      npm_lifecycle_event: 'start',
+      npm_package_name: 'x',
+      npm_config_local_prefix: '/x',
+      INIT_CWD: '/x',
+    };
+    const under = buildEnvironment({ ...parts, inherited: { ...npm, npm_config_registry: 'r' } });
+    expect(Object.keys(under).filter((name) => /^npm_|INIT_CWD/.test(name))).toEqual(['npm_config_registry']);
+    const plain = buildEnvironment({ ...parts, inherited: { npm_config_cache: '/c' } });
+    expect(plain['npm_config_cache']).toBe('/c');
+  });
+
+  test('of the session goes before the inherited, and the caller’s before both', () => {
+    const environment = buildEnvironment({
+      ...parts,
+      inherited: { A: '1', B: '1', C: '1' },
+      session: new Map([
+        ['A', '2'],
+        ['B', '2'],
+        ['C', undefined],
+      ]),
+      caller: { A: '3' },
+    });
+    expect(environment).toMatchObject({ A: '3', B: '2' });
+    expect('C' in environment).toBe(false);
+  });
+
+  const refused: Record<string, Record<string, string>> = {
+    'a name with an equals sign': { 'A=B': 'x' },
+    'an empty name': { '': 'x' },
+    'a digit first': { '1A': 'x' },
+    'the server’s own names': { [MARKER_NAME]: 'x' },
+    'a value that no execve takes': { A: 'x'.repeat(130 * 1024) },
+    'too many': Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`V${index}`, ''])),
+    'too much': Object.fromEntries(
+      Array.from({ length: 6 }, (_, index) => [`V${index}`, 'x'.repeat(100 * 1024)]),
+    ),
+  };
+  test.for(Object.keys(refused))('refuses %s', (name) => {
+    expect(() => checkEnvironment(refused[name] ?? {})).toThrow(
+      expect.objectContaining({ code: 'PARAM_002' }),
+    );
+  });
+
+  test('has no prototype that a caller could reach', () => {
+    const caller = JSON.parse('{"__proto__": "x", "constructor": "y"}') as Record<string, string>;
+    expect(() => checkEnvironment(caller)).not.toThrow();
+    expect(buildEnvironment({ ...parts, caller })['constructor']).toBe('y');
+  });
+});
+
+describe('secrets', () => {
+  test.for([
+    ['curl -H "Authorization: Bearer abc.def-123456"', 'curl -H "Authorization: Bearer ***"'],
+    ['git clone https://me:hunter2@example.org/x.git', 'git clone https://me:***@example.org/x.git'],
+    ['mysql --password=hunter2 -u root', 'mysql --password=*** -u root'],
+    ['export GITHUB_TOKEN=ghp_0123456789abcdefghij0123', 'export GITHUB_TOKEN=***'],
+    ['aws configure set x AKIAIOSFODNN7EXAMPLE', 'aws configure set x ***'],
+    ['echo sk-ant-REDACTED', 'echo ***'],
+    ['login --token "a b c" now', 'login --token *** now'],
+  ])('%s', ([text = '', masked]) => {
+    expect(maskText(text)).toBe(masked);
+  });
+
+  test('ordinary text stays as it is', () => {
+    for (const text of [
+      'npm test',
+      'echo hello world',
+      'git commit -m "pass the salt"',
+      'ls -la --sort=size',
+      'cat tokens.txt',
+    ]) {
+      expect(maskText(text)).toBe(text);
+    }
+  });
+
+  test('variables are masked by their names', () => {
+    for (const name of [
+      'API_KEY',
+      'DB_PASSWORD',
+      'AWS_SECRET_ACCESS_KEY',
+      'NPM_TOKEN',
+      'token',
+      'MY_SECRET',
+    ]) {
+      expect(isSecretName(name), name).toBe(true);
+    }
+    for (const name of ['PATH', 'HOME', 'KEYBOARD', 'AUTHOR', 'MONKEY', 'PASSENGER']) {
+      expect(isSecretName(name), name).toBe(false);
+    }
+    expect(maskEnvironment({ API_KEY: 'x', PLAIN: 'y' })).toEqual({ API_KEY: MASK, PLAIN: 'y' });
+  });
+});
+
+describe('the audit log', () => {
+  const clock = { now: () => Date.parse('2026-01-02T03:04:05.678Z') };
+  const read = (): Record<string, unknown>[] =>
+    readdirSync(join(directory, 'audit'))
+      .flatMap((name) =>
+        readFileSync(join(directory, 'audit', name), 'utf8')
+          .trimEnd()
+          .split('\n'),
+      )
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  test('carries in each line the hash of the one before, and nothing can forge a line', () => {
+    const audit = createAudit({ directory: join(directory, 'audit'), instance: 'inst_x', clock });
+    audit.write({
+      event: 'a',
+      principal: 'p',
+      requestId: 'r',
+      command: 'echo\n{"event":"forged"}\r\n\u001b[2J',
+    });
+    audit.write({ event: 'b', principal: 'p', requestId: 'r', environment: { API_TOKEN: 'hidden', A: 'b' } });
+    audit.close();
+    const lines = read();
+    expect(lines).toMatchObject([
+      { seq: 0, time: '2026-01-02T03:04:05.678Z', event: 'a', previous: '0'.repeat(64) },
+      { seq: 1, event: 'b', previous: lines[0]?.['hash'], environment: { API_TOKEN: MASK, A: 'b' } },
+    ]);
+    const { hash, ...body } = lines[0] ?? {};
+    expect(createHash('sha256').update(JSON.stringify(body)).digest('hex')).toBe(hash);
+  });
+
+  test.skipIf(process.getuid?.() === 0)('that cannot be written stops what would not be recorded', () => {
+    mkdirSync(join(directory, 'audit'));
+    chmodSync(join(directory, 'audit'), 0o500);
+    const audit = createAudit({ directory: join(directory, 'audit'), instance: 'inst_x', clock });
+    expect(() => audit.write({ event: 'a', principal: 'p', requestId: 'r' })).toThrow(/audit log/);
+  });
+
+  test('that is in the way of a file stops what would not be recorded', async () => {
+    await using world = createWorld({ directory });
+    mkdirSync(world.settings.stateDir, { recursive: true });
+    writeFileSync(join(world.settings.stateDir, 'audit'), 'in the way');
+    await expect(world.start('touch ran')).rejects.toMatchObject({ code: 'SYSTEM_002' });
+    expect(readdirSync(world.settings.defaultWorkdir)).toEqual([]);
+  });
+
+  test('tells of what ran, how it ended, and what was refused', async () => {
+    await using world = createWorld({ directory });
+    await world.run('exit 3');
+    await expect(world.start('true', { workingDirectory: '/no/such' })).rejects.toThrow();
+    const lines = readdirSync(join(world.settings.stateDir, 'audit')).flatMap((name) =>
+      readFileSync(join(world.settings.stateDir, 'audit', name), 'utf8')
+        .trimEnd()
+        .split('\n'),
+    );
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      {
+        event: 'execution_allowed',
+        decision: 'allow',
+        command: 'exit 3',
+        principal: 'local',
+        client: 'test',
+      },
+      {
+        event: 'execution_ended',
+        status: 'failed',
+        exitCode: 3,
+        outputs: [expect.any(String), expect.any(String)],
+      },
+      { event: 'execution_denied', decision: 'deny', code: 'PARAM_002' },
+    ]);
+  });
+});
+
+describe('shells', () => {
+  test('a POSIX $SHELL runs commands, another gives them to bash, and a named one is taken at its word', () => {
+    expect(chooseShells(undefined, '/bin/sh')).toEqual({ configured: '/bin/sh', forCommands: '/bin/sh' });
+    expect(chooseShells(undefined, undefined)).toEqual({ configured: '/bin/bash', forCommands: '/bin/bash' });
+    expect(chooseShells(undefined, '/no/such/shell').forCommands).toBe('/bin/bash');
+    expect(chooseShells('/usr/bin/fish', '/bin/sh')).toEqual({
+      configured: '/usr/bin/fish',
+      forCommands: '/usr/bin/fish',
+    });
+  });
+
+  test('get the command as one argument that is not quoted again', () => {
+    const command = `echo "it's"; echo $(x)`;
+    expect(shellArgv('/bin/bash', command)).toEqual(['/bin/bash', '--norc', '--noprofile', '-c', command]);
+    expect(shellArgv('/bin/sh', command)).toEqual(['/bin/sh', '-c', command]);
+    expect(shellArgv('C:\\Windows\\System32\\cmd.exe', command).at(-1)).toBe(command);
+  });
+});

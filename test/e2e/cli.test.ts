@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connectStdio } from './support/clients.ts';
+import { CLI, createPlace, type Place, startProduct } from './support/product.ts';
+import { startRaw } from './support/raw-process.ts';
+
+let place: Place;
+beforeEach(() => {
+  place = createPlace();
+});
+afterEach(() => place.remove());
+
+async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { env, cwd } = place.command();
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [CLI, ...args], {
+      env: { ...env },
+      cwd,
+    });
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    return error as { code: number; stdout: string; stderr: string };
+  }
+}
+
+describe('the command line', () => {
+  test('-h and --help name every flag, -V and --version the version', async () => {
+    for (const flag of ['-h', '--help']) {
+      const { code, stdout } = await run(flag);
+      expect(code).toBe(0);
+      for (const name of ['--shell', '--help', '--version', '--config', '--state-dir', '--tools', '--http']) {
+        expect(stdout).toContain(name);
+      }
+    }
+    for (const flag of ['-V', '--version']) {
+      expect(await run(flag)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    }
+  });
+
+  const mistakes: { args: string[]; says: RegExp }[] = [
+    { args: ['--tols', 'x'], says: /unknown option.*--tools/s },
+    { args: ['serve'], says: /too many arguments/ },
+    { args: ['--tools', 'standrad'], says: /standard/ },
+    { args: ['--config', '/no/such/file.toml'], says: /\/no\/such\/file\.toml/ },
+    { args: ['--http', 'somewhere:port'], says: /port/ },
+  ];
+  test.for(mistakes)('a mistake is explained and exits with 1: $args', async ({ args, says }) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(says);
+    expect(existsSync(place.stateDir)).toBe(false);
+  });
+
+  test('a mistake in a settings file names key, file and line', async () => {
+    const file = join(place.directory, 'my.toml');
+    writeFileSync(file, '[limits]\nmax_processes = 0\nmax_proceses = 5\n');
+    const { code, stderr } = await run('--config', file);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/limits\.max_processes.*my\.toml:2/);
+    expect(stderr).toMatch(/max_proceses.*max_processes.*my\.toml:3/);
+  });
+});
+
+describe('stdio', () => {
+  test('has nothing on stdout but protocol, and says on stderr where it runs', async () => {
+    const server = startRaw(place.command());
+    server.say({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    expect(await server.next()).toMatchObject({ jsonrpc: '2.0', id: 1, result: {} });
+    server.end();
+    expect(await server.rest()).toMatchObject({ messages: [], code: 0 });
+    const [line = ''] = server.stderr().split('\n');
+    expect(JSON.parse(line)).toMatchObject({
+      shell: '/bin/bash',
+      platform: expect.stringContaining(process.platform),
+      host: expect.any(String),
+      user: expect.any(String),
+    });
+  });
+
+  test('a probe leaves nothing on disk', async () => {
+    const client = await connectStdio('v2 auto', place.command());
+    await client.listTools();
+    expect(client.instructions).toContain('/bin/bash');
+    await client.close();
+    expect(readdirSync(place.directory).toSorted()).toEqual(['work']);
+  });
+
+  test('requests without a handshake are answered before it exits', async () => {
+    const server = startRaw(place.command());
+    const call = { name: 'shell_execute', arguments: { command: 'sleep 0.5; echo late' } };
+    server.say({ jsonrpc: '2.0', id: 'a', method: 'tools/call', params: call });
+    server.end();
+    const { messages, code } = await server.rest();
+    expect(code).toBe(0);
+    expect(messages).toMatchObject([{ id: 'a', result: { structuredContent: { stdout: 'late\n' } } }]);
+  });
+});
+
+describe('settings', () => {
+  test('--shell names the shell that runs commands', async () => {
+    const product = await startProduct({ place, args: ['--shell', '/bin/sh'] });
+    expect((await product.execute('echo $0')).data.stdout).toBe('/bin/sh\n');
+    await product.close();
+  });
+
+  test('a $SHELL that is not POSIX does not run commands', async () => {
+    const product = await startProduct({ place, env: { SHELL: '/usr/bin/fish' } });
+    expect((await product.execute('x=1; [[ $x == 1 ]] && echo $BASH')).data.stdout).toBe('/bin/bash\n');
+    await product.close();
+  });
+
+  test('--tools picks what is listed and what can be called', async () => {
+    const client = await connectStdio('v2 auto', place.command(['--tools', 'shell_execute,process_list']));
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(['shell_execute', 'process_list']);
+    await expect(client.callTool('process_terminate', { process_id: 5 })).rejects.toMatchObject({
+      code: -32602,
+      data: { name: 'ToolNotFound' },
+    });
+    await client.close();
+  });
+
+  test('MCP_SHELL_DEFAULT_WORKDIR and MCP_SHELL_ALLOWED_WORKDIRS', async () => {
+    const inner = join(place.work, 'inner');
+    mkdirSync(inner);
+    const env = { MCP_SHELL_DEFAULT_WORKDIR: inner, MCP_SHELL_ALLOWED_WORKDIRS: `${place.work},/usr/share` };
+    const product = await startProduct({ place, env });
+    expect((await product.execute('pwd')).data).toMatchObject({
+      stdout: `${inner}\n`,
+      working_directory: inner,
+      default_working_directory: inner,
+    });
+    expect((await product.execute('pwd', { working_directory: '..' })).data).toMatchObject({
+      stdout: `${place.work}\n`,
+      working_directory_changed: true,
+    });
+    for (const outside of ['/', '/usr', '/usr/share/..', `${place.work}-sibling`, '~']) {
+      const { data } = await product.execute('pwd', { working_directory: outside });
+      expect(data.error.code, outside).toMatch(/SECURITY_002|PARAM_002/);
+      expect(JSON.stringify(data.error), outside).not.toContain('nearest');
+    }
+    await product.execute('ln -s / escape');
+    expect((await product.execute('pwd', { working_directory: 'escape' })).data.error.code).toBe(
+      'SECURITY_002',
+    );
+    const moved = await product.call('shell_set_default_workdir', { working_directory: '/usr/share' });
+    expect(moved.data).toEqual({
+      working_directory: '/usr/share',
+      default_working_directory: '/usr/share',
+      previous_working_directory: inner,
+      working_directory_changed: true,
+    });
+    expect((await product.execute('pwd')).data.stdout).toBe('/usr/share\n');
+    const refused = await product.call('shell_set_default_workdir', { working_directory: '/etc' });
+    expect(refused.data.error.code).toBe('SECURITY_002');
+    await product.close();
+  });
+});

@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Place } from './product.ts';
+
+export interface LongCommand {
+  readonly text: string;
+  hasStarted(): boolean;
+  isRunning(): boolean;
+}
+
+/** A command that runs for hours; found again by a number that only it has, since its pid may be a sandbox's own. */
+export function longCommand({ work }: Place, name: string): LongCommand {
+  const seconds = `36${Math.random().toString().slice(2, 12)}`;
+  const file = join(work, `${name.replaceAll(/\W/g, '-')}.pid`);
+  return {
+    text: `echo $$ > '${file}'; sleep ${seconds} & wait`,
+    hasStarted: () => existsSync(file),
+    isRunning: () =>
+      execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' }).includes(`sleep ${seconds}`),
+  };
+}
+
+export async function until(what: string, done: () => boolean, timeoutMs = 10_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!done()) {
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${timeoutMs} ms`);
+    await sleep(20);
+  }
+}
