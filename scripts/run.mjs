@@ -54,7 +54,7 @@ const commands = {
 
   async docs(args) {
     await setUp({ build: false });
-    await become('scripts/run-ts.mjs', ['scripts/reference.ts', ...args]);
+    await become('scripts/run-ts.mjs', ['scripts/reference.ts', '--write', ...args]);
   },
 };
 

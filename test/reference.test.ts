@@ -7,7 +7,7 @@ import { defineTool } from '../src/tools/tool.ts';
 
 const root = join(import.meta.dirname, '..');
 
-test('the reference pages say what the code says; npm run docs -- --write', async () => {
+test('the reference pages say what the code says; npm run docs writes them', async () => {
   const rendered = await renderReference();
   const onDisk = [...rendered.keys()].map((path) => [path, readFileSync(join(root, path), 'utf8')] as const);
   expect(new Map(onDisk)).toEqual(rendered);

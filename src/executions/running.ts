@@ -73,7 +73,8 @@ export function createRunning(options: { store: Store; audit: Audit; log: Log })
       const save = (): void => saveRecord(entry.bundle.directory, entry.record, log);
       // Most executions end before it would be written, and by its marker alone a process is found as well; only of a
       // detached one the wrapper must be known.
-      const saving = mode === 'detached' ? void save() : setTimeout(save, SAVE_PID_AFTER_MS);
+      const saving = mode === 'detached' ? undefined : setTimeout(save, SAVE_PID_AFTER_MS);
+      if (mode === 'detached') save();
       entry.live.finished.then(
         (outcome) => {
           clearTimeout(saving);

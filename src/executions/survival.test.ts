@@ -17,16 +17,24 @@ import { createWorld, outcomeOf, textOf, type World } from '../../test/support/w
 import { findProcess, isAlive } from './process-table.ts';
 
 let directory = '';
+let victims: Victim[] = [];
 
 beforeEach(() => {
   directory = mkdtempSync(join(realpathSync(tmpdir()), 'survival-'));
+  victims = [];
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(async () => {
+  for (const victim of victims) await victim.kill();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Victim {
+  readonly ids: string[];
+  kill(): Promise<void>;
+}
 
 /** Another server on the same state directory, in a process of its own, which can be killed like one. */
-async function startVictim(
-  commands: { command: string; mode: string }[],
-): Promise<{ ids: string[]; kill(): Promise<void> }> {
+async function startVictim(commands: { command: string; mode: string }[]): Promise<Victim> {
   const script = new URL('../../test/fixtures/victim.ts', import.meta.url).pathname;
   const runner = new URL('../../scripts/run-ts.mjs', import.meta.url).pathname;
   const child = spawn(process.execPath, [runner, script, directory, JSON.stringify(commands)], {
@@ -38,13 +46,15 @@ async function startVictim(
   });
   await expect.poll(() => text.includes('\n'), { timeout: 15_000 }).toBe(true);
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  return {
+  const victim: Victim = {
     ids: JSON.parse(text) as string[],
     async kill() {
       child.kill('SIGKILL');
       await exited;
     },
   };
+  victims.push(victim);
+  return victim;
 }
 
 const inWorkdir = (world: World, name: string): string => join(world.settings.defaultWorkdir, name);
@@ -148,10 +158,12 @@ describe('background work of a killed server', () => {
   test('of a server that is alive is left alone, and can be looked at', async () => {
     const victim = await startVictim([{ command: 'echo hi; sleep 300', mode: 'background' }]);
     await using world = createWorld({ directory });
-    const found = await world.executions.get('local', victim.ids[0] ?? '');
-    expect(found.record.outcome).toBeUndefined();
-    const { process: about } = found.record;
-    expect(about !== undefined && isAlive(about)).toBe(true);
+    await expect
+      .poll(async () => {
+        const { record } = await world.executions.get('local', victim.ids[0] ?? '');
+        return record.outcome === undefined && record.process !== undefined && isAlive(record.process);
+      })
+      .toBe(true);
     await victim.kill();
     await using third = createWorld({ directory });
     expect((await third.executions.get('local', victim.ids[0] ?? '')).record.outcome).toMatchObject({

@@ -52,7 +52,7 @@ function alive(pids: ReadonlyMap<string, number>): string[] {
 describe('a complete kill', () => {
   test('a timeout ends everything that tried to get away', async () => {
     await using world = createWorld();
-    const execution = await world.start(`${ESCAPEES}\nsleep 300`, { timeoutMs: 4000 });
+    const execution = await world.start(`${ESCAPEES}\nsleep 300`, { timeoutMs: 2000 });
     const pids = await pidsOf(world, NAMES);
     expect([...pids.keys()].toSorted()).toEqual(NAMES.toSorted());
     const outcome = await outcomeOf(execution);

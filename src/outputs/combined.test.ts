@@ -1,11 +1,11 @@
 import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readAll, useTestDirectory } from '../../test/support/outputs.ts';
 import { type ArrivalStream, createArrivalLog } from './arrival.ts';
 import { openCombined } from './combined.ts';
 import { createSink } from './sink.ts';
 import { openSource } from './source.ts';
-import { readAll, useTestDirectory } from './test-support.ts';
 import type { ByteSource } from './types.ts';
 
 const directory = useTestDirectory();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { useTestDirectory } from '../../test/support/outputs.ts';
 import { headAndTail } from './head-and-tail.ts';
-import { useTestDirectory } from './test-support.ts';
 
 const directory = useTestDirectory();
 const outputId = 'out_23456789abcdefghijkmnpqrsts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { useTestDirectory } from '../../test/support/outputs.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { silentLog } from '../base/log.ts';
 import { createOutputs } from './outputs.ts';
 import { createSink } from './sink.ts';
 import { openSource } from './source.ts';
-import { useTestDirectory } from './test-support.ts';
 import type { ByteSource } from './types.ts';
 import { headAndTail, readLines, readRange, searchLines } from './views.ts';
 

@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { canMountDisk, mountTinyDisk, readAll, useTestDirectory } from '../../test/support/outputs.ts';
 import { createId } from '../base/ids.ts';
 import { silentLog } from '../base/log.ts';
 import { createOutputs, type Outputs, type OutputsOptions } from './outputs.ts';
-import { canMountDisk, mountTinyDisk, readAll, useTestDirectory } from './test-support.ts';
 import type { Bundle, BundleSpec, StreamType } from './types.ts';
 
 const directory = useTestDirectory();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { useTestDirectory } from '../../test/support/outputs.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type LinesRequest, readLines } from './read-lines.ts';
-import { useTestDirectory } from './test-support.ts';
 
 const directory = useTestDirectory();
 const request = (partial: Partial<LinesRequest>): LinesRequest => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { useTestDirectory } from '../../test/support/outputs.ts';
 import { readRange } from './read-range.ts';
-import { useTestDirectory } from './test-support.ts';
 import type { ByteSource } from './types.ts';
 
 const directory = useTestDirectory();

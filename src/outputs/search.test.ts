@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { useTestDirectory } from '../../test/support/outputs.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type SearchRequest, searchLines } from './search.ts';
-import { useTestDirectory } from './test-support.ts';
 import type { ByteSource } from './types.ts';
 
 const directory = useTestDirectory();

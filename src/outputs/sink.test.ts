@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { canMountDisk, mountTinyDisk, readAll, useTestDirectory } from '../../test/support/outputs.ts';
 import { LIMITS } from '../base/limits.ts';
 import { createSink } from './sink.ts';
 import { openSource } from './source.ts';
-import { canMountDisk, mountTinyDisk, readAll, useTestDirectory } from './test-support.ts';
 
 const directory = useTestDirectory();
 

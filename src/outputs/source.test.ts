@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readAll, useTestDirectory } from '../../test/support/outputs.ts';
 import { createSink } from './sink.ts';
 import { measureStream, openSource } from './source.ts';
-import { readAll, useTestDirectory } from './test-support.ts';
 
 const directory = useTestDirectory();
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import {
-  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -156,7 +155,7 @@ describe('secrets', () => {
     ['mysql --password=hunter2 -u root', 'mysql --password=*** -u root'],
     ['export GITHUB_TOKEN=ghp_0123456789abcdefghij0123', 'export GITHUB_TOKEN=***'],
     ['aws configure set x AKIAIOSFODNN7EXAMPLE', 'aws configure set x ***'],
-    ['echo sk-ant-REDACTED', 'echo ***'],
+    [`echo sk-${'a'.repeat(24)}`, 'echo ***'],
     ['login --token "a b c" now', 'login --token *** now'],
   ])('%s', ([text = '', masked]) => {
     expect(maskText(text)).toBe(masked);
@@ -222,13 +221,6 @@ describe('the audit log', () => {
     expect(createHash('sha256').update(JSON.stringify(body)).digest('hex')).toBe(hash);
   });
 
-  test.skipIf(process.getuid?.() === 0)('that cannot be written stops what would not be recorded', () => {
-    mkdirSync(join(directory, 'audit'));
-    chmodSync(join(directory, 'audit'), 0o500);
-    const audit = createAudit({ directory: join(directory, 'audit'), instance: 'inst_x', clock });
-    expect(() => audit.write({ event: 'a', principal: 'p', requestId: 'r' })).toThrow(/audit log/);
-  });
-
   test('that is in the way of a file stops what would not be recorded', async () => {
     await using world = createWorld({ directory });
     mkdirSync(world.settings.stateDir, { recursive: true });
@@ -240,7 +232,7 @@ describe('the audit log', () => {
   test('tells of what ran, how it ended, and what was refused', async () => {
     await using world = createWorld({ directory });
     await world.run('exit 3');
-    await expect(world.start('true', { workingDirectory: '/no/such' })).rejects.toThrow();
+    await expect(world.start('true', { workingDirectory: '/no/such' })).rejects.toThrow(/does not exist/);
     const lines = readdirSync(join(world.settings.stateDir, 'audit')).flatMap((name) =>
       readFileSync(join(world.settings.stateDir, 'audit', name), 'utf8')
         .trimEnd()

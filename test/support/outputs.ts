@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import { openSource } from './source.ts';
-import { encodeTail, tailPath } from './tail.ts';
-import type { ByteSource } from './types.ts';
+import { openSource } from '../../src/outputs/source.ts';
+import { encodeTail, tailPath } from '../../src/outputs/tail.ts';
+import type { ByteSource } from '../../src/outputs/types.ts';
 
 export interface TestDirectory {
   readonly path: string;

@@ -1,0 +1,83 @@
+/** What clients rely on, pinned by literals: a change here is a change that somebody's client will notice. */
+import { expect, test } from 'vitest';
+import { ERRORS } from '../src/base/errors.ts';
+import { createDefinitions, measureDefinitions } from '../src/server/definitions.ts';
+import { TOOLS, TOOLSETS } from '../src/tools/tools.ts';
+
+const definitions = createDefinitions(TOOLS);
+
+test('the tools, in the order in which they are listed, with their parameters and those that are required', () => {
+  const surface = definitions.map(({ name, inputSchema }) => [
+    name,
+    Object.keys(inputSchema.properties ?? {}).join(' '),
+    (inputSchema.required ?? []).join(' '),
+  ]);
+  expect(surface).toEqual([
+    [
+      'shell_execute',
+      'command execution_mode working_directory environment_variables input_data timeout_seconds foreground_timeout_seconds max_output_size capture_stderr merge_stderr return_partial_on_timeout session_id',
+      'command',
+    ],
+    ['process_get_execution', 'execution_id wait_seconds', 'execution_id'],
+    ['process_list', 'status_filter command_pattern session_id limit offset', ''],
+    ['process_terminate', 'process_id execution_id signal force', ''],
+    ['list_execution_outputs', 'output_type execution_id name_pattern limit', ''],
+    [
+      'read_execution_output',
+      'output_id offset size encoding start_line line_count pattern context_lines',
+      'output_id',
+    ],
+    ['delete_execution_outputs', 'output_ids confirm', 'output_ids confirm'],
+    ['shell_set_default_workdir', 'working_directory apply_to_existing_sessions', 'working_directory'],
+  ]);
+});
+
+test('the toolsets', () => {
+  const all = definitions.map(({ name }) => name);
+  expect(TOOLSETS).toEqual({ standard: all, all });
+});
+
+test('the error codes', () => {
+  expect(Object.entries(ERRORS).map(([code, { category }]) => `${code} ${category}`)).toEqual([
+    'AUTH_001 AUTH',
+    'AUTH_002 AUTH',
+    'AUTH_003 AUTH',
+    'PARAM_001 PARAM',
+    'PARAM_002 PARAM',
+    'PARAM_003 PARAM',
+    'RESOURCE_001 RESOURCE',
+    'RESOURCE_002 RESOURCE',
+    'RESOURCE_003 RESOURCE',
+    'RESOURCE_004 RESOURCE',
+    'RESOURCE_005 RESOURCE',
+    'EXECUTION_001 EXECUTION',
+    'EXECUTION_002 EXECUTION',
+    'EXECUTION_003 EXECUTION',
+    'EXECUTION_004 EXECUTION',
+    'EXECUTION_005 EXECUTION',
+    'SYSTEM_001 SYSTEM',
+    'SYSTEM_002 SYSTEM',
+    'SYSTEM_003 SYSTEM',
+    'SECURITY_001 SECURITY',
+    'SECURITY_002 SECURITY',
+    'SECURITY_003 SECURITY',
+  ]);
+});
+
+test('what a model must read of a tool averages under 750 bytes', () => {
+  expect(measureDefinitions(definitions).averageBytes).toBeLessThan(750);
+});
+
+test('an output schema is one object without required fields, and an error fits it', () => {
+  for (const { name, outputSchema } of definitions) {
+    expect(outputSchema, name).toMatchObject({ type: 'object', properties: { error: { type: 'object' } } });
+    expect(outputSchema.required ?? [], name).toEqual([]);
+    expect(JSON.stringify(outputSchema), name).not.toContain('anyOf');
+  }
+});
+
+test('the tool that matters is loaded from the start by clients that defer the others', () => {
+  expect(
+    definitions.filter(({ _meta }) => _meta !== undefined).map(({ name, _meta }) => [name, _meta]),
+  ).toEqual([['shell_execute', { 'anthropic/alwaysLoad': true }]]);
+});
