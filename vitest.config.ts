@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
@@ -23,6 +24,8 @@ function project(name: string, include: string[], timeoutMs: number): TestProjec
 export default defineConfig({
   test: {
     globalSetup: ['test/setup/leaks.ts'],
+    // Most tests wait for processes of their own rather than compute.
+    maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 20_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 60_000),
