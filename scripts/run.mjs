@@ -52,6 +52,11 @@ const commands = {
     await setUp();
   },
 
+  async bench([name = 'latency', ...args]) {
+    await setUp();
+    await become('scripts/run-ts.mjs', [`bench/${name}.ts`, ...args]);
+  },
+
   async docs(args) {
     await setUp({ build: false });
     await become('scripts/run-ts.mjs', ['scripts/reference.ts', '--write', ...args]);

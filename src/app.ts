@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { systemClock } from './base/clock.ts';
 import { createDisposables } from './base/dispose.ts';
 import { messageOf } from './base/errors.ts';
+import { createHeap } from './base/heap.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
@@ -64,6 +65,7 @@ export function createApp({ settings, version, wrapperPath, log }: AppOptions): 
     wrapperPath,
     clock,
     log,
+    onEnded: createHeap().tidy,
   });
   disposables.add('executions', executions.dispose);
 

@@ -156,7 +156,8 @@ interface Copy {
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
-  let open = true;
+  // Forgotten on closing: Node's handle lives until the next full collection, and with it all that it can reach.
+  let target: typeof write | undefined = write;
   // Node takes `onread` here as net.connect does; its types do not know.
   const options: SocketConstructorOpts & { onread: OnReadOpts } = {
     fd,
@@ -165,14 +166,14 @@ function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
     onread: {
       buffer: sharedBuffer,
       callback(bytes, buffer) {
-        write(buffer.subarray(0, bytes));
+        target?.(buffer.subarray(0, bytes));
         return true;
       },
     },
   };
   const socket = new Socket(options);
   const close = (): void => {
-    open = false;
+    target = undefined;
     socket.destroy();
   };
   socket.on('error', close);
@@ -180,7 +181,7 @@ function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
   return {
     close,
     drain() {
-      for (let drained = 0; open && drained < PIPE_MAX_BYTES; ) {
+      for (let drained = 0; target !== undefined && drained < PIPE_MAX_BYTES; ) {
         let bytes = 0;
         try {
           bytes = readSync(fd, sharedBuffer, 0, sharedBuffer.length, null);
@@ -189,7 +190,7 @@ function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
         }
         if (bytes === 0) return;
         drained += bytes;
-        write(sharedBuffer.subarray(0, bytes));
+        target(sharedBuffer.subarray(0, bytes));
       }
     },
   };

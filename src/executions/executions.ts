@@ -71,6 +71,8 @@ export interface ExecutionsOptions {
   readonly wrapperPath: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of each execution that ended. */
+  readonly onEnded?: () => void;
 }
 
 /** Between two looks for old outputs; also after so many executions. */
@@ -80,7 +82,12 @@ const COLLECT_EVERY_STARTS = 200;
 export function createExecutions(options: ExecutionsOptions): Executions {
   const { settings, security, outputs, instance, clock, log } = options;
   const store = createStore(options.directory);
-  const running = createRunning({ store, audit: security.audit, log });
+  const running = createRunning({
+    store,
+    audit: security.audit,
+    log,
+    onEnded: options.onEnded ?? (() => undefined),
+  });
   const sessions = createSessions(settings.defaultWorkdir, security.directories);
   const pipes = createPipes(`${instance.directory}/pipes`);
   const cgroups = createCgroups(instance.id);

@@ -38,7 +38,15 @@ export interface Running {
 
 const SAVE_PID_AFTER_MS = 25;
 
-export function createRunning(options: { store: Store; audit: Audit; log: Log }): Running {
+export interface RunningOptions {
+  readonly store: Store;
+  readonly audit: Audit;
+  readonly log: Log;
+  /** Told of each end when it is on disk. */
+  readonly onEnded: () => void;
+}
+
+export function createRunning(options: RunningOptions): Running {
   const { store, audit, log } = options;
   const entries = new Map<string, RunningEntry>();
 
@@ -80,6 +88,7 @@ export function createRunning(options: { store: Store; audit: Audit; log: Log })
           clearTimeout(saving);
           clearTimeout(timer);
           conclude(entry, outcome, onEnd);
+          options.onEnded();
         },
         (error: unknown) => {
           clearTimeout(saving);

@@ -2,7 +2,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
@@ -19,6 +18,7 @@ import {
 import { createOutputs } from '../../src/outputs/outputs.ts';
 import type { Outputs } from '../../src/outputs/types.ts';
 import { createSecurity, type Security } from '../../src/security/security.ts';
+import { ROOT } from './root.ts';
 
 export interface World {
   readonly directory: string;
@@ -47,7 +47,7 @@ export interface WorldOptions {
   readonly log?: Log;
 }
 
-export const WRAPPER = fileURLToPath(new URL('../../dist/wrapper.js', import.meta.url));
+export const WRAPPER = join(ROOT, 'dist/wrapper.js');
 
 export function createWorld(options: WorldOptions = {}): World {
   const directory = options.directory ?? mkdtempSync(join(realpathSync(tmpdir()), 'world-'));

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from '../../support/root.ts';
 import {
   type ClientKind,
   connectStdio,
@@ -11,7 +11,7 @@ import {
   type ToolAnswer,
 } from './clients.ts';
 
-export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
+export const CLI = join(ROOT, 'dist/cli.js');
 
 export interface Place {
   readonly directory: string;

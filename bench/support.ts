@@ -1,0 +1,54 @@
+/** A server to be measured, with its memory as the kernel sees it. */
+import { readFileSync } from 'node:fs';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { createPlace } from '../test/e2e/support/product.ts';
+
+export interface MeasuredServer {
+  call(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>>;
+  /** Resident set of the server's own process, in MiB. */
+  residentMib(): number;
+  /** The most it ever had. */
+  peakMib(): number;
+  descriptors(): number;
+  close(): Promise<void>;
+}
+
+export async function startMeasured(): Promise<MeasuredServer> {
+  const place = createPlace();
+  const { command, args, env = {}, cwd } = place.command();
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    env: { ...env },
+    cwd: cwd ?? place.work,
+  });
+  const client = new Client({ name: 'bench', version: '1' });
+  await client.connect(transport);
+  const status = (field: string): number => {
+    const text = readFileSync(`/proc/${transport.pid}/status`, 'utf8');
+    return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+  };
+  return {
+    async call(name, callArguments) {
+      const { structuredContent } = await client.callTool({ name, arguments: callArguments });
+      return structuredContent as Record<string, unknown>;
+    },
+    residentMib: () => Math.round(status('VmRSS') / 1024),
+    peakMib: () => Math.round(status('VmHWM') / 1024),
+    descriptors: () => status('FDSize'),
+    async close() {
+      await client.close();
+      place.remove();
+    },
+  };
+}
+
+export function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}

@@ -1,0 +1,32 @@
+/**
+ * Keeps the process small. Starting a process copies the page tables of this one and blocks everything meanwhile, so
+ * that garbage which V8 would leave lying (a child process's handles survive every small collection) is paid for with
+ * each command. Measured by `npm run bench memory`.
+ */
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+export interface Heap {
+  /** Collects if enough garbage may have gathered since the last time; cheap otherwise. */
+  tidy(): void;
+}
+
+/** A full collection takes some 20 ms; this much garbage gathers in some hundred executions. */
+const GROWTH_BYTES = 8 * 1024 * 1024;
+
+export function createHeap(): Heap {
+  // The young generation would grow to three times 16 MiB and stay there.
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  let lowest = Number.POSITIVE_INFINITY;
+  return {
+    tidy() {
+      const used = getHeapStatistics().used_heap_size;
+      lowest = Math.min(lowest, used);
+      if (used < lowest + GROWTH_BYTES) return;
+      collect();
+      lowest = getHeapStatistics().used_heap_size;
+    },
+  };
+}
