@@ -13,6 +13,7 @@ export interface Settings {
     /** Absolute, existing or not; undefined: not restricted. */
     readonly allowedDirectories: readonly string[] | undefined;
     readonly maxExecutionTimeSeconds: number | undefined;
+    readonly maxMemoryBytes: number | undefined;
   };
   readonly limits: {
     readonly maxProcesses: number;

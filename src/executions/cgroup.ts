@@ -3,11 +3,15 @@
  * processes that no setsid, double fork or cleared environment escapes. Needs no controller, only a directory that
  * we may create below our own group (root, or a delegated session).
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findProcess, isAlive } from './process-table.ts';
 
 export interface ExecutionGroup {
   readonly path: string;
+  /** The argv that joins the group and then becomes the given one: nothing is forked before it is a member. */
+  joining(argv: readonly string[]): string[];
   /** Pids of everything inside; undefined where the group is gone. */
   members(): number[] | undefined;
   /** Ends everything inside at once. */
@@ -17,46 +21,30 @@ export interface ExecutionGroup {
 }
 
 export interface Cgroups {
-  /** Moves a process that has just been started into a group of its own; undefined where that cannot be done. */
-  enclose(name: string, pid: number): ExecutionGroup | undefined;
+  /** A new, empty group; undefined where there can be none. */
+  create(name: string): ExecutionGroup | undefined;
   dispose(): void;
 }
 
-export function createCgroups(instance: string): Cgroups {
+export function createCgroups(): Cgroups {
   let parent: string | undefined | null;
 
-  /** The first use tries; a refusal is remembered. */
+  /** The first use tries it out, with a real process; a refusal is remembered. */
   function findParent(): string | undefined {
-    if (parent === undefined) {
-      parent = null;
-      const own = findOwnGroup();
-      if (own !== undefined) {
-        const directory = join(own, `mcp-shell-${instance}`);
-        try {
-          mkdirSync(directory);
-          // Without cgroup.kill (Linux < 5.14) the other ways of finding a tree serve as well.
-          readFileSync(join(directory, 'cgroup.events'));
-          parent = readdirSync(directory).includes('cgroup.kill') ? directory : null;
-          if (parent === null) rmdirSync(directory);
-        } catch {
-          parent = null;
-        }
-      }
-    }
+    if (parent === undefined) parent = tryOut() ?? null;
     return parent ?? undefined;
   }
 
   return {
-    enclose(name, pid) {
+    create(name) {
       const directory = findParent();
       if (directory === undefined) return undefined;
       const path = join(directory, name);
       try {
-        mkdirSync(path);
-        writeFileSync(join(path, 'cgroup.procs'), String(pid));
+        // With its parent: a server that cannot see our process may have taken it for a dead one's.
+        mkdirSync(path, { recursive: true });
         return openGroup(path);
       } catch {
-        removeQuietly(path);
         return undefined;
       }
     },
@@ -70,6 +58,8 @@ export function createCgroups(instance: string): Cgroups {
 export function openGroup(path: string): ExecutionGroup {
   return {
     path,
+    // $$ stays the same through exec, so that the command's own process is the one that was started.
+    joining: (argv) => ['/bin/sh', '-c', 'echo $$ > "$0"; exec "$@"', join(path, 'cgroup.procs'), ...argv],
     members() {
       try {
         // Not "threads": a process is listed once, and a zombie is not listed at all.
@@ -90,18 +80,46 @@ export function openGroup(path: string): ExecutionGroup {
   };
 }
 
-/** What a dead instance left: empty groups of that name below ours. */
-export function removeGroupsOf(instance: string): void {
+/** Whether a process can join a group of ours; without cgroup.kill (Linux < 5.14) other ways serve as well. */
+function tryOut(): string | undefined {
   const own = findOwnGroup();
-  if (own === undefined) return;
-  const directory = join(own, `mcp-shell-${instance}`);
+  const self = findProcess(process.pid);
+  if (own === undefined || self === undefined) return undefined;
+  removeAbandoned(own);
+  const name = `mcp-shell-${self.pid}-${self.startTime}`;
+  const directory = join(own, name);
+  const group = openGroup(join(directory, 'try'));
   try {
-    for (const name of readdirSync(directory, { withFileTypes: true })) {
-      if (name.isDirectory()) removeQuietly(join(directory, name.name));
-    }
-    rmdirSync(directory);
+    mkdirSync(group.path, { recursive: true });
+    const [file = '', ...args] = group.joining(['/bin/sh', '-c', 'cat /proc/self/cgroup']);
+    const { stdout } = spawnSync(file, args, { encoding: 'utf8' });
+    if (stdout.includes(`${name}/try`) && existsSync(join(group.path, 'cgroup.kill'))) return directory;
   } catch {
-    // Another cgroup than ours, or a detached execution is still in it.
+    // Not ours to write to.
+  } finally {
+    group.remove();
+  }
+  removeQuietly(directory);
+  return undefined;
+}
+
+/** Empty groups of servers that were killed; what is still populated cannot be removed. */
+function removeAbandoned(own: string): void {
+  for (const name of listDirectories(own)) {
+    const [, pid, startTime] = /^mcp-shell-(\d+)-(\d+)$/.exec(name) ?? [];
+    if (pid === undefined || isAlive({ pid: Number(pid), startTime: Number(startTime) })) continue;
+    for (const inner of listDirectories(join(own, name))) removeQuietly(join(own, name, inner));
+    removeQuietly(join(own, name));
+  }
+}
+
+function listDirectories(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    );
+  } catch {
+    return [];
   }
 }
 

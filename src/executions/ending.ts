@@ -11,9 +11,11 @@ import type { ProcessTree } from './tree.ts';
 /** Why somebody ended it; without one it ended by itself. */
 export type Cause = 'timeout' | 'terminated' | 'server_shutdown' | 'memory_limit';
 
+export type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGKILL';
+
 export interface Ending {
   /** Ends the tree for this cause; a later cause changes nothing but may press harder (KILL). */
-  end(cause: Cause, signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<Survivor[]>;
+  end(cause: Cause, signal?: EndSignal): Promise<Survivor[]>;
   /**
    * Sends one signal and waits a while for the end, which is then the caller's doing; what survives the signal goes on
    * as if nothing had been. True where the end came.
@@ -28,7 +30,17 @@ const LEFTOVER_GRACE_MS = 300;
 /** Node hears of a death a moment after it can be seen in /proc. */
 const EXIT_AFTER_LADDER_MS = 1000;
 
-export function createEnding(capture: Capture, tree: ProcessTree, now: () => number): Ending {
+/** How often a tree with a memory limit is looked at: what allocates faster passes the limit before it is seen. */
+const MEMORY_LOOK_MS = 250;
+
+export interface EndingOptions {
+  readonly memoryLimitBytes: number | undefined;
+  now(): number;
+}
+
+export function createEnding(capture: Capture, tree: ProcessTree, options: EndingOptions): Ending {
+  const { memoryLimitBytes, now } = options;
+  let peakMemoryBytes = 0;
   let cause: Cause | undefined;
   let requests = 0;
   let ladder: Promise<Survivor[]> | undefined;
@@ -37,6 +49,16 @@ export function createEnding(capture: Capture, tree: ProcessTree, now: () => num
     announceLadder = resolve;
   });
 
+  const look: NodeJS.Timeout | undefined =
+    memoryLimitBytes === undefined
+      ? undefined
+      : setInterval(() => {
+          peakMemoryBytes = Math.max(peakMemoryBytes, tree.residentBytes());
+          if (peakMemoryBytes <= memoryLimitBytes) return;
+          clearInterval(look);
+          void end('memory_limit', 'SIGKILL');
+        }, MEMORY_LOOK_MS);
+
   async function finish(): Promise<Outcome> {
     // A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end.
     const isGivenUp = ladderBegan
@@ -44,6 +66,9 @@ export function createEnding(capture: Capture, tree: ProcessTree, now: () => num
       .then(() => sleep(EXIT_AFTER_LADDER_MS, undefined, { ref: false }));
     const exit = await Promise.race([capture.exited, isGivenUp]);
     const endedAtMs = now();
+    // What comes from here on finds it ended: it is nobody's cause any more.
+    const judgement = judge(exit, cause ?? (requests > 0 ? 'terminated' : undefined));
+    clearInterval(look);
     capture.drain();
     const leftovers = ladder === undefined ? tree.leftovers() : [];
     const survivors =
@@ -60,16 +85,32 @@ export function createEnding(capture: Capture, tree: ProcessTree, now: () => num
       .filter(({ pid }) => !survived.has(pid))
       .map(({ pid, name }) => ({ pid, name }));
     return {
-      ...judge(exit, cause ?? (requests > 0 ? 'terminated' : undefined)),
+      ...judgement,
       endedAtMs,
       survivors,
       endedLeftovers,
+      ...(look !== undefined && { peakMemoryBytes }),
     };
+  }
+
+  function end(newCause: Cause, signal: EndSignal = 'SIGTERM'): Promise<Survivor[]> {
+    cause ??= newCause;
+    const previous = ladder;
+    ladder =
+      previous === undefined || signal === 'SIGKILL'
+        ? terminateTree(tree, { signal }).then(async (survivors) => {
+            await previous;
+            return survivors;
+          })
+        : previous;
+    announceLadder();
+    return ladder;
   }
 
   const finished = finish();
   return {
     finished,
+    end,
     async request(signal, scope, windowMs) {
       requests++;
       try {
@@ -77,19 +118,6 @@ export function createEnding(capture: Capture, tree: ProcessTree, now: () => num
       } finally {
         requests--;
       }
-    },
-    end(newCause, signal = 'SIGTERM') {
-      cause ??= newCause;
-      const previous = ladder;
-      ladder =
-        previous === undefined || signal === 'SIGKILL'
-          ? terminateTree(tree, { signal }).then(async (survivors) => {
-              await previous;
-              return survivors;
-            })
-          : previous;
-      announceLadder();
-      return ladder;
     },
   };
 }

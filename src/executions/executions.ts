@@ -9,7 +9,7 @@ import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import { adopt } from './adopt.ts';
-import { createCgroups, removeGroupsOf } from './cgroup.ts';
+import { createCgroups } from './cgroup.ts';
 import { lostOutcome } from './detached/launch-detached.ts';
 import type { Instance } from './instance.ts';
 import type { Live } from './live.ts';
@@ -90,7 +90,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   });
   const sessions = createSessions(settings.defaultWorkdir, security.directories);
   const pipes = createPipes(`${instance.directory}/pipes`);
-  const cgroups = createCgroups(instance.id);
+  const cgroups = createCgroups();
   const loginPath = createLoginPath({
     shell: security.shells.configured,
     stateDirectory: settings.stateDir,
@@ -127,7 +127,6 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       if (record.outcome === undefined && taken.has(record.instance)) endings.push(takeOver(record, bundle));
     });
     await Promise.all(endings);
-    for (const dead of taken) removeGroupsOf(dead);
     await collect();
   }
 

@@ -25,9 +25,10 @@ export interface LaunchTools {
 
 export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live> {
   const { permit, sinks } = spec;
+  const group = tools.cgroups.create(spec.id);
   const capture = await startCapture(
     {
-      argv: permit.argv,
+      argv: group?.joining(permit.argv) ?? permit.argv,
       environment: permit.environment,
       directory: permit.directory,
       inputData: spec.inputData,
@@ -35,15 +36,17 @@ export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live
       wantsState: spec.wantsState,
     },
     tools.pipes,
-  );
-  const group = tools.cgroups.enclose(spec.id, capture.identity.pid);
+  ).catch((error: unknown) => {
+    group?.remove();
+    throw error;
+  });
   const tree = createTree({
     leader: capture.identity,
     marker: permit.marker,
     group,
     pipes: capture.pipeLinks,
   });
-  const ending = createEnding(capture, tree, tools.now);
+  const ending = createEnding(capture, tree, { memoryLimitBytes: permit.maxMemoryBytes, now: tools.now });
   return {
     tree,
     process: {

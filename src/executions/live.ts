@@ -1,7 +1,7 @@
 /**
  * An execution that is running now, whoever holds its pipes: this server, or the wrapper of a detached one.
  */
-import type { Cause } from './ending.ts';
+import type { Cause, EndSignal } from './ending.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
 import type { Survivor } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
@@ -11,7 +11,7 @@ export interface Live {
   readonly process: NonNullable<ExecutionRecord['process']>;
   readonly finished: Promise<Outcome>;
   /** Ends the whole tree; resolves when it is gone. */
-  end(cause: Cause, signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<Survivor[]>;
+  end(cause: Cause, signal?: EndSignal): Promise<Survivor[]>;
   /** Sends one signal and waits a while; true where the end came. Nothing harder follows. */
   request(signal: NodeJS.Signals, scope: 'tree' | 'leader', windowMs: number): Promise<boolean>;
   /** The largest of its streams, as it is now. */

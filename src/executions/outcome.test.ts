@@ -183,10 +183,34 @@ describe('limits', () => {
 
   test('the policy’s time limit holds where the caller’s is longer, and in every mode', async () => {
     await using world = createWorld({
-      settings: { security: { allowedDirectories: undefined, maxExecutionTimeSeconds: 1 } },
+      settings: {
+        security: { allowedDirectories: undefined, maxExecutionTimeSeconds: 1, maxMemoryBytes: undefined },
+      },
     });
     const execution = await world.start('sleep 100', { mode: 'background', timeoutMs: 60_000 });
     expect(await outcomeOf(execution)).toMatchObject({ status: 'timeout' });
+  });
+
+  test.for(['background', 'detached'] as const)('the memory limit ends the whole tree, %s', async (mode) => {
+    await using world = createWorld({
+      settings: {
+        security: {
+          allowedDirectories: undefined,
+          maxExecutionTimeSeconds: undefined,
+          maxMemoryBytes: 80 * 1024 * 1024,
+        },
+      },
+    });
+    const half = `python3 -c 'x = bytearray(60_000_000); import time; time.sleep(30)'`;
+    const execution = await world.start(`${half} & ${half} & wait`, { mode });
+    const outcome = await outcomeOf(execution);
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      reason: 'memory_limit',
+      errorCode: 'EXECUTION_003',
+      survivors: [],
+    });
+    expect(outcome.peakMemoryBytes).toBeGreaterThan(80 * 1024 * 1024);
   });
 
   test('a shell that is not there is an error before anything is kept', async () => {

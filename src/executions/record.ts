@@ -32,6 +32,8 @@ export const outcomeSchema = z.object({
   signal: z.string().optional(),
   errorCode: z.enum(['EXECUTION_002', 'EXECUTION_003', 'EXECUTION_004', 'EXECUTION_005']).optional(),
   endedAtMs: z.number(),
+  /** The most memory the tree was seen to have, where it was watched. */
+  peakMemoryBytes: z.number().optional(),
   /** What could not be ended. */
   survivors: z.array(survivor),
   /** What the shell left running when it ended, and was ended with it. */

@@ -78,7 +78,11 @@ describe('a session', () => {
     await using world = createWorld({
       settings: {
         defaultWorkdir: allowed,
-        security: { allowedDirectories: [allowed], maxExecutionTimeSeconds: undefined },
+        security: {
+          allowedDirectories: [allowed],
+          maxExecutionTimeSeconds: undefined,
+          maxMemoryBytes: undefined,
+        },
       },
     });
     const { execution } = await world.run('cd /', { sessionId: 's' });

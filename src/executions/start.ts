@@ -220,7 +220,6 @@ async function launchInto(
   if (request.mode === 'detached') {
     const spec = {
       id: record.id,
-      instance: instance.id,
       argv: [...permit.argv],
       environment: { ...permit.environment },
       directory: permit.directory,
@@ -230,6 +229,7 @@ async function launchInto(
       streams: [...record.streams],
       maxOutputBytes: options.settings.limits.maxOutputBytes,
       ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
+      ...(permit.maxMemoryBytes !== undefined && { memoryLimitBytes: permit.maxMemoryBytes }),
     };
     const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
     const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createWorld, outcomeOf, type World } from '../../test/support/world.ts';
-import { createCgroups } from './cgroup.ts';
 import { findProcess } from './process-table.ts';
 import { createTree, sendSignal } from './tree.ts';
 
@@ -162,8 +161,20 @@ test('a tree whose leader is not known has no members but those that carry its m
   expect(found.map(({ pid }) => pid)).toEqual([execution.record.process?.pid]);
 });
 
-test('a cgroup is made and taken away where the kernel lets us', () => {
-  const cgroups = createCgroups('inst_test');
-  expect(cgroups.enclose('x', 0)).toBeUndefined();
-  cgroups.dispose();
+test('a cgroup has everything that was started, from the first fork on, and goes with the server', async () => {
+  let path: string | undefined;
+  {
+    await using world = createWorld();
+    for (let round = 0; round < 5; round++) {
+      const execution = await world.start('sleep 300 & env -i setsid sleep 300 > /dev/null 2>&1 & wait');
+      path = execution.live?.process.group;
+      if (path === undefined) return;
+      await expect.poll(() => execution.live?.tree.members().length).toBe(3);
+      expect(readFileSync(join(path, 'cgroup.procs'), 'utf8').trim().split('\n')).toHaveLength(3);
+      await execution.live?.end('terminated', 'SIGKILL');
+      await outcomeOf(execution);
+      expect(existsSync(path)).toBe(false);
+    }
+  }
+  expect(existsSync(join(path ?? '', '..'))).toBe(false);
 });

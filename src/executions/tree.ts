@@ -28,6 +28,8 @@ export interface ProcessTree {
   readonly leader: ProcessIdentity;
   /** Everything alive that belongs to the execution. */
   members(): ProcessEntry[];
+  /** Memory of all members together. */
+  residentBytes(): number;
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
   leftovers(): ProcessEntry[];
   /** Sends a signal to every member; returns how many got it. */
@@ -79,6 +81,11 @@ export function createTree(spec: TreeSpec): ProcessTree {
   return {
     leader,
     members,
+    residentBytes() {
+      const pids = group?.members();
+      const entries = pids === undefined ? members() : pids.map((pid) => findProcess(pid));
+      return entries.reduce((total, entry) => total + (entry?.residentBytes ?? 0), 0);
+    },
     leftovers,
     signal(signal) {
       let sent = 0;

@@ -15,6 +15,8 @@ export interface LaunchPermit {
   readonly marker: string;
   /** The policy's own time limit, if it has one. */
   readonly maxDurationMs: number | undefined;
+  /** Of the whole tree. */
+  readonly maxMemoryBytes: number | undefined;
 }
 
 export type PermitContent = Omit<LaunchPermit, typeof issued>;

@@ -86,6 +86,7 @@ export function createSecurity(options: {
       directory,
       marker: `${MARKER_NAME}=${marker}`,
       maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
+      maxMemoryBytes: settings.security.maxMemoryBytes,
     });
   }
 

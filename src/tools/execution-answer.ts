@@ -9,7 +9,7 @@ import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { hintFor } from './hints.ts';
-import { describeDuration, describeSession, listProcesses } from './words.ts';
+import { describeBytes, describeDuration, describeSession, listProcesses } from './words.ts';
 
 /** Nothing is required: an error result is checked against the same schema. */
 export const executionFields = {
@@ -216,7 +216,9 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   } else if (outcome.reason === 'terminated') {
     said.push('It was ended on request.');
   } else if (outcome.reason === 'memory_limit') {
-    said.push('It passed the memory limit and was ended.');
+    const peak =
+      outcome.peakMemoryBytes === undefined ? '' : ` with ${describeBytes(outcome.peakMemoryBytes)}`;
+    said.push(`It passed the memory limit${peak} and was ended with everything it had started.`);
   } else if (outcome.reason === 'server_shutdown') {
     said.push('It was ended because the server was shut down.');
   } else if (outcome.reason === 'server_lost') {

@@ -59,7 +59,11 @@ export function createWorld(options: WorldOptions = {}): World {
     shell: '/bin/bash',
     stateDir: join(directory, 'state'),
     verbose: false,
-    security: { allowedDirectories: undefined, maxExecutionTimeSeconds: undefined },
+    security: {
+      allowedDirectories: undefined,
+      maxExecutionTimeSeconds: undefined,
+      maxMemoryBytes: undefined,
+    },
     limits: {
       maxProcesses: LIMITS.processes,
       maxOutputBytes: LIMITS.outputBytes,

@@ -50,6 +50,15 @@ const TABLE = {
       fromProject: smaller(),
     },
   ),
+  'security.max_memory_mb': integer(
+    { min: 1, max: 32_768 },
+    {
+      description:
+        'The MiB of memory that an execution may use with everything it started, before it is ended.',
+      unset: 'no limit',
+      fromProject: smaller(),
+    },
+  ),
 
   'limits.max_processes': integer(
     { min: 1, max: 1000 },

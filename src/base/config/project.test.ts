@@ -25,6 +25,10 @@ const LOOSENING: Readonly<Record<SettingKey, readonly [toml: string, warning: st
     'security.max_execution_time = 61',
     '61 is ignored: a project file can only lower it, and 60 holds',
   ],
+  'security.max_memory_mb': [
+    'security.max_memory_mb = 61',
+    '61 is ignored: a project file can only lower it, and 60 holds',
+  ],
   'limits.max_processes': [
     'limits.max_processes = 51',
     '51 is ignored: a project file can only lower it, and 50 holds',
@@ -52,7 +56,7 @@ describe('the file of a project cannot loosen', () => {
   it.each(SETTING_KEYS)('%s', (key) => {
     const [toml, warning] = LOOSENING[key];
     const place = createPlace();
-    place.write(USER_FILE, 'security.max_execution_time = 60');
+    place.write(USER_FILE, 'security.max_execution_time = 60\nsecurity.max_memory_mb = 60');
     const without = place.load();
     place.write(PROJECT_FILE, `\n${toml}\n`);
     expect(place.load()).toEqual({ ...without, warnings: [`${key}: ${warning} (${FILE}:2)`] });

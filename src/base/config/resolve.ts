@@ -64,6 +64,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     security: {
       allowedDirectories: allowed.value,
       maxExecutionTimeSeconds: find('security.max_execution_time'),
+      maxMemoryBytes: inBytes(find('security.max_memory_mb')),
     },
     limits: {
       maxProcesses: get('limits.max_processes'),
@@ -132,4 +133,8 @@ function originsOf(all: readonly (readonly [SettingKey, Held<unknown>])[]): Reco
   const origins = Object.fromEntries(all.map(([key, held]) => [key, held.origin]));
   // fromEntries forgets which keys it was given.
   return origins as Record<SettingKey, Origin>;
+}
+
+function inBytes(mebibytes: number | undefined): number | undefined {
+  return mebibytes === undefined ? undefined : mebibytes * MIB;
 }

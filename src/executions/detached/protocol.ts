@@ -11,7 +11,6 @@ import { type Outcome, outcomeSchema } from '../record.ts';
 
 export const wrapperSpecSchema = z.object({
   id: z.string(),
-  instance: z.string(),
   argv: z.array(z.string()),
   environment: z.record(z.string(), z.string()),
   directory: z.string(),
@@ -21,6 +20,7 @@ export const wrapperSpecSchema = z.object({
   streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log'])),
   maxOutputBytes: z.number(),
   timeoutMs: z.number().optional(),
+  memoryLimitBytes: z.number().optional(),
 });
 export type WrapperSpec = z.infer<typeof wrapperSpecSchema>;
 

@@ -41,9 +41,11 @@ async function start(
   spec: WrapperSpec,
 ): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
   const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
+  const cgroups = createCgroups();
+  const group = cgroups.create(spec.id);
   const capture = await startCapture(
     {
-      argv: spec.argv,
+      argv: group?.joining(spec.argv) ?? spec.argv,
       environment: spec.environment,
       directory: spec.directory,
       inputData: spec.inputData,
@@ -52,10 +54,8 @@ async function start(
     },
     pipes,
   ).finally(() => pipes.dispose());
-  const cgroups = createCgroups(`${spec.instance}-${spec.id}`);
-  const group = cgroups.enclose(spec.id, capture.identity.pid);
   const tree = createTree({ leader: capture.identity, marker: spec.marker, group, pipes: capture.pipeLinks });
-  const ending = createEnding(capture, tree, Date.now);
+  const ending = createEnding(capture, tree, { memoryLimitBytes: spec.memoryLimitBytes, now: Date.now });
   const end = (cause: Cause): void => {
     claimCause(spec.bundle, cause);
     void ending.end(cause);
@@ -92,7 +92,9 @@ function writeOutcomeOf(spec: WrapperSpec, outcome: Outcome): void {
     { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null },
     cause,
   );
-  writeOutcome(spec.bundle, cause === undefined ? outcome : { ...outcome, ...judged });
+  // What the wrapper itself ended (a limit) it has judged already.
+  const isOurs = outcome.reason !== 'exit' && outcome.reason !== 'signal';
+  writeOutcome(spec.bundle, cause === undefined || isOurs ? outcome : { ...outcome, ...judged });
 }
 
 function reply(message: WrapperReply): void {
