@@ -111,7 +111,11 @@ async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<vo
   });
   const nodePath = process.execPath;
   const cliPath = fileURLToPath(import.meta.url);
-  process.stdout.write(`${clientSetup({ url: server.url, token, cliPath, nodePath })}\n`);
+  const origin =
+    given === token ? 'from MCP_SHELL_TOKEN' : 'made for this start; MCP_SHELL_TOKEN sets a lasting one';
+  process.stdout.write(
+    `Listening on ${server.url}\nToken: ${token} (${origin})\n\n${clientSetup({ url: server.url, token, cliPath, nodePath })}\n`,
+  );
 }
 
 /**
