@@ -38,6 +38,9 @@ const program = new Command('mcp-shell-server')
   .allowExcessArguments(false)
   .action(serve);
 
+/** Shorter ones can be guessed. */
+const MIN_TOKEN_LENGTH = 20;
+
 /** From the request to shut down to the end of the process, whatever hangs. */
 const SHUTDOWN_MS = 4500;
 
@@ -98,7 +101,16 @@ async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<vo
     import('./server/client-setup.ts'),
   ]);
   const given = settings.environment['MCP_SHELL_TOKEN'];
-  const token = given === undefined || given === '' ? randomBytes(32).toString('base64url') : given;
+  if (given !== undefined && given.length < MIN_TOKEN_LENGTH) {
+    throw new ShellServerError(
+      'SYSTEM_003',
+      `MCP_SHELL_TOKEN is shorter than ${MIN_TOKEN_LENGTH} characters.`,
+      {
+        hint: 'Use a long random one, or none: the server then makes one.',
+      },
+    );
+  }
+  const token = given ?? randomBytes(32).toString('base64url');
   const server = await serveHttp({
     host: settings.http.host,
     port: settings.http.port,

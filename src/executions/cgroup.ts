@@ -11,7 +11,7 @@ import { findProcess, isAlive } from './process-table.ts';
 export interface ExecutionGroup {
   readonly path: string;
   /** The argv that joins the group and then becomes the given one: nothing is forked before it is a member. */
-  joining(argv: readonly string[]): string[];
+  joining(argv: readonly string[], environment?: Readonly<Record<string, string>>): string[];
   /** Pids of everything inside; undefined where the group is gone. */
   members(): number[] | undefined;
   /** Ends everything inside at once. */
@@ -58,8 +58,14 @@ export function createCgroups(): Cgroups {
 export function openGroup(path: string): ExecutionGroup {
   return {
     path,
-    // $$ stays the same through exec, so that the command's own process is the one that was started.
-    joining: (argv) => ['/bin/sh', '-c', 'echo $$ > "$0"; exec "$@"', join(path, 'cgroup.procs'), ...argv],
+    joining(argv, environment = {}) {
+      // A shell drops what cannot be a variable of its own, such as exported functions; env(1) puts it back.
+      const odd = Object.entries(environment).filter(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+      const restored =
+        odd.length === 0 ? [] : ['/usr/bin/env', ...odd.map(([name, value]) => `${name}=${value}`)];
+      // $$ stays the same through exec, so that the command's own process is the one that was started.
+      return ['/bin/sh', '-c', 'echo $$ > "$0"; exec "$@"', join(path, 'cgroup.procs'), ...restored, ...argv];
+    },
     members() {
       try {
         // Not "threads": a process is listed once, and a zombie is not listed at all.

@@ -2,8 +2,9 @@
  * The door of everything that runs. One engine for the four modes: they differ in how long the caller waits, and in
  * who holds the pipes. An execution takes a slot, gets its permit, starts, and ends exactly once.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import { ShellServerError } from '../base/errors.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
@@ -21,6 +22,7 @@ import { createSessions, type SessionChange, type Sessions } from './sessions.ts
 import { createStart, type StartRequest } from './start.ts';
 import { createStore, type Summary } from './store.ts';
 import { createUsageMeter, type Usage } from './usage.ts';
+import { waitForEnd } from './wait.ts';
 
 export type { Cause } from './ending.ts';
 export { createInstance } from './instance.ts';
@@ -52,6 +54,8 @@ export interface Executions {
   letGo(execution: Execution): void;
   /** Throws RESOURCE_001. */
   get(principal: string, executionId: string): Promise<Execution>;
+  /** The execution, once it ended or the time is over. */
+  waitFor(principal: string, executionId: string, timeoutMs: number, signal: AbortSignal): Promise<Execution>;
   /** By the number of a process that this server started and that still runs; throws RESOURCE_001. */
   getByPid(principal: string, pid: number): Promise<Execution>;
   list(principal: string): Promise<Summary[]>;
@@ -78,6 +82,9 @@ export interface ExecutionsOptions {
 /** Between two looks for old outputs; also after so many executions. */
 const COLLECT_EVERY_MS = 10 * 60_000;
 const COLLECT_EVERY_STARTS = 200;
+/** Between two looks at what other servers do. */
+const RESCAN_MS = 1000;
+const WATCH_OTHERS_MS = 250;
 
 export function createExecutions(options: ExecutionsOptions): Executions {
   const { settings, security, outputs, instance, clock, log } = options;
@@ -98,36 +105,53 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   });
   const start = createStart({ ...options, running, sessions, pipes, cgroups, loginPath });
   let opened = false;
-  let scanned: Promise<void> | undefined;
+  /** Dead servers whose work is ours now. */
+  const taken = new Set<string>();
+  let scanning: Promise<void> | undefined;
+  let scannedAt = Number.NEGATIVE_INFINITY;
   let collectTimer: NodeJS.Timeout | undefined;
   let starts = 0;
 
-  /** The first real request announces this server and looks at what others left; a probe leaves no trace. */
+  /** The first real request announces this server; a probe leaves no trace. */
   function open(): void {
     if (opened) return;
     opened = true;
     instance.open();
-    scanned = scan().catch((error: unknown) =>
-      log.error('the state directory cannot be read', { error: String(error) }),
-    );
     collectTimer = setInterval(() => void collect(), COLLECT_EVERY_MS);
     collectTimer.unref();
+    void ready();
   }
 
+  /** What other servers left or do is looked at anew, but not more often than it can matter. */
   async function ready(): Promise<void> {
     open();
-    await scanned;
+    if (scanning === undefined && performance.now() - scannedAt > RESCAN_MS) {
+      scanning = scan()
+        .catch((error: unknown) =>
+          log.error('the state directory cannot be read', { error: messageOf(error) }),
+        )
+        .finally(() => {
+          scanning = undefined;
+          scannedAt = performance.now();
+        });
+    }
+    await scanning;
   }
 
   async function scan(): Promise<void> {
-    const taken = new Set(instance.takeOverDead());
+    const isFirst = scannedAt === Number.NEGATIVE_INFINITY;
+    for (const dead of instance.takeOverDead()) taken.add(dead);
     const endings: Promise<void>[] = [];
-    await store.scan((record) => {
-      const bundle = adoptBundle(record);
-      if (record.outcome === undefined && taken.has(record.instance)) endings.push(takeOver(record, bundle));
-    });
+    await store.scan(
+      (id) => running.entries.has(id),
+      (record) => {
+        const bundle = adoptBundle(record);
+        if (record.outcome === undefined && taken.has(record.instance))
+          endings.push(takeOver(record, bundle));
+      },
+    );
     await Promise.all(endings);
-    await collect();
+    if (isFirst) await collect();
   }
 
   function adoptBundle(record: ExecutionRecord): Bundle {
@@ -165,9 +189,11 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       });
       return;
     }
-    const concluded = { ...ours, outcome: await adoption.outcome };
+    const outcome = await adoption.outcome;
+    const concluded = { ...ours, outcome };
     saveRecord(bundle.directory, concluded, log);
     store.put(concluded);
+    running.recordEnd(concluded, bundle, outcome, 'adopted');
   }
 
   async function collect(): Promise<void> {
@@ -213,6 +239,15 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     return new ShellServerError('RESOURCE_001', `There is no ${what} that this server started.`);
   }
 
+  async function get(principal: string, executionId: string): Promise<Execution> {
+    await ready();
+    const entry = running.entries.get(executionId);
+    if (entry !== undefined && entry.record.owner === principal) return viewRunning(entry);
+    const record = store.find(principal, executionId);
+    if (record === undefined) throw notFound(`execution ${executionId.slice(0, 64)}`);
+    return viewRecord(record);
+  }
+
   return {
     sessions,
     async start(request, signal) {
@@ -227,13 +262,20 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       entry.releaseSession();
     },
     ready,
-    async get(principal, executionId) {
-      await ready();
-      const entry = running.entries.get(executionId);
-      if (entry !== undefined && entry.record.owner === principal) return viewRunning(entry);
-      const record = store.find(principal, executionId);
-      if (record === undefined) throw notFound(`execution ${executionId}`);
-      return viewRecord(record);
+    get,
+    async waitFor(principal, executionId, timeoutMs, signal) {
+      const deadline = performance.now() + timeoutMs;
+      for (;;) {
+        const execution = await get(principal, executionId);
+        const leftMs = deadline - performance.now();
+        if (execution.record.outcome !== undefined || leftMs <= 0) return execution;
+        if (execution.live !== undefined) {
+          await waitForEnd(execution.live, { patienceMs: leftMs }, signal);
+          return execution;
+        }
+        // Another server's: only its record tells.
+        await sleep(Math.min(leftMs, WATCH_OTHERS_MS), undefined, { signal });
+      }
     },
     async getByPid(principal, pid) {
       await ready();

@@ -28,7 +28,7 @@ export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live
   const group = tools.cgroups.create(spec.id);
   const capture = await startCapture(
     {
-      argv: group?.joining(permit.argv) ?? permit.argv,
+      argv: group?.joining(permit.argv, permit.environment) ?? permit.argv,
       environment: permit.environment,
       directory: permit.directory,
       inputData: spec.inputData,

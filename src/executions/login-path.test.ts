@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
-import { createLoginPath, mergePaths } from './login-path.ts';
+import { createLoginPath, type LoginPath, mergePaths } from './login-path.ts';
 
 let directory = '';
 beforeEach(() => {
@@ -28,25 +28,33 @@ function shellThat(does: string): string {
   return path;
 }
 
-const create = (shell: string, environment: Record<string, string> = {}) =>
-  createLoginPath({
+const created: LoginPath[] = [];
+afterEach(() => {
+  for (const login of created.splice(0)) login.dispose();
+});
+
+function create(shell: string, environment: Record<string, string> = {}): LoginPath {
+  const login = createLoginPath({
     shell,
     stateDirectory: join(directory, 'state'),
     environment: { PATH: '/usr/bin:/bin', ...environment },
   });
+  created.push(login);
+  return login;
+}
 
 test('the login shell’s PATH goes before the server’s, and noise in its start-up files is no part of it', async () => {
   const shell = shellThat(
     'echo "Welcome!"; echo PATH=/wrong; export PATH="/home/me/.nvm/bin:$PATH"; echo bye >&2',
   );
   const login = create(shell);
-  expect(await login.resolve()).toBe('/home/me/.nvm/bin:/usr/bin:/bin');
+  await expect.poll(() => login.resolve(), { timeout: 5000 }).toBe('/home/me/.nvm/bin:/usr/bin:/bin');
   login.dispose();
 });
 
 test('is kept on disk for the next start, which does not wait, and asked for again in the background', async () => {
   const first = create(shellThat('PATH="/old:$PATH"'));
-  await first.resolve();
+  await expect.poll(() => first.resolve(), { timeout: 5000 }).toBe('/old:/usr/bin:/bin');
   first.dispose();
   const shell = shellThat('sleep 1; PATH="/new:$PATH"');
   const began = Date.now();

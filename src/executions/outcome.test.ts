@@ -220,6 +220,17 @@ describe('limits', () => {
   });
 });
 
+test('variables that no shell could have as its own reach the command all the same', async () => {
+  await using world = createWorld();
+  const environment = {
+    ...world.settings.environment,
+    'a.b': 'dotted',
+    'BASH_FUNC_greet%%': '() { echo hello; }',
+  };
+  await using odd = createWorld({ settings: { environment } });
+  expect((await odd.run('greet; env | grep ^a.b')).stdout).toBe('hello\na.b=dotted\n');
+});
+
 test('usage is that of the whole tree', async () => {
   await using world = createWorld();
   const script = `python3 -c 'x = bytearray(60_000_000); import time; time.sleep(30)' & python3 -c 'x = bytearray(60_000_000); import time; time.sleep(30)' & wait`;

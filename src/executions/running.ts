@@ -32,6 +32,8 @@ export interface Running {
   readonly entries: ReadonlyMap<string, RunningEntry>;
   /** `onEnd` is called when it ended, before anybody who waits is told. */
   track(entry: RunningEntry, onEnd?: () => void): void;
+  /** Writes the audit line of an end. */
+  recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string): void;
   /** Ends all that are not detached. */
   endAll(): Promise<void>;
 }
@@ -59,16 +61,21 @@ export function createRunning(options: RunningOptions): Running {
     saveRecord(entry.bundle.directory, entry.record, log);
     store.put(entry.record);
     entries.delete(entry.record.id);
+    recordEnd(entry.record, entry.bundle, outcome, entry.requestId);
+  }
+
+  function recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string): void {
     try {
-      audit.write(endOf(entry, outcome));
+      audit.write(endOf(record, bundle, outcome, requestId));
     } catch (error) {
       // The start is on record, and the next start is refused until the log can be written again.
-      log.error('the audit log cannot be written', { execution: entry.record.id, error: messageOf(error) });
+      log.error('the audit log cannot be written', { execution: record.id, error: messageOf(error) });
     }
   }
 
   return {
     entries,
+    recordEnd,
     track(entry, onEnd) {
       const { id, timeoutMs, mode } = entry.record;
       entries.set(id, entry);
@@ -127,12 +134,11 @@ export function saveRecord(directory: string, record: ExecutionRecord, log: Log)
   }
 }
 
-function endOf(entry: RunningEntry, outcome: Outcome) {
-  const { record, bundle } = entry;
+function endOf(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string) {
   return {
     event: 'execution_ended',
     principal: record.owner,
-    requestId: entry.requestId,
+    requestId,
     executionId: record.id,
     status: outcome.status,
     reason: outcome.reason,

@@ -102,6 +102,17 @@ describe('a session', () => {
     expect(results.map(({ stdout }) => stdout.trim())).toEqual(['1', '2', '3', '4', '5']);
   });
 
+  test('that is busy for longer than the caller can wait says so', async () => {
+    await using world = createWorld();
+    const slow = await world.start('sleep 30', { sessionId: 's' });
+    await expect(world.start('true', { sessionId: 's', patienceMs: 200 })).rejects.toMatchObject({
+      code: 'RESOURCE_005',
+      message: expect.stringContaining('busy'),
+    });
+    await slow.live?.end('terminated');
+    expect((await world.run('echo next', { sessionId: 's' })).stdout).toBe('next\n');
+  });
+
   test('goes on without an execution whose caller was answered', async () => {
     await using world = createWorld();
     const slow = await world.start('cd /; sleep 30', { sessionId: 's', mode: 'adaptive' });
@@ -127,6 +138,7 @@ describe('a session', () => {
         captureStderr: true,
         mergeStderr: false,
         sessionId: 's',
+        patienceMs: 30_000,
       },
       impatient.signal,
     );

@@ -4,6 +4,7 @@
  * input; it can fill memory no further than a caller could.
  */
 import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import { checkEnvironment, type Directories, MARKER_NAME } from '../security/security.ts';
 import type { ShellState } from './session-state.ts';
 
@@ -19,8 +20,8 @@ export interface SessionChange {
 export interface Session {
   readonly directory: string | undefined;
   readonly variables: ReadonlyMap<string, string | undefined>;
-  /** Waits until the executions before it are done; whoever gets it must release it. */
-  acquire(signal: AbortSignal): Promise<() => void>;
+  /** Waits until the executions before it are done, at most so long; whoever gets it must release it. */
+  acquire(signal: AbortSignal, patienceMs: number): Promise<() => void>;
   /** Takes over what the shell left behind, given the environment it was started with. */
   carry(state: ShellState, startedWith: Readonly<Record<string, string>>, startedIn: string): SessionChange;
 }
@@ -120,7 +121,7 @@ function createSession(directories: Directories): MutableSession {
     moveTo(wanted) {
       directory = wanted;
     },
-    async acquire(signal) {
+    async acquire(signal, patienceMs) {
       const before = last;
       let release: () => void = () => undefined;
       last = new Promise((resolve) => {
@@ -131,7 +132,7 @@ function createSession(directories: Directories): MutableSession {
       });
       waiting++;
       try {
-        await untilAborted(before, signal);
+        await untilAborted(before, signal, patienceMs);
       } catch (error) {
         // Whoever waits behind must not start before the one in front is done.
         void before.then(release);
@@ -158,15 +159,24 @@ function createSession(directories: Directories): MutableSession {
   };
 }
 
-function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+function untilAborted(promise: Promise<void>, signal: AbortSignal, patienceMs: number): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    void promise.then(() => {
+    const settle = (then: () => void): void => {
+      clearTimeout(timer);
       signal.removeEventListener('abort', abort);
-      resolve();
-    });
+      then();
+    };
+    const abort = (): void => settle(() => reject(signal.reason as Error));
+    const timer = setTimeout(() => settle(() => reject(busy())), Math.min(patienceMs, LIMITS.timerMs));
+    signal.addEventListener('abort', abort, { once: true });
+    void promise.then(() => settle(resolve));
+  });
+}
+
+function busy(): ShellServerError {
+  return new ShellServerError('RESOURCE_005', 'The session is busy: calls in it run one after the other.', {
+    hint: 'Call again, use another session_id, or none for commands that do not depend on each other.',
   });
 }
 

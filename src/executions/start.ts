@@ -35,6 +35,8 @@ export interface StartRequest {
   readonly captureStderr: boolean;
   readonly mergeStderr: boolean;
   readonly sessionId: string | undefined;
+  /** How long the caller can wait for its turn in the session. */
+  readonly patienceMs: number;
 }
 
 export interface StarterOptions {
@@ -82,7 +84,7 @@ export function createStart(options: StarterOptions): Start {
         request.sessionId === undefined ? undefined : sessions.get(request.principal, request.sessionId);
       const carriesState =
         session !== undefined && (request.mode === 'foreground' || request.mode === 'adaptive');
-      if (carriesState) release = await session.acquire(signal);
+      if (carriesState) release = await session.acquire(signal, request.patienceMs);
       signal.throwIfAborted();
       return await startNow(options, request, {
         session,

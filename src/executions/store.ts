@@ -34,8 +34,8 @@ export interface Store {
   find(owner: string, id: string): ExecutionRecord | undefined;
   /** The record as it is on disk now, whoever's it is. */
   read(id: string): ExecutionRecord | undefined;
-  /** Reads what is on disk and not in memory yet; `visit` gets each record. */
-  scan(visit: (record: ExecutionRecord) => void): Promise<void>;
+  /** Looks at the disk: what is new there, what was running the last time, and what is gone. `visit` gets the records. */
+  scan(isOurs: (id: string) => boolean, visit: (record: ExecutionRecord) => void): Promise<void>;
 }
 
 const COMMAND_CHARS = 300;
@@ -63,16 +63,23 @@ export function createStore(directory: string): Store {
       return record?.owner === owner && record.id === id ? record : undefined;
     },
     read: (id) => (index.has(id) ? readRecord(join(directory, id)) : undefined),
-    async scan(visit) {
+    async scan(isOurs, visit) {
+      const seen = new Set<string>();
       let count = 0;
       for await (const entry of await openQuietly(directory)) {
-        if (!isId('exec', entry.name) || index.has(entry.name)) continue;
-        const record = readRecord(join(directory, entry.name));
-        if (record === undefined || record.id !== entry.name) continue;
+        const { name } = entry;
+        if (!isId('exec', name)) continue;
+        seen.add(name);
+        const known = index.get(name);
+        if (isOurs(name) || (known !== undefined && known.status !== 'running')) continue;
+        const record = readRecord(join(directory, name));
+        if (record === undefined || record.id !== name) continue;
         put(record);
         visit(record);
         if (++count % SCAN_BATCH === 0) await new Promise(setImmediate);
       }
+      // Another server on this directory may have collected some.
+      for (const id of index.keys()) if (!seen.has(id) && !isOurs(id)) index.delete(id);
     },
   };
 }

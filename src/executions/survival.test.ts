@@ -16,6 +16,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, outcomeOf, textOf, type World } from '../../test/support/world.ts';
 import { findProcess, isAlive } from './process-table.ts';
 
+/** Lets a command wait until a test says so. */
+const UNTIL_GO = 'while [ ! -e go ]; do sleep 0.05; done';
+
 let directory = '';
 let victims: Victim[] = [];
 
@@ -62,7 +65,7 @@ const inWorkdir = (world: World, name: string): string => join(world.settings.de
 describe('a detached execution', () => {
   test('survives kill -9 of its server, and the next one tells its state, exit code and complete output', async () => {
     const victim = await startVictim([
-      { command: 'echo early; sleep 2; seq 1 20000; echo oops >&2; exit 5', mode: 'detached' },
+      { command: `echo early; ${UNTIL_GO}; seq 1 20000; echo oops >&2; exit 5`, mode: 'detached' },
       { command: 'echo quick; exit 3', mode: 'detached' },
     ]);
     await sleep(300);
@@ -73,6 +76,7 @@ describe('a detached execution', () => {
     expect(running.record.outcome).toBeUndefined();
     expect(textOf(running, 'stdout')).toBe('early\n');
     expect(running.usage()?.processes).toBeGreaterThanOrEqual(1);
+    writeFileSync(inWorkdir(world, 'go'), '');
     expect(await outcomeOf(running)).toMatchObject({
       status: 'failed',
       reason: 'exit',
@@ -123,6 +127,19 @@ describe('a detached execution', () => {
     expect(findProcess(record.process.pid)?.isZombie ?? true).toBe(true);
   });
 
+  test('whose wrapper was killed while its server lives is ended, not left to itself', async () => {
+    await using world = createWorld({ directory });
+    const execution = await world.start('echo hi; sleep 300', { mode: 'detached' });
+    const { process: about } = execution.record;
+    process.kill(about?.wrapper?.pid ?? 0, 'SIGKILL');
+    expect(await outcomeOf(execution)).toMatchObject({
+      status: 'failed',
+      reason: 'server_lost',
+      survivors: [],
+    });
+    expect(about !== undefined && isAlive(about)).toBe(false);
+  });
+
   test('gets its stdin and says when it cannot start', async () => {
     await using world = createWorld({ directory });
     const { stdout, outcome } = await world.run('cat /dev/stdin; pwd', {
@@ -170,6 +187,26 @@ describe('background work of a killed server', () => {
       reason: 'server_lost',
     });
   });
+});
+
+test('a server sees what another on the same directory starts and ends, and can wait for it', async () => {
+  await using a = createWorld({ directory });
+  await using b = createWorld({ directory });
+  await b.executions.ready();
+  await sleep(1100);
+  const execution = await a.start(`${UNTIL_GO}; echo done`, { mode: 'background' });
+  const { id } = execution.record;
+  expect(await b.executions.list('local')).toMatchObject([{ id, status: 'running' }]);
+  const never = new AbortController().signal;
+  expect((await b.executions.waitFor('local', id, 100, never)).record.outcome).toBeUndefined();
+  writeFileSync(inWorkdir(a, 'go'), '');
+  const ended = await b.executions.waitFor('local', id, 10_000, never);
+  expect(ended.record.outcome).toMatchObject({ status: 'completed' });
+  const { source } = b.outputs.open('local', ended.bundle.outputId('stdout') ?? '');
+  expect(source.read(0, 100).toString()).toBe('done\n');
+  source.close();
+  await sleep(1100);
+  expect(await b.executions.list('local')).toMatchObject([{ id, status: 'completed' }]);
 });
 
 test('of two servers that start at once, one takes over', async () => {

@@ -17,21 +17,20 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
   const isAllowed = (real: string): boolean =>
     allowed === undefined || allowed.some((directory) => isWithin(real, realOrSame(directory)));
 
+  const refuse = (typed: string, wanted: string, parameter: string): ShellServerError =>
+    new ShellServerError('SECURITY_002', `${parameter} ${typed} is outside the allowed directories.`, {
+      hint: `Allowed: ${(allowed ?? []).join(', ')}.`,
+      details: { working_directory: wanted, allowed_directories: allowed },
+    });
+
   return {
     allowed,
     check(path, relativeTo, parameter = 'working_directory') {
       const wanted = resolve(relativeTo, expandHome(path));
-      const real = realDirectory(wanted, path, parameter, isAllowed);
-      if (!isAllowed(real)) {
-        throw new ShellServerError(
-          'SECURITY_002',
-          `${parameter} ${path} is outside the allowed directories.`,
-          {
-            hint: `Allowed: ${(allowed ?? []).join(', ')}.`,
-            details: { working_directory: wanted, allowed_directories: allowed },
-          },
-        );
-      }
+      const real = findReal(wanted);
+      // What lies outside is not told, not even whether it is there.
+      if (!isAllowed(real ?? nearestParent(wanted))) throw refuse(path, wanted, parameter);
+      checkUsable(real, wanted, path, parameter);
       return real;
     },
   };
@@ -42,42 +41,41 @@ export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
-function realDirectory(
+function findReal(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkUsable(
+  real: string | undefined,
   wanted: string,
   typed: string,
   parameter: string,
-  isAllowed: (real: string) => boolean,
-): string {
-  let real: string;
-  try {
-    real = realpathSync(wanted);
-  } catch {
-    const parent = nearestParent(wanted);
-    // What lies outside the allowed directories is not told, not even whether it is there.
-    const hint = isAllowed(parent)
-      ? `The nearest directory that exists is ${parent}.`
-      : 'Choose a directory that exists.';
-    throw new ShellServerError('PARAM_002', `${parameter} ${typed} does not exist.`, {
+): asserts real is string {
+  const refuse = (problem: string, hint: string, details: object = {}): ShellServerError =>
+    new ShellServerError('PARAM_002', `${parameter} ${typed} ${problem}.`, {
       hint,
-      details: { [parameter]: wanted, ...(isAllowed(parent) && { nearest_existing: parent }) },
+      details: { [parameter]: wanted, ...details },
+    });
+  if (real === undefined) {
+    const parent = nearestParent(wanted);
+    throw refuse('does not exist', `The nearest directory that exists is ${parent}.`, {
+      nearest_existing: parent,
     });
   }
-  if (!isAllowed(real)) return real;
-  if (!statSync(real).isDirectory()) {
-    throw new ShellServerError('PARAM_002', `${parameter} ${typed} is a file, not a directory.`, {
-      hint: `Its directory is ${dirname(real)}.`,
-      details: { [parameter]: wanted },
-    });
-  }
+  const about = statSync(real);
+  if (!about.isDirectory()) throw refuse('is a file, not a directory', `Its directory is ${dirname(real)}.`);
   try {
     accessSync(real, constants.X_OK);
   } catch {
-    throw new ShellServerError('PARAM_002', `${parameter} ${typed} cannot be entered: permission denied.`, {
-      hint: `It belongs to uid ${statSync(real).uid}; choose another directory.`,
-      details: { [parameter]: wanted },
-    });
+    throw refuse(
+      'cannot be entered: permission denied',
+      `It belongs to uid ${about.uid}; choose another directory.`,
+    );
   }
-  return real;
 }
 
 function nearestParent(path: string): string {
@@ -93,11 +91,7 @@ function nearestParent(path: string): string {
 }
 
 function realOrSame(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return findReal(path) ?? path;
 }
 
 function expandHome(path: string): string {

@@ -70,7 +70,7 @@ export function createSecurity(options: {
       request.workingDirectory ?? request.defaultDirectory,
       request.defaultDirectory,
     );
-    checkShell(shells.forCommands);
+    checkShell(shells.forCommands, request.path);
     const marker = randomText();
     const seconds = settings.security.maxExecutionTimeSeconds;
     return issuePermit({

@@ -1,6 +1,6 @@
 /** Which shell a command is handed to, and how. */
 import { accessSync, constants, existsSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { ShellServerError } from '../base/errors.ts';
 
 export interface Shells {
@@ -41,15 +41,21 @@ export function shellName(shell: string): string {
 }
 
 /** Throws EXECUTION_001 where the shell is not there, before anything is prepared for it. */
-export function checkShell(shell: string): void {
-  if (!shell.includes('/')) return;
+export function checkShell(shell: string, path: string): void {
+  const places = shell.includes('/') ? [shell] : path.split(':').map((directory) => join(directory, shell));
+  if (process.platform === 'win32' || places.some(isExecutable)) return;
+  throw new ShellServerError('EXECUTION_001', `The shell ${shell} is not there or cannot be executed.`, {
+    hint: 'Name another one with --shell, or in the setting "shell".',
+    details: { shell },
+  });
+}
+
+function isExecutable(path: string): boolean {
   try {
-    accessSync(shell, constants.X_OK);
+    accessSync(path, constants.X_OK);
+    return true;
   } catch {
-    throw new ShellServerError('EXECUTION_001', `The shell ${shell} is not there or cannot be executed.`, {
-      hint: 'Name another one with --shell, or in the setting "shell".',
-      details: { shell },
-    });
+    return false;
   }
 }
 

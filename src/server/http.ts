@@ -46,7 +46,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       'SYSTEM_003',
       `The address ${host} can be reached by others, and no token is set.`,
       {
-        hint: 'Create a token with "mcp-shell-server token create", or listen on 127.0.0.1.',
+        hint: 'Set a token, or listen on 127.0.0.1.',
       },
     );
   }

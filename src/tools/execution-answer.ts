@@ -223,7 +223,7 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
     said.push('It was ended because the server was shut down.');
   } else if (outcome.reason === 'server_lost') {
     said.push(
-      'The server that ran it was killed, and how it ended is not known; the output up to then is kept.',
+      'The process that watched over it was killed, so that how it ended is not known; the output up to then is kept.',
     );
   } else if (
     outcome.reason === 'exit' &&

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import type { Execution } from '../executions/executions.ts';
-import { EXECUTION_MODES, waitForEnd } from '../executions/executions.ts';
+import { EXECUTION_MODES } from '../executions/executions.ts';
 import { describeExecution, executionFields } from './execution-answer.ts';
 import { patienceMs } from './patience.ts';
 import { defineTool } from './tool.ts';
@@ -33,12 +33,9 @@ export const processGetExecution = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run({ execution_id, wait_seconds }, call) {
     const { executions, settings, clock } = call.modules;
-    const execution = await executions.get(call.principal, execution_id);
-    if (execution.live !== undefined && wait_seconds > 0) {
-      const longest = patienceMs(call.client, settings.limits.maxWaitSeconds);
-      await waitForEnd(execution.live, { patienceMs: Math.min(wait_seconds * 1000, longest) }, call.signal);
-      call.signal.throwIfAborted();
-    }
+    const waitMs = Math.min(wait_seconds * 1000, patienceMs(call.client, settings.limits.maxWaitSeconds));
+    const execution = await executions.waitFor(call.principal, execution_id, waitMs, call.signal);
+    call.signal.throwIfAborted();
     const { record } = execution;
     const usage = execution.usage();
     const { data, text } = await describeExecution(execution, {

@@ -36,7 +36,10 @@ export const processTerminate = defineTool({
     const execution = await findTarget(input, call);
     const { live, record } = execution;
     if (live === undefined) {
-      const message = `${record.id} had ended already (${record.outcome?.status ?? 'unknown'}); no signal was sent.`;
+      const message =
+        record.outcome === undefined
+          ? `${record.id} is run by another server on this state directory, and only that one can end it; no signal was sent.`
+          : `${record.id} had ended already (${record.outcome.status}); no signal was sent.`;
       return { data: { ...describe(execution), success: false, message }, text: message };
     }
     const signal = `SIG${input.signal}` as const;

@@ -54,6 +54,9 @@ export const shellExecute = defineTool({
     const { executions } = call.modules;
     const mode = modeOf(input.execution_mode);
     checkInputData(input.input_data);
+    checkStreams(input);
+    const patience = patienceMs(call.client, call.modules.settings.limits.maxWaitSeconds);
+    const deadline = performance.now() + patience;
     const execution = await executions.start(
       {
         principal: call.principal,
@@ -68,11 +71,12 @@ export const shellExecute = defineTool({
         captureStderr: input.capture_stderr,
         mergeStderr: input.merge_stderr,
         sessionId: input.session_id,
+        patienceMs: patience,
       },
       call.signal,
     );
     if (mode === 'background' || mode === 'detached') return answer(execution, input, call, 'background');
-    return waitAndAnswer(execution, input, mode, call);
+    return waitAndAnswer(execution, input, mode, call, deadline - performance.now());
   },
 });
 
@@ -81,6 +85,7 @@ async function waitAndAnswer(
   input: Input,
   mode: 'foreground' | 'adaptive',
   call: Call,
+  leftMs: number,
 ): Promise<Answer<ExecutionData>> {
   const { live } = execution;
   if (live === undefined) return answer(execution, input, call, undefined);
@@ -88,7 +93,7 @@ async function waitAndAnswer(
   const waited = await waitForEnd(
     live,
     {
-      patienceMs: patienceMs(call.client, call.modules.settings.limits.maxWaitSeconds),
+      patienceMs: Math.max(leftMs, 0),
       ...(mode === 'adaptive' && {
         foregroundMs: input.foreground_timeout_seconds * 1000,
         outputBytes: input.max_output_size ?? LIMITS.maxOutputSizeDefault,
@@ -156,6 +161,14 @@ function checkInputData(data: string | undefined): void {
       details: { parameter: 'input_data' },
     },
   );
+}
+
+function checkStreams(input: Input): void {
+  if (input.capture_stderr || !input.merge_stderr) return;
+  throw new ShellServerError('PARAM_002', 'merge_stderr is true while capture_stderr is false.', {
+    hint: 'Merge stderr into the output, or discard it: not both.',
+    details: { parameter: 'merge_stderr' },
+  });
 }
 
 function timedOut({ record, bundle }: Execution): ShellServerError {

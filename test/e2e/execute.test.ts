@@ -182,6 +182,11 @@ describe('the environment', () => {
   });
 });
 
+test('merging what is discarded is refused', async () => {
+  const { data } = await product.execute('true', { capture_stderr: false, merge_stderr: true });
+  expect(data.error.code).toBe('PARAM_002');
+});
+
 describe('errors that help', () => {
   test('a command that is not found: the nearest on PATH', async () => {
     const { data, text } = await product.execute('gti status');

@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProcess } from '../../src/executions/process-table.ts';
-import { type Product, startProduct } from './support/product.ts';
+import { createPlace, type Product, startProduct } from './support/product.ts';
+import { startRaw } from './support/raw-process.ts';
 
 let product: Product;
 beforeAll(async () => {
@@ -159,19 +162,28 @@ describe('an execution that is not there', () => {
   );
 });
 
-test('detached survives its server and is told of by the next', async () => {
-  const { data } = await product.execute('echo one; sleep 2; echo two; exit 4', {
-    execution_mode: 'detached',
-  });
-  expect(data.message).toContain('survives');
-  const { execution_id } = data;
-  const second = await startProduct({ place: product });
+test('detached survives kill -9 of its server, and the next one tells how it goes and how it ended', async () => {
+  const place = createPlace();
+  const victim = startRaw(place.command());
+  const command = 'echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; exit 4';
+  const args = { name: 'shell_execute', arguments: { command, execution_mode: 'detached' } };
+  victim.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: args });
+  const { result } = (await victim.next()) as {
+    result: { structuredContent: { execution_id: string; message: string } };
+  };
+  const { execution_id, message } = result.structuredContent;
+  expect(message).toContain('survives');
+  victim.kill();
+  await victim.rest();
+  const next = await startProduct({ place });
   try {
-    const seen = await second.call('process_get_execution', { execution_id });
+    const seen = await next.call('process_get_execution', { execution_id });
     expect(seen.data).toMatchObject({ status: 'running', stdout: 'one\n' });
+    writeFileSync(join(place.work, 'go'), '');
+    const after = await next.call('process_get_execution', { execution_id, wait_seconds: 20 });
+    expect(after.data).toMatchObject({ status: 'failed', exit_code: 4, stdout: 'one\ntwo\n' });
   } finally {
-    await second.close();
+    await next.close();
+    place.remove();
   }
-  const after = await product.call('process_get_execution', { execution_id, wait_seconds: 20 });
-  expect(after.data).toMatchObject({ status: 'failed', exit_code: 4, stdout: 'one\ntwo\n' });
 });

@@ -146,6 +146,7 @@ const DEFAULT_REQUEST: StartRequest = {
   captureStderr: true,
   mergeStderr: false,
   sessionId: undefined,
+  patienceMs: 30_000,
 };
 
 export async function outcomeOf(execution: Execution): Promise<Outcome> {

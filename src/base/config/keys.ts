@@ -23,7 +23,7 @@ const TABLE = {
     fromProject: fewerTools(),
   }),
   shell: program({
-    description: 'The shell for commands and terminals.',
+    description: 'The shell that runs commands.',
     unset: '`$SHELL`, else `/bin/bash`',
     flag: 'shell',
     fromProject: never(),

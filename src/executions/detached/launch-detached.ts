@@ -87,7 +87,13 @@ function watch(
     group: known.group === undefined ? undefined : openGroup(known.group),
     pipes: new Set(),
   });
-  const finished = pollForOutcome(known.wrapper ?? known, bundle, now);
+  const finished = pollForOutcome(known.wrapper ?? known, bundle).then(async (outcome) => {
+    if (outcome !== undefined) return outcome;
+    // The wrapper was killed, and with it the pipes: what it left cannot go on.
+    const survivors = await terminateTree(tree, { signal: 'SIGTERM' });
+    tree.release();
+    return { ...lostOutcome(now()), survivors };
+  });
   return {
     tree,
     process: known,
@@ -108,7 +114,7 @@ function watch(
   };
 }
 
-function pollForOutcome(wrapper: ProcessIdentity, bundle: string, now: () => number): Promise<Outcome> {
+function pollForOutcome(wrapper: ProcessIdentity, bundle: string): Promise<Outcome | undefined> {
   return new Promise((resolve) => {
     const look = (): void => {
       // Asked in this order: a wrapper that ends between the two questions has written its outcome before.
@@ -118,7 +124,7 @@ function pollForOutcome(wrapper: ProcessIdentity, bundle: string, now: () => num
         setTimeout(look, POLL_MS).unref();
         return;
       }
-      resolve(outcome ?? lostOutcome(now()));
+      resolve(outcome);
     };
     look();
   });

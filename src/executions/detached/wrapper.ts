@@ -45,7 +45,7 @@ async function start(
   const group = cgroups.create(spec.id);
   const capture = await startCapture(
     {
-      argv: group?.joining(spec.argv) ?? spec.argv,
+      argv: group?.joining(spec.argv, spec.environment) ?? spec.argv,
       environment: spec.environment,
       directory: spec.directory,
       inputData: spec.inputData,
