@@ -1,12 +1,28 @@
 /**
  * Files that are whole or not there: written beside their place, then renamed into it.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { randomText } from './ids.ts';
 
-/** Creates a directory that only its owner can read, with its parents. */
+/**
+ * Creates a directory that only its owner can read, with its parents. Not by Node's `recursive`, which never returns
+ * where the system says ENOENT though the parent is there, as it does below /proc.
+ */
 export function makePrivateDirectory(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (isDirectory(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makePrivateDirectory(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another server may have been faster.
+    if (!isDirectory(path)) throw error;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 export function writeFileWhole(

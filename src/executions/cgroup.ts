@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { findProcess, isAlive } from './process-table.ts';
 
 export interface ExecutionGroup {
@@ -41,8 +41,7 @@ export function createCgroups(): Cgroups {
       if (directory === undefined) return undefined;
       const path = join(directory, name);
       try {
-        // With its parent: a server that cannot see our process may have taken it for a dead one's.
-        mkdirSync(path, { recursive: true });
+        makeGroup(path);
         return openGroup(path);
       } catch {
         return undefined;
@@ -96,7 +95,7 @@ function tryOut(): string | undefined {
   const directory = join(own, name);
   const group = openGroup(join(directory, 'try'));
   try {
-    mkdirSync(group.path, { recursive: true });
+    makeGroup(group.path);
     const [file = '', ...args] = group.joining(['/bin/sh', '-c', 'cat /proc/self/cgroup']);
     const { stdout } = spawnSync(file, args, { encoding: 'utf8' });
     if (stdout.includes(`${name}/try`) && existsSync(join(group.path, 'cgroup.kill'))) return directory;
@@ -107,6 +106,12 @@ function tryOut(): string | undefined {
   }
   removeQuietly(directory);
   return undefined;
+}
+
+/** With its parent, which a server that cannot see our process may have removed as a dead one's. */
+function makeGroup(path: string): void {
+  if (!existsSync(dirname(path))) mkdirSync(dirname(path));
+  mkdirSync(path);
 }
 
 /** Empty groups of servers that were killed; what is still populated cannot be removed. */

@@ -115,8 +115,15 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   /** The first real request announces this server; a probe leaves no trace. */
   function open(): void {
     if (opened) return;
+    try {
+      instance.open();
+    } catch (error) {
+      throw new ShellServerError('SYSTEM_002', `The state directory cannot be used: ${messageOf(error)}.`, {
+        hint: 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
+        cause: error,
+      });
+    }
     opened = true;
-    instance.open();
     collectTimer = setInterval(() => void collect(), COLLECT_EVERY_MS);
     collectTimer.unref();
     void ready();
