@@ -13,7 +13,7 @@ import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { createExecutions, createInstance } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
-import { type AuditEntry, createSecurity } from './security/security.ts';
+import { type AuditEntry, createSecurity, maskText } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
 import { type CallEntry, createDispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
@@ -101,7 +101,9 @@ function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
 
 /** Of a long text only the beginning: input_data may have megabytes. */
 function shorten(input: unknown): unknown {
-  if (typeof input === 'string') return input.length > 500 ? `${input.slice(0, 500)}…` : input;
+  // Masked first: a secret that was cut has no longer the shape by which it is known.
+  if (typeof input === 'string')
+    return input.length > 500 ? `${maskText(input.slice(0, 5000)).slice(0, 500)}…` : input;
   if (Array.isArray(input)) return input.slice(0, 50).map(shorten);
   if (input === null || typeof input !== 'object') return input;
   return Object.fromEntries(

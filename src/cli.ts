@@ -123,11 +123,10 @@ async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<vo
   });
   const nodePath = process.execPath;
   const cliPath = fileURLToPath(import.meta.url);
-  const origin =
-    given === token ? 'from MCP_SHELL_TOKEN' : 'made for this start; MCP_SHELL_TOKEN sets a lasting one';
-  process.stdout.write(
-    `Listening on ${server.url}\nToken: ${token} (${origin})\n\n${clientSetup({ url: server.url, token, cliPath, nodePath })}\n`,
-  );
+  // A lasting token of the operator's is theirs to know; printed, it would end in somebody's log.
+  const shown = given === undefined ? token : '<MCP_SHELL_TOKEN>';
+  const setup = clientSetup({ url: server.url, token: shown, cliPath, nodePath });
+  process.stdout.write(`Listening on ${server.url}\nToken: ${shown}\n\n${setup}\n`);
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Files that are whole or not there: written beside their place, then renamed into it.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { randomText } from './ids.ts';
 
@@ -25,17 +25,12 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-export function writeFileWhole(
-  path: string,
-  data: string | Uint8Array,
-  options: { fsync?: boolean } = {},
-): void {
+export function writeFileWhole(path: string, data: string | Uint8Array): void {
   const temporary = `${path}.${randomText()}.tmp`;
   try {
     const fd = openSync(temporary, 'wx', 0o600);
     try {
       writeAllSync(fd, typeof data === 'string' ? Buffer.from(data) : data);
-      if (options.fsync === true) fsyncSync(fd);
     } finally {
       closeSync(fd);
     }

@@ -9,7 +9,7 @@ const MIB = 1024 * KIB;
 export const LIMITS = {
   /** One argv string may have 128 KiB (Linux MAX_ARG_STRLEN); the shell's own words need some of it. */
   commandBytes: 120 * KIB,
-  /** Written to stdin through a pipe; larger data belongs in a file. */
+  /** Given to stdin; larger data belongs in a file that the command reads. */
   inputDataBytes: 10 * MIB,
   /** execve has 2 MiB for arguments and environment together on the usual 8 MiB stack. */
   environmentBytes: 512 * KIB,
@@ -56,6 +56,8 @@ export const LIMITS = {
   patternInstructions: 2500,
   /** Steps of the automaton in one go: about 0.1 s (50 million a second, measured). */
   patternSteps: 5_000_000,
+  /** Filtering a list by a pattern holds the event loop, so that it gives up early. */
+  filterMs: 1000,
   /** A search gives up after this long and says where to go on, so that one call cannot hold the server. */
   searchMs: 5000,
   /** Read at once while searching or counting lines. */

@@ -33,15 +33,15 @@ export function adopt(record: ExecutionRecord, options: AdoptOptions): Adoption 
 
 async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: AdoptOptions): Promise<Outcome> {
   const lost = lostOutcome(now());
-  const known = record.process;
-  // After a reboot nothing of it can be alive, and its numbers belong to others.
-  if (known !== undefined && known.bootId !== bootId) return lost;
+  // After a reboot nothing of it can be alive; in another namespace its numbers are others'.
+  if (record.process !== undefined && record.process.bootId.split(' ')[0] !== bootId.split(' ')[0])
+    return lost;
+  const known = record.process?.bootId === bootId ? record.process : undefined;
   const tree = createTree({
     // A server that died before it wrote the pid left the marker; 0 is nobody's pid and every start is later.
     leader: known ?? { pid: 0, startTime: 0 },
     marker: record.marker,
     group: known?.group === undefined ? undefined : openGroup(known.group),
-    pipes: new Set(),
   });
   const members = tree.members();
   if (members.length === 0) return lost;

@@ -5,7 +5,7 @@
  * The process's end is its `exit`, never the end of its output: a child in the background may hold the pipe open for
  * hours. What was written before the exit is in the pipe by then, and is read out at once.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { join } from 'node:path';
@@ -38,8 +38,11 @@ export interface Capture {
   /** Links of the output pipes, by which a leftover is recognised. */
   readonly pipeLinks: ReadonlySet<string>;
   onOutput(listener: (chunk: Uint8Array) => void): void;
-  /** Reads what is in the pipes now; everything written before the call is in the sinks after it. */
-  drain(): void;
+  /**
+   * Reads what is in the pipes now; everything written before the call is in the sinks after it. True where somebody
+   * can still write more.
+   */
+  drain(): boolean;
   /** What the command left on descriptor 3. */
   state(): Buffer;
   /** Closes the pipes and the sinks. */
@@ -83,7 +86,7 @@ function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
   const { stdin, stdout, stderr, state } = streams;
   const [file = '', ...args] = spec.argv;
   const ends = [stdin, stdout?.writeFd, stderr?.writeFd, ...(state ? [state.writeFd] : [])];
-  const child = spawn(file, args, {
+  const child = spawnOrThrow(file, args, {
     cwd: spec.directory,
     env: { ...spec.environment },
     stdio: ends.map((fd) => fd ?? 'ignore'),
@@ -101,6 +104,15 @@ function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
     closeQuietly(...new Set(ends.filter((fd) => fd !== undefined)));
     resolve(copyStreams(spec, streams, identity, exited));
   });
+}
+
+/** Node emits some errors and throws others (E2BIG, ENOMEM). */
+function spawnOrThrow(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(file, args, options);
+  } catch (error) {
+    throw startError(error, file);
+  }
 }
 
 function copyStreams(
@@ -135,9 +147,7 @@ function copyStreams(
       [stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link])),
     ),
     onOutput: (listener) => void listeners.push(listener),
-    drain() {
-      for (const copy of copies) copy.drain();
-    },
+    drain: () => copies.map((copy) => copy.drain()).includes(true),
     state: () => (stateBytes <= STATE_MAX_BYTES ? Buffer.concat(stateChunks) : Buffer.alloc(0)),
     close() {
       for (const copy of copies) copy.close();
@@ -148,7 +158,7 @@ function copyStreams(
 }
 
 interface Copy {
-  drain(): void;
+  drain(): boolean;
   close(): void;
 }
 
@@ -186,12 +196,13 @@ function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
         try {
           bytes = readSync(fd, sharedBuffer, 0, sharedBuffer.length, null);
         } catch {
-          return;
+          return true;
         }
-        if (bytes === 0) return;
+        if (bytes === 0) return false;
         drained += bytes;
         target(sharedBuffer.subarray(0, bytes));
       }
+      return target !== undefined;
     },
   };
 }
@@ -217,7 +228,7 @@ function openInput(directory: string, data: string): number {
   }
 }
 
-function startError(error: Error, file: string): ShellServerError {
+function startError(error: unknown, file: string): ShellServerError {
   const code = errnoOf(error);
   const what =
     code === 'ENOENT'

@@ -65,15 +65,7 @@ export function openGroup(path: string): ExecutionGroup {
       // $$ stays the same through exec, so that the command's own process is the one that was started.
       return ['/bin/sh', '-c', 'echo $$ > "$0"; exec "$@"', join(path, 'cgroup.procs'), ...restored, ...argv];
     },
-    members() {
-      try {
-        // Not "threads": a process is listed once, and a zombie is not listed at all.
-        const text = readFileSync(join(path, 'cgroup.procs'), 'latin1').trim();
-        return text === '' ? [] : text.split('\n').map(Number);
-      } catch {
-        return undefined;
-      }
-    },
+    members: () => listMembers(path),
     kill() {
       try {
         writeFileSync(join(path, 'cgroup.kill'), '1');
@@ -81,8 +73,25 @@ export function openGroup(path: string): ExecutionGroup {
         // The group is gone, and everything in it.
       }
     },
-    remove: () => removeQuietly(path),
+    remove: () => removeWithInner(path),
   };
+}
+
+/** With those of the groups inside, which a server makes that was started by a command. */
+function listMembers(path: string): number[] | undefined {
+  try {
+    // Not "threads": a process is listed once, and a zombie is not listed at all.
+    const text = readFileSync(join(path, 'cgroup.procs'), 'latin1').trim();
+    const own = text === '' ? [] : text.split('\n').map(Number);
+    return [...own, ...listDirectories(path).flatMap((inner) => listMembers(join(path, inner)) ?? [])];
+  } catch {
+    return undefined;
+  }
+}
+
+function removeWithInner(path: string): void {
+  for (const inner of listDirectories(path)) removeWithInner(join(path, inner));
+  removeQuietly(path);
 }
 
 /** Whether a process can join a group of ours; without cgroup.kill (Linux < 5.14) other ways serve as well. */
@@ -119,8 +128,7 @@ function removeAbandoned(own: string): void {
   for (const name of listDirectories(own)) {
     const [, pid, startTime] = /^mcp-shell-(\d+)-(\d+)$/.exec(name) ?? [];
     if (pid === undefined || isAlive({ pid: Number(pid), startTime: Number(startTime) })) continue;
-    for (const inner of listDirectories(join(own, name))) removeQuietly(join(own, name, inner));
-    removeQuietly(join(own, name));
+    removeWithInner(join(own, name));
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Capture, Exit } from './capture.ts';
+import type { ProcessEntry } from './process-table.ts';
 import type { Outcome } from './record.ts';
 import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
@@ -69,26 +70,28 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
     // What comes from here on finds it ended: it is nobody's cause any more.
     const judgement = judge(exit, cause ?? (requests > 0 ? 'terminated' : undefined));
     clearInterval(look);
-    capture.drain();
-    const leftovers = ladder === undefined ? tree.leftovers() : [];
-    const survivors =
-      ladder === undefined
-        ? leftovers.length === 0
-          ? []
-          : await terminateTree(tree, { signal: 'SIGTERM', graceMs: LEFTOVER_GRACE_MS })
-        : await ladder;
-    capture.drain();
-    capture.close();
-    tree.release();
+    let leftovers: ProcessEntry[] = [];
+    let survivors: Survivor[] = [];
+    try {
+      capture.drain();
+      leftovers = ladder === undefined ? tree.leftovers() : [];
+      if (ladder !== undefined) survivors = await ladder;
+      else if (leftovers.length > 0) survivors = await endLeftovers(tree);
+      // Somebody still holds the output and is not known to be ours: named, not ended.
+      if (capture.drain() && !tree.isComplete)
+        survivors = [...survivors, ...tree.findHolders(capture.pipeLinks)];
+    } catch {
+      // The process table could not be read (too many open files, say). The command itself has ended all the same.
+    } finally {
+      capture.close();
+      tree.release();
+    }
     const survived = new Set(survivors.map(({ pid }) => pid));
-    const endedLeftovers = leftovers
-      .filter(({ pid }) => !survived.has(pid))
-      .map(({ pid, name }) => ({ pid, name }));
     return {
       ...judgement,
       endedAtMs,
-      survivors,
-      endedLeftovers,
+      survivors: survivors.map(nameOf),
+      endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
       ...(look !== undefined && { peakMemoryBytes }),
     };
   }
@@ -98,10 +101,10 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
     const previous = ladder;
     ladder =
       previous === undefined || signal === 'SIGKILL'
-        ? terminateTree(tree, { signal }).then(async (survivors) => {
-            await previous;
-            return survivors;
-          })
+        ? Promise.all([terminateTree(tree, { signal }), previous]).then(
+            ([survivors]) => survivors,
+            () => killBlindly(tree),
+          )
         : previous;
     announceLadder();
     return ladder;
@@ -112,6 +115,8 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
     finished,
     end,
     async request(signal, scope, windowMs) {
+      // A signal to the command alone is for the command to answer; how it then ends is its own doing.
+      if (scope === 'leader') return signalAndWait(tree, finished, { signal, scope, windowMs });
       requests++;
       try {
         return await signalAndWait(tree, finished, { signal, scope, windowMs });
@@ -144,6 +149,19 @@ export async function signalAndWait(
   } finally {
     timer.abort();
   }
+}
+
+const nameOf = ({ pid, name }: Survivor): Survivor => ({ pid, name });
+
+function endLeftovers(tree: ProcessTree): Promise<Survivor[]> {
+  return terminateTree(tree, { signal: 'SIGTERM', graceMs: LEFTOVER_GRACE_MS });
+}
+
+/** Without a look at the process table, which has just failed. */
+function killBlindly(tree: ProcessTree): Survivor[] {
+  tree.killGroup();
+  tree.signalLeader('SIGKILL');
+  return [];
 }
 
 type Judgement = Omit<Outcome, 'endedAtMs' | 'survivors' | 'endedLeftovers'>;

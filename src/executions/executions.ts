@@ -17,15 +17,16 @@ import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
 import { createPipes } from './pipes.ts';
 import type { ExecutionRecord } from './record.ts';
-import { createRunning, type RunningEntry, saveRecord } from './running.ts';
+import { createRunning, type RunningEntry } from './running.ts';
 import { createSessions, type SessionChange, type Sessions } from './sessions.ts';
-import { createStart, type StartRequest } from './start.ts';
+import { createStarter, type StartRequest } from './start.ts';
 import { createStore, type Summary } from './store.ts';
 import { createUsageMeter, type Usage } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
-export type { Cause } from './ending.ts';
+export type { Cause, EndSignal } from './ending.ts';
 export { createInstance } from './instance.ts';
+export type { Live } from './live.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
 export type { SessionChange } from './sessions.ts';
@@ -88,7 +89,7 @@ const WATCH_OTHERS_MS = 250;
 
 export function createExecutions(options: ExecutionsOptions): Executions {
   const { settings, security, outputs, instance, clock, log } = options;
-  const store = createStore(options.directory);
+  const store = createStore(options.directory, log);
   const running = createRunning({
     store,
     audit: security.audit,
@@ -103,10 +104,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     stateDirectory: settings.stateDir,
     environment: settings.environment,
   });
-  const start = createStart({ ...options, running, sessions, pipes, cgroups, loginPath });
+  const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
   let opened = false;
-  /** Dead servers whose work is ours now. */
-  const taken = new Set<string>();
   let scanning: Promise<void> | undefined;
   let scannedAt = Number.NEGATIVE_INFINITY;
   let collectTimer: NodeJS.Timeout | undefined;
@@ -147,7 +146,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
 
   async function scan(): Promise<void> {
     const isFirst = scannedAt === Number.NEGATIVE_INFINITY;
-    for (const dead of instance.takeOverDead()) taken.add(dead);
+    const taken = new Set(instance.takeOverDead());
     const endings: Promise<void>[] = [];
     await store.scan(
       (id) => running.entries.has(id),
@@ -158,6 +157,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       },
     );
     await Promise.all(endings);
+    instance.settle([...taken]);
     if (isFirst) await collect();
   }
 
@@ -168,6 +168,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       name: record.command,
       createdAtMs: record.createdAtMs,
       streams: record.streams,
+      endedAtMs: record.outcome?.endedAtMs,
       isRunning: () => running.entries.has(record.id) || isElsewhere(record.id),
     });
   }
@@ -198,13 +199,16 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     }
     const outcome = await adoption.outcome;
     const concluded = { ...ours, outcome };
-    saveRecord(bundle.directory, concluded, log);
-    store.put(concluded);
+    store.save(concluded);
     running.recordEnd(concluded, bundle, outcome, 'adopted');
   }
 
   async function collect(): Promise<void> {
-    for (const id of await outputs.collect()) store.remove(id);
+    try {
+      for (const id of await outputs.collect()) store.remove(id);
+    } catch (error) {
+      log.error('old outputs cannot be collected', { error: messageOf(error) });
+    }
   }
 
   /** Stays true after the end, for the caller who started it or waited for it. */
@@ -260,7 +264,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     async start(request, signal) {
       open();
       if (++starts % COLLECT_EVERY_STARTS === 0) void collect();
-      return viewRunning(await start(request, signal));
+      return viewRunning(await starter.start(request, signal));
     },
     letGo(execution) {
       const entry = running.entries.get(execution.record.id);
@@ -299,6 +303,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     async dispose() {
       clearInterval(collectTimer);
       loginPath.dispose();
+      await starter.stop();
       await running.endAll();
       pipes.dispose();
       cgroups.dispose();

@@ -1,49 +1,74 @@
 /**
  * Which servers share the state directory, and which of them are alive. An instance is a directory below run/ that
  * appears and vanishes by one rename, so that two servers never both believe they took over a dead one.
+ *
+ * The servers may live in different pid namespaces (a container and its host): there a number says nothing, so each
+ * touches its file from time to time, and only a file that was not touched for long is a dead server's.
  */
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { errnoOf } from '../base/errors.ts';
 import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';
 import { createId } from '../base/ids.ts';
-import { findProcess, isAlive, readBootId } from './process-table.ts';
+import { findProcess, isAlive, readBootId, readPidNamespace } from './process-table.ts';
 
 export interface Instance {
   readonly id: string;
+  /** Where a pid of this server means something: the boot and the namespace. */
   readonly bootId: string;
   /** Below run/, for this instance's own short-lived files. */
   readonly directory: string;
   /** Announces this server to the others. */
   open(): void;
+  /** False only where it is certain. */
   isInstanceAlive(id: string): boolean;
   /** Ids of dead instances that this call took over; nobody else gets the same ones. */
   takeOverDead(): string[];
+  /** What was taken over is settled, and its directory can go. */
+  settle(taken: readonly string[]): void;
   /** Leaves; with `leavesWork` the next server takes over what goes on without this one. */
   close(leavesWork: boolean): void;
 }
 
 const schema = z.object({ pid: z.number(), startTime: z.number(), bootId: z.string() });
 const FILE = 'instance.json';
+const TOUCH_EVERY_MS = 15_000;
+/** A server that is alive and not stopped has touched its file by then, on the busiest machine. */
+const SILENT_FOR_MS = 120_000;
 
 export function createInstance(stateDirectory: string): Instance {
   const id = createId('inst');
   const run = join(stateDirectory, 'run');
   const directory = join(run, id);
-  const bootId = readBootId();
+  const boot = readBootId();
+  const bootId = `${boot} ${readPidNamespace()}`;
+  let touching: NodeJS.Timeout | undefined;
 
   const isInstanceAlive = (other: string): boolean => {
     if (other === id) return true;
+    const file = join(run, other, FILE);
     try {
-      const about = schema.parse(JSON.parse(readFileSync(join(run, other, FILE), 'utf8')));
-      return about.bootId === bootId && isAlive(about);
-    } catch {
-      return false;
+      const about = schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+      if (about.pid === 0 || about.bootId.split(' ')[0] !== boot) return false;
+      return about.bootId === bootId ? isAlive(about) : Date.now() - statSync(file).mtimeMs < SILENT_FOR_MS;
+    } catch (error) {
+      // What cannot be read for another reason (too many open files, say) may well be alive.
+      return errnoOf(error) !== 'ENOENT';
     }
   };
 
   const announce = (where: string, pid: number, startTime: number): void =>
     writeFileWhole(join(where, FILE), JSON.stringify({ pid, startTime, bootId }));
+
+  function touch(): void {
+    const now = new Date();
+    try {
+      utimesSync(join(directory, FILE), now, now);
+    } catch {
+      // The directory was removed by hand; the next start of a server finds out what there is.
+    }
+  }
 
   return {
     id,
@@ -54,6 +79,8 @@ export function createInstance(stateDirectory: string): Instance {
       makePrivateDirectory(preparing);
       announce(preparing, process.pid, findProcess(process.pid)?.startTime ?? 0);
       renameSync(preparing, directory);
+      touching = setInterval(touch, TOUCH_EVERY_MS);
+      touching.unref();
     },
     isInstanceAlive,
     takeOverDead() {
@@ -62,18 +89,20 @@ export function createInstance(stateDirectory: string): Instance {
         if (!name.startsWith('inst_') || isInstanceAlive(name)) continue;
         try {
           renameSync(join(run, name), join(directory, name));
-          // What that one had taken over itself before it died.
-          taken.push(
-            name,
-            ...readdirSync(join(directory, name)).filter((inner) => inner.startsWith('inst_')),
-          );
+          // What that one had taken over itself and not settled before it died.
+          const inner = readdirSync(join(directory, name)).filter((each) => each.startsWith('inst_'));
+          taken.push(name, ...inner);
         } catch {
           // Another server was faster.
         }
       }
       return taken;
     },
+    settle(taken) {
+      for (const name of taken) rmSync(join(directory, name), { recursive: true, force: true });
+    },
     close(leavesWork) {
+      clearInterval(touching);
       // 0 is nobody's pid: whoever looks next sees that this one is gone, even while the process still ends.
       if (leavesWork) announce(directory, 0, 0);
       else rmSync(directory, { recursive: true, force: true });

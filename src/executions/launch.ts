@@ -44,7 +44,6 @@ export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live
     leader: capture.identity,
     marker: permit.marker,
     group,
-    pipes: capture.pipeLinks,
   });
   const ending = createEnding(capture, tree, { memoryLimitBytes: permit.maxMemoryBytes, now: tools.now });
   return {

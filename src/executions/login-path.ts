@@ -10,6 +10,9 @@ import { z } from 'zod';
 import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
+import { withoutOwn } from '../security/security.ts';
+import { findProcess, listProcesses, type ProcessIdentity } from './process-table.ts';
+import { sendSignal } from './tree.ts';
 
 export interface LoginPath {
   /** The PATH to use now; waits for the login shell at most half a second, and only the first time. */
@@ -33,13 +36,13 @@ export function createLoginPath(options: LoginPathOptions): LoginPath {
   const file = join(options.stateDirectory, 'login-path.json');
   const stop = new AbortController();
   let known: string | undefined;
-  let asking: Promise<void> | undefined;
+  let waiting: Promise<unknown> | undefined;
 
   async function ask(): Promise<void> {
-    const path = await askShell(options, stop.signal);
-    if (path === undefined) return;
-    known = mergePaths(path, inherited);
     try {
+      const path = await askShell(options, stop.signal);
+      if (path === undefined) return;
+      known = mergePaths(path, inherited);
       makePrivateDirectory(options.stateDirectory);
       writeFileWhole(file, JSON.stringify({ shell: options.shell, inherited, path: known }));
     } catch {
@@ -47,15 +50,18 @@ export function createLoginPath(options: LoginPathOptions): LoginPath {
     }
   }
 
+  /** Asks, and waits for the answer as long as a first command may; later ones find that it was waited for. */
+  function askOnce(): Promise<unknown> {
+    const asking = ask();
+    return known === undefined
+      ? Promise.race([asking, sleep(LIMITS.loginPathWaitMs, undefined, { ref: false })])
+      : Promise.resolve();
+  }
+
   return {
     async resolve() {
       known ??= readCache(file, options.shell, inherited);
-      if (asking === undefined) {
-        asking = ask();
-        if (known === undefined) {
-          await Promise.race([asking, sleep(LIMITS.loginPathWaitMs, undefined, { ref: false })]);
-        }
-      }
+      await (waiting ??= askOnce());
       return known ?? inherited;
     },
     dispose: () => stop.abort(),
@@ -90,9 +96,10 @@ function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<strin
         // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
         detached: true,
         stdio: ['ignore', 'pipe', 'ignore'],
-        env: { ...options.environment, TERM: 'dumb' },
+        env: { ...withoutOwn(options.environment), TERM: 'dumb' },
       },
     );
+    const leader = { pid: child.pid ?? 0, startTime: findProcess(child.pid ?? 0)?.startTime ?? 0 };
     let text = '';
     let isDone = false;
     const finish = (): void => {
@@ -100,7 +107,7 @@ function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<strin
       isDone = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', finish);
-      endGroup(child.pid);
+      endGroup(leader);
       const path = text.split(mark)[1]?.trim();
       resolve(path === undefined || path === '' || path.includes('\n') ? undefined : path);
     };
@@ -116,11 +123,9 @@ function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<strin
   });
 }
 
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // Nothing is left of it.
+/** What its start-up files left running. The shell itself is still there, or not yet collected. */
+function endGroup(leader: ProcessIdentity): void {
+  for (const entry of listProcesses()) {
+    if (entry.groupId === leader.pid && entry.startTime >= leader.startTime) sendSignal(entry, 'SIGKILL');
   }
 }

@@ -4,7 +4,7 @@
  * by mkfifo(1) in batches, ahead of their use.
  */
 import { execFile } from 'node:child_process';
-import { constants, openSync, readlinkSync, rmSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, openSync, readlinkSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf, ShellServerError } from '../base/errors.ts';
@@ -67,9 +67,14 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
     async take() {
       const path = await takePath();
       const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-      const writeFd = openSync(path, constants.O_WRONLY);
-      unlinkSync(path);
-      return { readFd, writeFd, link: linkOf(readFd) };
+      try {
+        return { readFd, writeFd: openSync(path, constants.O_WRONLY), link: linkOf(readFd) };
+      } catch (error) {
+        closeSync(readFd);
+        throw error;
+      } finally {
+        unlinkSync(path);
+      }
     },
     dispose() {
       rmSync(directory, { recursive: true, force: true });

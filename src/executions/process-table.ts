@@ -42,6 +42,7 @@ export function listProcesses(): ProcessEntry[] {
 
 /** One process, or undefined where there is none of that number. */
 export function findProcess(pid: number): ProcessEntry | undefined {
+  if (!(pid > 0)) return undefined;
   if (!isLinux) return listWithPs().find((entry) => entry.pid === pid);
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
@@ -52,7 +53,6 @@ export function findProcess(pid: number): ProcessEntry | undefined {
 
 /** True while the very process that was meant is there and has not ended. */
 export function isAlive(identity: ProcessIdentity): boolean {
-  if (identity.pid <= 0) return false;
   const entry = findProcess(identity.pid);
   return entry !== undefined && entry.startTime === identity.startTime && !entry.isZombie;
 }
@@ -74,7 +74,7 @@ export function hasEnvironmentEntry(pid: number, entry: string): boolean {
   }
 }
 
-/** True where the process holds one of these pipes open ("dev:inode"), which only our own descendants can. */
+/** True where the process holds one of these pipes open: nearly always because it inherited it. */
 export function holdsPipe(pid: number, pipes: ReadonlySet<string>): boolean {
   if (!isLinux || pipes.size === 0) return false;
   try {
@@ -112,6 +112,15 @@ export function readBootId(): string {
   } catch {
     const boot = spawnSync('sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8' });
     return boot.status === 0 ? boot.stdout.trim() : 'unknown';
+  }
+}
+
+/** In which namespace our pids mean something; empty where there are none. */
+export function readPidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
   }
 }
 

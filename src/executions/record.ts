@@ -19,7 +19,6 @@ export const TERMINATION_REASONS = [
   'server_shutdown',
   'server_lost',
 ] as const;
-export type TerminationReason = (typeof TERMINATION_REASONS)[number];
 
 export type Status = 'running' | 'completed' | 'failed' | 'timeout';
 

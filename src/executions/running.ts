@@ -2,13 +2,13 @@
  * The executions that run now: from the moment they have a process to the one in which their end is on disk. Each is
  * concluded exactly once, before anybody who waits for it is told.
  */
-import { errnoOf, messageOf } from '../base/errors.ts';
+import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
 import type { Audit } from '../security/security.ts';
 import type { Live } from './live.ts';
-import { type ExecutionRecord, type Outcome, writeRecord } from './record.ts';
+import type { ExecutionRecord, Outcome } from './record.ts';
 import type { SessionChange } from './sessions.ts';
 import type { Store } from './store.ts';
 import type { UsageMeter } from './usage.ts';
@@ -57,9 +57,16 @@ export function createRunning(options: RunningOptions): Running {
     const outcome: Outcome =
       problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
     entry.record = { ...entry.record, outcome };
-    onEnd?.();
-    saveRecord(entry.bundle.directory, entry.record, log);
-    store.put(entry.record);
+    try {
+      onEnd?.();
+    } catch (error) {
+      // What a session would have taken over is lost; the execution is not.
+      log.error('the end of an execution was not passed on', {
+        execution: entry.record.id,
+        error: messageOf(error),
+      });
+    }
+    store.save(entry.record);
     entries.delete(entry.record.id);
     recordEnd(entry.record, entry.bundle, outcome, entry.requestId);
   }
@@ -85,7 +92,7 @@ export function createRunning(options: RunningOptions): Running {
         timeoutMs === undefined || mode === 'detached'
           ? undefined
           : setTimeout(() => void entry.live.end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
-      const save = (): void => saveRecord(entry.bundle.directory, entry.record, log);
+      const save = (): void => store.save(entry.record);
       // Most executions end before it would be written, and by its marker alone a process is found as well; only of a
       // detached one the wrapper must be known.
       const saving = mode === 'detached' ? undefined : setTimeout(save, SAVE_PID_AFTER_MS);
@@ -119,19 +126,6 @@ export function createRunning(options: RunningOptions): Running {
       );
     },
   };
-}
-
-/** A record that cannot be written must not take the execution with it: its output is still there. */
-export function saveRecord(directory: string, record: ExecutionRecord, log: Log): void {
-  try {
-    writeRecord(directory, record);
-  } catch (error) {
-    const isCollected = errnoOf(error) === 'ENOENT';
-    log[isCollected ? 'warn' : 'error']('the record of an execution cannot be written', {
-      execution: record.id,
-      error: messageOf(error),
-    });
-  }
 }
 
 function endOf(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string) {

@@ -3,7 +3,7 @@
  * the default working directory that holds where there is none. What a shell brings back is judged like any caller's
  * input; it can fill memory no further than a caller could.
  */
-import { ShellServerError } from '../base/errors.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { checkEnvironment, type Directories, MARKER_NAME } from '../security/security.ts';
 import type { ShellState } from './session-state.ts';
@@ -82,6 +82,7 @@ interface MutableSession extends Session {
 function createSession(directories: Directories): MutableSession {
   const variables = new Map<string, string | undefined>();
   let directory: string | undefined;
+  let carriedBytes = 0;
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
 
@@ -91,23 +92,24 @@ function createSession(directories: Directories): MutableSession {
       directory = directories.check(wanted, startedIn);
       return directory;
     } catch (error) {
-      if (!(error instanceof ShellServerError)) throw error;
-      notCarried.push(`the directory ${wanted} (${error.message})`);
+      notCarried.push(`the directory ${wanted} (${messageOf(error)})`);
       return undefined;
     }
   }
 
-  function carryVariable(name: string, value: string, notCarried: string[]): boolean {
-    const present = [...variables].flatMap(([key, text]) =>
-      text === undefined ? [] : [[key, text] as const],
-    );
+  /** Judged like a caller's: a name that one could send, and no more of it than one could send at once. */
+  function carryVariable(name: string, value: string): boolean {
+    const before = variables.get(name);
+    const bytes = sizeOf(name, value) - (before === undefined ? 0 : sizeOf(name, before));
+    if (carriedBytes + bytes > LIMITS.environmentBytes || variables.size >= LIMITS.environmentEntries)
+      return false;
     try {
-      checkEnvironment({ ...Object.fromEntries(present), [name]: value }, 'the session');
+      checkEnvironment({ [name]: value }, 'the session');
     } catch {
-      // Exported functions (BASH_FUNC_x%%) and the like have names that no caller could send either.
-      notCarried.push(`the variable ${name}`);
+      // Exported functions (BASH_FUNC_x%%) and the like.
       return false;
     }
+    carriedBytes += bytes;
     variables.set(name, value);
     return true;
   }
@@ -147,16 +149,22 @@ function createSession(directories: Directories): MutableSession {
       const moved = carryDirectory(state.directory, startedIn, notCarried);
       for (const [name, value] of state.variables) {
         if (NOT_STATE.has(name) || startedWith[name] === value) continue;
-        if (carryVariable(name, value, notCarried)) set.push(name);
+        if (carryVariable(name, value)) set.push(name);
+        else notCarried.push(`the variable ${name.slice(0, 100)}`);
       }
       for (const name of Object.keys(startedWith)) {
         if (NOT_STATE.has(name) || state.variables.has(name)) continue;
+        carriedBytes -= sizeOf(name, variables.get(name) ?? '');
         variables.set(name, undefined);
         unset.push(name);
       }
       return { ...(moved !== undefined && { directory: moved }), set, unset, notCarried };
     },
   };
+}
+
+function sizeOf(name: string, value: string): number {
+  return Buffer.byteLength(name) + Buffer.byteLength(value) + 2;
 }
 
 function untilAborted(promise: Promise<void>, signal: AbortSignal, patienceMs: number): Promise<void> {

@@ -54,17 +54,24 @@ export interface StarterOptions {
   readonly loginPath: LoginPath;
 }
 
-/** Starts an execution and puts it into the table of those that run. */
-export type Start = (request: StartRequest, signal: AbortSignal) => Promise<RunningEntry>;
+export interface Starter {
+  /** Starts an execution and puts it into the table of those that run. */
+  start(request: StartRequest, signal: AbortSignal): Promise<RunningEntry>;
+  /** Starts nothing more, and resolves when what was being started is in the table or has failed. */
+  stop(): Promise<void>;
+}
 
-export function createStart(options: StarterOptions): Start {
+export function createStarter(options: StarterOptions): Starter {
   const { settings, running, sessions } = options;
-  let starting = 0;
+  const starting = new Set<Promise<unknown>>();
+  let isStopped = false;
 
-  function takeSlot(): void {
+  function takeSlot(principal: string): void {
+    if (isStopped) throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
     const { maxProcesses } = settings.limits;
-    if (running.entries.size + starting < maxProcesses) return;
-    const oldest = [...running.entries.values()].slice(0, 5).map((entry) => entry.record.id);
+    if (running.entries.size + starting.size < maxProcesses) return;
+    const own = [...running.entries.values()].filter((entry) => entry.record.owner === principal);
+    const oldest = own.slice(0, 5).map((entry) => entry.record.id);
     throw new ShellServerError(
       'RESOURCE_005',
       `${maxProcesses} executions are running, which is the limit.`,
@@ -75,28 +82,38 @@ export function createStart(options: StarterOptions): Start {
     );
   }
 
-  return async (request, signal) => {
-    takeSlot();
-    starting++;
-    let release: (() => void) | undefined;
+  async function start(request: StartRequest, signal: AbortSignal): Promise<RunningEntry> {
+    const session =
+      request.sessionId === undefined ? undefined : sessions.get(request.principal, request.sessionId);
+    const carriesState =
+      session !== undefined && (request.mode === 'foreground' || request.mode === 'adaptive');
+    const release = carriesState ? await session.acquire(signal, request.patienceMs) : () => undefined;
     try {
-      const session =
-        request.sessionId === undefined ? undefined : sessions.get(request.principal, request.sessionId);
-      const carriesState =
-        session !== undefined && (request.mode === 'foreground' || request.mode === 'adaptive');
-      if (carriesState) release = await session.acquire(signal, request.patienceMs);
       signal.throwIfAborted();
-      return await startNow(options, request, {
-        session,
-        carriesState,
-        release: release ?? (() => undefined),
-      });
+      const entry = await startNow(options, request, { session, carriesState, release });
+      if (!signal.aborted) return entry;
+      // Cancelled while it started: nobody would ever learn its id.
+      await entry.live.end('terminated');
+      throw signal.reason;
     } catch (error) {
-      release?.();
+      release();
       throw error;
-    } finally {
-      starting--;
     }
+  }
+
+  return {
+    start(request, signal) {
+      takeSlot(request.principal);
+      const started = start(request, signal);
+      starting.add(started);
+      const forget = (): void => void starting.delete(started);
+      started.then(forget, forget);
+      return started;
+    },
+    async stop() {
+      isStopped = true;
+      await Promise.allSettled(starting);
+    },
   };
 }
 
@@ -149,7 +166,9 @@ async function startNow(
     ...timeLimit(request.timeoutMs, permit.maxDurationMs),
     marker: permit.marker,
   };
-  const bundle = createBundle(options, record);
+  // From its creation on, or a collection of old outputs might take it away before it runs.
+  let hasStarted = false;
+  const bundle = createBundle(options, record, () => hasStarted);
   const { live, sinks } = await launchInto(
     options,
     request,
@@ -173,6 +192,7 @@ async function startNow(
     isLetGo: false,
     releaseSession: part.release,
   };
+  hasStarted = true;
   options.running.track(entry, () => {
     if (part.carriesState && session !== undefined && !entry.isLetGo) {
       const state = parseState(live.state());
@@ -184,7 +204,7 @@ async function startNow(
   return entry;
 }
 
-function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle {
+function createBundle(options: StarterOptions, record: ExecutionRecord, hasStarted: () => boolean): Bundle {
   try {
     const bundle = options.outputs.createBundle({
       id: record.id,
@@ -192,7 +212,7 @@ function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle 
       name: record.command,
       createdAtMs: record.createdAtMs,
       streams: record.streams,
-      isRunning: () => options.running.entries.has(record.id),
+      isRunning: () => !hasStarted() || options.running.entries.has(record.id),
     });
     writeRecord(bundle.directory, record);
     return bundle;

@@ -6,8 +6,10 @@
 import { readdirSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errnoOf, messageOf } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
-import { type ExecutionMode, type ExecutionRecord, readRecord, type Status } from './record.ts';
+import type { Log } from '../base/log.ts';
+import { type ExecutionMode, type ExecutionRecord, readRecord, type Status, writeRecord } from './record.ts';
 
 export interface Summary {
   readonly id: string;
@@ -27,6 +29,8 @@ export interface Summary {
 
 export interface Store {
   put(record: ExecutionRecord): void;
+  /** Writes it to disk and puts it; what the disk refuses is kept in memory and tried again later. */
+  save(record: ExecutionRecord): void;
   remove(id: string): void;
   /** Newest first. */
   summaries(owner: string): Summary[];
@@ -42,8 +46,27 @@ const COMMAND_CHARS = 300;
 /** Records read before the event loop gets a turn. */
 const SCAN_BATCH = 50;
 
-export function createStore(directory: string): Store {
+export function createStore(directory: string, log: Log): Store {
   const index = new Map<string, Summary>();
+  const unsaved = new Map<string, ExecutionRecord>();
+
+  const read = (id: string): ExecutionRecord | undefined =>
+    unsaved.get(id) ?? readRecord(join(directory, id));
+
+  function write(record: ExecutionRecord): void {
+    try {
+      writeRecord(join(directory, record.id), record);
+      unsaved.delete(record.id);
+    } catch (error) {
+      // Collected by another server: there is nothing to keep it for.
+      if (errnoOf(error) === 'ENOENT') unsaved.delete(record.id);
+      else unsaved.set(record.id, record);
+      log.warn('the record of an execution cannot be written', {
+        execution: record.id,
+        error: messageOf(error),
+      });
+    }
+  }
 
   function put(record: ExecutionRecord): void {
     index.set(record.id, summarize(record));
@@ -51,7 +74,15 @@ export function createStore(directory: string): Store {
 
   return {
     put,
-    remove: (id) => void index.delete(id),
+    save(record) {
+      put(record);
+      write(record);
+      for (const other of unsaved.values()) if (other.id !== record.id) write(other);
+    },
+    remove(id) {
+      index.delete(id);
+      unsaved.delete(id);
+    },
     summaries: (owner) =>
       [...index.values()]
         .filter((summary) => summary.owner === owner)
@@ -59,10 +90,10 @@ export function createStore(directory: string): Store {
     find(owner, id) {
       // The name is compared with what lies there, never joined to a path unseen.
       if (!isId('exec', id) || !(index.has(id) || listNames(directory).includes(id))) return undefined;
-      const record = readRecord(join(directory, id));
+      const record = read(id);
       return record?.owner === owner && record.id === id ? record : undefined;
     },
-    read: (id) => (index.has(id) ? readRecord(join(directory, id)) : undefined),
+    read: (id) => (index.has(id) ? read(id) : undefined),
     async scan(isOurs, visit) {
       const seen = new Set<string>();
       let count = 0;
@@ -72,7 +103,7 @@ export function createStore(directory: string): Store {
         seen.add(name);
         const known = index.get(name);
         if (isOurs(name) || (known !== undefined && known.status !== 'running')) continue;
-        const record = readRecord(join(directory, name));
+        const record = read(name);
         if (record === undefined || record.id !== name) continue;
         put(record);
         visit(record);

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, outcomeOf, textOf, type World } from '../../test/support/world.ts';
+import { silentLog } from '../base/log.ts';
 import { findProcess, isAlive } from './process-table.ts';
 
 /** Lets a command wait until a test says so. */
@@ -140,7 +141,7 @@ describe('a detached execution', () => {
     expect(about !== undefined && isAlive(about)).toBe(false);
   });
 
-  test('gets its stdin and says when it cannot start', async () => {
+  test('gets its stdin and its directory', async () => {
     await using world = createWorld({ directory });
     const { stdout, outcome } = await world.run('cat /dev/stdin; pwd', {
       mode: 'detached',
@@ -211,13 +212,27 @@ test('a server sees what another on the same directory starts and ends, and can 
 
 test('of two servers that start at once, one takes over', async () => {
   const victim = await startVictim([{ command: 'sleep 300', mode: 'background' }]);
+  await sleep(100);
   await victim.kill();
-  await using a = createWorld({ directory });
-  await using b = createWorld({ directory });
+  const warnings: string[] = [];
+  const log = { ...silentLog, warn: (message: string) => void warnings.push(message) };
+  await using a = createWorld({ directory, log });
+  await using b = createWorld({ directory, log });
   await Promise.all([a.executions.ready(), b.executions.ready()]);
   const id = victim.ids[0] ?? '';
-  const records = await Promise.all([a.executions.get('local', id), b.executions.get('local', id)]);
-  for (const { record } of records) expect(record.outcome).toMatchObject({ reason: 'server_lost' });
+  await expect
+    .poll(async () => (await b.executions.get('local', id)).record.outcome?.reason)
+    .toBe('server_lost');
+  expect((await a.executions.get('local', id)).record.outcome).toMatchObject({ reason: 'server_lost' });
+  expect(warnings).toEqual(['ended what a killed server had left running']);
+  const ends = readdirSync(join(directory, 'state/audit'))
+    .flatMap((name) =>
+      readFileSync(join(directory, 'state/audit', name), 'utf8')
+        .trim()
+        .split('\n'),
+    )
+    .filter((line) => line.includes('execution_ended'));
+  expect(ends).toHaveLength(1);
 });
 
 test('what was finished is there after a restart, and nobody else’s', async () => {

@@ -93,7 +93,6 @@ describe('a complete kill', () => {
       leader: live.tree.leader,
       marker: live.process.marker,
       group: undefined,
-      pipes: new Set(),
     });
     const found = new Set(blind.members().map(({ pid }) => pid));
     const missed = [...pids].filter(([, pid]) => !found.has(pid)).map(([name]) => name);
@@ -118,16 +117,9 @@ describe('a complete kill', () => {
 
 describe('signals', () => {
   test('never go to ourselves, to our parent, to init, or to a number that means a group', () => {
-    const own = findProcess(process.pid);
-    const parent = findProcess(process.ppid);
-    for (const target of [
-      own,
-      parent,
-      { pid: 1, startTime: 0 },
-      { pid: 0, startTime: 0 },
-      { pid: -1, startTime: 0 },
-    ]) {
-      expect(sendSignal(target ?? { pid: 0, startTime: 0 }, 'SIGCONT')).toBe(false);
+    for (const pid of [process.pid, process.ppid, 1, 0, -1]) {
+      const startTime = findProcess(pid)?.startTime ?? 0;
+      expect(sendSignal({ pid, startTime }, 'SIGCONT'), String(pid)).toBe(false);
     }
   });
 
@@ -153,11 +145,10 @@ test('a tree whose leader is not known has no members but those that carry its m
     leader,
     marker: 'MCP_SHELL_EXECUTION=nobody',
     group: undefined,
-    pipes: new Set(),
   });
   expect(nobody.members()).toEqual([]);
   const marker = execution.live?.process.marker ?? '';
-  const found = createTree({ leader, marker, group: undefined, pipes: new Set() }).members();
+  const found = createTree({ leader, marker, group: undefined }).members();
   expect(found.map(({ pid }) => pid)).toEqual([execution.record.process?.pid]);
 });
 

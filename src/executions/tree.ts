@@ -1,7 +1,7 @@
 /**
  * The processes of one execution. Four ways of finding them, because each alone is escaped by something: the
  * cgroup's list, the process group and session of the leader, everything descended from those, and the marker that
- * every process inherits in its environment (or the output pipe it still holds).
+ * every process inherits in its environment.
  */
 import type { ExecutionGroup } from './cgroup.ts';
 import {
@@ -20,8 +20,6 @@ export interface TreeSpec {
   /** "NAME=value" in the environment of everything the execution started. */
   readonly marker: string;
   readonly group: ExecutionGroup | undefined;
-  /** What /proc shows for the output pipes ("pipe:[123]" or a deleted FIFO's path). */
-  readonly pipes: ReadonlySet<string>;
 }
 
 export interface ProcessTree {
@@ -32,8 +30,12 @@ export interface ProcessTree {
   residentBytes(): number;
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
   leftovers(): ProcessEntry[];
-  /** Sends a signal to every member; returns how many got it. */
-  signal(signal: NodeJS.Signals): number;
+  /** Processes that hold one of these pipes and are not known to be members: probably of this tree, not certainly. */
+  findHolders(pipes: ReadonlySet<string>): ProcessEntry[];
+  /** Whether `members` leaves nobody out, whatever they did to get away. */
+  readonly isComplete: boolean;
+  /** Sends a signal to every member. */
+  signal(signal: NodeJS.Signals): void;
   /** Sends a signal to the leader alone, if it is still the same process. */
   signalLeader(signal: NodeJS.Signals): boolean;
   /** Ends everything in the cgroup at once, where there is one. */
@@ -43,15 +45,16 @@ export interface ProcessTree {
 
 export function createTree(spec: TreeSpec): ProcessTree {
   const { leader, group } = spec;
+  // The number of a leader that was dead before we looked may be anybody's group by now.
+  const knowsNumbers = findProcess(leader.pid)?.startTime === leader.startTime;
 
   function members(): ProcessEntry[] {
     const all = listProcesses();
     const found = new Map<number, ProcessEntry>();
     const leaderNow = all.find((entry) => entry.pid === leader.pid);
-    // Where the leader's number belongs to somebody else now, so does a group of that number. 0 is a leader that is
-    // not known, and the group and session of everything that was started outside of a container.
+    // Where the leader's number belongs to somebody else now, so does a group of that number.
     const numberIsOurs =
-      leader.pid > 0 && (leaderNow === undefined || leaderNow.startTime === leader.startTime);
+      knowsNumbers && (leaderNow === undefined || leaderNow.startTime === leader.startTime);
     const ancestors = ancestorsIn(all);
     const inGroup = new Set(group?.members() ?? []);
     const waiting: ProcessEntry[] = [];
@@ -62,8 +65,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
       const isOurs =
         (numberIsOurs && (entry.groupId === leader.pid || entry.sessionId === leader.pid)) ||
         inGroup.has(entry.pid) ||
-        hasEnvironmentEntry(entry.pid, spec.marker) ||
-        holdsPipe(entry.pid, spec.pipes);
+        hasEnvironmentEntry(entry.pid, spec.marker);
       if (isOurs) found.set(entry.pid, entry);
       else waiting.push(entry);
     }
@@ -74,8 +76,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
   function leftovers(): ProcessEntry[] {
     const pids = group?.members();
     if (pids === undefined) return hasSuspects(leader) ? members() : [];
-    if (pids.length > 0) return members();
-    return hasGroup(leader.pid) ? members() : [];
+    return pids.length > 0 || hasGroup(leader.pid) ? members() : [];
   }
 
   return {
@@ -87,10 +88,20 @@ export function createTree(spec: TreeSpec): ProcessTree {
       return entries.reduce((total, entry) => total + (entry?.residentBytes ?? 0), 0);
     },
     leftovers,
+    isComplete: group !== undefined,
+    findHolders(pipes) {
+      const known = new Set(members().map(({ pid }) => pid));
+      return listProcesses().filter(
+        (entry) =>
+          entry.startTime >= leader.startTime &&
+          !entry.isZombie &&
+          !isForbidden(entry) &&
+          !known.has(entry.pid) &&
+          holdsPipe(entry.pid, pipes),
+      );
+    },
     signal(signal) {
-      let sent = 0;
-      for (const entry of members()) if (sendSignal(entry, signal)) sent++;
-      return sent;
+      for (const entry of members()) sendSignal(entry, signal);
     },
     signalLeader: (signal) => sendSignal(leader, signal),
     killGroup: () => group?.kill(),
@@ -147,7 +158,8 @@ function hasGroup(pid: number): boolean {
  * than the environment of every process.
  */
 function hasSuspects(leader: ProcessIdentity): boolean {
-  if (hasGroup(leader.pid)) return true;
+  // As the first process of a container we are the reaper ourselves, and our children are not all orphans.
+  if (process.pid === 1 || hasGroup(leader.pid)) return true;
   for (let pid = process.pid, depth = 0; pid > 0 && depth < 64; depth++) {
     const children = pid === process.pid ? [] : listChildren(pid);
     if (children === undefined) return true;

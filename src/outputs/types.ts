@@ -23,6 +23,8 @@ export interface BundleSpec {
   /** What it is called in lists: the command, cut. */
   readonly name: string;
   readonly createdAtMs: number;
+  /** When it ended, where it has: its age counts from then. */
+  readonly endedAtMs?: number | undefined;
   /** The streams that are captured to a file of their own. `combined` is derived where stdout and stderr are both there. */
   readonly streams: readonly StreamType[];
   /** Retention and delete leave it alone while this is true. */

@@ -3,7 +3,8 @@
  */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, resolve, sep } from 'node:path';
+import { dirname } from 'node:path';
+import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 
 export interface Directories {
@@ -15,7 +16,7 @@ export interface Directories {
 export function createDirectories(allowed: readonly string[] | undefined): Directories {
   // Resolved at every check: an allowed directory may be created, or made a link, after the start.
   const isAllowed = (real: string): boolean =>
-    allowed === undefined || allowed.some((directory) => isWithin(real, realOrSame(directory)));
+    allowed === undefined || allowed.some((directory) => isInside(real, realPathOf(directory)));
 
   const refuse = (typed: string, wanted: string, parameter: string): ShellServerError =>
     new ShellServerError('SECURITY_002', `${parameter} ${typed} is outside the allowed directories.`, {
@@ -26,7 +27,7 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
   return {
     allowed,
     check(path, relativeTo, parameter = 'working_directory') {
-      const wanted = resolve(relativeTo, expandHome(path));
+      const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const real = findReal(wanted);
       // What lies outside is not told, not even whether it is there.
       if (!isAllowed(real ?? nearestParent(wanted))) throw refuse(path, wanted, parameter);
@@ -34,11 +35,6 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
       return real;
     },
   };
-}
-
-/** True where `path` is `directory` or lies below it; both absolute. */
-export function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
 function findReal(path: string): string | undefined {
@@ -60,13 +56,13 @@ function checkUsable(
       hint,
       details: { [parameter]: wanted, ...details },
     });
-  if (real === undefined) {
+  const about = real === undefined ? undefined : statSync(real, { throwIfNoEntry: false });
+  if (real === undefined || about === undefined) {
     const parent = nearestParent(wanted);
     throw refuse('does not exist', `The nearest directory that exists is ${parent}.`, {
       nearest_existing: parent,
     });
   }
-  const about = statSync(real);
   if (!about.isDirectory()) throw refuse('is a file, not a directory', `Its directory is ${dirname(real)}.`);
   try {
     accessSync(real, constants.X_OK);
@@ -80,7 +76,7 @@ function checkUsable(
 
 function nearestParent(path: string): string {
   for (let parent = dirname(path); ; parent = dirname(parent)) {
-    const real = realOrSame(parent);
+    const real = realPathOf(parent);
     try {
       if (statSync(real).isDirectory()) return real;
     } catch {
@@ -88,13 +84,4 @@ function nearestParent(path: string): string {
     }
     if (parent === dirname(parent)) return parent;
   }
-}
-
-function realOrSame(path: string): string {
-  return findReal(path) ?? path;
-}
-
-function expandHome(path: string): string {
-  if (path === '~') return homedir();
-  return path.startsWith('~/') && !isAbsolute(path) ? resolve(homedir(), path.slice(2)) : path;
 }

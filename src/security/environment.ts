@@ -5,8 +5,9 @@
 import { userInfo } from 'node:os';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { MARKER_NAME } from '../base/marker.ts';
 
-export const MARKER_NAME = 'MCP_SHELL_EXECUTION';
+export { MARKER_NAME };
 
 /** What is the server's own business and not the command's: its token and its settings. */
 const OWN = /^MCP_SHELL_/;
@@ -50,6 +51,11 @@ export interface EnvironmentParts {
   readonly marker: string;
 }
 
+/** The environment without what is the server's own business. */
+export function withoutOwn(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !OWN.test(name)));
+}
+
 export function buildEnvironment(parts: EnvironmentParts): Record<string, string> {
   const environment: Record<string, string> = Object.create(null);
   const isFromNpm = parts.inherited['npm_lifecycle_event'] !== undefined;
@@ -88,7 +94,9 @@ export function checkEnvironment(
       if (name.startsWith('MCP_SHELL_'))
         return `sets ${name}: names that begin with MCP_SHELL_ are the server's`;
       // Linux takes 128 KiB for one entry; execve would fail with E2BIG and say no more.
-      if (Buffer.byteLength(value) > LIMITS.commandBytes) return `has a value longer than 120 KiB in ${name}`;
+      if (Buffer.byteLength(name) + Buffer.byteLength(value) > LIMITS.commandBytes) {
+        return `has an entry longer than 120 KiB: ${name.slice(0, 100)}`;
+      }
     }
     return undefined;
   })();

@@ -16,7 +16,7 @@ const SHAPES: readonly RegExp[] = [
   /\bxox[abeprs]-[A-Za-z0-9-]{10,}/g,
   /\bAIza[A-Za-z0-9_-]{30,}/g,
   /\bnpm_[A-Za-z0-9]{30,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  /\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ];
 
@@ -27,7 +27,7 @@ const ANNOUNCED: readonly RegExp[] = [
   /((?:x-api-key|api-key|x-auth-token|cookie|set-cookie)\s*:\s*)[^\s'"\\][^'"\\\n]*/gi,
   /(:\/\/[^\s:/@'"]*:)[^\s@/'"]+(?=@)/g,
   /(--?(?:password|passwd|pass|token|secret|api-?key|access-?key|private-?token|auth-?token)[= ])(?:"[^"]*"|'[^']*'|[^\s'"]+)/gi,
-  /(\b[A-Za-z_]*(?:password|passwd|secret|token|api_?key|access_?key)[A-Za-z_]*\s*[=:]\s*)(?:"[^"\n]*"|'[^'\n]*'|[^\s'"&;|]+)/gi,
+  /(\b[A-Za-z_]{0,64}(?:password|passwd|secret|token|api_?key|access_?key)[A-Za-z_]{0,64}\s{0,8}[=:]\s{0,8})(?:"[^"\n]*"|'[^'\n]*'|[^\s'"&;|]+)/gi,
 ];
 
 export function isSecretName(name: string): boolean {

@@ -16,7 +16,7 @@ import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
 export type { Audit, AuditEntry } from './audit/audit.ts';
 export type { Directories } from './directories.ts';
-export { checkEnvironment, MARKER_NAME } from './environment.ts';
+export { checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
 export type { LaunchPermit } from './permit.ts';
 export { maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';

@@ -3,6 +3,7 @@
  * the error map of the call only where the schema has none).
  */
 import type { z } from 'zod';
+import { LIMITS } from '../base/limits.ts';
 import { quote } from './quote.ts';
 import { suggest } from './suggest.ts';
 
@@ -23,9 +24,11 @@ function problemsOfIssue(issue: Issue, parameters: readonly string[]): InputProb
   const { path, message } = issue;
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => {
+      return issue.keys.map((key, index) => {
         // Only the names of the outermost object are at hand; a slip further in is named without a suggestion.
-        const meant = path.length === 0 ? suggest(key, parameters) : undefined;
+        // A million keys fit into a message, and those past what is shown are only counted.
+        const isShown = path.length === 0 && index < LIMITS.parameterIssues;
+        const meant = isShown ? suggest(key, parameters) : undefined;
         const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
         return { kind: 'unknown', path: [...path, key], problem: `is not known${hint}` };
       });

@@ -62,7 +62,7 @@ async function callTool(
   const progress = progressOf(context);
   try {
     return await dispatch.call(params.name, params.arguments, {
-      principal: context.http?.authInfo?.clientId ?? LOCAL_PRINCIPAL,
+      principal: principalOf(context),
       client,
       signal,
       progress: progress?.report,
@@ -72,6 +72,13 @@ async function callTool(
   } finally {
     await progress?.finish();
   }
+}
+
+/** Over HTTP the edge has said who it is; a request that it has not seen is nobody's. */
+function principalOf({ http }: ServerContext): string {
+  if (http === undefined) return LOCAL_PRINCIPAL;
+  if (http.authInfo === undefined) throw new ProtocolError(ProtocolErrorCode.InternalError, 'No principal');
+  return http.authInfo.clientId;
 }
 
 function toProtocolError({ message, tool, suggestion }: UnknownToolError): ProtocolError {

@@ -122,7 +122,10 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
     const { message } = incoming;
     if (incoming.kind === 'request') {
       const { id, method, params } = incoming.message;
-      if (owed.has(id)) {
+      const before = owed.get(id);
+      if (before !== undefined) {
+        // Its answer is the refusal, unless the id is in use by another message of this very batch.
+        if (before.batch !== batch) batch?.owed.delete(id);
         return reply(errorReply(id, INVALID_REQUEST, 'Invalid request: this id is in use'), batch);
       }
       owed.set(id, { method, batch });

@@ -1,7 +1,7 @@
 /** process_list: what this caller ran, newest first. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
-import { compilePattern } from '../base/pattern.ts';
+import { createFilter } from '../base/pattern.ts';
 import type { Summary } from '../executions/executions.ts';
 import { defineTool } from './tool.ts';
 import { describeDuration } from './words.ts';
@@ -39,16 +39,13 @@ export const processList = defineTool({
   }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
-    const pattern =
-      input.command_pattern === undefined
-        ? undefined
-        : compilePattern('command_pattern', input.command_pattern);
+    const matches = createFilter('command_pattern', input.command_pattern);
     const all = await call.modules.executions.list(call.principal);
     const matching = all.filter(
       (summary) =>
         (input.status_filter === 'all' || summary.status === input.status_filter) &&
         (input.session_id === undefined || summary.sessionId === input.session_id) &&
-        (pattern === undefined || pattern.test(summary.command)),
+        matches(summary.command),
     );
     const now = call.modules.clock.now();
     const processes = matching

@@ -1,7 +1,7 @@
 /** process_terminate: ends an execution, or sends it a signal. */
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
-import type { Execution } from '../executions/executions.ts';
+import { type EndSignal, type Execution, type Live, waitForEnd } from '../executions/executions.ts';
 import { type Call, defineTool } from './tool.ts';
 import { listProcesses } from './words.ts';
 
@@ -46,7 +46,7 @@ export const processTerminate = defineTool({
     const toTree = signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGKILL';
     const hasEnded =
       toTree && (input.force || signal === 'SIGKILL')
-        ? await live.end('terminated', signal).then(() => live.finished.then(() => true))
+        ? await endWithin(live, signal, call.signal)
         : await live.request(signal, toTree ? 'tree' : 'leader', WAIT_MS);
     const message = describeEnd(execution, input.signal, hasEnded, toTree);
     // A signal that a program may handle did its work by arriving.
@@ -54,6 +54,15 @@ export const processTerminate = defineTool({
     return { data: { ...describe(execution), success, signal_sent: input.signal, message }, text: message };
   },
 });
+
+/** The ladder has its own bounds; this one is for an end that somebody else must tell us of. */
+async function endWithin(live: Live, signal: EndSignal, caller: AbortSignal): Promise<boolean> {
+  const end = live.end('terminated', signal);
+  const waited = await waitForEnd(live, { patienceMs: WAIT_MS }, caller);
+  caller.throwIfAborted();
+  if (waited.kind === 'ended') await end;
+  return waited.kind === 'ended';
+}
 
 function findTarget(target: z.output<typeof inputSchema>, call: Call): Promise<Execution> {
   const { process_id: pid, execution_id: id } = target;

@@ -17,9 +17,12 @@ export function describeBytes(bytes: number): string {
 }
 
 export function listProcesses(processes: readonly { pid: number; name: string }[]): string {
-  const few = processes.slice(0, 10).map(({ pid, name }) => `${name} (${pid})`);
-  const rest = processes.length - few.length;
-  return few.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  return listFew(processes.map(({ pid, name }) => `${name} (${pid})`));
+}
+
+function listFew(texts: readonly string[]): string {
+  const rest = texts.length - 10;
+  return texts.slice(0, 10).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
 export function describeSession(
@@ -36,9 +39,9 @@ export function describeSession(
   }
   const parts = [
     change.directory === undefined ? '' : `working directory ${change.directory}`,
-    change.set.length === 0 ? '' : `set ${change.set.join(', ')}`,
-    change.unset.length === 0 ? '' : `unset ${change.unset.join(', ')}`,
-    change.notCarried.length === 0 ? '' : `not carried: ${change.notCarried.join(', ')}`,
+    change.set.length === 0 ? '' : `set ${listFew(change.set)}`,
+    change.unset.length === 0 ? '' : `unset ${listFew(change.unset)}`,
+    change.notCarried.length === 0 ? '' : `not carried: ${listFew(change.notCarried)}`,
   ].filter((part) => part !== '');
   return parts.length === 0 ? undefined : `Session ${sessionId}: ${parts.join('; ')}.`;
 }

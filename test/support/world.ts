@@ -29,7 +29,7 @@ export interface World {
   start(command: string, request?: Partial<StartRequest>): Promise<Execution>;
   /** Starts it and waits for its end. */
   run(command: string, request?: Partial<StartRequest>): Promise<Ran>;
-  /** Like a crash as far as the next world on the same directory can tell: nothing is ended or told. */
+  /** Ends everything but the detached, and removes the directory unless it was given. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

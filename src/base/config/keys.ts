@@ -4,6 +4,7 @@
  * the server reads it by.
  */
 import { LIMITS } from '../limits.ts';
+import { MARKER_NAME } from '../marker.ts';
 import { directories, directory, host, integer, names, program, type Setting } from './kinds.ts';
 import { fewerTools, insideProject, narrowerDirectories, never, smaller } from './project-rules.ts';
 
@@ -162,7 +163,7 @@ export const OTHER_VARIABLES: Readonly<Record<string, string>> = {
  * Marks that we ourselves put on processes. A server that was started by a command of another server, or by a test,
  * finds them in its environment and has nothing to say about them.
  */
-export const MARKS: readonly string[] = ['MCP_SHELL_EXECUTION'];
+export const MARKS: readonly string[] = [MARKER_NAME];
 
 /** The names of a key in the environment, the one that is made from the key first. */
 export function variablesOf(key: SettingKey): readonly string[] {

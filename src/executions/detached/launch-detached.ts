@@ -12,7 +12,7 @@ import type { Live } from '../live.ts';
 import { findProcess, isAlive, type ProcessIdentity } from '../process-table.ts';
 import type { ExecutionRecord, Outcome } from '../record.ts';
 import { terminateTree } from '../terminate.ts';
-import { createTree } from '../tree.ts';
+import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
 import {
   claimCause,
   readOutcome,
@@ -50,7 +50,14 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
   };
   child.stdin.on('error', () => undefined);
   child.stdin.end(JSON.stringify(spec));
-  const reply = await readReply(child).finally(() => child.unref());
+  const reply = await readReply(child)
+    .catch(async (error: unknown) => {
+      // It may yet start what nobody would know of.
+      sendSignal(wrapper, 'SIGKILL');
+      await terminateTree(treeOf({ pid: 0, startTime: 0, marker: spec.marker }), { signal: 'SIGKILL' });
+      throw error;
+    })
+    .finally(() => child.unref());
   if ('error' in reply) throw new ShellServerError('EXECUTION_001', reply.error);
   const known = {
     pid: reply.pid,
@@ -81,12 +88,7 @@ function watch(
   streams: readonly string[],
   now: () => number,
 ): Live {
-  const tree = createTree({
-    leader: known,
-    marker: known.marker,
-    group: known.group === undefined ? undefined : openGroup(known.group),
-    pipes: new Set(),
-  });
+  const tree = treeOf(known);
   const finished = pollForOutcome(known.wrapper ?? known, bundle).then(async (outcome) => {
     if (outcome !== undefined) return outcome;
     // The wrapper was killed, and with it the pipes: what it left cannot go on.
@@ -103,15 +105,29 @@ function watch(
       return terminateTree(tree, { signal });
     },
     async request(signal, scope, windowMs) {
-      claimCause(bundle, 'terminated');
+      if (scope === 'leader') return signalAndWait(tree, finished, { signal, scope, windowMs });
+      const claim = claimCause(bundle, 'terminated');
       const hasEnded = await signalAndWait(tree, finished, { signal, scope, windowMs });
-      if (!hasEnded) withdrawCause(bundle);
+      if (!hasEnded) withdrawCause(bundle, claim);
       return hasEnded;
     },
     outputBytes: () => Math.max(0, ...streams.map((stream) => sizeOf(join(bundle, stream)))),
     onOutput: () => undefined,
     state: () => Buffer.alloc(0),
   };
+}
+
+function treeOf(known: {
+  pid: number;
+  startTime: number;
+  marker: string;
+  group?: string | undefined;
+}): ProcessTree {
+  return createTree({
+    leader: known,
+    marker: known.marker,
+    group: known.group === undefined ? undefined : openGroup(known.group),
+  });
 }
 
 function pollForOutcome(wrapper: ProcessIdentity, bundle: string): Promise<Outcome | undefined> {

@@ -6,6 +6,7 @@ import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, write
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileWhole } from '../../base/files.ts';
+import { randomText } from '../../base/ids.ts';
 import type { Cause } from '../ending.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
 
@@ -32,8 +33,15 @@ export type WrapperReply = z.infer<typeof wrapperReplySchema>;
 
 const OUTCOME = 'outcome.json';
 const CAUSE = 'cause';
+const RESERVE = 'outcome.reserve';
+
+/** Takes the room that the outcome will need, so that a disk that fills up meanwhile cannot swallow it. */
+export function reserveOutcome(bundle: string): void {
+  writeFileWhole(join(bundle, RESERVE), ' '.repeat(16 * 1024));
+}
 
 export function writeOutcome(bundle: string, outcome: Outcome): void {
+  rmSync(join(bundle, RESERVE), { force: true });
   writeFileWhole(join(bundle, OUTCOME), JSON.stringify(outcome));
 }
 
@@ -47,31 +55,37 @@ export function readOutcome(bundle: string): Outcome | undefined {
   }
 }
 
-/** The first to write its cause wins; the file cannot be created twice. */
-export function claimCause(bundle: string, cause: Cause): void {
+/** The first to write its cause wins; the file cannot be created twice. What is returned withdraws the claim. */
+export function claimCause(bundle: string, cause: Cause): string {
+  const claim = `${cause} ${randomText()}`;
   try {
     const fd = openSync(
       join(bundle, CAUSE),
       constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
       0o600,
     );
-    writeSync(fd, cause);
+    writeSync(fd, claim);
     closeSync(fd);
   } catch {
     // Somebody was first, or the bundle was collected.
   }
+  return claim;
 }
 
 /** What was asked for did not happen; whatever ends it later is another cause. */
-export function withdrawCause(bundle: string): void {
-  rmSync(join(bundle, CAUSE), { force: true });
+export function withdrawCause(bundle: string, claim: string): void {
+  if (readText(join(bundle, CAUSE)) === claim) rmSync(join(bundle, CAUSE), { force: true });
 }
 
 const causeSchema = z.enum(['timeout', 'terminated', 'server_shutdown', 'memory_limit']);
 
 export function readCause(bundle: string): Cause | undefined {
+  return causeSchema.safeParse(readText(join(bundle, CAUSE))?.split(' ')[0]).data;
+}
+
+function readText(path: string): string | undefined {
   try {
-    return causeSchema.parse(readFileSync(join(bundle, CAUSE), 'utf8'));
+    return readFileSync(path, 'utf8');
   } catch {
     return undefined;
   }

@@ -18,6 +18,7 @@ import { createTree } from '../tree.ts';
 import {
   claimCause,
   readCause,
+  reserveOutcome,
   type WrapperReply,
   type WrapperSpec,
   wrapperSpecSchema,
@@ -27,11 +28,14 @@ import {
 async function main(): Promise<void> {
   const spec = wrapperSpecSchema.parse(JSON.parse(await readAll(process.stdin)));
   try {
-    const { reply: started, ending, dispose } = await start(spec);
+    reserveOutcome(spec.bundle);
+    const sinks = openSinks(spec);
+    const { reply: started, ending, dispose } = await start(spec, sinks);
     reply(started);
     const outcome = await ending.finished;
     dispose();
-    writeOutcomeOf(spec, outcome);
+    const isFull = [...sinks.values()].some((sink) => sink.problem !== undefined);
+    writeOutcomeOf(spec, isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome);
   } catch (error) {
     reply({ error: messageOf(error) });
   }
@@ -39,6 +43,7 @@ async function main(): Promise<void> {
 
 async function start(
   spec: WrapperSpec,
+  sinks: ReadonlyMap<StreamType, Sink>,
 ): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
   const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
   const cgroups = createCgroups();
@@ -49,12 +54,12 @@ async function start(
       environment: spec.environment,
       directory: spec.directory,
       inputData: spec.inputData,
-      sinks: openSinks(spec),
+      sinks,
       wantsState: false,
     },
     pipes,
   ).finally(() => pipes.dispose());
-  const tree = createTree({ leader: capture.identity, marker: spec.marker, group, pipes: capture.pipeLinks });
+  const tree = createTree({ leader: capture.identity, marker: spec.marker, group });
   const ending = createEnding(capture, tree, { memoryLimitBytes: spec.memoryLimitBytes, now: Date.now });
   const end = (cause: Cause): void => {
     claimCause(spec.bundle, cause);

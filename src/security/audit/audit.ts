@@ -3,7 +3,7 @@
  * JSON escapes control characters, so that nothing a caller says can begin a line of its own.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
@@ -25,18 +25,30 @@ export interface Audit {
 }
 
 export function createAudit(options: { directory: string; instance: string; clock: Clock }): Audit {
-  let open: { day: string; fd: number } | undefined;
+  let open: { day: string; fd: number; bytes: number } | undefined;
   let previous = '0'.repeat(64);
   let sequence = 0;
 
-  function fdFor(day: string): number {
-    if (open?.day === day) return open.fd;
+  function fileFor(day: string): { fd: number; bytes: number } {
+    if (open?.day === day) return open;
     if (open !== undefined) closeSync(open.fd);
     open = undefined;
     makePrivateDirectory(options.directory);
     const fd = openSync(join(options.directory, `${day}-${options.instance}.jsonl`), 'a', 0o600);
-    open = { day, fd };
-    return fd;
+    open = { day, fd, bytes: fstatSync(fd).size };
+    return open;
+  }
+
+  /** Whole or not at all: half a line would spoil the next one too. */
+  function append(day: string, line: Buffer): void {
+    const file = fileFor(day);
+    try {
+      writeAllSync(file.fd, line);
+      file.bytes += line.length;
+    } catch (error) {
+      ftruncateSync(file.fd, file.bytes);
+      throw error;
+    }
   }
 
   return {
@@ -45,7 +57,7 @@ export function createAudit(options: { directory: string; instance: string; cloc
       const body = JSON.stringify({ seq: sequence, time, ...entry, previous }, maskValue);
       const hash = createHash('sha256').update(body).digest('hex');
       try {
-        writeAllSync(fdFor(time.slice(0, 10)), Buffer.from(`${body.slice(0, -1)},"hash":"${hash}"}\n`));
+        append(time.slice(0, 10), Buffer.from(`${body.slice(0, -1)},"hash":"${hash}"}\n`));
       } catch (error) {
         throw new ShellServerError('SYSTEM_002', `The audit log cannot be written: ${messageOf(error)}.`, {
           hint: 'Nothing is run unrecorded. Free some space on the disk of the state directory, then try again.',
