@@ -4,15 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import { messageOf, ShellServerError } from '../base/errors.ts';
+import { ShellServerError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
-import { adopt } from './adopt.ts';
 import { createCgroups } from './cgroup.ts';
-import { lostOutcome } from './detached/launch-detached.ts';
 import type { Instance } from './instance.ts';
+import { createInventory } from './inventory.ts';
 import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
 import { createPipes } from './pipes.ts';
@@ -21,7 +20,7 @@ import { createRunning, type RunningEntry } from './running.ts';
 import { createSessions, type SessionChange, type Sessions } from './sessions.ts';
 import { createStarter, type StartRequest } from './start.ts';
 import { createStore, type Summary } from './store.ts';
-import { createUsageMeter, type Usage } from './usage.ts';
+import type { Usage } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
 export type { Cause, EndSignal } from './ending.ts';
@@ -80,11 +79,7 @@ export interface ExecutionsOptions {
   readonly onEnded?: () => void;
 }
 
-/** Between two looks for old outputs; also after so many executions. */
-const COLLECT_EVERY_MS = 10 * 60_000;
-const COLLECT_EVERY_STARTS = 200;
-/** Between two looks at what other servers do. */
-const RESCAN_MS = 1000;
+/** Between two looks at an execution that another server runs. */
 const WATCH_OTHERS_MS = 250;
 
 export function createExecutions(options: ExecutionsOptions): Executions {
@@ -105,111 +100,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     environment: settings.environment,
   });
   const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
-  let opened = false;
-  let scanning: Promise<void> | undefined;
-  let scannedAt = Number.NEGATIVE_INFINITY;
-  let collectTimer: NodeJS.Timeout | undefined;
-  let starts = 0;
-
-  /** The first real request announces this server; a probe leaves no trace. */
-  function open(): void {
-    if (opened) return;
-    try {
-      instance.open();
-    } catch (error) {
-      throw new ShellServerError('SYSTEM_002', `The state directory cannot be used: ${messageOf(error)}.`, {
-        hint: 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
-        cause: error,
-      });
-    }
-    opened = true;
-    collectTimer = setInterval(() => void collect(), COLLECT_EVERY_MS);
-    collectTimer.unref();
-    void ready();
-  }
-
-  /** What other servers left or do is looked at anew, but not more often than it can matter. */
-  async function ready(): Promise<void> {
-    open();
-    if (scanning === undefined && performance.now() - scannedAt > RESCAN_MS) {
-      scanning = scan()
-        .catch((error: unknown) =>
-          log.error('the state directory cannot be read', { error: messageOf(error) }),
-        )
-        .finally(() => {
-          scanning = undefined;
-          scannedAt = performance.now();
-        });
-    }
-    await scanning;
-  }
-
-  async function scan(): Promise<void> {
-    const isFirst = scannedAt === Number.NEGATIVE_INFINITY;
-    const taken = new Set(instance.takeOverDead());
-    const endings: Promise<void>[] = [];
-    await store.scan(
-      (id) => running.entries.has(id),
-      (record) => {
-        const bundle = adoptBundle(record);
-        if (record.outcome === undefined && taken.has(record.instance))
-          endings.push(takeOver(record, bundle));
-      },
-    );
-    await Promise.all(endings);
-    instance.settle([...taken]);
-    if (isFirst) await collect();
-  }
-
-  function adoptBundle(record: ExecutionRecord): Bundle {
-    return outputs.adoptBundle({
-      id: record.id,
-      owner: record.owner,
-      name: record.command,
-      createdAtMs: record.createdAtMs,
-      streams: record.streams,
-      endedAtMs: record.outcome?.endedAtMs,
-      isRunning: () => running.entries.has(record.id) || isElsewhere(record.id),
-    });
-  }
-
-  /** Running under another server that is alive. */
-  function isElsewhere(id: string): boolean {
-    const record = store.read(id);
-    return record !== undefined && record.outcome === undefined && instance.isInstanceAlive(record.instance);
-  }
-
-  async function takeOver(record: ExecutionRecord, bundle: Bundle): Promise<void> {
-    const ours: ExecutionRecord = { ...record, instance: instance.id };
-    const now = clock.now;
-    const adoption = adopt(ours, { bundle: bundle.directory, bootId: instance.bootId, log, now });
-    if (adoption.kind === 'running') {
-      running.track({
-        record: ours,
-        bundle,
-        live: adoption.live,
-        meter: createUsageMeter(record.createdAtMs, now),
-        sinks: new Map(),
-        requestId: 'adopted',
-        sessionChange: undefined,
-        isLetGo: true,
-        releaseSession: () => undefined,
-      });
-      return;
-    }
-    const outcome = await adoption.outcome;
-    const concluded = { ...ours, outcome };
-    store.save(concluded);
-    running.recordEnd(concluded, bundle, outcome, 'adopted');
-  }
-
-  async function collect(): Promise<void> {
-    try {
-      for (const id of await outputs.collect()) store.remove(id);
-    } catch (error) {
-      log.error('old outputs cannot be collected', { error: messageOf(error) });
-    }
-  }
+  const inventory = createInventory({ store, running, outputs, instance, clock, log });
+  let disposing: Promise<void> | undefined;
 
   /** Stays true after the end, for the caller who started it or waited for it. */
   function viewRunning(entry: RunningEntry): Execution {
@@ -230,20 +122,13 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   }
 
   function viewRecord(record: ExecutionRecord): Execution {
-    const bundle = adoptBundle(record);
     return {
-      record: truthOf(record),
-      bundle,
+      record: inventory.truthOf(record),
+      bundle: inventory.bundleOf(record),
       live: undefined,
       usage: () => undefined,
       sessionChange: undefined,
     };
-  }
-
-  /** A record without an end whose server is gone, and which nobody could adopt: it is not running. */
-  function truthOf(record: ExecutionRecord): ExecutionRecord {
-    if (record.outcome !== undefined || instance.isInstanceAlive(record.instance)) return record;
-    return { ...record, outcome: lostOutcome(record.createdAtMs) };
   }
 
   function notFound(what: string): ShellServerError {
@@ -251,7 +136,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   }
 
   async function get(principal: string, executionId: string): Promise<Execution> {
-    await ready();
+    await inventory.ready();
     const entry = running.entries.get(executionId);
     if (entry !== undefined && entry.record.owner === principal) return viewRunning(entry);
     const record = store.find(principal, executionId);
@@ -262,8 +147,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   return {
     sessions,
     async start(request, signal) {
-      open();
-      if (++starts % COLLECT_EVERY_STARTS === 0) void collect();
+      inventory.open();
       return viewRunning(await starter.start(request, signal));
     },
     letGo(execution) {
@@ -272,7 +156,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       entry.isLetGo = true;
       entry.releaseSession();
     },
-    ready,
+    ready: inventory.ready,
     get,
     async waitFor(principal, executionId, timeoutMs, signal) {
       const deadline = performance.now() + timeoutMs;
@@ -289,25 +173,26 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       }
     },
     async getByPid(principal, pid) {
-      await ready();
+      await inventory.ready();
       for (const entry of running.entries.values()) {
         if (entry.record.owner === principal && entry.live.process.pid === pid) return viewRunning(entry);
       }
       throw notFound(`running process ${pid}`);
     },
     async list(principal) {
-      await ready();
+      await inventory.ready();
       return store.summaries(principal);
     },
     commandPath: loginPath.resolve,
-    async dispose() {
-      clearInterval(collectTimer);
-      loginPath.dispose();
-      await starter.stop();
-      await running.endAll();
-      pipes.dispose();
-      cgroups.dispose();
-      if (opened) instance.close(running.entries.size > 0);
-    },
+    dispose: () => (disposing ??= dispose()),
   };
+
+  async function dispose(): Promise<void> {
+    loginPath.dispose();
+    await starter.stop();
+    await running.endAll();
+    pipes.dispose();
+    cgroups.dispose();
+    inventory.close();
+  }
 }

@@ -5,7 +5,7 @@
  * The servers may live in different pid namespaces (a container and its host): there a number says nothing, so each
  * touches its file from time to time, and only a file that was not touched for long is a dead server's.
  */
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf } from '../base/errors.ts';
@@ -54,9 +54,16 @@ export function createInstance(stateDirectory: string): Instance {
       return about.bootId === bootId ? isAlive(about) : Date.now() - statSync(file).mtimeMs < SILENT_FOR_MS;
     } catch (error) {
       // What cannot be read for another reason (too many open files, say) may well be alive.
-      return errnoOf(error) !== 'ENOENT';
+      return errnoOf(error) !== 'ENOENT' || isBeingTakenOver(other);
     }
   };
+
+  /** It lies in the directory of a server that is alive and has yet to settle it. */
+  function isBeingTakenOver(other: string): boolean {
+    return readdirSync(run).some(
+      (name) => name !== id && existsSync(join(run, name, other)) && isInstanceAlive(name),
+    );
+  }
 
   const announce = (where: string, pid: number, startTime: number): void =>
     writeFileWhole(join(where, FILE), JSON.stringify({ pid, startTime, bootId }));

@@ -41,7 +41,7 @@ export function createLoginPath(options: LoginPathOptions): LoginPath {
   async function ask(): Promise<void> {
     try {
       const path = await askShell(options, stop.signal);
-      if (path === undefined) return;
+      if (path === undefined || stop.signal.aborted) return;
       known = mergePaths(path, inherited);
       makePrivateDirectory(options.stateDirectory);
       writeFileWhole(file, JSON.stringify({ shell: options.shell, inherited, path: known }));

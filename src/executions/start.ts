@@ -21,6 +21,7 @@ import type { Running, RunningEntry } from './running.ts';
 import { parseState, withStateReport } from './session-state.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { createUsageMeter } from './usage.ts';
+import { waitForEnd } from './wait.ts';
 
 export interface StartRequest {
   readonly principal: string;
@@ -94,6 +95,7 @@ export function createStarter(options: StarterOptions): Starter {
       if (!signal.aborted) return entry;
       // Cancelled while it started: nobody would ever learn its id.
       await entry.live.end('terminated');
+      await waitForEnd(entry.live, { patienceMs: LIMITS.killSettleMs }, new AbortController().signal);
       throw signal.reason;
     } catch (error) {
       release();

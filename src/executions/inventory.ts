@@ -1,0 +1,168 @@
+/**
+ * What is on disk: this server's own executions, those that earlier servers left, and those that others on the same
+ * directory run. Looked at when somebody asks, and not more often than it can matter.
+ */
+import type { Clock } from '../base/clock.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Bundle, Outputs } from '../outputs/types.ts';
+import { adopt } from './adopt.ts';
+import { lostOutcome } from './detached/launch-detached.ts';
+import type { Instance } from './instance.ts';
+import type { ExecutionRecord } from './record.ts';
+import type { Running } from './running.ts';
+import type { Store } from './store.ts';
+import { createUsageMeter } from './usage.ts';
+
+export interface Inventory {
+  /** The first real request announces this server; a probe leaves no trace. */
+  open(): void;
+  /** Resolves when what others left or do is known. */
+  ready(): Promise<void>;
+  bundleOf(record: ExecutionRecord): Bundle;
+  /** The record with an end, where its server is gone and nobody could take it over: it is not running. */
+  truthOf(record: ExecutionRecord): ExecutionRecord;
+  close(): void;
+}
+
+export interface InventoryOptions {
+  readonly store: Store;
+  readonly running: Running;
+  readonly outputs: Outputs;
+  readonly instance: Instance;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Between two looks at what other servers do. */
+const SCAN_EVERY_MS = 1000;
+/** Between two looks for old outputs. */
+const COLLECT_EVERY_MS = 5 * 60_000;
+
+export function createInventory({
+  store,
+  running,
+  outputs,
+  instance,
+  clock,
+  log,
+}: InventoryOptions): Inventory {
+  let isOpen = false;
+  let scanning: Promise<void> | undefined;
+  let scannedAt = Number.NEGATIVE_INFINITY;
+  let collecting: NodeJS.Timeout | undefined;
+
+  function open(): void {
+    if (isOpen) return;
+    try {
+      instance.open();
+    } catch (error) {
+      throw new ShellServerError('SYSTEM_002', `The state directory cannot be used: ${messageOf(error)}.`, {
+        hint: 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
+        cause: error,
+      });
+    }
+    isOpen = true;
+    collecting = setInterval(() => void collect(), COLLECT_EVERY_MS);
+    collecting.unref();
+    void ready();
+  }
+
+  async function ready(): Promise<void> {
+    open();
+    if (scanning === undefined && performance.now() - scannedAt > SCAN_EVERY_MS) {
+      scanning = scan()
+        .catch((error: unknown) =>
+          log.error('the state directory cannot be read', { error: messageOf(error) }),
+        )
+        .finally(() => {
+          scanning = undefined;
+          scannedAt = performance.now();
+        });
+    }
+    await scanning;
+  }
+
+  async function scan(): Promise<void> {
+    const isFirst = scannedAt === Number.NEGATIVE_INFINITY;
+    const taken = new Set(instance.takeOverDead());
+    const endings: Promise<void>[] = [];
+    await store.scan(
+      (id) => running.entries.has(id),
+      (record) => {
+        const bundle = bundleOf(record);
+        if (record.outcome !== undefined || record.instance === instance.id) return;
+        // Taken over just now, or once by somebody who died over it.
+        const isOurs = taken.has(record.instance) || !instance.isInstanceAlive(record.instance);
+        if (isOurs) endings.push(takeOver(record, bundle));
+      },
+    );
+    await Promise.all(endings);
+    instance.settle([...taken]);
+    if (isFirst) await collect();
+  }
+
+  function bundleOf(record: ExecutionRecord): Bundle {
+    return outputs.adoptBundle({
+      id: record.id,
+      owner: record.owner,
+      name: record.command,
+      createdAtMs: record.createdAtMs,
+      streams: record.streams,
+      endedAtMs: record.outcome?.endedAtMs,
+      isRunning: () => running.entries.has(record.id) || isElsewhere(record.id),
+    });
+  }
+
+  /** Running under another server that is alive. */
+  function isElsewhere(id: string): boolean {
+    const record = store.read(id);
+    return record !== undefined && record.outcome === undefined && instance.isInstanceAlive(record.instance);
+  }
+
+  async function takeOver(record: ExecutionRecord, bundle: Bundle): Promise<void> {
+    const ours: ExecutionRecord = { ...record, instance: instance.id };
+    const { now } = clock;
+    const adoption = adopt(ours, { bundle: bundle.directory, bootId: instance.bootId, log, now });
+    if (adoption.kind === 'running') {
+      running.track({
+        record: ours,
+        bundle,
+        live: adoption.live,
+        meter: createUsageMeter(record.createdAtMs, now),
+        sinks: new Map(),
+        requestId: 'adopted',
+        sessionChange: undefined,
+        isLetGo: true,
+        releaseSession: () => undefined,
+      });
+      return;
+    }
+    const outcome = await adoption.outcome;
+    const concluded = { ...ours, outcome };
+    store.save(concluded);
+    running.recordEnd(concluded, bundle, outcome, 'adopted');
+  }
+
+  async function collect(): Promise<void> {
+    try {
+      for (const id of await outputs.collect()) store.remove(id);
+    } catch (error) {
+      log.error('old outputs cannot be collected', { error: messageOf(error) });
+    }
+  }
+
+  return {
+    open,
+    ready,
+    bundleOf,
+    truthOf(record) {
+      if (record.outcome !== undefined || instance.isInstanceAlive(record.instance)) return record;
+      return { ...record, outcome: lostOutcome(record.createdAtMs) };
+    },
+    close() {
+      clearInterval(collecting);
+      if (isOpen) instance.close(running.entries.size > 0);
+    },
+  };
+}

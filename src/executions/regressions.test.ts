@@ -1,0 +1,197 @@
+/** Each of these was a way to lose a process, a record or the server; named after what went wrong. */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createWorld, outcomeOf } from '../../test/support/world.ts';
+import { maskText } from '../security/security.ts';
+import { findProcess } from './process-table.ts';
+import { createTree } from './tree.ts';
+
+const isGone = (pid: number): boolean => findProcess(pid)?.isZombie ?? true;
+
+test('an escaped child of a shell that ended at once is ended, however early it was forked', async () => {
+  await using world = createWorld();
+  const commands = [
+    '(setsid sleep 888 > /dev/null 2>&1 & echo $! > pid-N); sleep 0.1; exit 0',
+    'setsid sleep 888 > /dev/null 2>&1 & echo $! > pid-N; exit 0',
+  ];
+  for (let n = 0; n < 20; n++) {
+    const { outcome } = await world.run((commands[n % 2] ?? '').replaceAll('pid-N', `pid-${n}`));
+    const pid = Number(readFileSync(join(world.settings.defaultWorkdir, `pid-${n}`), 'utf8'));
+    expect(outcome.endedLeftovers.length, `round ${n}`).toBeGreaterThan(0);
+    expect(isGone(pid), `round ${n}`).toBe(true);
+  }
+});
+
+test('a group that has the number of a leader long dead is nobody’s', async () => {
+  // A daemon whose own leader is gone keeps the leader's number as its group.
+  const shell = spawn('sh', ['-c', 'sleep 300 & echo $!'], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const pid = Number(
+    await new Promise((resolve) => shell.stdout.once('data', (chunk) => resolve(String(chunk)))),
+  );
+  await new Promise((resolve) => shell.once('exit', resolve));
+  try {
+    const leader = { pid: shell.pid ?? 0, startTime: 1 };
+    const tree = createTree({ leader, marker: 'MCP_SHELL_EXECUTION=none', group: undefined });
+    expect(tree.members()).toEqual([]);
+    expect(isGone(pid)).toBe(false);
+  } finally {
+    process.kill(pid, 'SIGKILL');
+  }
+});
+
+test('an exit is an exit though a time limit passes while its left-overs are ended', async () => {
+  await using world = createWorld();
+  const stubborn = `(trap '' TERM; sleep 5) & sleep 0.8; exit 0`;
+  const { outcome } = await world.run(stubborn, { timeoutMs: 1000 });
+  expect(outcome).toMatchObject({ status: 'completed', reason: 'exit', exitCode: 0 });
+});
+
+test('USR1 does not make an end of its own an end on request', async () => {
+  await using world = createWorld();
+  const execution = await world.start(`trap : USR1; for i in 1 2 3 4; do sleep 0.1; done; exit 0`);
+  await sleep(150);
+  await execution.live?.request('SIGUSR1', 'leader', 3000);
+  expect(await outcomeOf(execution)).toMatchObject({ status: 'completed', reason: 'exit' });
+});
+
+test('a directory that vanishes while a session moves into it does not end the server', async () => {
+  await using world = createWorld();
+  const work = world.settings.defaultWorkdir;
+  mkdirSync(join(work, 'p/q'), { recursive: true });
+  let isAway = false;
+  const flipping = setInterval(() => {
+    renameSync(join(work, isAway ? 'away' : 'p'), join(work, isAway ? 'p' : 'away'));
+    isAway = !isAway;
+  }, 1);
+  try {
+    for (let n = 0; n < 40; n++) {
+      const { outcome } = await world.run('cd p/q', { sessionId: `s${n % 4}`, workingDirectory: work });
+      expect(outcome.reason).toBe('exit');
+    }
+  } finally {
+    clearInterval(flipping);
+  }
+});
+
+test('thousands of exported variables are carried as far as a caller could send them, and quickly', async () => {
+  await using world = createWorld();
+  const began = performance.now();
+  const { execution } = await world.run('for i in $(seq 3000); do export V$i=$i; done', { sessionId: 's' });
+  const change = execution.sessionChange;
+  if (change === undefined || change === 'nothing') throw new Error('nothing was carried');
+  expect(change.set).toHaveLength(1000);
+  expect(change.notCarried).toHaveLength(2000);
+  expect(performance.now() - began).toBeLessThan(5000);
+});
+
+test('masking takes no longer than reading', () => {
+  const began = performance.now();
+  for (const text of ['token'.repeat(24_000), 'eyJaaaaaaaa-'.repeat(10_000), '://a:'.repeat(24_000)])
+    maskText(text);
+  expect(performance.now() - began).toBeLessThan(2500);
+});
+
+test('a start that is cancelled leaves nothing behind', async () => {
+  await using world = createWorld();
+  for (const mode of ['background', 'detached'] as const) {
+    const cancel = new AbortController();
+    const starting = world.executions.start(
+      {
+        principal: 'local',
+        client: 'test',
+        requestId: 'r',
+        command: `echo $$ > pid-${mode}; sleep 300`,
+        mode,
+        workingDirectory: undefined,
+        environment: {},
+        inputData: undefined,
+        timeoutMs: undefined,
+        captureStderr: true,
+        mergeStderr: false,
+        sessionId: undefined,
+        patienceMs: 1000,
+      },
+      cancel.signal,
+    );
+    cancel.abort(new Error('cancelled'));
+    await expect(starting).rejects.toThrow('cancelled');
+    const path = join(world.settings.defaultWorkdir, `pid-${mode}`);
+    expect(!existsSync(path) || isGone(Number(readFileSync(path, 'utf8')))).toBe(true);
+  }
+  expect((await world.executions.list('local')).filter(({ status }) => status === 'running')).toEqual([]);
+});
+
+test('a shutdown waits for what is being started, and starts nothing more', async () => {
+  const world = createWorld();
+  await world.run('true');
+  const starting = world.start('echo $$ > pid; sleep 300', { mode: 'background' });
+  await world.executions.dispose();
+  const execution = await starting;
+  expect(execution.record.outcome).toMatchObject({ reason: 'server_shutdown' });
+  await expect(world.start('true')).rejects.toMatchObject({ code: 'SYSTEM_002' });
+  await world[Symbol.asyncDispose]();
+});
+
+test('run/ does not grow with every restart while something detached goes on', async () => {
+  const first = createWorld();
+  const { directory } = first;
+  const execution = await first.start('sleep 300', { mode: 'detached' });
+  const { id } = execution.record;
+  await first.executions.dispose();
+  for (let restart = 0; restart < 3; restart++) {
+    const next = createWorld({ directory });
+    expect((await next.executions.get('local', id)).record.outcome).toBeUndefined();
+    await next.executions.dispose();
+  }
+  const last = createWorld({ directory });
+  await last.executions.ready();
+  const run = join(last.settings.stateDir, 'run');
+  expect(readdirSync(run)).toHaveLength(1);
+  expect(
+    readdirSync(join(run, readdirSync(run)[0] ?? '')).filter((name) => name.startsWith('inst_')),
+  ).toEqual([]);
+  const again = await last.executions.get('local', id);
+  await again.live?.end('terminated', 'SIGKILL');
+  await outcomeOf(again);
+  await last[Symbol.asyncDispose]();
+  await first[Symbol.asyncDispose]();
+});
+
+test('an environment entry that execve would refuse is refused with a reason', async () => {
+  await using world = createWorld();
+  const environment = { [`N${'a'.repeat(12 * 1024)}`]: 'x'.repeat(119 * 1024) };
+  await expect(world.start('true', { environment })).rejects.toMatchObject({ code: 'PARAM_002' });
+});
+
+const isRoot = process.getuid?.() === 0;
+
+test.runIf(isRoot)(
+  'one output that cannot be looked at does not keep the others from being collected',
+  async () => {
+    await using world = createWorld({
+      settings: { retention: { maxAgeHours: 1000, maxTotalBytes: 1e9, maxCount: 1 } },
+    });
+    for (const word of ['one', 'two', 'three']) await world.run(`echo ${word}`);
+    const executions = join(world.settings.stateDir, 'executions');
+    const [spoilt = ''] = readdirSync(executions);
+    execFileSync('rm', ['-r', join(executions, spoilt, 'stdout')]);
+    mkdirSync(join(executions, spoilt, 'stdout'));
+    writeFileSync(join(executions, spoilt, 'stdout', 'x'), '');
+    chmodSync(join(executions, spoilt), 0o700);
+    await expect(world.outputs.collect()).resolves.toBeInstanceOf(Array);
+  },
+);
