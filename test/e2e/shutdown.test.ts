@@ -41,6 +41,9 @@ async function startBusy(): Promise<{ server: RawProcess; pids: number[]; detach
     call(2, { command: stubborn.replaceAll('NAME', 'back'), execution_mode: 'background' }),
     call(3, { command: 'echo $$ > detached; exec sleep 60', execution_mode: 'detached' }),
   );
+  // A caller that leaves before it was answered has cancelled its call, and then nothing may go on.
+  const answered = [await server.next(), await server.next()];
+  expect(answered).toMatchObject([{ result: {} }, { result: {} }]);
   const names = ['front', 'front-deep', 'back', 'back-deep', 'detached'];
   const pidOf = (name: string): number => {
     const path = join(place.work, name);
