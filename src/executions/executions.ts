@@ -98,6 +98,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     shell: security.shells.configured,
     stateDirectory: settings.stateDir,
     environment: settings.environment,
+    marker: instance.id,
   });
   const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
   const inventory = createInventory({ store, running, outputs, instance, clock, log });

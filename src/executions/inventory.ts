@@ -6,12 +6,15 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
+import { MARKER_NAME } from '../security/security.ts';
 import { adopt } from './adopt.ts';
 import { lostOutcome } from './detached/launch-detached.ts';
 import type { Instance } from './instance.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
 import type { Store } from './store.ts';
+import { terminateTree } from './terminate.ts';
+import { createTree } from './tree.ts';
 import { createUsageMeter } from './usage.ts';
 
 export interface Inventory {
@@ -98,8 +101,16 @@ export function createInventory({
       },
     );
     await Promise.all(endings);
+    for (const dead of taken) await endHelpersOf(dead);
     instance.settle([...taken]);
     if (isFirst) await collect();
+  }
+
+  /** What a killed server had started for itself: its question to the login shell. */
+  async function endHelpersOf(dead: string): Promise<void> {
+    const leader = { pid: 0, startTime: 0 };
+    const tree = createTree({ leader, marker: `${MARKER_NAME}=${dead}`, group: undefined });
+    if (tree.members().length > 0) await terminateTree(tree, { signal: 'SIGKILL' });
   }
 
   function bundleOf(record: ExecutionRecord): Bundle {

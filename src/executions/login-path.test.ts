@@ -38,6 +38,7 @@ function create(shell: string, environment: Record<string, string> = {}): LoginP
     shell,
     stateDirectory: join(directory, 'state'),
     environment: { PATH: '/usr/bin:/bin', ...environment },
+    marker: 'test',
   });
   created.push(login);
   return login;

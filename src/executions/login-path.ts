@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
-import { withoutOwn } from '../security/security.ts';
+import { MARKER_NAME, withoutOwn } from '../security/security.ts';
 import { findProcess, listProcesses, type ProcessIdentity } from './process-table.ts';
 import { sendSignal } from './tree.ts';
 
@@ -24,6 +24,8 @@ export interface LoginPathOptions {
   readonly shell: string;
   readonly stateDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** By it the next server finds a shell that this one left behind when it was killed. */
+  readonly marker: string;
 }
 
 const cacheSchema = z.object({ shell: z.string(), inherited: z.string(), path: z.string() });
@@ -96,7 +98,7 @@ function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<strin
         // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
         detached: true,
         stdio: ['ignore', 'pipe', 'ignore'],
-        env: { ...withoutOwn(options.environment), TERM: 'dumb' },
+        env: { ...withoutOwn(options.environment), TERM: 'dumb', [MARKER_NAME]: options.marker },
       },
     );
     const leader = { pid: child.pid ?? 0, startTime: findProcess(child.pid ?? 0)?.startTime ?? 0 };
@@ -115,7 +117,8 @@ function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<strin
     timer.unref();
     signal.addEventListener('abort', finish);
     child.on('error', finish);
-    child.on('exit', finish);
+    // Not `exit`: what it printed may come after that.
+    child.on('close', finish);
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       if (text.length < MAX_BYTES) text += chunk;
       if (text.split(mark).length > 2) finish();

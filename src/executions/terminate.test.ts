@@ -79,7 +79,7 @@ describe('a complete kill', () => {
     const began = Date.now();
     const { outcome, stdout } = await world.run('sleep 5 & echo hi');
     expect({ stdout, status: outcome.status }).toEqual({ stdout: 'hi\n', status: 'completed' });
-    expect(outcome.endedLeftovers).toMatchObject([{ name: 'sleep' }]);
+    expect(outcome.endedLeftovers).toHaveLength(1);
     expect(Date.now() - began).toBeLessThan(2500);
   });
 

@@ -149,7 +149,7 @@ describe('shell_execute answers', () => {
   });
 
   test('what was left running by the shell, and how to keep it', async () => {
-    const { data } = await product.execute('sleep 100 & echo hi');
+    const { data } = await product.execute('sleep 100 & sleep 0.2; echo hi');
     expect(data).toMatchObject({
       status: 'completed',
       stdout: 'hi\n',

@@ -25,7 +25,8 @@ export default function setup(): () => Promise<void> {
     TMPDIR: directory,
     // A test that forgets to name its state directory must not write to the user's, and is found out here.
     XDG_STATE_HOME: join(directory, 'state'),
-    // Shells and editors keep caches, and tests must not depend on the user's settings.
+    // Shells and editors keep caches, and tests must not depend on the user's settings or start-up files.
+    HOME: home,
     XDG_CONFIG_HOME: home,
     XDG_DATA_HOME: home,
     XDG_CACHE_HOME: home,
