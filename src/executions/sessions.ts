@@ -5,6 +5,7 @@
  */
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { once } from '../base/once.ts';
 import { checkEnvironment, type Directories, MARKER_NAME } from '../security/security.ts';
 import type { ShellState } from './session-state.ts';
 
@@ -186,12 +187,4 @@ function busy(): ShellServerError {
   return new ShellServerError('RESOURCE_005', 'The session is busy: calls in it run one after the other.', {
     hint: 'Call again, use another session_id, or none for commands that do not depend on each other.',
   });
-}
-
-function once(run: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) run();
-    isDone = true;
-  };
 }

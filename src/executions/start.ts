@@ -7,6 +7,7 @@ import { errnoOf, ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
+import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
 import { type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
@@ -65,12 +66,14 @@ export interface Starter {
 export function createStarter(options: StarterOptions): Starter {
   const { settings, running, sessions } = options;
   const starting = new Set<Promise<unknown>>();
+  /** Slots of those that are not in the table yet. */
+  let claimed = 0;
   let isStopped = false;
 
   function takeSlot(principal: string): void {
     if (isStopped) throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
     const { maxProcesses } = settings.limits;
-    if (running.entries.size + starting.size < maxProcesses) return;
+    if (running.entries.size + claimed < maxProcesses) return;
     const own = [...running.entries.values()].filter((entry) => entry.record.owner === principal);
     const oldest = own.slice(0, 5).map((entry) => entry.record.id);
     throw new ShellServerError(
@@ -83,7 +86,11 @@ export function createStarter(options: StarterOptions): Starter {
     );
   }
 
-  async function start(request: StartRequest, signal: AbortSignal): Promise<RunningEntry> {
+  async function start(
+    request: StartRequest,
+    signal: AbortSignal,
+    onTracked: () => void,
+  ): Promise<RunningEntry> {
     const session =
       request.sessionId === undefined ? undefined : sessions.get(request.principal, request.sessionId);
     const carriesState =
@@ -91,7 +98,7 @@ export function createStarter(options: StarterOptions): Starter {
     const release = carriesState ? await session.acquire(signal, request.patienceMs) : () => undefined;
     try {
       signal.throwIfAborted();
-      const entry = await startNow(options, request, { session, carriesState, release });
+      const entry = await startNow(options, request, { session, carriesState, release, onTracked });
       if (!signal.aborted) return entry;
       // Cancelled while it started: nobody would ever learn its id.
       await entry.live.end('terminated');
@@ -106,9 +113,14 @@ export function createStarter(options: StarterOptions): Starter {
   return {
     start(request, signal) {
       takeSlot(request.principal);
-      const started = start(request, signal);
+      claimed++;
+      const handOver = once(() => claimed--);
+      const started = start(request, signal, handOver);
       starting.add(started);
-      const forget = (): void => void starting.delete(started);
+      const forget = (): void => {
+        starting.delete(started);
+        handOver();
+      };
       started.then(forget, forget);
       return started;
     },
@@ -123,6 +135,8 @@ interface SessionPart {
   readonly session: Session | undefined;
   readonly carriesState: boolean;
   readonly release: () => void;
+  /** It has a place in the table now. */
+  readonly onTracked: () => void;
 }
 
 async function startNow(
@@ -195,6 +209,7 @@ async function startNow(
     releaseSession: part.release,
   };
   hasStarted = true;
+  part.onTracked();
   options.running.track(entry, () => {
     if (part.carriesState && session !== undefined && !entry.isLetGo) {
       const state = parseState(live.state());
