@@ -191,7 +191,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   async function dispose(): Promise<void> {
     loginPath.dispose();
     await starter.stop();
-    await running.endAll();
+    await running.close();
     pipes.dispose();
     cgroups.dispose();
     inventory.close();

@@ -109,24 +109,7 @@ test('a start that is cancelled leaves nothing behind', async () => {
   await using world = createWorld();
   for (const mode of ['background', 'detached'] as const) {
     const cancel = new AbortController();
-    const starting = world.executions.start(
-      {
-        principal: 'local',
-        client: 'test',
-        requestId: 'r',
-        command: `echo $$ > pid-${mode}; sleep 300`,
-        mode,
-        workingDirectory: undefined,
-        environment: {},
-        inputData: undefined,
-        timeoutMs: undefined,
-        captureStderr: true,
-        mergeStderr: false,
-        sessionId: undefined,
-        patienceMs: 1000,
-      },
-      cancel.signal,
-    );
+    const starting = world.start(`echo $$ > pid-${mode}; sleep 300`, { mode }, cancel.signal);
     cancel.abort(new Error('cancelled'));
     await expect(starting).rejects.toThrow('cancelled');
     const path = join(world.settings.defaultWorkdir, `pid-${mode}`);

@@ -34,8 +34,8 @@ export interface Running {
   track(entry: RunningEntry, onEnd?: () => void): void;
   /** Writes the audit line of an end. */
   recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string): void;
-  /** Ends all that are not detached. */
-  endAll(): Promise<void>;
+  /** Ends all that are not detached, and follows those that are no further. */
+  close(): Promise<void>;
 }
 
 const SAVE_PID_AFTER_MS = 25;
@@ -51,6 +51,7 @@ export interface RunningOptions {
 export function createRunning(options: RunningOptions): Running {
   const { store, audit, log } = options;
   const entries = new Map<string, RunningEntry>();
+  let isClosed = false;
 
   function conclude(entry: RunningEntry, ended: Outcome, onEnd: (() => void) | undefined): void {
     const problem = [...entry.sinks.values()].find((sink) => sink.problem !== undefined)?.problem;
@@ -101,6 +102,8 @@ export function createRunning(options: RunningOptions): Running {
         (outcome) => {
           clearTimeout(saving);
           clearTimeout(timer);
+          // Whoever takes over a detached execution also tells of its end.
+          if (isClosed) return;
           conclude(entry, outcome, onEnd);
           options.onEnded();
         },
@@ -116,7 +119,7 @@ export function createRunning(options: RunningOptions): Running {
         },
       );
     },
-    async endAll() {
+    async close() {
       const ours = [...entries.values()].filter((entry) => entry.record.mode !== 'detached');
       await Promise.all(
         ours.map(async (entry) => {
@@ -124,6 +127,7 @@ export function createRunning(options: RunningOptions): Running {
           await entry.live.finished;
         }),
       );
+      isClosed = true;
     },
   };
 }

@@ -124,24 +124,7 @@ describe('a session', () => {
     await using world = createWorld();
     const again = world.run('sleep 0.3; export DONE=again', { sessionId: 's' });
     const impatient = new AbortController();
-    const left = world.executions.start(
-      {
-        principal: 'local',
-        client: 't',
-        requestId: 'r',
-        command: 'true',
-        mode: 'foreground',
-        workingDirectory: undefined,
-        environment: {},
-        inputData: undefined,
-        timeoutMs: undefined,
-        captureStderr: true,
-        mergeStderr: false,
-        sessionId: 's',
-        patienceMs: 30_000,
-      },
-      impatient.signal,
-    );
+    const left = world.start('true', { sessionId: 's' }, impatient.signal);
     const last = world.run('echo $DONE', { sessionId: 's' });
     impatient.abort(new Error('left'));
     await expect(left).rejects.toThrow('left');

@@ -26,7 +26,7 @@ export interface World {
   readonly executions: Executions;
   readonly outputs: Outputs;
   readonly security: Security;
-  start(command: string, request?: Partial<StartRequest>): Promise<Execution>;
+  start(command: string, request?: Partial<StartRequest>, signal?: AbortSignal): Promise<Execution>;
   /** Starts it and waits for its end. */
   run(command: string, request?: Partial<StartRequest>): Promise<Ran>;
   /** Ends everything but the detached, and removes the directory unless it was given. */
@@ -104,8 +104,8 @@ export function createWorld(options: WorldOptions = {}): World {
   });
   const never = new AbortController().signal;
 
-  async function start(command: string, request: Partial<StartRequest> = {}): Promise<Execution> {
-    return executions.start({ ...DEFAULT_REQUEST, command, ...request }, never);
+  function start(command: string, request: Partial<StartRequest> = {}, signal = never): Promise<Execution> {
+    return executions.start({ ...DEFAULT_REQUEST, command, ...request }, signal);
   }
 
   return {
