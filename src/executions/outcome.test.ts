@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createWorld, outcomeOf } from '../../test/support/world.ts';
+import { createWorld, outcomeOf, untilPrinted } from '../../test/support/world.ts';
 import { waitForEnd } from './executions.ts';
 
 const never = new AbortController().signal;
@@ -34,8 +34,11 @@ describe('an outcome is true', () => {
 
   test('the first cause wins: a timeout that is followed by a request to end stays a timeout', async () => {
     await using world = createWorld();
-    const execution = await world.start(`trap '' TERM; while :; do sleep 0.1; done`, { timeoutMs: 200 });
-    await sleep(500);
+    const execution = await world.start(`trap '' TERM; echo up; while :; do sleep 0.1; done`, {
+      timeoutMs: 2000,
+    });
+    await untilPrinted(execution, 'up');
+    await sleep(2300);
     await execution.live?.end('terminated', 'SIGKILL');
     expect(await outcomeOf(execution)).toMatchObject({
       status: 'timeout',
@@ -47,9 +50,9 @@ describe('an outcome is true', () => {
   test('a signal that was survived is not the cause of a later end', async () => {
     await using world = createWorld();
     const execution = await world.start(
-      `trap 'echo got it' TERM; for i in 1 2 3 4 5 6; do sleep 0.1; done; exit 4`,
+      `trap 'echo got it' TERM; echo up; for i in 1 2 3 4 5 6; do sleep 0.1; done; exit 4`,
     );
-    await sleep(150);
+    await untilPrinted(execution, 'up');
     expect(await execution.live?.request('SIGTERM', 'leader', 100)).toBe(false);
     expect(await outcomeOf(execution)).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 4 });
   });

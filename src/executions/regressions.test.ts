@@ -10,9 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createWorld, outcomeOf } from '../../test/support/world.ts';
+import { createWorld, outcomeOf, untilPrinted } from '../../test/support/world.ts';
 import { maskText } from '../security/security.ts';
 import { findProcess } from './process-table.ts';
 import { createTree } from './tree.ts';
@@ -62,8 +61,8 @@ test('an exit is an exit though a time limit passes while its left-overs are end
 
 test('USR1 does not make an end of its own an end on request', async () => {
   await using world = createWorld();
-  const execution = await world.start(`trap : USR1; for i in 1 2 3 4; do sleep 0.1; done; exit 0`);
-  await sleep(150);
+  const execution = await world.start(`trap : USR1; echo up; for i in 1 2 3 4; do sleep 0.1; done; exit 0`);
+  await untilPrinted(execution, 'up');
   await execution.live?.request('SIGUSR1', 'leader', 3000);
   expect(await outcomeOf(execution)).toMatchObject({ status: 'completed', reason: 'exit' });
 });

@@ -75,7 +75,7 @@ describe('a detached execution', () => {
     const [slow = '', quick = ''] = victim.ids;
     const running = await world.executions.get('local', slow);
     expect(running.record.outcome).toBeUndefined();
-    expect(textOf(running, 'stdout')).toBe('early\n');
+    await expect.poll(() => textOf(running, 'stdout')).toBe('early\n');
     expect(running.usage()?.processes).toBeGreaterThanOrEqual(1);
     writeFileSync(inWorkdir(world, 'go'), '');
     expect(await outcomeOf(running)).toMatchObject({
@@ -86,7 +86,7 @@ describe('a detached execution', () => {
     });
     expect(textOf(running, 'stdout')).toHaveLength('early\n'.length + 108_894);
     expect(textOf(running, 'stderr')).toBe('oops\n');
-    const ended = await world.executions.get('local', quick);
+    const ended = await world.executions.waitFor('local', quick, 10_000, new AbortController().signal);
     expect(ended.record.outcome).toMatchObject({ status: 'failed', exitCode: 3 });
     expect(textOf(ended, 'stdout')).toBe('quick\n');
   });
@@ -108,9 +108,10 @@ describe('a detached execution', () => {
   test('keeps its time limit without a server', async () => {
     const victim = await startVictim([{ command: 'sleep 100', mode: 'detached:1500' }]);
     await victim.kill();
-    await sleep(2500);
+    await sleep(1500);
     await using world = createWorld({ directory });
-    const { record } = await world.executions.get('local', victim.ids[0] ?? '');
+    const id = victim.ids[0] ?? '';
+    const { record } = await world.executions.waitFor('local', id, 10_000, new AbortController().signal);
     expect(record.outcome).toMatchObject({ status: 'timeout', reason: 'timeout' });
   });
 

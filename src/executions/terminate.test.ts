@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createWorld, outcomeOf, type World } from '../../test/support/world.ts';
+import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
 import { findProcess } from './process-table.ts';
 import { createTree, sendSignal } from './tree.ts';
 
@@ -107,7 +107,7 @@ describe('a complete kill', () => {
     const execution = await world.start(
       `trap 'echo cleaned > trapped; exit 7' TERM; echo up; while :; do sleep 0.05; done`,
     );
-    await sleep(400);
+    await untilPrinted(execution, 'up');
     await execution.live?.end('terminated');
     const outcome = await outcomeOf(execution);
     expect(outcome).toMatchObject({ status: 'failed', reason: 'terminated', exitCode: 7 });

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProcess } from '../../src/executions/process-table.ts';
 import { createPlace, type Product, startProduct } from './support/product.ts';
@@ -11,6 +10,15 @@ beforeAll(async () => {
   product = await startProduct();
 });
 afterAll(() => product.close());
+
+/** Until a trap is set, a signal does what it does to anybody. */
+async function untilPrinted(output_id: string, text: string): Promise<void> {
+  await expect
+    .poll(async () => (await product.call('read_execution_output', { output_id })).data.content, {
+      timeout: 15_000,
+    })
+    .toContain(text);
+}
 
 const isGone = (pid: number): boolean => findProcess(pid)?.isZombie ?? true;
 
@@ -23,7 +31,7 @@ describe('background', () => {
     expect(started.data).toMatchObject({ status: 'running', process_id: expect.any(Number) });
     expect(started.data.transition_reason).toBeUndefined();
     const { execution_id, process_id } = started.data;
-    await sleep(300);
+    await untilPrinted(started.data.output_id, 'up');
     const { data, text } = await product.call('process_get_execution', { execution_id });
     expect(data).toMatchObject({
       command: 'echo up; sleep 100',
@@ -69,6 +77,7 @@ describe('process_terminate', () => {
       execution_mode: 'background',
     });
     const { execution_id, process_id } = data;
+    await untilPrinted(data.output_id, 'up');
     const polite = await product.call('process_terminate', { execution_id });
     expect(polite.data).toMatchObject({
       success: false,
@@ -82,12 +91,12 @@ describe('process_terminate', () => {
 
   test('USR1 goes to the command’s own process, which goes on', async () => {
     const { data } = await product.execute(
-      `trap 'echo got it' USR1; for i in $(seq 40); do sleep 0.1; done; echo end`,
+      `trap 'echo got it' USR1; echo up; for i in $(seq 40); do sleep 0.1; done; echo end`,
       {
         execution_mode: 'background',
       },
     );
-    await sleep(300);
+    await untilPrinted(data.output_id, 'up');
     const { execution_id } = data;
     const sent = await product.call('process_terminate', { execution_id, signal: 'USR1' });
     expect(sent.data).toMatchObject({ success: true, signal_sent: 'USR1' });

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
@@ -165,6 +166,15 @@ export function textOf(execution: Execution, stream: 'stdout' | 'stderr' | 'comb
   } finally {
     source?.close();
   }
+}
+
+/** Until a trap is set, a signal does what it does to anybody. */
+export async function untilPrinted(execution: Execution, text: string): Promise<void> {
+  for (let tries = 0; tries < 1000; tries++) {
+    if (textOf(execution, 'stdout')?.includes(text) === true) return;
+    await sleep(10);
+  }
+  throw new Error(`${JSON.stringify(text)} was not printed`);
 }
 
 function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
