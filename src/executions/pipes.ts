@@ -68,12 +68,13 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
       const path = await takePath();
       const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
-        return { readFd, writeFd: openSync(path, constants.O_WRONLY), link: linkOf(readFd) };
+        const writeFd = openSync(path, constants.O_WRONLY);
+        unlinkSync(path);
+        // Only now: /proc shows that it was unlinked.
+        return { readFd, writeFd, link: linkOf(readFd) };
       } catch (error) {
         closeSync(readFd);
         throw error;
-      } finally {
-        unlinkSync(path);
       }
     },
     dispose() {
