@@ -79,13 +79,22 @@ export function createApp({ settings, version, wrapperPath, log }: AppOptions): 
     defaultDirectory: settings.defaultWorkdir,
     allowedDirectories: settings.security.allowedDirectories,
   };
+  /** What was done is done, and its answer is owed; only what is yet to run is refused when it cannot be recorded. */
+  function recordCall(entry: CallEntry): void {
+    try {
+      security.audit.write(callLine(entry));
+    } catch (error) {
+      log.error('the audit log cannot be written', { request_id: entry.requestId, error: messageOf(error) });
+    }
+  }
+
   const factory = createServerFactory({
     dispatch: createDispatch({
       tools,
       modules,
       log,
       clock,
-      audit: (entry) => security.audit.write(callLine(entry)),
+      audit: recordCall,
     }),
     definitions: createDefinitions(tools),
     info: { version },

@@ -38,11 +38,8 @@ export interface Capture {
   /** Links of the output pipes, by which a leftover is recognised. */
   readonly pipeLinks: ReadonlySet<string>;
   onOutput(listener: (chunk: Uint8Array) => void): void;
-  /**
-   * Reads what is in the pipes now; everything written before the call is in the sinks after it. True where somebody
-   * can still write more.
-   */
-  drain(): boolean;
+  /** Reads what is in the pipes now; everything written before the call is in the sinks after it. */
+  drain(): void;
   /** What the command left on descriptor 3. */
   state(): Buffer;
   /** Closes the pipes and the sinks. */
@@ -147,7 +144,9 @@ function copyStreams(
       [stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link])),
     ),
     onOutput: (listener) => void listeners.push(listener),
-    drain: () => copies.map((copy) => copy.drain()).includes(true),
+    drain() {
+      for (const copy of copies) copy.drain();
+    },
     state: () => (stateBytes <= STATE_MAX_BYTES ? Buffer.concat(stateChunks) : Buffer.alloc(0)),
     close() {
       for (const copy of copies) copy.close();
@@ -158,7 +157,7 @@ function copyStreams(
 }
 
 interface Copy {
-  drain(): boolean;
+  drain(): void;
   close(): void;
 }
 
@@ -196,13 +195,12 @@ function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
         try {
           bytes = readSync(fd, sharedBuffer, 0, sharedBuffer.length, null);
         } catch {
-          return true;
+          return;
         }
-        if (bytes === 0) return false;
+        if (bytes === 0) return;
         drained += bytes;
         target(sharedBuffer.subarray(0, bytes));
       }
-      return target !== undefined;
     },
   };
 }

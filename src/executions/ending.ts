@@ -77,9 +77,9 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
       leftovers = ladder === undefined ? tree.leftovers() : [];
       if (ladder !== undefined) survivors = await ladder;
       else if (leftovers.length > 0) survivors = await endLeftovers(tree);
-      // Somebody still holds the output and is not known to be ours: named, not ended.
-      if (capture.drain() && !tree.isComplete)
-        survivors = [...survivors, ...tree.findHolders(capture.pipeLinks)];
+      capture.drain();
+      // Named, not ended: that they are ours is likely and not certain.
+      if (!tree.isComplete) survivors = [...survivors, ...tree.findSuspects(capture.pipeLinks)];
     } catch {
       // The process table could not be read (too many open files, say). The command itself has ended all the same.
     } finally {

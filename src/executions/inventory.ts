@@ -91,7 +91,7 @@ export function createInventory({
     const taken = new Set(instance.takeOverDead());
     const endings: Promise<void>[] = [];
     await store.scan(
-      (id) => running.entries.has(id),
+      (id) => running.isActive(id),
       (record) => {
         const bundle = bundleOf(record);
         if (record.outcome !== undefined || record.instance === instance.id) return;
@@ -114,14 +114,15 @@ export function createInventory({
   }
 
   function bundleOf(record: ExecutionRecord): Bundle {
+    const { id } = record;
     return outputs.adoptBundle({
-      id: record.id,
+      id,
       owner: record.owner,
       name: record.command,
       createdAtMs: record.createdAtMs,
       streams: record.streams,
       endedAtMs: record.outcome?.endedAtMs,
-      isRunning: () => running.entries.has(record.id) || isElsewhere(record.id),
+      isRunning: () => running.isActive(id) || isElsewhere(id),
     });
   }
 

@@ -4,7 +4,7 @@
  * by mkfifo(1) in batches, ahead of their use.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync, readlinkSync, rmSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readlinkSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf, ShellServerError } from '../base/errors.ts';
@@ -39,7 +39,7 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
     // Names are never used twice: a leftover is recognised by the link that /proc shows.
     const paths = Array.from({ length: batch }, () => join(directory, `pipe-${process.pid}-${++made}`));
     try {
-      await execFileAsync('mkfifo', ['-m', '600', ...paths]);
+      await execFileAsync(findMkfifo(), ['-m', '600', ...paths]);
     } catch (error) {
       for (const path of paths) rmSync(path, { force: true });
       const code = /space/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
@@ -82,6 +82,11 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
       ready.length = 0;
     },
   };
+}
+
+/** By its path: the server's own PATH may be empty. */
+function findMkfifo(): string {
+  return ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path)) ?? 'mkfifo';
 }
 
 function linkOf(fd: number): string {

@@ -74,6 +74,15 @@ export function hasEnvironmentEntry(pid: number, entry: string): boolean {
   }
 }
 
+/** True where the process was started with no environment at all, as `env -i` does. */
+export function hasEmptyEnvironment(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`).length === 0;
+  } catch {
+    return false;
+  }
+}
+
 /** True where the process holds one of these pipes open: nearly always because it inherited it. */
 export function holdsPipe(pid: number, pipes: ReadonlySet<string>): boolean {
   if (!isLinux || pipes.size === 0) return false;

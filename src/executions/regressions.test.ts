@@ -10,6 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createWorld, outcomeOf, untilPrinted } from '../../test/support/world.ts';
 import { maskText } from '../security/security.ts';
@@ -151,6 +153,50 @@ test('run/ does not grow with every restart while something detached goes on', a
   await outcomeOf(again);
   await last[Symbol.asyncDispose]();
   await first[Symbol.asyncDispose]();
+});
+
+test('a variable that is too large to be told of leaves the session as it was', async () => {
+  await using world = createWorld();
+  await world.run('export KEPT=yes', { sessionId: 's' });
+  const { execution } = await world.run('export BIG=$(head -c 300000 /dev/zero | tr "\\0" x)', {
+    sessionId: 's',
+  });
+  expect(execution.sessionChange).toBe('nothing');
+  expect((await world.run('echo "$KEPT $HOME" | wc -w', { sessionId: 's' })).stdout.trim()).toBe('2');
+});
+
+test('what begins with a dash is a command, not an option of the shell', async () => {
+  for (const shell of ['/bin/bash', '/bin/sh']) {
+    await using world = createWorld({ settings: { shell } });
+    const { outcome, stderr } = await world.run('-x foo');
+    expect({ exitCode: outcome.exitCode, isNotFound: stderr.includes('not found') }).toEqual({
+      exitCode: 127,
+      isNotFound: true,
+    });
+  }
+});
+
+test('an empty PATH of the server keeps no command from running', async () => {
+  await using world = createWorld({ settings: { environment: { PATH: '' } } });
+  expect((await world.run('echo hi')).stdout).toBe('hi\n');
+});
+
+test('an execution that ended holds on to nothing of its process', async () => {
+  await using world = createWorld();
+  const references: WeakRef<object>[] = [];
+  for (let n = 0; n < 5; n++) {
+    const execution = await world.start('echo hi');
+    if (execution.live !== undefined) references.push(new WeakRef(execution.live));
+    await outcomeOf(execution);
+  }
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  await expect
+    .poll(() => {
+      collect();
+      return references.filter((reference) => reference.deref() !== undefined).length;
+    })
+    .toBeLessThanOrEqual(1);
 });
 
 test('an environment entry that execve would refuse is refused with a reason', async () => {

@@ -30,6 +30,10 @@ export interface RunningEntry {
 
 export interface Running {
   readonly entries: ReadonlyMap<string, RunningEntry>;
+  /** From now on it counts as running, though it has no process yet; `track` or `giveUp` follows. */
+  reserve(id: string): void;
+  giveUp(id: string): void;
+  isActive(id: string): boolean;
   /** `onEnd` is called when it ended, before anybody who waits is told. */
   track(entry: RunningEntry, onEnd?: () => void): void;
   /** Writes the audit line of an end. */
@@ -51,6 +55,7 @@ export interface RunningOptions {
 export function createRunning(options: RunningOptions): Running {
   const { store, audit, log } = options;
   const entries = new Map<string, RunningEntry>();
+  const reserved = new Set<string>();
   let isClosed = false;
 
   function conclude(entry: RunningEntry, ended: Outcome, onEnd: (() => void) | undefined): void {
@@ -84,9 +89,13 @@ export function createRunning(options: RunningOptions): Running {
   return {
     entries,
     recordEnd,
+    reserve: (id) => void reserved.add(id),
+    giveUp: (id) => void reserved.delete(id),
+    isActive: (id) => entries.has(id) || reserved.has(id),
     track(entry, onEnd) {
       const { id, timeoutMs, mode } = entry.record;
       entries.set(id, entry);
+      reserved.delete(id);
       store.put(entry.record);
       // The wrapper of a detached execution keeps the time itself: it may outlive us.
       const timer =

@@ -11,7 +11,8 @@ export interface ShellState {
 
 /** The last entry; without it the shell was ended while it wrote. */
 const END = 'mcp-shell-state-end';
-const WRITE = `printf '%s\\0' "$PWD"; /usr/bin/env -0; printf '%s\\0' ${END}`;
+/** The end only where env could say everything: it cannot be started with a variable above 128 KiB. */
+const WRITE = `printf '%s\\0' "$PWD"; /usr/bin/env -0 && printf '%s\\0' ${END}`;
 
 /** Moves the descriptor out of the way of scripts that use 3 themselves, where the shell can. */
 const PREFIXES: Readonly<Record<string, string>> = {

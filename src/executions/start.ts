@@ -182,9 +182,7 @@ async function startNow(
     ...timeLimit(request.timeoutMs, permit.maxDurationMs),
     marker: permit.marker,
   };
-  // From its creation on, or a collection of old outputs might take it away before it runs.
-  let hasStarted = false;
-  const bundle = createBundle(options, record, () => hasStarted);
+  const bundle = createBundle(options, record);
   const { live, sinks } = await launchInto(
     options,
     request,
@@ -208,7 +206,6 @@ async function startNow(
     isLetGo: false,
     releaseSession: part.release,
   };
-  hasStarted = true;
   part.onTracked();
   options.running.track(entry, () => {
     if (part.carriesState && session !== undefined && !entry.isLetGo) {
@@ -221,7 +218,9 @@ async function startNow(
   return entry;
 }
 
-function createBundle(options: StarterOptions, record: ExecutionRecord, hasStarted: () => boolean): Bundle {
+function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle {
+  // From its creation on, or a collection of old outputs might take it away before it runs.
+  options.running.reserve(record.id);
   try {
     const bundle = options.outputs.createBundle({
       id: record.id,
@@ -229,11 +228,12 @@ function createBundle(options: StarterOptions, record: ExecutionRecord, hasStart
       name: record.command,
       createdAtMs: record.createdAtMs,
       streams: record.streams,
-      isRunning: () => !hasStarted() || options.running.entries.has(record.id),
+      isRunning: activityOf(options.running, record.id),
     });
     writeRecord(bundle.directory, record);
     return bundle;
   } catch (error) {
+    options.running.giveUp(record.id);
     options.outputs.discard(record.id);
     const errno = errnoOf(error);
     if (errno !== 'ENOSPC' && errno !== 'EDQUOT') throw error;
@@ -283,6 +283,11 @@ async function launchInto(
     throw error;
   });
   return { live, sinks };
+}
+
+/** On its own, because the index keeps it as long as the output: it must hold on to nothing else. */
+function activityOf(running: Running, id: string): () => boolean {
+  return () => running.isActive(id);
 }
 
 function streamsOf(request: StartRequest): StreamType[] {

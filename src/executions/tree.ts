@@ -6,6 +6,7 @@
 import type { ExecutionGroup } from './cgroup.ts';
 import {
   findProcess,
+  hasEmptyEnvironment,
   hasEnvironmentEntry,
   holdsPipe,
   isAlive,
@@ -30,8 +31,8 @@ export interface ProcessTree {
   residentBytes(): number;
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
   leftovers(): ProcessEntry[];
-  /** Processes that hold one of these pipes and are not known to be members: probably of this tree, not certainly. */
-  findHolders(pipes: ReadonlySet<string>): ProcessEntry[];
+  /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
+  findSuspects(pipes: ReadonlySet<string>): ProcessEntry[];
   /** Whether `members` leaves nobody out, whatever they did to get away. */
   readonly isComplete: boolean;
   /** Sends a signal to every member. */
@@ -89,17 +90,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
     },
     leftovers,
     isComplete: group !== undefined,
-    findHolders(pipes) {
-      const known = new Set(members().map(({ pid }) => pid));
-      return listProcesses().filter(
-        (entry) =>
-          entry.startTime >= leader.startTime &&
-          !entry.isZombie &&
-          !isForbidden(entry) &&
-          !known.has(entry.pid) &&
-          holdsPipe(entry.pid, pipes),
-      );
-    },
+    findSuspects: (pipes) => findSuspects(leader, pipes),
     signal(signal) {
       for (const entry of members()) sendSignal(entry, signal);
     },
@@ -153,21 +144,34 @@ function hasGroup(pid: number): boolean {
 }
 
 /**
- * Without a cgroup: is there anything at all that could have escaped? Orphans are handed to the nearest reaper, which
- * is one of our ancestors, so a new child of an ancestor is a suspect. Reading a handful of files is 20 times cheaper
- * than the environment of every process.
+ * Orphans that are younger than the leader. They are handed to the nearest reaper, which is one of our ancestors, so
+ * that a handful of files tells whether anything can have escaped; the environment of every process costs 20 times as
+ * much. Undefined where the kernel does not list children.
  */
-function hasSuspects(leader: ProcessIdentity): boolean {
-  // As the first process of a container we are the reaper ourselves, and our children are not all orphans.
-  if (process.pid === 1 || hasGroup(leader.pid)) return true;
-  for (let pid = process.pid, depth = 0; pid > 0 && depth < 64; depth++) {
-    const children = pid === process.pid ? [] : listChildren(pid);
-    if (children === undefined) return true;
+function findOrphans(leader: ProcessIdentity): ProcessEntry[] | undefined {
+  const orphans: ProcessEntry[] = [];
+  for (let pid = process.ppid, depth = 0; pid > 0 && depth < 64; depth++) {
+    const children = listChildren(pid);
+    if (children === undefined) return undefined;
     for (const child of children) {
       const entry = findProcess(child);
-      if (entry !== undefined && entry.startTime >= leader.startTime && !entry.isZombie) return true;
+      if (entry !== undefined && entry.startTime >= leader.startTime && !entry.isZombie) orphans.push(entry);
     }
     pid = findProcess(pid)?.parentPid ?? 0;
   }
-  return false;
+  return orphans;
+}
+
+/** Without a cgroup: is there anything at all that could have escaped? */
+function hasSuspects(leader: ProcessIdentity): boolean {
+  // As the first process of a container we are the reaper ourselves, and our children are not all orphans.
+  if (process.pid === 1 || hasGroup(leader.pid)) return true;
+  return findOrphans(leader)?.length !== 0;
+}
+
+function findSuspects(leader: ProcessIdentity, pipes: ReadonlySet<string>): ProcessEntry[] {
+  const orphans = findOrphans(leader) ?? [];
+  return orphans.filter(
+    (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
+  );
 }

@@ -27,6 +27,7 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
   return {
     allowed,
     check(path, relativeTo, parameter = 'working_directory') {
+      checkLength(path, parameter);
       const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const real = findReal(wanted);
       // What lies outside is not told, not even whether it is there.
@@ -35,6 +36,14 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
       return real;
     },
   };
+}
+
+/** PATH_MAX; the system would refuse it, and an answer should not repeat it. */
+function checkLength(path: string, parameter: string): void {
+  if (Buffer.byteLength(path) <= 4096) return;
+  throw new ShellServerError('PARAM_002', `${parameter} is longer than 4096 bytes.`, {
+    details: { parameter },
+  });
 }
 
 function findReal(path: string): string | undefined {
@@ -74,14 +83,17 @@ function checkUsable(
   }
 }
 
+/** Upwards one look each: a path may have two thousand parts, and none of them need exist. */
 function nearestParent(path: string): string {
   for (let parent = dirname(path); ; parent = dirname(parent)) {
-    const real = realPathOf(parent);
-    try {
-      if (statSync(real).isDirectory()) return real;
-    } catch {
-      // Not there either: one further up.
-    }
-    if (parent === dirname(parent)) return parent;
+    if (isDirectory(parent) || parent === dirname(parent)) return findReal(parent) ?? parent;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch {
+    return false;
   }
 }

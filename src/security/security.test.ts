@@ -59,6 +59,16 @@ describe('working directories', () => {
     );
   });
 
+  test('that are long and not there are refused at once', () => {
+    const { check } = createDirectories(undefined);
+    const began = performance.now();
+    expect(() => check(`/${'x/'.repeat(2000)}`, directory)).toThrow(
+      expect.objectContaining({ code: 'PARAM_002' }),
+    );
+    expect(() => check('x'.repeat(50_000), directory)).toThrow(/longer than 4096/);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+
   test('that are not there or no directories are explained', () => {
     writeFileSync(join(directory, 'file'), '');
     const { check } = createDirectories(undefined);
@@ -270,8 +280,15 @@ describe('shells', () => {
 
   test('get the command as one argument that is not quoted again', () => {
     const command = `echo "it's"; echo $(x)`;
-    expect(shellArgv('/bin/bash', command)).toEqual(['/bin/bash', '--norc', '--noprofile', '-c', command]);
-    expect(shellArgv('/bin/sh', command)).toEqual(['/bin/sh', '-c', command]);
+    expect(shellArgv('/bin/bash', command)).toEqual([
+      '/bin/bash',
+      '--norc',
+      '--noprofile',
+      '-c',
+      '--',
+      command,
+    ]);
+    expect(shellArgv('/bin/sh', command)).toEqual(['/bin/sh', '-c', '--', command]);
     expect(shellArgv('C:\\Windows\\System32\\cmd.exe', command).at(-1)).toBe(command);
   });
 });

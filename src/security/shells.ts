@@ -11,7 +11,21 @@ export interface Shells {
 }
 
 /** Shells that do not read POSIX syntax; commands written for bash fail in them in strange ways. */
-const FOREIGN = new Set(['fish', 'csh', 'tcsh', 'nu', 'elvish', 'xonsh', 'pwsh', 'powershell', 'rc', 'es']);
+const FOREIGN = new Set([
+  'nologin',
+  'false',
+  'true',
+  'fish',
+  'csh',
+  'tcsh',
+  'nu',
+  'elvish',
+  'xonsh',
+  'pwsh',
+  'powershell',
+  'rc',
+  'es',
+]);
 
 export function chooseShells(named: string | undefined, inherited: string | undefined): Shells {
   if (process.platform === 'win32') {
@@ -27,11 +41,12 @@ export function chooseShells(named: string | undefined, inherited: string | unde
 /** The argv that runs a command string in a shell. */
 export function shellArgv(shell: string, command: string): string[] {
   const name = shellName(shell);
-  if (name === 'bash') return [shell, '--norc', '--noprofile', '-c', command];
+  if (name === 'bash') return [shell, '--norc', '--noprofile', '-c', '--', command];
   if (name === 'cmd') return [shell, '/d', '/s', '/c', command];
   if (name === 'powershell' || name === 'pwsh')
     return [shell, '-NoProfile', '-NonInteractive', '-Command', command];
-  return [shell, '-c', command];
+  // fish takes the command as the option's value; to the others a leading "-" would be an option of the shell.
+  return name === 'fish' ? [shell, '-c', command] : [shell, '-c', '--', command];
 }
 
 export function shellName(shell: string): string {

@@ -177,7 +177,8 @@ function sentences(
       exitCode: outcome.exitCode,
       stderr: text.slice(-4000),
       directory: record.directory,
-      path: options.path,
+      // What the caller set goes before what the server would have set.
+      path: record.environment['PATH'] ?? options.path,
     });
     if (hint !== undefined) said.push(hint);
   }
@@ -211,7 +212,7 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   const said: string[] = [];
   if (outcome.reason === 'timeout') {
     said.push(
-      `Command timed out after ${Math.round((timeoutMs ?? 0) / 1000)} seconds and was ended with everything it had started.`,
+      `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended with everything that was found of it.`,
     );
   } else if (outcome.reason === 'terminated') {
     said.push('It was ended on request.');
@@ -242,7 +243,8 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
       `Left running by the shell and ended with it: ${listProcesses(outcome.endedLeftovers)}. To keep a process, start it with execution_mode "background" and without "&".`,
     );
   }
-  if (outcome.survivors.length > 0) said.push(`Could not be ended: ${listProcesses(outcome.survivors)}.`);
+  if (outcome.survivors.length > 0)
+    said.push(`Not ended, and probably or certainly started by it: ${listProcesses(outcome.survivors)}.`);
   return said;
 }
 

@@ -8,6 +8,9 @@ import { patienceMs } from './patience.ts';
 import { defineTool } from './tool.ts';
 import { describeBytes } from './words.ts';
 
+/** The caller knows its command; a hundred kilobytes of it at each look would be a waste. */
+const COMMAND_CHARS = 4000;
+
 export const processGetExecution = defineTool({
   name: 'process_get_execution',
   title: 'Look at an execution',
@@ -47,7 +50,7 @@ export const processGetExecution = defineTool({
       signal: call.signal,
     });
     const more = {
-      command: record.command,
+      command: record.command.slice(0, COMMAND_CHARS),
       execution_mode: record.mode,
       ...(record.sessionId !== undefined && { session_id: record.sessionId }),
       environment_variables: record.environment,

@@ -44,14 +44,15 @@ export const processTerminate = defineTool({
     }
     const signal = `SIG${input.signal}` as const;
     const toTree = signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGKILL';
-    const hasEnded =
-      toTree && (input.force || signal === 'SIGKILL')
-        ? await endWithin(live, signal, call.signal)
-        : await live.request(signal, toTree ? 'tree' : 'leader', WAIT_MS);
-    const message = describeEnd(execution, input.signal, hasEnded, toTree);
+    const isKill = signal === 'SIGKILL';
+    let hasEnded = isKill ? false : await live.request(signal, toTree ? 'tree' : 'leader', WAIT_MS);
+    const goesOn = isKill || (input.force && toTree && !hasEnded);
+    if (goesOn) hasEnded = await endWithin(live, 'SIGKILL', call.signal);
+    const sent = goesOn ? 'KILL' : input.signal;
+    const message = describeEnd(execution, sent, hasEnded, toTree);
     // A signal that a program may handle did its work by arriving.
     const success = hasEnded || !toTree;
-    return { data: { ...describe(execution), success, signal_sent: input.signal, message }, text: message };
+    return { data: { ...describe(execution), success, signal_sent: sent, message }, text: message };
   },
 });
 
