@@ -212,7 +212,7 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   const said: string[] = [];
   if (outcome.reason === 'timeout') {
     said.push(
-      `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended with everything that was found of it.`,
+      `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended${outcome.survivors.length === 0 ? ' with everything it had started' : ''}.`,
     );
   } else if (outcome.reason === 'terminated') {
     said.push('It was ended on request.');
