@@ -44,8 +44,11 @@ async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: Adopt
     group: known?.group === undefined ? undefined : openGroup(known.group),
   });
   const members = tree.members();
-  if (members.length === 0) return lost;
-  const survivors = await terminateTree(tree, { signal: 'SIGTERM' });
+  const alive = members.length === 0 ? [] : await terminateTree(tree, { signal: 'SIGTERM' });
+  // Named, not ended, as when it ends by itself: that they are of this tree is likely and not certain.
+  const suspects = known === undefined || tree.isComplete ? [] : tree.findSuspects(new Set());
+  const survivors = [...alive, ...suspects].map(({ pid, name }) => ({ pid, name }));
+  if (members.length === 0) return { ...lost, survivors };
   tree.release();
   log.warn('ended what a killed server had left running', {
     execution: record.id,

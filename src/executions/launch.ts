@@ -1,12 +1,8 @@
 /** Starts an execution whose pipes this server holds: foreground, adaptive and background. */
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/security.ts';
-import { startCapture } from './capture.ts';
-import type { Cgroups } from './cgroup.ts';
-import { createEnding } from './ending.ts';
+import { type EnclosedTools, startEnclosed } from './enclosed.ts';
 import type { Live } from './live.ts';
-import type { Pipes } from './pipes.ts';
-import { createTree } from './tree.ts';
 
 export interface LaunchSpec {
   readonly id: string;
@@ -16,36 +12,26 @@ export interface LaunchSpec {
   readonly wantsState: boolean;
 }
 
-export interface LaunchTools {
-  readonly pipes: Pipes;
-  readonly cgroups: Cgroups;
+export interface LaunchTools extends EnclosedTools {
   readonly bootId: string;
-  now(): number;
 }
 
 export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live> {
   const { permit, sinks } = spec;
-  const group = tools.cgroups.create(spec.id);
-  const capture = await startCapture(
+  const { capture, group, tree, ending } = await startEnclosed(
     {
-      argv: group?.joining(permit.argv, permit.environment) ?? permit.argv,
+      id: spec.id,
+      argv: permit.argv,
       environment: permit.environment,
       directory: permit.directory,
+      marker: permit.marker,
+      memoryLimitBytes: permit.maxMemoryBytes,
       inputData: spec.inputData,
       sinks,
       wantsState: spec.wantsState,
     },
-    tools.pipes,
-  ).catch((error: unknown) => {
-    group?.remove();
-    throw error;
-  });
-  const tree = createTree({
-    leader: capture.identity,
-    marker: permit.marker,
-    group,
-  });
-  const ending = createEnding(capture, tree, { memoryLimitBytes: permit.maxMemoryBytes, now: tools.now });
+    tools,
+  );
   return {
     tree,
     process: {

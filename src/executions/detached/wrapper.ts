@@ -9,12 +9,11 @@ import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
-import { startCapture } from '../capture.ts';
 import { createCgroups } from '../cgroup.ts';
-import { type Cause, createEnding, type Ending, judge } from '../ending.ts';
+import { startEnclosed } from '../enclosed.ts';
+import { type Cause, type Ending, judge } from '../ending.ts';
 import { createPipes } from '../pipes.ts';
 import type { Outcome } from '../record.ts';
-import { createTree } from '../tree.ts';
 import {
   claimCause,
   readCause,
@@ -47,20 +46,10 @@ async function start(
 ): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
   const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
   const cgroups = createCgroups();
-  const group = cgroups.create(spec.id);
-  const capture = await startCapture(
-    {
-      argv: group?.joining(spec.argv, spec.environment) ?? spec.argv,
-      environment: spec.environment,
-      directory: spec.directory,
-      inputData: spec.inputData,
-      sinks,
-      wantsState: false,
-    },
-    pipes,
+  const { capture, group, ending } = await startEnclosed(
+    { ...spec, inputData: spec.inputData, memoryLimitBytes: spec.memoryLimitBytes, sinks, wantsState: false },
+    { pipes, cgroups, now: Date.now },
   ).finally(() => pipes.dispose());
-  const tree = createTree({ leader: capture.identity, marker: spec.marker, group });
-  const ending = createEnding(capture, tree, { memoryLimitBytes: spec.memoryLimitBytes, now: Date.now });
   const end = (cause: Cause): void => {
     claimCause(spec.bundle, cause);
     void ending.end(cause);
