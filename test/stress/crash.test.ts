@@ -27,21 +27,31 @@ const call = (id: number, name: string, args: object) => ({
   params: { name, arguments: args },
 });
 
-async function answersUntilKilled(server: RawProcess, count: number, afterMs: number): Promise<Answered[]> {
+interface Moment {
+  readonly answers: number;
+  readonly plusMs: number;
+}
+
+/** The moment is counted in answers, so that a slow machine is killed in the middle as well. */
+async function answersUntilKilled(server: RawProcess, count: number, when: Moment): Promise<Answered[]> {
   const answered: Answered[] = [];
+  const killAt = (answers: number) => {
+    if (answers === when.answers) setTimeout(() => server.kill(), when.plusMs);
+  };
   for (let n = 0; n < count; n++) {
     server.say(
       call(n, 'shell_execute', { command: `echo out-${n}; exit ${n % 4}`, execution_mode: 'foreground' }),
     );
   }
-  setTimeout(() => server.kill(), afterMs);
+  killAt(0);
   for (;;) {
     try {
-      const message = (await server.next(1000)) as {
+      const message = (await server.next()) as {
         id: number;
         result: { structuredContent: { execution_id: string } };
       };
       answered.push({ n: message.id, executionId: message.result.structuredContent.execution_id });
+      killAt(answered.length);
     } catch {
       return answered;
     }
@@ -61,7 +71,10 @@ test(`${ROUNDS} rounds of kill -9 at random moments lose no finished execution`,
       const victim = startRaw(place.command());
       victim.say(call(-1, 'shell_execute', { command: 'true' }));
       await victim.next();
-      const answered = await answersUntilKilled(victim, 12, random() * 150);
+      const answered = await answersUntilKilled(victim, 12, {
+        answers: Math.floor(random() * 12),
+        plusMs: random() * 20,
+      });
       finished += answered.length;
       const next = startRaw(place.command());
       for (const { n, executionId } of answered) {
@@ -120,7 +133,12 @@ test.runIf(canMount)('a disk that fills up stops nothing but what it cannot hold
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', place.stateDir]);
   const server = startRaw(place.command());
   try {
-    server.say(call(1, 'shell_execute', { command: 'head -c 8000000 /dev/zero; echo end >&2' }));
+    server.say(
+      call(1, 'shell_execute', {
+        command: 'head -c 8000000 /dev/zero; echo end >&2',
+        execution_mode: 'foreground',
+      }),
+    );
     const full = (await server.next()) as { result: { structuredContent: Record<string, unknown> } };
     expect(full.result.structuredContent).toMatchObject({ exit_code: 0, error_code: 'EXECUTION_004' });
     server.say(call(2, 'shell_execute', { command: 'echo more' }));
