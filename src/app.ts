@@ -11,9 +11,9 @@ import { createHeap } from './base/heap.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
-import { createExecutions, createInstance } from './executions/executions.ts';
+import { createExecutions, createInstance, runHelper } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
-import { type AuditEntry, createSecurity, maskText } from './security/security.ts';
+import { type AuditEntry, createSecurity, maskText, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
 import { type CallEntry, createDispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
@@ -24,6 +24,8 @@ export interface App {
   readonly factory: ServerFactory;
   /** Shell, platform, host and user: shown at start-up and in the instructions. */
   readonly facts: InstructionFacts;
+  /** Whether commands have a wall around them; found out by trying. */
+  sandbox(): Promise<SandboxState>;
   /** Ends everything but detached work. Calling it again waits for the first call. */
   dispose(): Promise<void>;
 }
@@ -32,10 +34,12 @@ export interface AppOptions {
   readonly settings: Settings;
   readonly version: string;
   readonly wrapperPath: string;
+  /** Directories with the program itself: no command may change them. */
+  readonly installation: readonly string[];
   readonly log: Log;
 }
 
-export function createApp({ settings, version, wrapperPath, log }: AppOptions): App {
+export function createApp({ settings, version, wrapperPath, installation, log }: AppOptions): App {
   const clock = systemClock;
   const disposables = createDisposables((name, error) =>
     log.error('could not be closed', { name, error: messageOf(error) }),
@@ -46,6 +50,10 @@ export function createApp({ settings, version, wrapperPath, log }: AppOptions): 
     instance: instance.id,
     auditDirectory: join(settings.stateDir, 'audit'),
     clock,
+    log,
+    runHelper,
+    installation,
+    runDirectory: instance.directory,
   });
   disposables.add('security', security.dispose);
   const directory = join(settings.stateDir, 'executions');
@@ -78,7 +86,11 @@ export function createApp({ settings, version, wrapperPath, log }: AppOptions): 
     user: userInfo().username,
     defaultDirectory: settings.defaultWorkdir,
     allowedDirectories: settings.security.allowedDirectories,
+    workspace: settings.security.workspace,
+    network: describeNetwork(settings),
   };
+  let state: SandboxState | undefined;
+
   /** What was done is done, and its answer is owed; only what is yet to run is refused when it cannot be recorded. */
   function recordCall(entry: CallEntry): void {
     try {
@@ -98,9 +110,19 @@ export function createApp({ settings, version, wrapperPath, log }: AppOptions): 
     }),
     definitions: createDefinitions(tools),
     info: { version },
-    instructions: () => instructionsFor(facts),
+    instructions: () => instructionsFor({ ...facts, sandbox: state }),
   });
-  return { factory, facts, dispose: disposables.dispose };
+  return {
+    factory,
+    facts,
+    sandbox: async () => (state = await security.sandbox.state()),
+    dispose: disposables.dispose,
+  };
+}
+
+function describeNetwork({ security }: Settings): string {
+  if (!security.network) return 'off';
+  return security.allowedDomains.length === 0 ? 'on' : `only ${security.allowedDomains.join(', ')}`;
 }
 
 /** Every call is on record; what a command was, and whether it might run, security has written before it ran. */

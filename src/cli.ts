@@ -72,10 +72,26 @@ async function serve(flags: Flags): Promise<void> {
     settings,
     version: __VERSION__,
     wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
+    installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
     log,
   });
   const { shell, platform, host, user } = app.facts;
-  log.info('mcp-shell-server', { version: __VERSION__, shell, platform, host, user, sandbox: 'none' });
+  const sandbox = await app.sandbox();
+  log.info('mcp-shell-server', {
+    version: __VERSION__,
+    shell,
+    platform,
+    host,
+    user,
+    sandbox: sandbox.summary,
+  });
+  if (sandbox.problem !== undefined) {
+    const what =
+      settings.security.sandbox === 'auto'
+        ? 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can'
+        : 'every command is refused: the sandbox that the settings require is missing';
+    log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
+  }
   await (flags.http === undefined ? serveStdio(app, log) : serveOverHttp(app, settings, log));
 }
 

@@ -2,19 +2,42 @@
  * The resolved settings: what the rest of the server reads. How they are typed in (flags, environment, TOML) is
  * base/config's business.
  */
+import type { EnvironmentMode, Preset, PresetName, SandboxMode } from './config/presets.ts';
+
+/** The preset with what was set instead of it. */
+export interface SecuritySettings
+  extends Omit<Preset, 'sandbox' | 'network' | 'environment' | 'maxMemoryBytes' | 'maxPids'> {
+  readonly preset: PresetName;
+  readonly sandbox: SandboxMode;
+  readonly network: boolean;
+  /** Empty: all, where there is a network. */
+  readonly allowedDomains: readonly string[];
+  readonly environment: EnvironmentMode;
+  readonly allowedEnvironment: readonly string[];
+  readonly masksOutput: boolean;
+  /** Absolute, existing or not; undefined: not restricted. */
+  readonly allowedDirectories: readonly string[] | undefined;
+  /** What commands can write to: fixed when the server starts, whatever a caller says later. */
+  readonly workspace: readonly string[];
+  readonly readablePaths: readonly string[];
+  readonly writablePaths: readonly string[];
+  readonly expose: readonly string[];
+  readonly maxMemoryBytes: number | undefined;
+  readonly maxPids: number | undefined;
+  readonly maxCpuPercent: number | undefined;
+  readonly maxCpuSeconds: number | undefined;
+}
+
 export interface Settings {
   readonly defaultWorkdir: string;
   readonly tools: readonly string[];
   /** The shell for commands and terminals, as the operator named it; undefined: $SHELL, else /bin/bash. */
   readonly shell: string | undefined;
   readonly stateDir: string;
+  /** The operator's settings files that were read: no command may see or change them. */
+  readonly files: readonly string[];
   readonly verbose: boolean;
-  readonly security: {
-    /** Absolute, existing or not; undefined: not restricted. */
-    readonly allowedDirectories: readonly string[] | undefined;
-    readonly maxExecutionTimeSeconds: number | undefined;
-    readonly maxMemoryBytes: number | undefined;
-  };
+  readonly security: SecuritySettings;
   readonly limits: {
     readonly maxProcesses: number;
     readonly maxOutputBytes: number;

@@ -3,7 +3,7 @@
  * lost its pipes and its owner, so it is ended and its record says so.
  */
 import type { Log } from '../base/log.ts';
-import { openGroup } from './cgroup.ts';
+import { openGroup } from './cgroups/cgroups.ts';
 import { adoptDetached, lostOutcome } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/protocol.ts';
 import type { Live } from './live.ts';
@@ -42,6 +42,7 @@ async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: Adopt
     leader: known ?? { pid: 0, startTime: 0 },
     marker: record.marker,
     group: known?.group === undefined ? undefined : openGroup(known.group),
+    isWalled: known?.isWalled ?? false,
   });
   const members = tree.members();
   const alive = members.length === 0 ? [] : await terminateTree(tree, { signal: 'SIGTERM' });

@@ -8,11 +8,14 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
+import type { Wall } from '../security/security.ts';
+import { createGate, type Gate, startBehind, untilEmpty } from './gate.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
 
@@ -25,16 +28,24 @@ export interface CaptureSpec {
   readonly sinks: ReadonlyMap<StreamType, Sink>;
   /** Extra descriptor 3 for the session's state; read to a bounded buffer. */
   readonly wantsState: boolean;
+  /** What the command runs behind. */
+  readonly wall?: Wall | undefined;
+  /** Put before the wall's own program, or the command's: it ends in executing what follows it. */
+  prefix?(argv: readonly string[]): readonly string[];
 }
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** The wall could not be set up, and the command never ran. */
+  readonly isSetupFailure?: boolean;
 }
 
 export interface Capture {
   readonly identity: ProcessIdentity;
   readonly exited: Promise<Exit>;
+  /** Where there is a wall that waits to let the command run. */
+  readonly gate: Gate | undefined;
   /** Links of the output pipes, by which a leftover is recognised. */
   readonly pipeLinks: ReadonlySet<string>;
   onOutput(listener: (chunk: Uint8Array) => void): void;
@@ -81,17 +92,22 @@ interface Streams {
 
 function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
   const { stdin, stdout, stderr, state } = streams;
-  const [file = '', ...args] = spec.argv;
-  const ends = [stdin, stdout?.writeFd, stderr?.writeFd, ...(state ? [state.writeFd] : [])];
+  const { wall } = spec;
+  const start = wall === undefined ? undefined : startBehind(wall, spec);
+  const argv = start?.argv ?? spec.argv;
+  const [file = '', ...args] = spec.prefix?.(argv) ?? argv;
+  const ends = [stdin, stdout?.writeFd, stderr?.writeFd, state?.writeFd];
   const child = spawnOrThrow(file, args, {
-    cwd: spec.directory,
+    // Behind a wall the directory may be one that only exists there.
+    cwd: wall?.kind === 'bubblewrap' ? '/' : spec.directory,
     env: { ...spec.environment },
-    stdio: ends.map((fd) => fd ?? 'ignore'),
+    stdio: [...ends.map((fd) => fd ?? 'ignore'), ...(start?.stdio ?? [])],
     detached: true,
     windowsHide: true,
   });
+  const gate = wall?.kind === 'bubblewrap' && child.pid !== undefined ? createGate(child, wall) : undefined;
   const exited = new Promise<Exit>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.once('exit', (code, signal) => void describeExit({ code, signal }, gate).then(resolve));
   });
   return new Promise((resolve, reject) => {
     child.once('error', (error) => reject(startError(error, file)));
@@ -99,8 +115,21 @@ function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
     // The shell must be alive or a zombie until Node collects it, which it cannot before we return.
     const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
     closeQuietly(...new Set(ends.filter((fd) => fd !== undefined)));
-    resolve(copyStreams(spec, streams, identity, exited));
+    resolve(copyStreams(spec, streams, { identity, exited, gate }));
   });
+}
+
+/**
+ * bwrap ends by itself with 128 and the signal's number where its command was ended by one. A shell says the same of
+ * its children, so that this is what is known: both are told.
+ */
+async function describeExit(exit: Exit, gate: Gate | undefined): Promise<Exit> {
+  if (gate === undefined) return exit;
+  if (!(await gate.hasRun)) return exit.signal === null ? { ...exit, isSetupFailure: true } : exit;
+  await untilEmpty(gate);
+  const number = (exit.code ?? 0) - 128;
+  const name = Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+  return name === undefined || number > 31 ? exit : { code: exit.code, signal: name as NodeJS.Signals };
 }
 
 /** Node emits some errors and throws others (E2BIG, ENOMEM). */
@@ -115,8 +144,7 @@ function spawnOrThrow(file: string, args: readonly string[], options: SpawnOptio
 function copyStreams(
   spec: CaptureSpec,
   { stdout, stderr, state }: Streams,
-  identity: ProcessIdentity,
-  exited: Promise<Exit>,
+  started: Pick<Capture, 'identity' | 'exited' | 'gate'>,
 ): Capture {
   const listeners: ((chunk: Uint8Array) => void)[] = [];
   const stateChunks: Buffer[] = [];
@@ -138,8 +166,7 @@ function copyStreams(
   });
 
   return {
-    identity,
-    exited,
+    ...started,
     pipeLinks: new Set(
       [stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link])),
     ),

@@ -2,17 +2,20 @@
  * A process with everything that follows it to its end: its output, its tree (in a cgroup where there can be one) and
  * its ending. The server starts one for an ordinary execution, the wrapper for a detached one.
  */
+import type { Limits, Wall } from '../security/security.ts';
 import { type Capture, type CaptureSpec, startCapture } from './capture.ts';
-import type { Cgroups, ExecutionGroup } from './cgroup.ts';
+import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
+import { checkMounts } from './gate.ts';
 import type { Pipes } from './pipes.ts';
+import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 
 export interface EnclosedSpec extends CaptureSpec {
   /** Names the cgroup. */
   readonly id: string;
   readonly marker: string;
-  readonly memoryLimitBytes: number | undefined;
+  readonly limits: Limits;
 }
 
 export interface Enclosed {
@@ -28,17 +31,73 @@ export interface EnclosedTools {
   now(): number;
 }
 
-export async function startEnclosed(
-  spec: EnclosedSpec,
-  { pipes, cgroups, now }: EnclosedTools,
-): Promise<Enclosed> {
-  const { marker, memoryLimitBytes } = spec;
-  const group = cgroups.create(spec.id);
-  const argv = group?.joining(spec.argv, spec.environment) ?? spec.argv;
-  const capture = await startCapture({ ...spec, argv }, pipes).catch((error: unknown) => {
+export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): Promise<Enclosed> {
+  const { marker, limits, wall } = spec;
+  const isWalled = wall?.kind === 'bubblewrap';
+  const group = chooseGroup(spec, tools.cgroups);
+  const joinsFirst = group !== undefined && (!isWalled || group.joinsAtOnce);
+  const capture = await startCapture(
+    {
+      ...spec,
+      prefix: (argv) => {
+        const joined = joinsFirst ? group.joining(argv, spec.environment) : argv;
+        return limitFiles(joined, limits.fileBytes);
+      },
+    },
+    tools.pipes,
+  ).catch((error: unknown) => {
     group?.remove();
     throw error;
   });
-  const tree = createTree({ leader: capture.identity, marker, group });
-  return { capture, group, tree, ending: createEnding(capture, tree, { memoryLimitBytes, now }) };
+  const tree = createTree({ leader: capture.identity, marker, group, isWalled });
+  try {
+    await passGate(capture, wall, joinsFirst ? undefined : group);
+  } catch (error) {
+    await terminateTree(tree, { signal: 'SIGKILL' });
+    capture.close();
+    tree.release();
+    throw error;
+  }
+  const ending = createEnding(capture, tree, {
+    memoryLimitBytes: limits.memoryBytes,
+    cpuLimitSeconds: limits.cpuSeconds,
+    group,
+    now: tools.now,
+  });
+  return { capture, group, tree, ending };
+}
+
+/** Behind a wall the namespace knows its members; a group is then only there for its limits. */
+function chooseGroup({ id, limits, wall }: EnclosedSpec, cgroups: Cgroups): ExecutionGroup | undefined {
+  const { fileBytes: _, ...wanted } = limits;
+  if (wall?.kind !== 'bubblewrap') return cgroups.create(id, wanted);
+  const { memory, processes, cpu } = cgroups.held();
+  const isHeld =
+    (memory !== undefined && wanted.memoryBytes !== undefined) ||
+    (processes !== undefined && wanted.processes !== undefined) ||
+    (cpu !== undefined && wanted.cpuPercent !== undefined);
+  return isHeld ? cgroups.create(id, wanted) : undefined;
+}
+
+/** Limits are joined and mounts compared while the command waits. */
+async function passGate(
+  capture: Capture,
+  wall: Wall | undefined,
+  group: ExecutionGroup | undefined,
+): Promise<void> {
+  const { gate } = capture;
+  if (gate === undefined || wall?.kind !== 'bubblewrap') return;
+  if (group !== undefined || wall.pinned.length > 0) {
+    const init = await gate.entered;
+    // It ended before it began; how, its exit tells.
+    if (init === undefined) return;
+    await Promise.all([group?.join(init.pid), checkMounts(init.pid, wall)]);
+  }
+  gate.open();
+}
+
+/** prlimit becomes what follows it. */
+function limitFiles(argv: readonly string[], bytes: number | undefined): readonly string[] {
+  if (bytes === undefined || process.platform !== 'linux') return argv;
+  return ['/usr/bin/prlimit', `--fsize=${bytes}`, '--core=0', '--', ...argv];
 }

@@ -1,55 +1,146 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { lacks } from '../../test/setup/needs.ts';
 import type { Sink } from '../outputs/types.ts';
 import { startCapture } from './capture.ts';
+import { createCgroups, type ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, judge } from './ending.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess } from './process-table.ts';
+import type { Outcome } from './record.ts';
 import { createTree } from './tree.ts';
+
+const cgroups = createCgroups();
+afterAll(() => cgroups.dispose());
+
+interface Started {
+  readonly finished: Promise<Outcome>;
+  readonly printed: () => string;
+}
+
+interface Limits {
+  readonly memoryLimitBytes?: number;
+  readonly cpuLimitSeconds?: number;
+  readonly group?: ExecutionGroup | undefined;
+}
+
+async function start(script: string, limits: Limits = {}): Promise<Started> {
+  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'ending-'));
+  const pipes = createPipes(directory, 4);
+  const chunks: Buffer[] = [];
+  const sink: Sink = {
+    totalBytes: 0,
+    problem: undefined,
+    write: (chunk) => void chunks.push(Buffer.from(chunk)),
+    close: () => undefined,
+  };
+  const argv = ['/bin/bash', '-c', script];
+  const environment = { PATH: process.env['PATH'] ?? '', MCP_SHELL_EXECUTION: 'ending-test' };
+  const { group, memoryLimitBytes, cpuLimitSeconds } = limits;
+  const capture = await startCapture(
+    {
+      argv: group?.joining(argv, environment) ?? argv,
+      environment,
+      directory,
+      inputData: undefined,
+      sinks: new Map([['stdout', sink]]),
+      wantsState: false,
+    },
+    pipes,
+  );
+  const marker = 'MCP_SHELL_EXECUTION=ending-test';
+  const tree = createTree({ leader: capture.identity, marker, group });
+  const options = { memoryLimitBytes, cpuLimitSeconds, group, now: Date.now };
+  const finished = createEnding(capture, tree, options).finished.finally(() => {
+    pipes.dispose();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return { finished, printed: () => Buffer.concat(chunks).toString() };
+}
 
 test.for(['', '> /dev/null 2>&1'])(
   'without a cgroup, one that cleared its environment and left is named, not ended: sleep %s',
   async (redirection) => {
-    const directory = mkdtempSync(join(realpathSync(tmpdir()), 'ending-'));
-    const pipes = createPipes(directory, 4);
-    const chunks: Buffer[] = [];
-    const sink: Sink = {
-      totalBytes: 0,
-      problem: undefined,
-      write: (chunk) => void chunks.push(Buffer.from(chunk)),
-      close: () => undefined,
-    };
-    const capture = await startCapture(
-      {
-        argv: ['/bin/sh', '-c', `(env -i setsid sleep 300 ${redirection} &); sleep 0.3; echo bye; exit 2`],
-        environment: { PATH: process.env['PATH'] ?? '', MCP_SHELL_EXECUTION: 'ending-test' },
-        directory,
-        inputData: undefined,
-        sinks: new Map([['stdout', sink]]),
-        wantsState: false,
-      },
-      pipes,
+    const { finished, printed } = await start(
+      `(env -i setsid sleep 300 ${redirection} &); sleep 0.3; echo bye; exit 2`,
     );
-    const marker = 'MCP_SHELL_EXECUTION=ending-test';
-    const tree = createTree({ leader: capture.identity, marker, group: undefined });
-    const outcome = await createEnding(capture, tree, { memoryLimitBytes: undefined, now: Date.now })
-      .finished;
+    const outcome = await finished;
     expect(outcome).toMatchObject({
       status: 'failed',
       exitCode: 2,
       endedLeftovers: [],
       survivors: [{ name: 'sleep' }],
     });
-    expect(Buffer.concat(chunks).toString()).toBe('bye\n');
+    expect(printed()).toBe('bye\n');
     const [survivor] = outcome.survivors;
     expect(findProcess(survivor?.pid ?? 0)?.isZombie).toBe(false);
     process.kill(survivor?.pid ?? 0, 'SIGKILL');
-    pipes.dispose();
-    rmSync(directory, { recursive: true, force: true });
   },
 );
+
+const MIB = 1024 * 1024;
+const BOMB = `x=$(head -c 300M /dev/zero | tr '\\0' x); echo \${#x}`;
+
+describe.skipIf(lacks(cgroups.held().memory === undefined, 'no cgroup that holds a memory limit'))(
+  'where the kernel holds the memory limit',
+  () => {
+    test.for([
+      { name: 'the shell itself', script: `${BOMB}; echo later`, printed: '' },
+      { name: 'another, with the shell waiting', script: `(${BOMB}); sleep 60; echo later`, printed: '' },
+      { name: 'another, just before the end', script: `(${BOMB}) & wait $!; exit 0`, printed: '' },
+    ])('an end by it is one, at whatever moment: $name', async ({ script, printed }) => {
+      const memoryLimitBytes = 128 * MIB;
+      const group = cgroups.create('memory', { memoryBytes: memoryLimitBytes });
+      const began = Date.now();
+      const run = await start(script, { group, memoryLimitBytes });
+      const outcome = await run.finished;
+      expect(outcome).toMatchObject({
+        status: 'failed',
+        reason: 'memory_limit',
+        errorCode: 'EXECUTION_003',
+        survivors: [],
+      });
+      expect(outcome.peakMemoryBytes).toBeGreaterThan(120 * MIB);
+      expect(outcome.peakMemoryBytes).toBeLessThanOrEqual(memoryLimitBytes);
+      expect(run.printed()).toBe(printed);
+      expect(Date.now() - began).toBeLessThan(15_000);
+      expect(group?.members()).toBeUndefined();
+    });
+
+    test('what stays below it ends as it ends, with its peak', async () => {
+      const memoryLimitBytes = 128 * MIB;
+      const group = cgroups.create('modest', { memoryBytes: memoryLimitBytes });
+      const { finished } = await start('exit 3', { group, memoryLimitBytes });
+      const outcome = await finished;
+      expect(outcome).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 3 });
+      expect(outcome.peakMemoryBytes).toBeGreaterThan(0);
+    });
+  },
+);
+
+test('where it does not, the tree is measured', async () => {
+  const script = `x=$(head -c 100M /dev/zero | tr '\\0' x); sleep 60`;
+  const { finished } = await start(script, { memoryLimitBytes: 60 * MIB });
+  const outcome = await finished;
+  expect(outcome).toMatchObject({ reason: 'memory_limit', errorCode: 'EXECUTION_003', survivors: [] });
+  expect(outcome.peakMemoryBytes).toBeGreaterThan(60 * MIB);
+});
+
+test.for(['with a group', 'without one'])('processor time of the whole tree is limited, %s', async (how) => {
+  const group = how === 'with a group' ? cgroups.create('processor', { cpuSeconds: 1 }) : undefined;
+  // Processes that end before they have used much, and the shell waits.
+  const script =
+    'while :; do timeout 0.4 sh -c "while :; do :; done" & timeout 0.4 sh -c "while :; do :; done"; done';
+  const { finished } = await start(script, { group, cpuLimitSeconds: 1 });
+  expect(await finished).toMatchObject({
+    status: 'timeout',
+    reason: 'cpu_limit',
+    errorCode: 'EXECUTION_002',
+    survivors: [],
+  });
+});
 
 test('exits, signals and causes are told apart', () => {
   expect(judge({ code: 0, signal: null }, undefined)).toEqual({
@@ -70,6 +161,12 @@ test('exits, signals and causes are told apart', () => {
   expect(judge({ code: null, signal: 'SIGKILL' }, 'timeout')).toMatchObject({
     status: 'timeout',
     errorCode: 'EXECUTION_002',
+  });
+  expect(judge({ code: 143, signal: null }, 'cpu_limit')).toEqual({
+    status: 'timeout',
+    reason: 'cpu_limit',
+    errorCode: 'EXECUTION_002',
+    exitCode: 143,
   });
   expect(judge(undefined, 'memory_limit')).toMatchObject({
     reason: 'memory_limit',

@@ -4,13 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Capture, Exit } from './capture.ts';
+import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import type { ProcessEntry } from './process-table.ts';
 import type { Outcome } from './record.ts';
 import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** Why somebody ended it; without one it ended by itself. */
-export type Cause = 'timeout' | 'terminated' | 'server_shutdown' | 'memory_limit';
+export type Cause = 'timeout' | 'terminated' | 'server_shutdown' | 'memory_limit' | 'cpu_limit';
 
 export type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGKILL';
 
@@ -31,17 +33,17 @@ const LEFTOVER_GRACE_MS = 300;
 /** Node hears of a death a moment after it can be seen in /proc. */
 const EXIT_AFTER_LADDER_MS = 1000;
 
-/** How often a tree with a memory limit is looked at: what allocates faster passes the limit before it is seen. */
-const MEMORY_LOOK_MS = 250;
-
 export interface EndingOptions {
   readonly memoryLimitBytes: number | undefined;
+  /** Of the whole tree, however many processors it uses. */
+  readonly cpuLimitSeconds?: number | undefined;
+  /** Where it keeps the memory limit, that one counts and nothing is measured. */
+  readonly group?: ExecutionGroup | undefined;
   now(): number;
 }
 
 export function createEnding(capture: Capture, tree: ProcessTree, options: EndingOptions): Ending {
-  const { memoryLimitBytes, now } = options;
-  let peakMemoryBytes = 0;
+  const { memoryLimitBytes, cpuLimitSeconds, group, now } = options;
   let cause: Cause | undefined;
   let requests = 0;
   let ladder: Promise<Survivor[]> | undefined;
@@ -50,15 +52,9 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
     announceLadder = resolve;
   });
 
-  const look: NodeJS.Timeout | undefined =
-    memoryLimitBytes === undefined
-      ? undefined
-      : setInterval(() => {
-          peakMemoryBytes = Math.max(peakMemoryBytes, tree.residentBytes());
-          if (peakMemoryBytes <= memoryLimitBytes) return;
-          clearInterval(look);
-          void end('memory_limit', 'SIGKILL');
-        }, MEMORY_LOOK_MS);
+  const watchdog = startWatchdog(tree, { memoryLimitBytes, cpuLimitSeconds, group }, (limit) => {
+    void end(limit, limit === 'memory_limit' ? 'SIGKILL' : 'SIGTERM');
+  });
 
   async function finish(): Promise<Outcome> {
     // A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end.
@@ -68,8 +64,8 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
     const exit = await Promise.race([capture.exited, isGivenUp]);
     const endedAtMs = now();
     // What comes from here on finds it ended: it is nobody's cause any more.
-    const judgement = judge(exit, cause ?? (requests > 0 ? 'terminated' : undefined));
-    clearInterval(look);
+    const { passed, peakMemoryBytes } = watchdog.conclude();
+    const judgement = judge(exit, cause ?? passed ?? (requests > 0 ? 'terminated' : undefined));
     let leftovers: ProcessEntry[] = [];
     let survivors: Survivor[] = [];
     try {
@@ -92,7 +88,7 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
       endedAtMs,
       survivors: survivors.map(nameOf),
       endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
-      ...(look !== undefined && { peakMemoryBytes }),
+      ...(peakMemoryBytes !== undefined && { peakMemoryBytes }),
     };
   }
 
@@ -174,7 +170,8 @@ export function judge(exit: Exit | undefined, cause: Cause | undefined): Judgeme
   };
   switch (cause) {
     case 'timeout':
-      return { status: 'timeout', reason: 'timeout', errorCode: 'EXECUTION_002', ...how };
+    case 'cpu_limit':
+      return { status: 'timeout', reason: cause, errorCode: 'EXECUTION_002', ...how };
     case 'memory_limit':
       return { status: 'failed', reason: 'memory_limit', errorCode: 'EXECUTION_003', ...how };
     case 'terminated':

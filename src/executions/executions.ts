@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
-import { createCgroups } from './cgroup.ts';
+import { createCgroups } from './cgroups/cgroups.ts';
 import type { Instance } from './instance.ts';
 import { createInventory } from './inventory.ts';
 import type { Live } from './live.ts';
@@ -24,6 +24,7 @@ import type { Usage } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
 export type { Cause, EndSignal } from './ending.ts';
+export { runHelper } from './helper.ts';
 export { createInstance } from './instance.ts';
 export type { Live } from './live.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';

@@ -16,6 +16,7 @@ export const TERMINATION_REASONS = [
   'timeout',
   'terminated',
   'memory_limit',
+  'cpu_limit',
   'server_shutdown',
   'server_lost',
 ] as const;
@@ -65,6 +66,8 @@ const recordSchema = z.object({
       bootId: z.string(),
       marker: z.string(),
       group: z.string().optional(),
+      /** The process is the wall's, and the command is behind it. */
+      isWalled: z.boolean().optional(),
       /** The wrapper of a detached execution. */
       wrapper: z.object({ pid: z.number(), startTime: z.number() }).optional(),
     })

@@ -6,7 +6,7 @@
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
-import { checkEnvironment, type Directories, MARKER_NAME } from '../security/security.ts';
+import { checkDangerous, checkEnvironment, type Directories, MARKER_NAME } from '../security/security.ts';
 import type { ShellState } from './session-state.ts';
 
 export interface SessionChange {
@@ -54,7 +54,7 @@ export function createSessions(startDirectory: string, directories: Directories)
   return {
     get(principal, sessionId) {
       const key = keyOf(principal, sessionId);
-      const session = sessions.get(key) ?? createSession(directories);
+      const session = sessions.get(key) ?? createSession(directories, principal);
       // Deleted and set again, so that the map's order is that of use.
       sessions.delete(key);
       sessions.set(key, session);
@@ -80,7 +80,7 @@ interface MutableSession extends Session {
   moveTo(directory: string): void;
 }
 
-function createSession(directories: Directories): MutableSession {
+function createSession(directories: Directories, principal: string): MutableSession {
   const variables = new Map<string, string | undefined>();
   let directory: string | undefined;
   let carriedBytes = 0;
@@ -90,7 +90,7 @@ function createSession(directories: Directories): MutableSession {
   function carryDirectory(wanted: string, startedIn: string, notCarried: string[]): string | undefined {
     if (wanted === startedIn) return undefined;
     try {
-      directory = directories.check(wanted, startedIn);
+      directory = directories.check(wanted, startedIn, { principal });
       return directory;
     } catch (error) {
       notCarried.push(`the directory ${wanted} (${messageOf(error)})`);
@@ -106,6 +106,7 @@ function createSession(directories: Directories): MutableSession {
       return false;
     try {
       checkEnvironment({ [name]: value }, 'the session');
+      checkDangerous({ [name]: value });
     } catch {
       // Exported functions (BASH_FUNC_x%%) and the like.
       return false;

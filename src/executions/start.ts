@@ -11,7 +11,7 @@ import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
 import { type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
-import type { Cgroups } from './cgroup.ts';
+import type { Cgroups } from './cgroups/cgroups.ts';
 import { launchDetached } from './detached/launch-detached.ts';
 import type { Instance } from './instance.ts';
 import { launch } from './launch.ts';
@@ -151,7 +151,7 @@ async function startNow(
   const script = part.carriesState
     ? withStateReport(security.shells.forCommands, request.command)
     : undefined;
-  const permit = security.authorize({
+  const permit = await security.authorize({
     principal: request.principal,
     client: request.client,
     requestId: request.requestId,
@@ -268,7 +268,9 @@ async function launchInto(
       streams: [...record.streams],
       maxOutputBytes: options.settings.limits.maxOutputBytes,
       ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
-      ...(permit.maxMemoryBytes !== undefined && { memoryLimitBytes: permit.maxMemoryBytes }),
+      limits: permit.limits,
+      ...(permit.wall !== undefined && { wall: permit.wall }),
+      masked: [...permit.masked],
     };
     const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
     const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };

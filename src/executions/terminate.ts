@@ -22,10 +22,13 @@ export async function terminateTree(tree: ProcessTree, options: TerminateOptions
   if (options.signal !== 'SIGKILL') {
     // Taken before the first death: an orphan's parent is init, and nothing else ties it to the tree.
     const before = tree.members();
-    for (const entry of before) sendSignal(entry, options.signal);
+    const polite = before.filter((entry) => !tree.isWall(entry));
+    for (const entry of polite) sendSignal(entry, options.signal);
     // A stopped process gets the signal only once it goes on.
-    for (const entry of before) sendSignal(entry, 'SIGCONT');
-    if (await isGone(tree, before, options.graceMs ?? LIMITS.killGraceMs)) return [];
+    for (const entry of polite) sendSignal(entry, 'SIGCONT');
+    // With only the wall there, nothing has run yet that could clean up.
+    const graceMs = polite.length === 0 ? 0 : (options.graceMs ?? LIMITS.killGraceMs);
+    if (await isGone(tree, before, graceMs)) return [];
     for (const entry of before) sendSignal(entry, 'SIGKILL');
   }
   return killUntilGone(tree);

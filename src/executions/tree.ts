@@ -3,7 +3,7 @@
  * cgroup's list, the process group and session of the leader, everything descended from those, and the marker that
  * every process inherits in its environment.
  */
-import type { ExecutionGroup } from './cgroup.ts';
+import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import {
   findProcess,
   hasEmptyEnvironment,
@@ -21,12 +21,16 @@ export interface TreeSpec {
   /** "NAME=value" in the environment of everything the execution started. */
   readonly marker: string;
   readonly group: ExecutionGroup | undefined;
+  /** The leader is the wall: its child is the first process of a namespace, in which is all the rest. */
+  readonly isWalled?: boolean;
 }
 
 export interface ProcessTree {
   readonly leader: ProcessIdentity;
   /** Everything alive that belongs to the execution. */
   members(): ProcessEntry[];
+  /** The wall's own processes: a polite signal to them would end all the others at once. */
+  isWall(entry: ProcessEntry): boolean;
   /** Memory of all members together. */
   residentBytes(): number;
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
@@ -45,7 +49,7 @@ export interface ProcessTree {
 }
 
 export function createTree(spec: TreeSpec): ProcessTree {
-  const { leader, group } = spec;
+  const { leader, group, isWalled = false } = spec;
   // The number of a leader that was dead before we looked may be anybody's group by now.
   const knowsNumbers = findProcess(leader.pid)?.startTime === leader.startTime;
 
@@ -74,7 +78,22 @@ export function createTree(spec: TreeSpec): ProcessTree {
     return [...found.values()].filter((entry) => !entry.isZombie);
   }
 
+  const isWall = (entry: ProcessEntry): boolean =>
+    isWalled && (entry.pid === leader.pid || entry.parentPid === leader.pid);
+
+  /** The command's own process: the first child of the namespace's first process. */
+  function commandBehindWall(): ProcessIdentity | undefined {
+    for (const init of listChildren(leader.pid) ?? []) {
+      const command = listChildren(init)?.[0];
+      const entry = command === undefined ? undefined : findProcess(command);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
   function leftovers(): ProcessEntry[] {
+    // The namespace ends with its first process, and that one with the leader.
+    if (isWalled) return [];
     const pids = group?.members();
     if (pids === undefined) return hasSuspects(leader) ? members() : [];
     return pids.length > 0 || hasGroup(leader.pid) ? members() : [];
@@ -89,12 +108,16 @@ export function createTree(spec: TreeSpec): ProcessTree {
       return entries.reduce((total, entry) => total + (entry?.residentBytes ?? 0), 0);
     },
     leftovers,
-    isComplete: group !== undefined,
+    isWall,
+    isComplete: group !== undefined || isWalled,
     findSuspects: (pipes) => findSuspects(leader, pipes),
     signal(signal) {
-      for (const entry of members()) sendSignal(entry, signal);
+      for (const entry of members()) if (!isWall(entry)) sendSignal(entry, signal);
     },
-    signalLeader: (signal) => sendSignal(leader, signal),
+    signalLeader(signal) {
+      const target = isWalled && signal !== 'SIGKILL' ? commandBehindWall() : leader;
+      return target !== undefined && sendSignal(target, signal);
+    },
     killGroup: () => group?.kill(),
     release: () => group?.remove(),
   };

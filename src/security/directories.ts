@@ -10,10 +10,20 @@ import { ShellServerError } from '../base/errors.ts';
 export interface Directories {
   readonly allowed: readonly string[] | undefined;
   /** The real path of a directory that may be worked in; throws PARAM_002 or SECURITY_002. */
-  check(path: string, relativeTo: string, parameter?: string): string;
+  check(path: string, relativeTo: string, options: CheckOptions): string;
 }
 
-export function createDirectories(allowed: readonly string[] | undefined): Directories {
+export interface CheckOptions {
+  readonly principal: string;
+  /** How the caller calls it. */
+  readonly parameter?: string;
+}
+
+/** `hostPathOf` says where a directory lies that only a principal's commands see, such as its own /tmp. */
+export function createDirectories(
+  allowed: readonly string[] | undefined,
+  hostPathOf: (path: string, principal: string) => string = (path) => path,
+): Directories {
   // Resolved at every check: an allowed directory may be created, or made a link, after the start.
   const isAllowed = (real: string): boolean =>
     allowed === undefined || allowed.some((directory) => isInside(real, realPathOf(directory)));
@@ -26,9 +36,14 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
 
   return {
     allowed,
-    check(path, relativeTo, parameter = 'working_directory') {
+    check(path, relativeTo, { principal, parameter = 'working_directory' }) {
       checkLength(path, parameter);
       const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
+      const hostPath = hostPathOf(wanted, principal);
+      if (hostPath !== wanted) {
+        const tmp = hostPathOf(wanted.startsWith('/var/tmp') ? '/var/tmp' : '/tmp', principal);
+        return checkPrivate({ wanted, hostPath, tmp, typed: path, parameter });
+      }
       const real = findReal(wanted);
       // What lies outside is not told, not even whether it is there.
       if (!isAllowed(real ?? nearestParent(wanted))) throw refuse(path, wanted, parameter);
@@ -36,6 +51,32 @@ export function createDirectories(allowed: readonly string[] | undefined): Direc
       return real;
     },
   };
+}
+
+/** A directory of the principal's own, known to its commands by another path. */
+function checkPrivate(at: {
+  readonly wanted: string;
+  readonly hostPath: string;
+  readonly tmp: string;
+  readonly typed: string;
+  readonly parameter: string;
+}): string {
+  const { wanted, hostPath, tmp, typed, parameter } = at;
+  // It is made with the first command.
+  if (hostPath === tmp) return wanted;
+  const real = findReal(hostPath);
+  // A link in there means another place than it does for us.
+  if (real !== undefined && !isInside(real, realPathOf(tmp))) {
+    throw new ShellServerError(
+      'PARAM_002',
+      `${parameter} ${typed} is a link; name the directory it leads to.`,
+      {
+        details: { [parameter]: wanted },
+      },
+    );
+  }
+  checkUsable(real, wanted, typed, parameter);
+  return wanted;
 }
 
 /** PATH_MAX; the system would refuse it, and an answer should not repeat it. */

@@ -3,9 +3,11 @@
  * programs from waiting for a person, then the session's and the caller's variables.
  */
 import { userInfo } from 'node:os';
+import type { EnvironmentMode } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { MARKER_NAME } from '../base/marker.ts';
+import { isSecretName } from './secrets.ts';
 
 export { MARKER_NAME };
 
@@ -41,8 +43,20 @@ const NON_INTERACTIVE: Readonly<Record<string, string>> = {
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+/** What a command gets of the server's own where only allowed variables are. */
+const COMMON = /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|USER|LOGNAME|HOME|COLORTERM|NO_COLOR)$/;
+
+/** Where the host keeps temporary files is of no use where /tmp is another. */
+const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP', 'TEMPDIR', 'XDG_RUNTIME_DIR'];
+
 export interface EnvironmentParts {
   readonly inherited: Readonly<Record<string, string>>;
+  readonly mode: EnvironmentMode;
+  /** Names, beside the common ones, where only allowed variables are. */
+  readonly allowed: readonly string[];
+  /** Another home directory than the user's. */
+  readonly home: string | undefined;
+  readonly isWalled: boolean;
   readonly path: string;
   readonly shell: string;
   /** What earlier commands of the session exported; undefined where one was unset. */
@@ -60,8 +74,11 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
   const environment: Record<string, string> = Object.create(null);
   const isFromNpm = parts.inherited['npm_lifecycle_event'] !== undefined;
   for (const [name, value] of Object.entries(parts.inherited)) {
-    if (!OWN.test(name) && !(isFromNpm && FROM_NPM.test(name))) environment[name] = value;
+    if (OWN.test(name) || (isFromNpm && FROM_NPM.test(name))) continue;
+    if (passes(name, parts)) environment[name] = value;
   }
+  if (parts.isWalled) for (const name of TEMPORARY) delete environment[name];
+  if (parts.home !== undefined) environment['HOME'] = parts.home;
   Object.assign(environment, NON_INTERACTIVE, { PATH: parts.path, SHELL: parts.shell });
   if (environment['LC_ALL'] === undefined && environment['LANG'] === undefined)
     environment['LANG'] = 'C.UTF-8';
@@ -76,6 +93,26 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
   }
   Object.assign(environment, parts.caller, { [MARKER_NAME]: parts.marker });
   return environment;
+}
+
+function passes(name: string, { mode, allowed }: EnvironmentParts): boolean {
+  if (mode === 'inherited') return true;
+  if (mode === 'filtered') return !isSecretName(name);
+  return COMMON.test(name) || allowed.includes(name);
+}
+
+/** Variables that make a program load or run something else than what the command says. */
+const ALWAYS_DANGEROUS =
+  /^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|GCONV_PATH|GLIBC_TUNABLES)$/;
+
+/** Refuses those, from a caller or from what a session carries on. */
+export function checkDangerous(environment: Readonly<Record<string, string>>): void {
+  const name = Object.keys(environment).find((candidate) => ALWAYS_DANGEROUS.test(candidate));
+  if (name === undefined) return;
+  throw new ShellServerError('SECURITY_003', `environment_variables must not set ${name}.`, {
+    hint: `${name} changes what every program runs or loads. Leave it out; if one program needs it, set it in the command, before that program.`,
+    details: { parameter: 'environment_variables', variable: name },
+  });
 }
 
 /** Refuses what could not be a variable, or would not fit; `parameter` is named in the error. */

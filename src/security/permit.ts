@@ -2,6 +2,7 @@
  * The permit: the only thing that a process can be started from. It holds the final argv, environment and directory;
  * nothing is edited afterwards. Only security.ts issues one, which the layer test holds.
  */
+import type { Wall } from './sandbox/profile.ts';
 
 declare const issued: unique symbol;
 
@@ -15,8 +16,20 @@ export interface LaunchPermit {
   readonly marker: string;
   /** The policy's own time limit, if it has one. */
   readonly maxDurationMs: number | undefined;
-  /** Of the whole tree. */
-  readonly maxMemoryBytes: number | undefined;
+  /** What it runs behind; undefined: nothing. */
+  readonly wall: Wall | undefined;
+  readonly limits: Limits;
+  /** Values that must not be in what it prints. */
+  readonly masked: readonly string[];
+}
+
+/** Of the whole tree, but for the size of a file. */
+export interface Limits {
+  readonly memoryBytes?: number | undefined;
+  readonly processes?: number | undefined;
+  readonly cpuPercent?: number | undefined;
+  readonly cpuSeconds?: number | undefined;
+  readonly fileBytes?: number | undefined;
 }
 
 export type PermitContent = Omit<LaunchPermit, typeof issued>;

@@ -34,6 +34,17 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
+/** Shorter ones would be found everywhere. */
+const MIN_SECRET_LENGTH = 8;
+
+/** The values of variables that hold secrets, by which they are found in an output. */
+export function secretValues(environment: Readonly<Record<string, string>>): string[] {
+  const values = Object.entries(environment)
+    .filter(([name, value]) => isSecretName(name) && value.length >= MIN_SECRET_LENGTH)
+    .map(([, value]) => value);
+  return [...new Set(values)];
+}
+
 export function maskText(text: string): string {
   let masked = text;
   for (const shape of SHAPES) masked = masked.replace(shape, MASK);

@@ -14,10 +14,18 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld } from '../../test/support/world.ts';
 import { createAudit } from './audit/audit.ts';
-import { createDirectories } from './directories.ts';
+import { createDirectories as createDirectoriesFor } from './directories.ts';
 import { buildEnvironment, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
 import { chooseShells, shellArgv } from './shells.ts';
+
+/** As a caller of one principal uses it. */
+function createDirectories(allowed: readonly string[] | undefined) {
+  const directories = createDirectoriesFor(allowed);
+  return {
+    check: (path: string, relativeTo: string) => directories.check(path, relativeTo, { principal: 'local' }),
+  };
+}
 
 let directory = '';
 beforeEach(() => {
@@ -86,6 +94,10 @@ describe('working directories', () => {
 
 describe('the environment', () => {
   const parts = {
+    mode: 'inherited' as const,
+    allowed: [],
+    home: undefined,
+    isWalled: false,
     inherited: {},
     path: '/bin',
     shell: '/bin/bash',
@@ -97,6 +109,10 @@ describe('the environment', () => {
   test('has nothing of the server’s own, and its marker cannot be overwritten', () => {
     const environment = buildEnvironment({
       ...parts,
+      mode: 'inherited' as const,
+      allowed: [],
+      home: undefined,
+      isWalled: false,
       inherited: { MCP_SHELL_TOKEN: 'secret', MCP_SHELL_STATE_DIR: '/x', KEPT: 'yes', PATH: '/old' },
       session: new Map([[MARKER_NAME, 'stolen']]),
       caller: { PAGER: 'less' },
@@ -113,15 +129,33 @@ describe('the environment', () => {
       npm_config_local_prefix: '/x',
       INIT_CWD: '/x',
     };
-    const under = buildEnvironment({ ...parts, inherited: { ...npm, npm_config_registry: 'r' } });
+    const under = buildEnvironment({
+      ...parts,
+      mode: 'inherited' as const,
+      allowed: [],
+      home: undefined,
+      isWalled: false,
+      inherited: { ...npm, npm_config_registry: 'r' },
+    });
     expect(Object.keys(under).filter((name) => /^npm_|INIT_CWD/.test(name))).toEqual(['npm_config_registry']);
-    const plain = buildEnvironment({ ...parts, inherited: { npm_config_cache: '/c' } });
+    const plain = buildEnvironment({
+      ...parts,
+      mode: 'inherited' as const,
+      allowed: [],
+      home: undefined,
+      isWalled: false,
+      inherited: { npm_config_cache: '/c' },
+    });
     expect(plain['npm_config_cache']).toBe('/c');
   });
 
   test('of the session goes before the inherited, and the caller’s before both', () => {
     const environment = buildEnvironment({
       ...parts,
+      mode: 'inherited' as const,
+      allowed: [],
+      home: undefined,
+      isWalled: false,
       inherited: { A: '1', B: '1', C: '1' },
       session: new Map([
         ['A', '2'],

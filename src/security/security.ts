@@ -3,21 +3,30 @@
  * permits are issued here alone: the directory is checked, the environment built, the decision written to the audit
  * log, and only then is there something that executions/ can launch.
  */
+import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
+import { isInside, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { createDirectories, type Directories } from './directories.ts';
-import { buildEnvironment, checkEnvironment, MARKER_NAME } from './environment.ts';
+import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
+import type { RunHelper } from './sandbox/probe.ts';
+import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
+import { secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
 export type { Audit, AuditEntry } from './audit/audit.ts';
 export type { Directories } from './directories.ts';
-export { checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
-export type { LaunchPermit } from './permit.ts';
+export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
+export type { LaunchPermit, Limits } from './permit.ts';
+export type { RunHelper } from './sandbox/probe.ts';
+export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
+export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';
 
@@ -44,8 +53,9 @@ export interface Security {
   readonly directories: Directories;
   readonly audit: Audit;
   /** A permit, or a ShellServerError that says why not; audited either way. */
-  authorize(request: LaunchRequest): LaunchPermit;
-  dispose(): void;
+  authorize(request: LaunchRequest): Promise<LaunchPermit>;
+  readonly sandbox: Sandbox;
+  dispose(): Promise<void>;
 }
 
 export function createSecurity(options: {
@@ -53,31 +63,50 @@ export function createSecurity(options: {
   readonly instance: string;
   readonly auditDirectory: string;
   readonly clock: Clock;
+  readonly log: Log;
+  readonly runHelper: RunHelper;
+  /** The server's own program and what it loads. */
+  readonly installation: readonly string[];
+  /** Private, and gone with the server. */
+  readonly runDirectory: string;
 }): Security {
   const { settings } = options;
-  const directories = createDirectories(settings.security.allowedDirectories);
+  const { security } = settings;
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
+  const sandbox = createSandbox({ ...options, shell: shells.forCommands });
+  const directories = createDirectories(security.allowedDirectories, sandbox.hostPathOf);
   const audit = createAudit({
     directory: options.auditDirectory,
     instance: options.instance,
     clock: options.clock,
   });
 
-  function decide(request: LaunchRequest): LaunchPermit {
+  async function decide(request: LaunchRequest): Promise<LaunchPermit> {
     checkCommand(request.command);
     checkEnvironment(request.callerEnvironment);
+    checkDangerous(request.callerEnvironment);
+    // What a path means depends on the wall.
+    await sandbox.state();
     const directory = directories.check(
       request.workingDirectory ?? request.defaultDirectory,
       request.defaultDirectory,
+      { principal: request.principal },
     );
-    checkShell(shells.forCommands, request.path);
+    const wall = await sandbox.wallFor(request.principal);
+    const isShut = security.root !== 'host' && wall !== undefined;
+    const path = isShut ? SYSTEM_PATH : request.path;
+    checkShell(shells.forCommands, path);
     const marker = randomText();
-    const seconds = settings.security.maxExecutionTimeSeconds;
+    const seconds = security.maxExecutionTimeSeconds;
     return issuePermit({
       argv: shellArgv(shells.forCommands, request.script ?? request.command),
       environment: buildEnvironment({
         inherited: settings.environment,
-        path: request.path,
+        mode: security.environment,
+        allowed: security.allowedEnvironment,
+        home: isShut ? homeBehindWall(security.workspace) : undefined,
+        isWalled: wall !== undefined,
+        path,
         shell: shells.configured,
         session: request.sessionEnvironment,
         caller: request.callerEnvironment,
@@ -86,7 +115,17 @@ export function createSecurity(options: {
       directory,
       marker: `${MARKER_NAME}=${marker}`,
       maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
-      maxMemoryBytes: settings.security.maxMemoryBytes,
+      wall,
+      limits: {
+        memoryBytes: security.maxMemoryBytes,
+        processes: security.maxPids,
+        cpuPercent: security.maxCpuPercent,
+        cpuSeconds: security.maxCpuSeconds,
+        fileBytes: security.maxFileBytes,
+      },
+      masked: security.masksOutput
+        ? secretValues({ ...settings.environment, ...request.callerEnvironment })
+        : [],
     });
   }
 
@@ -94,7 +133,8 @@ export function createSecurity(options: {
     shells,
     directories,
     audit,
-    authorize(request) {
+    sandbox,
+    async authorize(request) {
       const about = {
         principal: request.principal,
         client: request.client,
@@ -105,7 +145,7 @@ export function createSecurity(options: {
         session: request.sessionId,
       };
       try {
-        const permit = decide(request);
+        const permit = await decide(request);
         audit.write({ event: 'execution_allowed', decision: 'allow', ...about, directory: permit.directory });
         return permit;
       } catch (error) {
@@ -122,8 +162,19 @@ export function createSecurity(options: {
         throw error;
       }
     },
-    dispose: () => audit.close(),
+    async dispose() {
+      await sandbox.dispose();
+      audit.close();
+    },
   };
+}
+
+/** Where only a minimal root is, the tools of a home directory are not. */
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+function homeBehindWall(workspace: readonly string[]): string {
+  const home = realPathOf(homedir());
+  return workspace.some((directory) => isInside(home, realPathOf(directory))) ? home : '/tmp';
 }
 
 function checkCommand(command: string): void {

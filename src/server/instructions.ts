@@ -6,6 +6,11 @@ export interface InstructionFacts {
   readonly user: string;
   readonly defaultDirectory: string;
   readonly allowedDirectories: readonly string[] | undefined;
+  /** What commands can write to, where they run in a sandbox. */
+  readonly workspace: readonly string[];
+  readonly network: string;
+  /** undefined: not known yet. */
+  readonly sandbox?: { readonly kind: string; readonly problem?: string } | undefined;
 }
 
 export function instructionsFor(facts: InstructionFacts): string {
@@ -15,9 +20,23 @@ export function instructionsFor(facts: InstructionFacts): string {
       : `Default working directory: ${facts.defaultDirectory}. Working directories must lie in: ${facts.allowedDirectories.join(', ')}.`;
   return [
     `Runs commands in ${facts.shell} on ${facts.platform} (host ${facts.host}, user ${facts.user}). ${where}`,
+    describeSandbox(facts),
     'Commands run non-interactively: stdin is empty unless input_data is given, pagers and editors are off.',
     'shell_execute answers when the command ends, or after 10 s with status "running"; process_get_execution with wait_seconds then waits for it. Dev servers and watchers: execution_mode "background".',
     'A non-zero exit code is a result, not a tool error. When a command ends or is ended, so is everything it started.',
     'Long output is cut in the middle; read_execution_output reads any part by its output_id, and searches it with pattern.',
-  ].join('\n');
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+function describeSandbox({ sandbox, workspace, network }: InstructionFacts): string {
+  if (sandbox === undefined) return '';
+  if (sandbox.kind === 'none')
+    return sandbox.problem === undefined
+      ? 'There is no sandbox: commands can do whatever this user can.'
+      : `There is no sandbox (${sandbox.problem}).`;
+  if (sandbox.kind === 'container')
+    return `Commands run in the container around this server; network ${network}.`;
+  return `Commands run in a sandbox: they can write to ${workspace.join(', ')} and a private /tmp; credentials are hidden; network ${network}. Only the operator can change that, in the settings.`;
 }

@@ -220,6 +220,8 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
     const peak =
       outcome.peakMemoryBytes === undefined ? '' : ` with ${describeBytes(outcome.peakMemoryBytes)}`;
     said.push(`It passed the memory limit${peak} and was ended with everything it had started.`);
+  } else if (outcome.reason === 'cpu_limit') {
+    said.push('It used more processor time than security.max_cpu_seconds allows and was ended.');
   } else if (outcome.reason === 'server_shutdown') {
     said.push('It was ended because the server was shut down.');
   } else if (outcome.reason === 'server_lost') {

@@ -20,7 +20,9 @@ export const shellSetDefaultWorkdir = defineTool({
   async run(input, call) {
     const { executions, security } = call.modules;
     const previous = executions.sessions.defaultDirectory(call.principal);
-    const directory = security.directories.check(input.working_directory, previous);
+    const directory = security.directories.check(input.working_directory, previous, {
+      principal: call.principal,
+    });
     executions.sessions.setDefaultDirectory(call.principal, directory, input.apply_to_existing_sessions);
     const changed = directory !== previous;
     return {

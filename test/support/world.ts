@@ -4,15 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
+import { PRESETS } from '../../src/base/config/presets.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
-import type { Settings } from '../../src/base/settings.ts';
+import type { SecuritySettings, Settings } from '../../src/base/settings.ts';
 import {
   createExecutions,
   createInstance,
   type Execution,
   type Executions,
   type Outcome,
+  runHelper,
   type StartRequest,
   waitForEnd,
 } from '../../src/executions/executions.ts';
@@ -42,7 +44,7 @@ export interface Ran {
 }
 
 export interface WorldOptions {
-  readonly settings?: Partial<Settings>;
+  readonly settings?: Partial<Omit<Settings, 'security'>> & { readonly security?: Partial<SecuritySettings> };
   /** A directory that another world had; it is then not removed. */
   readonly directory?: string;
   readonly log?: Log;
@@ -54,17 +56,14 @@ export function createWorld(options: WorldOptions = {}): World {
   const directory = options.directory ?? mkdtempSync(join(realpathSync(tmpdir()), 'world-'));
   const work = join(directory, 'work');
   mkdirSync(work, { recursive: true });
+  const { security = {}, ...rest } = options.settings ?? {};
   const settings: Settings = {
     defaultWorkdir: work,
     tools: ['standard'],
     shell: '/bin/bash',
     stateDir: join(directory, 'state'),
     verbose: false,
-    security: {
-      allowedDirectories: undefined,
-      maxExecutionTimeSeconds: undefined,
-      maxMemoryBytes: undefined,
-    },
+    files: [],
     limits: {
       maxProcesses: LIMITS.processes,
       maxOutputBytes: LIMITS.outputBytes,
@@ -78,13 +77,41 @@ export function createWorld(options: WorldOptions = {}): World {
     },
     http: { host: '127.0.0.1', port: 0 },
     environment: definedOnly(process.env),
-    ...options.settings,
+    ...rest,
+    security: {
+      ...PRESETS[security.preset ?? 'development'],
+      preset: 'development',
+      // Most tests are about something else; those of the wall ask for it.
+      sandbox: 'off',
+      allowedDomains: [],
+      allowedEnvironment: [],
+      masksOutput: false,
+      allowedDirectories: undefined,
+      workspace: [work],
+      readablePaths: [],
+      writablePaths: [],
+      expose: [],
+      maxMemoryBytes: undefined,
+      maxPids: undefined,
+      maxCpuPercent: undefined,
+      maxCpuSeconds: undefined,
+      ...security,
+    },
   };
   const log = options.log ?? silentLog;
   const clock = systemClock;
   const instance = createInstance(settings.stateDir);
   const auditDirectory = join(settings.stateDir, 'audit');
-  const security = createSecurity({ settings, instance: instance.id, auditDirectory, clock });
+  const guard = createSecurity({
+    settings,
+    instance: instance.id,
+    auditDirectory,
+    clock,
+    log,
+    runHelper,
+    installation: [join(ROOT, 'dist')],
+    runDirectory: instance.directory,
+  });
   const executionsDirectory = join(settings.stateDir, 'executions');
   const outputs = createOutputs({
     directory: executionsDirectory,
@@ -95,7 +122,7 @@ export function createWorld(options: WorldOptions = {}): World {
   });
   const executions = createExecutions({
     settings,
-    security,
+    security: guard,
     outputs,
     instance,
     directory: executionsDirectory,
@@ -114,7 +141,7 @@ export function createWorld(options: WorldOptions = {}): World {
     settings,
     executions,
     outputs,
-    security,
+    security: guard,
     start,
     async run(command, request) {
       const execution = await start(command, request);
@@ -128,7 +155,7 @@ export function createWorld(options: WorldOptions = {}): World {
     },
     async [Symbol.asyncDispose]() {
       await executions.dispose();
-      security.dispose();
+      await guard.dispose();
       if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
     },
   };

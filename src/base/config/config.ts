@@ -48,9 +48,11 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     readEnvironmentLayer(environment, { base, mistakes }),
   ];
   let projectDirectory: string | undefined;
+  const files: string[] = [];
   for (const file of findSettingsFiles({ flags, environment, cwd, homedir, mistakes })) {
     layers.push(readSettingsFile(file, { cwd, homedir, mistakes }));
     if (file.source === 'project') projectDirectory = realPathOf(dirname(file.path));
+    else files.push(file.path);
   }
   if (toolsets !== undefined) mistakes.push(...unknownTools(layers, toolsets));
 
@@ -61,6 +63,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     platform,
     toolsets,
     projectDirectory,
+    files,
     mistakes,
     verbose: isVerbose(environment),
   });

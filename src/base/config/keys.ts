@@ -5,8 +5,9 @@
  */
 import { LIMITS } from '../limits.ts';
 import { MARKER_NAME } from '../marker.ts';
-import { directories, directory, host, integer, names, program, type Setting } from './kinds.ts';
-import { fewerTools, insideProject, narrowerDirectories, never, smaller } from './project-rules.ts';
+import { directory, host, integer, names, program, type Setting } from './kinds.ts';
+import { fewerTools, insideProject, never, smaller } from './project-rules.ts';
+import { SECURITY_TABLE } from './security-keys.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -37,29 +38,7 @@ const TABLE = {
     fromProject: never(),
   }),
 
-  'security.allowed_directories': directories({
-    description: 'The only directories, with all below them, in which commands may run.',
-    unset: 'not restricted',
-    variable: 'MCP_SHELL_ALLOWED_WORKDIRS',
-    fromProject: narrowerDirectories(),
-  }),
-  'security.max_execution_time': integer(
-    { min: 1, max: 86_400 },
-    {
-      description: 'The seconds after which any execution is ended, whatever its caller asked for.',
-      unset: 'no limit',
-      fromProject: smaller(),
-    },
-  ),
-  'security.max_memory_mb': integer(
-    { min: 1, max: 32_768 },
-    {
-      description:
-        'The MiB of memory that an execution may use with everything it started, before it is ended.',
-      unset: 'no limit',
-      fromProject: smaller(),
-    },
-  ),
+  ...SECURITY_TABLE,
 
   'limits.max_processes': integer(
     { min: 1, max: 1000 },

@@ -88,6 +88,58 @@ export function program(words: Words<string>): Setting<string> {
   };
 }
 
+/** Any number of texts, none included. */
+export function list(
+  words: Words<readonly string[]>,
+  check: (entry: string) => string | undefined = () => undefined,
+): Setting<readonly string[]> {
+  const entry = text.superRefine((value, context) => {
+    const problem = check(value);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem, input: value });
+  });
+  return {
+    ...words,
+    schema: z.array(entry, { error: 'must be a list of strings' }),
+    values: 'list of strings',
+    fromText: splitList,
+    locate: (value) => value,
+  };
+}
+
+/** Files or directories, of which there may be none. */
+export function paths(words: Words<readonly string[]>): Setting<readonly string[]> {
+  return {
+    ...words,
+    schema: z.array(pathText, { error: 'must be a list of strings' }),
+    values: 'list of paths',
+    fromText: splitList,
+    locate: (entries, base) => entries.map((path) => locatePath(path, base)),
+  };
+}
+
+export function choice<const Name extends string>(
+  names: readonly Name[],
+  words: Words<NoInfer<Name>>,
+): Setting<Name> {
+  return {
+    ...words,
+    schema: z.enum(names, { error: `must be one of ${names.join(', ')}` }),
+    values: names.map((name) => `\`${name}\``).join(', '),
+    fromText: asIs,
+    locate: (value) => value,
+  };
+}
+
+export function toggle(words: Words<boolean>): Setting<boolean> {
+  return {
+    ...words,
+    schema: z.boolean({ error: 'must be true or false' }),
+    values: '`true` or `false`',
+    fromText: (typed) => (/^(?:true|false)$/i.test(typed) ? typed.toLowerCase() === 'true' : typed),
+    locate: (value) => value,
+  };
+}
+
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:.]*:[0-9a-f:.]*(?:%\w+)?$/i;
 
 export function host(words: Words<string>): Setting<string> {

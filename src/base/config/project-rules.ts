@@ -49,6 +49,29 @@ export function smaller(unset = Number.POSITIVE_INFINITY): ProjectRule<number> {
   };
 }
 
+/** The names stand from open to strict; a later one than what holds is stricter. */
+export function later<Name extends string>(names: readonly Name[]): ProjectRule<Name> {
+  return {
+    sentence: `Only a stricter one; from open to strict: ${names.map((name) => `\`${name}\``).join(', ')}.`,
+    judge(value, held) {
+      if (held === undefined || names.indexOf(value) >= names.indexOf(held)) return { value, refusals: [] };
+      return refuse(`${show(value)} is ignored: a project file can only choose a stricter one than ${held}`);
+    },
+  };
+}
+
+/** One value alone, and only over these where the operator has set something. */
+export function only<Value>(strict: Value, over: readonly Value[] = []): ProjectRule<Value> {
+  return {
+    sentence: `Only \`${String(strict)}\`.`,
+    judge(value, held) {
+      const isStricter = held === undefined || held === strict || over.length === 0 || over.includes(held);
+      if (value === strict && isStricter) return { value, refusals: [] };
+      return refuse(`${JSON.stringify(value)} is ignored: a project file can only set ${String(strict)}`);
+    },
+  };
+}
+
 export function narrowerDirectories(): ProjectRule<readonly string[]> {
   return {
     sentence: 'Only directories inside those that are allowed without it, or else inside the project.',

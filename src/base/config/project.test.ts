@@ -21,6 +21,57 @@ const LOOSENING: Readonly<Record<SettingKey, readonly [toml: string, warning: st
     'security.allowed_directories = ["/"]',
     '"/" is ignored: a project file can only name directories inside the project',
   ],
+  'security.preset': [
+    'security.preset = "development"',
+    '"development" is ignored: a project file can only choose a stricter one than sandbox',
+  ],
+  'security.sandbox': ['security.sandbox = "off"', '"off" is ignored: a project file can only set required'],
+  'security.readable_paths': [
+    'security.readable_paths = ["/root/.ssh"]',
+    'ignored: a project file cannot set it',
+  ],
+  'security.writable_paths': ['security.writable_paths = ["/"]', 'ignored: a project file cannot set it'],
+  'security.expose': ['security.expose = ["docker"]', 'ignored: a project file cannot set it'],
+  'security.enable_network': [
+    'security.enable_network = true',
+    'true is ignored: a project file can only set false',
+  ],
+  'security.allowed_domains': [
+    'security.allowed_domains = ["evil.example"]',
+    'ignored: a project file cannot set it',
+  ],
+  'security.environment': [
+    'security.environment = "inherited"',
+    '"inherited" is ignored: a project file can only choose a stricter one than filtered',
+  ],
+  'security.allowed_environment': [
+    'security.allowed_environment = ["SECRET"]',
+    'ignored: a project file cannot set it',
+  ],
+  'security.mask_output': [
+    'security.mask_output = false',
+    'false is ignored: a project file can only set true',
+  ],
+  'security.max_cpu_percent': [
+    'security.max_cpu_percent = 61',
+    '61 is ignored: a project file can only lower it, and 60 holds',
+  ],
+  'security.max_cpu_seconds': [
+    'security.max_cpu_seconds = 61',
+    '61 is ignored: a project file can only lower it, and 60 holds',
+  ],
+  'security.max_pids': [
+    'security.max_pids = 61',
+    '61 is ignored: a project file can only lower it, and 60 holds',
+  ],
+  'security.max_file_mb': [
+    'security.max_file_mb = 61',
+    '61 is ignored: a project file can only lower it, and 60 holds',
+  ],
+  'security.max_tmp_mb': [
+    'security.max_tmp_mb = 61',
+    '61 is ignored: a project file can only lower it, and 60 holds',
+  ],
   'security.max_execution_time': [
     'security.max_execution_time = 61',
     '61 is ignored: a project file can only lower it, and 60 holds',
@@ -52,11 +103,19 @@ const LOOSENING: Readonly<Record<SettingKey, readonly [toml: string, warning: st
   'http.port': ['http.port = 1', 'ignored: a project file cannot set it'],
 };
 
+const NUMBERS = ['execution_time', 'memory_mb', 'cpu_percent', 'cpu_seconds', 'pids', 'file_mb', 'tmp_mb'];
+const OPERATORS = [
+  '[security]',
+  'preset = "sandbox"',
+  'environment = "filtered"',
+  ...NUMBERS.map((name) => `max_${name} = 60`),
+].join('\n');
+
 describe('the file of a project cannot loosen', () => {
   it.each(SETTING_KEYS)('%s', (key) => {
     const [toml, warning] = LOOSENING[key];
     const place = createPlace();
-    place.write(USER_FILE, 'security.max_execution_time = 60\nsecurity.max_memory_mb = 60');
+    place.write(USER_FILE, OPERATORS);
     const without = place.load();
     place.write(PROJECT_FILE, `\n${toml}\n`);
     expect(place.load()).toEqual({ ...without, warnings: [`${key}: ${warning} (${FILE}:2)`] });
@@ -229,5 +288,45 @@ describe('the file of a project is looked for', () => {
     place.write(other, '');
     place.write(file, 'limits.max_processes = 5');
     expect(place.load({ cwd }).settings.limits.maxProcesses).toBe(expected);
+  });
+});
+
+describe('the workspace', () => {
+  it('is no wider than where the server was started, though the project’s file lies above that', () => {
+    const place = createPlace();
+    place.makeDirectory('home/project/packages/one');
+    place.makeDirectory('home/project/packages/two');
+    place.write(PROJECT_FILE, 'security.allowed_directories = ["."]');
+    const cwd = join(place.project, 'packages/one');
+    expect(place.load({ cwd }).settings.security.workspace).toEqual([cwd]);
+  });
+
+  it('is what the project narrows it to', () => {
+    const place = createPlace();
+    place.makeDirectory('home/project/src');
+    place.write(PROJECT_FILE, 'security.allowed_directories = ["src"]');
+    expect(place.load().settings.security.workspace).toEqual([join(place.project, 'src')]);
+  });
+
+  it('has the operator’s default directory in it, and not the project’s', () => {
+    const place = createPlace();
+    const other = place.makeDirectory('home/other');
+    place.makeDirectory('home/project/src');
+    place.write(PROJECT_FILE, 'default_workdir = "src"');
+    expect(place.load().settings.security.workspace).toEqual([place.project]);
+    const environment = { MCP_SHELL_DEFAULT_WORKDIR: other };
+    expect(place.load({ environment }).settings.security.workspace).toEqual([place.project, other]);
+  });
+});
+
+describe('limits of the preset', () => {
+  it('can be lowered by the project and not raised, while the operator may do both', () => {
+    const place = createPlace();
+    place.write(PROJECT_FILE, 'security.max_memory_mb = 32768\nsecurity.max_pids = 100');
+    const { security } = place.load().settings;
+    expect(security.maxMemoryBytes).toBe(4 * 1024 ** 3);
+    expect(security.maxPids).toBe(100);
+    const environment = { MCP_SHELL_SECURITY_MAX_MEMORY_MB: '32768' };
+    expect(place.load({ environment }).settings.security.maxMemoryBytes).toBe(32 * 1024 ** 3);
   });
 });

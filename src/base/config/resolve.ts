@@ -7,6 +7,7 @@ import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './k
 import { type Layer, type Mistakes, mistake, type Source } from './layers.ts';
 import { defaultStateDirectory, directoryProblem, type Surroundings } from './paths.ts';
 import type { Project, Toolsets } from './project-rules.ts';
+import { resolveSecurity } from './resolve-security.ts';
 
 export interface Origin {
   readonly source: Source;
@@ -27,6 +28,8 @@ export interface ResolveContext extends Surroundings {
   readonly projectDirectory: string | undefined;
   readonly toolsets: Toolsets | undefined;
   readonly verbose: boolean;
+  /** The operator's files that were read. */
+  readonly files: readonly string[];
   /** What cannot hold is added here. */
   readonly mistakes: Mistakes;
 }
@@ -61,11 +64,12 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     shell: find('shell'),
     stateDir: find('state_dir') ?? defaultStateDirectory(context),
     verbose: context.verbose,
-    security: {
-      allowedDirectories: allowed.value,
-      maxExecutionTimeSeconds: find('security.max_execution_time'),
-      maxMemoryBytes: inBytes(find('security.max_memory_mb')),
-    },
+    files: context.files,
+    security: resolveSecurity(<Key extends SettingKey>(key: Key) => hold(key, layers, project), {
+      allowed,
+      workdir,
+      context,
+    }),
     limits: {
       maxProcesses: get('limits.max_processes'),
       maxOutputBytes: get('limits.max_output_mb') * MIB,
@@ -133,8 +137,4 @@ function originsOf(all: readonly (readonly [SettingKey, Held<unknown>])[]): Reco
   const origins = Object.fromEntries(all.map(([key, held]) => [key, held.origin]));
   // fromEntries forgets which keys it was given.
   return origins as Record<SettingKey, Origin>;
-}
-
-function inBytes(mebibytes: number | undefined): number | undefined {
-  return mebibytes === undefined ? undefined : mebibytes * MIB;
 }

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
-import { openGroup } from '../cgroup.ts';
+import { openGroup } from '../cgroups/cgroups.ts';
 import { signalAndWait } from '../ending.ts';
 import type { Live } from '../live.ts';
 import { findProcess, isAlive, type ProcessIdentity } from '../process-table.ts';
@@ -65,6 +65,7 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
     bootId: tools.bootId,
     marker: spec.marker,
     ...(reply.group !== undefined && { group: reply.group }),
+    ...(spec.wall?.kind === 'bubblewrap' && { isWalled: true }),
     wrapper,
   };
   return watch(known, spec.bundle, spec.streams, tools.now);
@@ -122,11 +123,13 @@ function treeOf(known: {
   startTime: number;
   marker: string;
   group?: string | undefined;
+  isWalled?: boolean | undefined;
 }): ProcessTree {
   return createTree({
     leader: known,
     marker: known.marker,
     group: known.group === undefined ? undefined : openGroup(known.group),
+    isWalled: known.isWalled ?? false,
   });
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileWhole } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
+import type { Wall } from '../../security/security.ts';
 import type { Cause } from '../ending.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
 
@@ -21,7 +22,16 @@ export const wrapperSpecSchema = z.object({
   streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log'])),
   maxOutputBytes: z.number(),
   timeoutMs: z.number().optional(),
-  memoryLimitBytes: z.number().optional(),
+  limits: z.object({
+    memoryBytes: z.number().optional(),
+    processes: z.number().optional(),
+    cpuPercent: z.number().optional(),
+    cpuSeconds: z.number().optional(),
+    fileBytes: z.number().optional(),
+  }),
+  // Made by security/ and handed on as it is.
+  wall: z.custom<Wall>((value) => typeof value === 'object').optional(),
+  masked: z.array(z.string()),
 });
 export type WrapperSpec = z.infer<typeof wrapperSpecSchema>;
 
@@ -77,7 +87,7 @@ export function withdrawCause(bundle: string, claim: string): void {
   if (readText(join(bundle, CAUSE)) === claim) rmSync(join(bundle, CAUSE), { force: true });
 }
 
-const causeSchema = z.enum(['timeout', 'terminated', 'server_shutdown', 'memory_limit']);
+const causeSchema = z.enum(['timeout', 'terminated', 'server_shutdown', 'memory_limit', 'cpu_limit']);
 
 export function readCause(bundle: string): Cause | undefined {
   return causeSchema.safeParse(readText(join(bundle, CAUSE))?.split(' ')[0]).data;

@@ -9,7 +9,7 @@ import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
-import { createCgroups } from '../cgroup.ts';
+import { createCgroups } from '../cgroups/cgroups.ts';
 import { startEnclosed } from '../enclosed.ts';
 import { type Cause, type Ending, judge } from '../ending.ts';
 import { createPipes } from '../pipes.ts';
@@ -47,7 +47,7 @@ async function start(
   const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
   const cgroups = createCgroups();
   const { capture, group, ending } = await startEnclosed(
-    { ...spec, inputData: spec.inputData, memoryLimitBytes: spec.memoryLimitBytes, sinks, wantsState: false },
+    { ...spec, inputData: spec.inputData, sinks, wantsState: false },
     { pipes, cgroups, now: Date.now },
   ).finally(() => pipes.dispose());
   const end = (cause: Cause): void => {

@@ -1,0 +1,135 @@
+/** The settings of [security]; part of the one table in keys.ts. */
+import { checkDomainEntry } from './domains.ts';
+import { choice, directories, integer, list, paths, type Setting, toggle } from './kinds.ts';
+import { ENVIRONMENT_MODES, PRESET_NAMES, SANDBOX_MODES, type SandboxMode } from './presets.ts';
+import { later, narrowerDirectories, never, only, smaller } from './project-rules.ts';
+
+const BY_PRESET = 'as the preset says';
+
+export const SECURITY_TABLE = {
+  'security.preset': choice(PRESET_NAMES, {
+    description: 'The set of walls and limits that holds where no other setting says otherwise.',
+    default: 'development',
+    fromProject: later(PRESET_NAMES),
+  }),
+  'security.sandbox': choice(SANDBOX_MODES, {
+    description:
+      'Whether commands run inside the operating system’s sandbox: where it works, or not at all without it; `container` says that the server itself runs in one.',
+    unset: BY_PRESET,
+    fromProject: only<SandboxMode>('required', ['auto']),
+  }),
+  'security.allowed_directories': directories({
+    description:
+      'The only directories, with all below them, in which commands may run, and which they can write to.',
+    unset: 'commands may run anywhere, and can write below the directory the server was started in',
+    variable: 'MCP_SHELL_ALLOWED_WORKDIRS',
+    fromProject: narrowerDirectories(),
+  }),
+  'security.readable_paths': paths({
+    description: 'Files and directories that the sandbox shows although it would hide them.',
+    default: [],
+    fromProject: never(),
+  }),
+  'security.writable_paths': paths({
+    description: 'Files and directories that commands can write to besides the workspace.',
+    default: [],
+    fromProject: never(),
+  }),
+  'security.expose': list({
+    description:
+      'What of the host is let through by name: `gh`, `git`, `ssh-agent`, `docker` and the like, or a path.',
+    default: [],
+    fromProject: never(),
+  }),
+  'security.enable_network': toggle({
+    description: 'Whether commands have the network.',
+    unset: BY_PRESET,
+    fromProject: only(false),
+  }),
+  'security.allowed_domains': list(
+    {
+      description:
+        'With the network on, the only domains that commands reach, through a proxy that checks where they lead; empty: all.',
+      default: [],
+      fromProject: never(),
+    },
+    checkDomainEntry,
+  ),
+  'security.environment': choice(ENVIRONMENT_MODES, {
+    description:
+      'Which of the server’s own variables a command gets: all but its secrets, none that looks like a secret, or only common ones and `allowed_environment`.',
+    unset: BY_PRESET,
+    fromProject: later(ENVIRONMENT_MODES),
+  }),
+  'security.allowed_environment': list(
+    {
+      description: 'Variables of the server’s own that commands get where only allowed ones are.',
+      default: [],
+      fromProject: never(),
+    },
+    (name) => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : 'must be names of variables'),
+  ),
+  'security.mask_output': toggle({
+    description:
+      'Whether values of variables that hold secrets are replaced by `***` in what commands print.',
+    default: false,
+    fromProject: only(true),
+  }),
+  'security.max_execution_time': integer(
+    { min: 1, max: 86_400 },
+    {
+      description: 'The seconds after which any execution is ended, whatever its caller asked for.',
+      unset: BY_PRESET,
+      fromProject: smaller(),
+    },
+  ),
+  'security.max_memory_mb': integer(
+    { min: 1, max: 32_768 },
+    {
+      description:
+        'The MiB of memory that an execution may use with everything it started, before it is ended.',
+      unset: BY_PRESET,
+      fromProject: smaller(),
+    },
+  ),
+  'security.max_cpu_percent': integer(
+    { min: 1, max: 100_000 },
+    {
+      description: 'The share of one processor that an execution gets with everything it started.',
+      unset: 'no limit',
+      fromProject: smaller(),
+    },
+  ),
+  'security.max_cpu_seconds': integer(
+    { min: 1, max: 864_000 },
+    {
+      description: 'The seconds of processor time after which an execution is ended.',
+      unset: 'no limit',
+      fromProject: smaller(),
+    },
+  ),
+  'security.max_pids': integer(
+    { min: 8, max: 100_000 },
+    {
+      description: 'How many processes and threads an execution may have at the same time.',
+      unset: BY_PRESET,
+      fromProject: smaller(),
+    },
+  ),
+  'security.max_file_mb': integer(
+    { min: 1, max: 1_048_576 },
+    {
+      description: 'The MiB that a file can have which a command writes.',
+      unset: BY_PRESET,
+      fromProject: smaller(),
+    },
+  ),
+  'security.max_tmp_mb': integer(
+    { min: 1, max: 1_048_576 },
+    {
+      description: 'The MiB that fit into `/tmp`, where it is memory of the execution’s own.',
+      unset: BY_PRESET,
+      fromProject: smaller(),
+    },
+  ),
+} as const satisfies Record<string, Setting<unknown>>;

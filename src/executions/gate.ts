@@ -1,0 +1,129 @@
+/**
+ * Between a wall that stands and the command behind it. bwrap says which process it made, sets up its mounts, and
+ * waits to be let on: until then limits are joined and mounts compared, and nothing of the command has run.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ShellServerError } from '../base/errors.ts';
+import { type BubblewrapWall, WALL_FDS, type Wall } from '../security/security.ts';
+import { findUnexpectedMount } from './mounts.ts';
+import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
+
+export interface Gate {
+  /** The first process of the new namespace; undefined where bwrap ended before it made one. */
+  readonly entered: Promise<ProcessIdentity | undefined>;
+  /** Whether the command ran at all; known once bwrap ended. */
+  readonly hasRun: Promise<boolean>;
+  /** Lets the command run. */
+  open(): void;
+}
+
+/** What is started instead of the command itself, and the descriptors from 4 on that it needs. */
+export interface WalledStart {
+  readonly argv: readonly string[];
+  readonly stdio: readonly ('ignore' | 'pipe')[];
+}
+
+export function startBehind(
+  wall: Wall,
+  command: { readonly argv: readonly string[]; readonly directory: string },
+): WalledStart {
+  if (wall.kind === 'seatbelt')
+    return { argv: [wall.program, '-p', wall.profile, ...command.argv], stdio: [] };
+  return {
+    argv: [
+      wall.program,
+      '--args',
+      String(WALL_FDS.options),
+      '--chdir',
+      command.directory,
+      '--',
+      ...command.argv,
+    ],
+    stdio: ['pipe', wall.seccomp === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  };
+}
+
+/** Tells bwrap its options, and listens to it. */
+export function createGate(child: ChildProcess, wall: BubblewrapWall): Gate {
+  const socketOf = (fd: number): Socket => {
+    // Node has as many as were asked for; its types know five.
+    const socket = (child.stdio as readonly unknown[])[fd] as Socket;
+    // It ended early, and says so elsewhere.
+    return socket.on('error', () => undefined);
+  };
+  socketOf(WALL_FDS.options).end(wall.options.join('\0'));
+  if (wall.seccomp !== undefined) socketOf(WALL_FDS.seccomp).end(Buffer.from(wall.seccomp, 'base64'));
+  const status = socketOf(WALL_FDS.status);
+  const block = socketOf(WALL_FDS.block);
+  let text = '';
+  let enter: (process: ProcessIdentity | undefined) => void = () => undefined;
+  const entered = new Promise<ProcessIdentity | undefined>((resolve) => {
+    enter = resolve;
+  });
+  const hasRun = new Promise<boolean>((resolve) => {
+    const finish = (): void => {
+      enter(undefined);
+      resolve(/"exit-code"/.test(text));
+      block.destroy();
+      status.destroy();
+    };
+    status.setEncoding('utf8');
+    status.on('data', (chunk: string) => {
+      text += chunk;
+      const pid = /"child-pid": (\d+)/.exec(text)?.[1];
+      if (pid !== undefined) enter(findProcess(Number(pid)));
+    });
+    status.on('error', finish);
+    status.on('close', finish);
+  });
+  return { entered, hasRun, open: () => void block.end('\n') };
+}
+
+/** The kernel ends what is in the namespace by itself; an answer should not come before that is done. */
+export async function untilEmpty(gate: Gate): Promise<void> {
+  const init = await gate.entered;
+  const deadline = performance.now() + EMPTY_MS;
+  while (init !== undefined && isAlive(init) && performance.now() < deadline) await sleep(1);
+}
+
+const EMPTY_MS = 1000;
+const SETUP_MS = 10_000;
+
+/** Waits until the mounts are made and compares those that a running command could have tampered with. */
+export async function checkMounts(pid: number, wall: BubblewrapWall): Promise<void> {
+  if (wall.pinned.length === 0) return;
+  const deadline = performance.now() + SETUP_MS;
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 1.5, 20)) {
+    const table = readMounts(pid);
+    // It ended: bwrap says why on stderr, and there is nothing to let on.
+    if (table === undefined) return;
+    const answer = findUnexpectedMount(table, wall);
+    if (answer === 'not yet') {
+      if (performance.now() > deadline)
+        throw new ShellServerError('EXECUTION_001', 'The sandbox was not set up in time.');
+      await sleep(pauseMs);
+      continue;
+    }
+    if (answer === undefined) return;
+    throw new ShellServerError(
+      'SECURITY_003',
+      `Nothing was run: ${answer} was changed by another command while the sandbox was set up.`,
+      {
+        hint: 'Call again; if it happens every time, end what is running in the workspace.',
+        details: { path: answer },
+      },
+    );
+  }
+}
+
+function readMounts(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/mountinfo`, 'utf8');
+    return text === '' ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,69 @@
+/** The kernel's table of mounts, and whether it shows what was meant. */
+import { readFileSync } from 'node:fs';
+import type { BubblewrapWall } from '../security/security.ts';
+
+interface MountEntry {
+  readonly root: string;
+  readonly point: string;
+  readonly type: string;
+  readonly device: string;
+}
+
+/** The first mount point that shows something else than it should; 'not yet' while mounts are still being made. */
+export function findUnexpectedMount(
+  table: string,
+  { pinned, lastMount }: Pick<BubblewrapWall, 'pinned' | 'lastMount'>,
+  own: string = readFileSync('/proc/self/mountinfo', 'utf8'),
+): string | 'not yet' | undefined {
+  // A later entry covers an earlier one of the same place.
+  const inside = new Map(parseMounts(table).map((entry) => [entry.point, entry]));
+  if (!inside.has(lastMount)) return 'not yet';
+  const outside = parseMounts(own);
+  const wrong = pinned.find(({ path, source }) => {
+    const found = inside.get(path);
+    if (found === undefined) return true;
+    if (source === undefined) return found.type !== 'tmpfs' && found.root !== '/null';
+    const expected = placeOf(source, outside);
+    return expected === undefined || found.root !== expected.root || found.device !== expected.device;
+  });
+  return wrong?.path;
+}
+
+/** Where a path lies on its file system. */
+function placeOf(path: string, mounts: readonly MountEntry[]): { root: string; device: string } | undefined {
+  let best: MountEntry | undefined;
+  for (const entry of mounts) {
+    const covers = entry.point === '/' || path === entry.point || path.startsWith(`${entry.point}/`);
+    if (covers && (best === undefined || entry.point.length >= best.point.length)) best = entry;
+  }
+  if (best === undefined) return undefined;
+  const rest = best.point === '/' ? path : path.slice(best.point.length);
+  const root = best.root === '/' ? rest || '/' : `${best.root}${rest}`;
+  return { root: root === '' ? '/' : root, device: best.device };
+}
+
+export function parseMounts(table: string): MountEntry[] {
+  return table.split('\n').flatMap((line) => {
+    const [before = '', after = ''] = line.split(' - ');
+    const [, , device, root, point] = before.split(' ');
+    const [type] = after.split(' ');
+    if (device === undefined || root === undefined || point === undefined || type === undefined) return [];
+    return [{ root: unescape(root), point: unescape(point), type, device }];
+  });
+}
+
+/** Spaces and the like are written as \040. */
+function unescape(text: string): string {
+  if (!text.includes('\\')) return text;
+  const bytes: number[] = [];
+  const source = Buffer.from(text, 'utf8');
+  for (let at = 0; at < source.length; at++) {
+    const octal =
+      source[at] === 0x5c
+        ? /^[0-7]{3}/.exec(source.subarray(at + 1, at + 4).toString('latin1'))?.[0]
+        : undefined;
+    bytes.push(octal === undefined ? (source[at] ?? 0) : Number.parseInt(octal, 8));
+    if (octal !== undefined) at += 3;
+  }
+  return Buffer.from(bytes).toString('utf8');
+}

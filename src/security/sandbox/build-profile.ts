@@ -1,0 +1,190 @@
+/**
+ * From the settings and the host as it is now to a profile. Built for each execution: what a command created (a
+ * repository, a link) is protected or followed from the next one on.
+ */
+import { join } from 'node:path';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import type { SecuritySettings } from '../../base/settings.ts';
+import { isThere, kindOf, readLinkAt } from './look.ts';
+import { minimalRoot, programRoot } from './minimal-root.ts';
+import { openings } from './openings.ts';
+import { PRIVATE_IN_HOME, PRIVATE_IN_PROC, PRIVATE_IN_SYSTEM, TOOL_CACHES } from './private-paths.ts';
+import type { Mount, Profile } from './profile.ts';
+import { pinsFor, protectedIn, rootOf } from './protected.ts';
+
+export interface ProfileInput {
+  readonly security: SecuritySettings;
+  readonly homedir: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The server's own: state, settings files and audit log. Never there, whatever else is said. */
+  readonly ownPaths: readonly string[];
+  /** The server's program: never writable. */
+  readonly installation: readonly string[];
+  /** Sockets and FIFOs outside the workspace, by which a command could reach a process of the host. */
+  readonly specialFiles: readonly string[];
+  /** Repositories inside the workspace. */
+  readonly repositories: readonly string[];
+  /** The host's directory that is /tmp inside; undefined: memory. */
+  readonly tmpDirectory: string | undefined;
+  /** Copies of files in the home directory without the secrets in them: where they belong, and where the copy is. */
+  readonly redacted: ReadonlyMap<string, string>;
+  /** The programs that exist, where only allowed ones do. */
+  readonly programs: readonly string[];
+  /** The socket of the proxy behind which the allowed domains are. */
+  readonly proxySocket: string | undefined;
+}
+
+/** Where the proxy's socket is inside. */
+export const PROXY_SOCKET = '/run/mcp-shell-proxy';
+
+const SHM_BYTES = 256 * 1024 * 1024;
+
+export function buildProfile(input: ProfileInput): Profile {
+  const { security } = input;
+  const workspace = workspaceOf(input);
+  const opened = openings(security.expose, input);
+  const writable = [...workspace, ...security.writablePaths.filter(isThere).map(realPathOf)];
+  const isHost = security.root === 'host';
+  const asReadable = (path: string): Mount => ({ kind: 'readable', path });
+  const asWritable = (path: string): Mount => ({ kind: 'writable', path });
+  const inside: Mount[] = [
+    // Only what lies in a part of the host's files that would otherwise be seen.
+    ...(isHost ? hidden(input, opened.paths) : hiddenIn(writable, input, opened.paths)),
+    ...[...input.redacted].map(([path, from]): Mount => ({ kind: 'readable', path, from })),
+    ...opened.paths.filter(isThere).map(asReadable),
+    ...security.readablePaths.filter(isThere).map(realPathOf).map(asReadable),
+    ...protectedIn(writable, input),
+    ...security.writablePaths.filter(isThere).map(realPathOf).map(asWritable),
+    ...opened.sockets
+      .filter(isThere)
+      .map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
+    ...proxyMount(input.proxySocket),
+    // Last of all, so that no setting uncovers them.
+    ...input.installation.filter(isThere).map(asReadable),
+    ...input.ownPaths.flatMap(cover),
+  ];
+  const tmp = tmpMounts(input, workspace);
+  const mounts: Mount[] = [
+    ...(isHost ? hostRoot(input, workspace) : emptyRoot(input)),
+    ...tmp,
+    ...workspace.map(asWritable),
+    ...pinsFor(inside, writable),
+    ...inside,
+  ];
+  return {
+    root: isHost ? 'host' : 'empty',
+    mounts,
+    pinned: pinned(mounts, [...writable, ...tmp.map(({ path }) => path)]),
+    network: security.network && input.proxySocket === undefined,
+    procFiles: PRIVATE_IN_PROC.filter(isThere),
+    shmBytes: security.maxTmpBytes ?? SHM_BYTES,
+  };
+}
+
+/**
+ * Mounts below a directory that a command which runs right now could be changing: it might exchange a directory for a
+ * link while bwrap follows the path. They are compared with what the kernel says was mounted, before anything runs.
+ */
+function pinned(mounts: readonly Mount[], writable: readonly string[]): Profile['pinned'] {
+  return mounts.flatMap((mount) => {
+    if (rootOf(mount.path, writable) === undefined) return [];
+    const isBound = mount.kind === 'readable' || mount.kind === 'writable';
+    return [{ path: mount.path, source: isBound ? (mount.from ?? mount.path) : undefined }];
+  });
+}
+
+function proxyMount(socket: string | undefined): Mount[] {
+  return socket === undefined ? [] : [{ kind: 'readable', path: PROXY_SOCKET, from: socket }];
+}
+
+/** As real paths; a directory that is not there yet cannot be mounted, and "/" would uncover everything. */
+function workspaceOf({ security }: ProfileInput): string[] {
+  return [...new Set(security.workspace.map(realPathOf))].filter(
+    (path) => path !== '/' && kindOf(path) === 'directory',
+  );
+}
+
+/** The host's files without what runs on the host and without other people's homes. */
+function hostRoot(input: ProfileInput, workspace: readonly string[]): Mount[] {
+  const { homedir } = input;
+  const home = realPathOf(homedir);
+  const homes = ['/home', '/Users', '/var/home'].filter(
+    (path) => kindOf(path) === 'directory' && realPathOf(path) === path,
+  );
+  const isAtHome = homes.some((path) => isInside(home, path));
+  return [
+    ...homes.map((path): Mount => ({ kind: 'empty', path })),
+    ...(isAtHome && kindOf(home) === 'directory' ? [{ kind: 'readable', path: home } as const] : []),
+    ...(kindOf('/run') === 'directory' ? [{ kind: 'empty', path: '/run' } as const] : []),
+    ...resolverFiles(),
+    ...(input.security.hasToolCaches ? caches(home, workspace) : []),
+  ];
+}
+
+function caches(home: string, workspace: readonly string[]): Mount[] {
+  return (
+    TOOL_CACHES.map((name) => join(home, name))
+      .filter((path) => kindOf(path) === 'directory' && !workspace.some((inside) => isInside(path, inside)))
+      .map((path) => realPathOf(path))
+      // A cache that is a link is as good as where it leads, if that is nobody else's.
+      .filter((path) => isInside(path, home))
+      .map((path): Mount => ({ kind: 'writable', path }))
+  );
+}
+
+/** /etc/resolv.conf often leads to /run. */
+function resolverFiles(): Mount[] {
+  const real = realPathOf('/etc/resolv.conf');
+  return isInside(real, '/run') && isThere(real) ? [{ kind: 'readable', path: real }] : [];
+}
+
+function emptyRoot(input: ProfileInput): Mount[] {
+  return [
+    ...(input.security.root === 'programs' ? programRoot(input.programs) : minimalRoot()),
+    { kind: 'empty', path: '/run' },
+    ...resolverFiles(),
+  ];
+}
+
+function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
+  const bytes = input.security.maxTmpBytes;
+  return ['/tmp', '/var/tmp'].flatMap((path): Mount[] => {
+    // Listed among the allowed directories, it is the real one.
+    if (workspace.includes(realPathOf(path))) return [];
+    if (input.security.root === 'host' && kindOf(path) !== 'directory') return [];
+    if (input.tmpDirectory === undefined) return [{ kind: 'memory', path, bytes }];
+    return [{ kind: 'writable', path, from: join(input.tmpDirectory, path === '/tmp' ? 'tmp' : 'var-tmp') }];
+  });
+}
+
+function hidden(input: ProfileInput, opened: readonly string[]): Mount[] {
+  const home = realPathOf(input.homedir);
+  const readable = [...input.security.readablePaths, ...input.security.writablePaths].map(realPathOf);
+  const isOpened = (path: string): boolean =>
+    opened.includes(path) || readable.some((other) => isInside(path, other));
+  const system = PRIVATE_IN_SYSTEM.filter((path) => !isInside(home, path) && !holdsWorkspace(path, input));
+  const own = PRIVATE_IN_HOME.map((name) => join(home, name));
+  return [
+    ...[...system, ...own].filter((path) => !isOpened(path)).flatMap(cover),
+    ...input.specialFiles.filter((path) => !isOpened(path)).flatMap(cover),
+  ];
+}
+
+/** With an empty root there is only what was mounted into it. */
+function hiddenIn(writable: readonly string[], input: ProfileInput, opened: readonly string[]): Mount[] {
+  const isInsideOne = (path: string): boolean => writable.some((directory) => isInside(path, directory));
+  return hidden(input, opened).filter((mount) => isInsideOne(mount.path));
+}
+
+/** A directory of the system that the operator works in is not private. */
+function holdsWorkspace(path: string, { security }: ProfileInput): boolean {
+  return security.workspace.some((directory) => isInside(realPathOf(directory), path));
+}
+
+/** Nothing is left to see of it. A link is covered where it leads: a mount cannot replace the link itself. */
+function cover(path: string): Mount[] {
+  const real = readLinkAt(path) === undefined ? path : realPathOf(path);
+  const kind = kindOf(real);
+  if (kind === undefined || real === '/') return [];
+  return [kind === 'directory' ? { kind: 'empty', path: real } : { kind: 'blank', path: real }];
+}

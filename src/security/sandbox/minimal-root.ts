@@ -1,0 +1,154 @@
+/** Roots with no more in them than programs need to run: all of /usr, or the allowed programs alone. */
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { realPathOf } from '../../base/config/paths.ts';
+import { isThere, kindOf, readLinkAt } from './look.ts';
+import type { Mount } from './profile.ts';
+
+/** Of /etc: how names, users, times and certificates are found. */
+const ETC = [
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'nsswitch.conf',
+  'passwd',
+  'group',
+  'localtime',
+  'timezone',
+  'alternatives',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'ca-certificates',
+  'pki/tls/certs',
+  'pki/ca-trust',
+  'hosts',
+  'resolv.conf',
+  'mime.types',
+  'bash_completion.d',
+  'inputrc',
+  'terminfo',
+  'magic',
+  'os-release',
+  'debian_version',
+  'services',
+  'protocols',
+  'gai.conf',
+  'java-17-openjdk',
+  'perl',
+  'python3',
+];
+
+const TOP = ['bin', 'sbin', 'lib', 'lib64', 'lib32', 'libx32'];
+
+export function minimalRoot(): Mount[] {
+  return [{ kind: 'readable', path: '/usr' }, ...topDirectories(), ...etc(), ...others()];
+}
+
+/** On most systems links into /usr; elsewhere directories of their own. */
+function topDirectories(): Mount[] {
+  return TOP.flatMap((name): Mount[] => {
+    const path = `/${name}`;
+    const target = readLinkAt(path);
+    if (target !== undefined) return [{ kind: 'link', path, target }];
+    return kindOf(path) === 'directory' ? [{ kind: 'readable', path }] : [];
+  });
+}
+
+function etc(): Mount[] {
+  return ETC.map((name) => `/etc/${name}`)
+    .filter(isThere)
+    .map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) }));
+}
+
+function others(): Mount[] {
+  return ['/nix/store', '/gnu/store'].filter(isThere).map((path): Mount => ({ kind: 'readable', path }));
+}
+
+const PROGRAM_DIRECTORIES = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'];
+
+/** What a program needs besides itself and the libraries of the system. */
+const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
+  git: ['/usr/lib/git-core', '/usr/libexec/git-core', '/usr/share/git-core'],
+  python3: ['/usr/lib/python3', '/usr/local/lib/python3', ...versioned('/usr/lib', /^python3\.\d+$/)],
+  perl: ['/usr/share/perl', '/usr/share/perl5', '/usr/lib/perl5', '/etc/perl'],
+  node: ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/lib/node_modules'],
+  npm: ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/lib/node_modules'],
+  man: ['/usr/share/man', '/usr/share/groff'],
+  file: ['/usr/share/misc', '/usr/lib/file'],
+  less: ['/usr/share/terminfo', '/lib/terminfo'],
+};
+
+/** Data that many programs read and that nobody can run. */
+const SHARED = [
+  '/usr/share/zoneinfo',
+  '/usr/share/locale',
+  '/usr/share/i18n',
+  '/usr/lib/locale',
+  '/usr/share/misc',
+  '/usr/share/ca-certificates',
+  '/usr/share/terminfo',
+];
+
+/** Only these programs exist; the libraries of the system come with them. */
+export function programRoot(programs: readonly string[]): Mount[] {
+  const found = [...new Set(programs)].flatMap((name): Mount[] => {
+    const path = findProgram(name);
+    return path === undefined ? [] : [{ kind: 'readable', path: inUsr(path), from: realPathOf(path) }];
+  });
+  const companions = [...new Set(programs)].flatMap((name) => COMPANIONS[name] ?? []);
+  const data = [...new Set([...SHARED, ...companions])]
+    .filter(isThere)
+    .map((path): Mount => ({ kind: 'readable', path: inUsr(path), from: realPathOf(path) }));
+  const links = TOP.flatMap((name): Mount[] => {
+    const target = readLinkAt(`/${name}`);
+    return target === undefined ? [] : [{ kind: 'link', path: `/${name}`, target }];
+  });
+  const unique = new Map([...libraries(), ...found, ...data].map((mount) => [mount.path, mount]));
+  return [
+    ...links,
+    ...unique.values(),
+    ...etc().filter(({ path }) => path !== '/etc/alternatives'),
+    ...others(),
+  ];
+}
+
+function findProgram(name: string): string | undefined {
+  const places = name.includes('/') ? [name] : PROGRAM_DIRECTORIES.map((directory) => join(directory, name));
+  return places.find((path) => kindOf(realPathOf(path)) === 'file');
+}
+
+/** /bin/ls is /usr/bin/ls where /bin is a link. */
+function inUsr(path: string): string {
+  return join(realPathOf(dirname(path)), basename(path));
+}
+
+/** Shared libraries and the loader, without the directories that hold programs of their own. */
+function libraries(): Mount[] {
+  const multiarch = ['/usr/lib', '/lib'].flatMap((directory) =>
+    versioned(directory, /^\w+-linux-(?:gnu|musl)\w*$/),
+  );
+  const plain = ['/usr/lib64', '/usr/lib32', '/usr/libx32', '/lib64'].filter(
+    (path) => kindOf(path) === 'directory',
+  );
+  const loaders = ['/usr/lib', '/lib'].flatMap((directory) => versioned(directory, /^(?:ld-|libc\.musl)/));
+  // Where libraries lie in /usr/lib itself (Alpine, Arch) there is no telling them apart.
+  const whole =
+    multiarch.length === 0 ? ['/usr/lib', '/lib'].filter((path) => kindOf(path) === 'directory') : [];
+  return [...new Set([...whole, ...multiarch, ...plain, ...loaders].map(inUsr))].map(
+    (path): Mount => ({
+      kind: 'readable',
+      path,
+      from: realPathOf(path),
+    }),
+  );
+}
+
+function versioned(directory: string, name: RegExp): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((entry) => name.test(entry))
+      .map((entry) => join(directory, entry));
+  } catch {
+    return [];
+  }
+}

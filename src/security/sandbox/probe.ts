@@ -1,0 +1,113 @@
+/**
+ * Finds out whether the wall stands, by real attempts from inside: to write outside, to change the kernel's settings,
+ * to see other processes, to reach the network. What is believed about a kernel or a container is no evidence.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomText } from '../../base/ids.ts';
+import type { Wall } from './profile.ts';
+
+/** Runs a fixed program of ours to its end; app.ts hands it in, since only executions/ creates processes. */
+export type RunHelper = (call: {
+  readonly argv: readonly string[];
+  readonly wall?: Wall;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}) => Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+
+export interface ProbeResult {
+  readonly holds: boolean;
+  /** What was tried, and whether it was stopped. */
+  readonly checks: Readonly<Record<string, boolean>>;
+  readonly problem?: string;
+}
+
+const CHECKS = ['write', 'home', 'kernel', 'processes', 'privileges', 'network'] as const;
+
+/** Shell builtins only: in a root of allowed programs there is nothing else. */
+const SCRIPT = `
+attempt() { if (eval "$2") 2>/dev/null; then echo "$1 open"; else echo "$1 shut"; fi; }
+attempt write '(: > "/usr/$NAME_TRIED") || (: > "/etc/$NAME_TRIED")'
+attempt home '[ -d "$HOME_TRIED" ] && : > "$HOME_TRIED/$NAME_TRIED"'
+attempt kernel '(: >> /proc/sys/kernel/core_pattern) || (: >> /proc/sysrq-trigger)'
+attempt processes 'set -- /proc/[0-9]*; [ $# -gt 8 ]'
+attempt privileges 'while read -r name value; do case $name in CapEff:) [ "$value" = 0000000000000000 ] || exit 0;; NoNewPrivs:) [ "$value" = 1 ] || exit 0;; esac; done < /proc/self/status; exit 1'
+attempt network '[ "$NETWORK_TRIED" = 1 ] && while read -r name rest; do case $name in lo:*|Inter-*|face) ;; *) exit 0;; esac; done < /proc/net/dev; exit 1'
+`;
+
+export async function probeWall(
+  wall: Wall,
+  run: RunHelper,
+  host: { readonly triesHome: string | undefined; readonly triesNetwork: boolean; readonly shell: string },
+): Promise<ProbeResult> {
+  const name = `.mcp-shell-probe-${randomText()}`;
+  const { code, stdout, stderr } = await run({
+    argv: [host.shell, '-c', SCRIPT],
+    wall,
+    environment: {
+      PATH: '/usr/bin:/bin',
+      NAME_TRIED: name,
+      HOME_TRIED: host.triesHome ?? '/nowhere',
+      NETWORK_TRIED: host.triesNetwork ? '1' : '0',
+    },
+    timeoutMs: 10_000,
+  }).catch((error: unknown) => ({ code: null, stdout: '', stderr: String(error) }));
+  const checks: Record<string, boolean> = {};
+  for (const check of CHECKS) {
+    if (stdout.includes(`${check} shut\n`)) checks[check] = true;
+    else if (stdout.includes(`${check} open\n`)) checks[check] = false;
+  }
+  for (const place of ['/usr', '/etc', ...(host.triesHome === undefined ? [] : [host.triesHome])]) {
+    if (existsSync(join(place, name))) rmSync(join(place, name), { force: true });
+  }
+  const open = CHECKS.filter((check) => checks[check] === false);
+  const isComplete = code === 0 && CHECKS.every((check) => checks[check] !== undefined);
+  if (isComplete && open.length === 0) return { holds: true, checks };
+  const problem = isComplete
+    ? `from inside it could be got past: ${open.join(', ')}`
+    : (stderr.trim().split('\n').at(-1) ?? '') || `it ended with exit code ${code}`;
+  return { holds: false, checks, problem };
+}
+
+/** Why there is no namespace to be had here, and what gives one. */
+export function fixFor(problem: string): string {
+  const says = (path: string, value: string): boolean => readText(path).trim() === value;
+  if (isInContainer()) {
+    return 'Inside a container: start it with a seccomp profile that allows user namespaces (Docker: --security-opt seccomp=<profile>), or say that the container is the wall with security.sandbox = "container".';
+  }
+  if (says('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', '1')) {
+    return 'AppArmor keeps user namespaces from bubblewrap (Ubuntu 23.10 and newer): sudo apt-get install apparmor-profiles && sudo ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo systemctl reload apparmor; or, for all programs, sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0.';
+  }
+  if (says('/proc/sys/kernel/unprivileged_userns_clone', '0'))
+    return 'User namespaces are off: sudo sysctl -w kernel.unprivileged_userns_clone=1.';
+  if (says('/proc/sys/user/max_user_namespaces', '0'))
+    return 'User namespaces are off: sudo sysctl -w user.max_user_namespaces=15000.';
+  return `bubblewrap failed (${problem}); try it by hand: bwrap --ro-bind / / --unshare-user --unshare-pid --proc /proc true.`;
+}
+
+/** How bubblewrap is installed on this system. */
+export function installCommand(): string {
+  const system = readText('/etc/os-release');
+  const is = (...names: string[]): boolean =>
+    names.some((name) => new RegExp(`^ID(?:_LIKE)?=.*\\b${name}\\b`, 'm').test(system));
+  if (is('debian', 'ubuntu')) return 'sudo apt-get install bubblewrap';
+  if (is('fedora', 'rhel', 'centos')) return 'sudo dnf install bubblewrap';
+  if (is('arch')) return 'sudo pacman -S bubblewrap';
+  if (is('alpine')) return 'sudo apk add bubblewrap';
+  if (is('suse', 'opensuse')) return 'sudo zypper install bubblewrap';
+  return 'install the package bubblewrap';
+}
+
+export function isInContainer(): boolean {
+  if (existsSync('/.dockerenv') || existsSync('/run/.containerenv')) return true;
+  if (/(?:docker|kubepods|containerd|libpod|lxc)/.test(readText('/proc/1/cgroup'))) return true;
+  return /^\S+ \S+ \S+ \S+ \/ .* - overlay /m.test(readText('/proc/self/mountinfo'));
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

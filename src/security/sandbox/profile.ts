@@ -1,0 +1,57 @@
+/**
+ * What a command finds around it, as plain data: from this bwrap.ts makes options and seatbelt.ts a profile. Whoever
+ * builds one has looked at the host already; nothing in here touches it.
+ */
+
+/** In order: a later mount covers an earlier one. Paths are absolute. */
+export type Mount =
+  /** The host's file or directory, as it is there. */
+  | { readonly kind: 'readable' | 'writable'; readonly path: string; readonly from?: string }
+  /** An empty directory of the execution's own, in memory. */
+  | { readonly kind: 'memory'; readonly path: string; readonly bytes?: number | undefined }
+  /** A directory with nothing in it but what is mounted below it, and that cannot be written to. */
+  | { readonly kind: 'empty'; readonly path: string }
+  /** A file of which nothing can be read. */
+  | { readonly kind: 'blank'; readonly path: string }
+  | { readonly kind: 'link'; readonly path: string; readonly target: string };
+
+export interface Profile {
+  /** The host's root, read-only, or one that is empty but for the mounts. */
+  readonly root: 'host' | 'empty';
+  readonly mounts: readonly Mount[];
+  /** Mount points inside writable directories, and what must be found there: a path, or nothing of the host's. */
+  readonly pinned: readonly PinnedMount[];
+  readonly network: boolean;
+  /** Files of /proc that tell or change too much; those of them that this kernel has. */
+  readonly procFiles: readonly string[];
+  readonly shmBytes: number;
+}
+
+export interface PinnedMount {
+  readonly path: string;
+  readonly source: string | undefined;
+}
+
+/** Around a command; plain data, since the wrapper of a detached execution gets it as JSON. */
+export interface BubblewrapWall {
+  readonly kind: 'bubblewrap';
+  readonly program: string;
+  /** Read by bwrap from a descriptor: its own argv can be seen from inside. */
+  readonly options: readonly string[];
+  /** The compiled filter, in base64. */
+  readonly seccomp: string | undefined;
+  readonly pinned: readonly PinnedMount[];
+  /** The mount point that is mounted last; when it is there, all are. */
+  readonly lastMount: string;
+}
+
+export interface SeatbeltWall {
+  readonly kind: 'seatbelt';
+  readonly program: string;
+  readonly profile: string;
+}
+
+export type Wall = BubblewrapWall | SeatbeltWall;
+
+/** The descriptors that bwrap is started with; 3 is a session's state. */
+export const WALL_FDS = { options: 4, seccomp: 5, status: 6, block: 7 } as const;

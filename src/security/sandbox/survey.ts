@@ -1,0 +1,117 @@
+/**
+ * Looks for what a mount alone does not stop: a socket can be connected to and a FIFO written to through a read-only
+ * directory. Sockets that are bound now are in the kernel's list; FIFOs, and sockets of other namespaces, only a walk
+ * finds. It goes from the top down, so that what is near comes first, and goes on in the background. The same walk
+ * finds the repositories inside the workspace.
+ */
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isInside } from '../../base/config/paths.ts';
+import { kindOf } from './look.ts';
+
+export interface Survey {
+  /** What is known now; the first call waits a moment for the walk. */
+  look(): Promise<{ readonly specialFiles: string[]; readonly repositories: string[] }>;
+  dispose(): void;
+}
+
+export interface SurveyOptions {
+  /** Where sockets and FIFOs are looked for. */
+  readonly roots: readonly string[];
+  readonly workspace: readonly string[];
+  /** Not entered: they are hidden, replaced, or hold no such files. */
+  readonly skip: readonly string[];
+}
+
+const FIRST_WAIT_MS = 300;
+const AGAIN_AFTER_MS = 60_000;
+const MAX_DIRECTORIES = 20_000;
+const MAX_DEPTH = 8;
+/** Below these nobody keeps repositories or control files, and there are very many of them. */
+const LARGE = new Set([
+  'node_modules',
+  '.git',
+  '.cache',
+  '__pycache__',
+  'site-packages',
+  'target',
+  '.venv',
+  'venv',
+]);
+
+export function createSurvey(options: SurveyOptions): Survey {
+  let special = new Set<string>();
+  let repositories = new Set<string>();
+  let walking: Promise<void> | undefined;
+  let walkedAtMs = Number.NEGATIVE_INFINITY;
+  let isDisposed = false;
+
+  async function walk(): Promise<void> {
+    const found = new Set<string>();
+    const gits = new Set<string>();
+    // What was known stays known until the walk is over.
+    const note = (into: Set<string>, known: Set<string>, path: string): void => {
+      into.add(path);
+      known.add(path);
+    };
+    let level = [...new Set([...options.workspace, ...options.roots])];
+    for (let depth = 0, entered = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+      const next: string[] = [];
+      for (const directory of level) {
+        if (isDisposed || entered++ > MAX_DIRECTORIES) break;
+        const isWorkspace = options.workspace.some((root) => isInside(directory, root));
+        for (const entry of await list(directory)) {
+          const path = join(directory, entry.name);
+          if (isWorkspace && entry.name === '.git') note(gits, repositories, directory);
+          else if (!isWorkspace && (entry.isSocket() || entry.isFIFO())) note(found, special, path);
+          if (entry.isDirectory() && !LARGE.has(entry.name) && !options.skip.includes(path)) next.push(path);
+        }
+      }
+      level = next;
+    }
+    special = found;
+    repositories = gits;
+    walkedAtMs = performance.now();
+  }
+
+  return {
+    async look() {
+      const isFirst = walkedAtMs === Number.NEGATIVE_INFINITY;
+      if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) {
+        walking = walk().finally(() => {
+          walking = undefined;
+        });
+      }
+      if (isFirst) await Promise.race([walking, sleep(FIRST_WAIT_MS, undefined, { ref: false })]);
+      const isOutside = (path: string): boolean => !options.workspace.some((root) => isInside(path, root));
+      const all = new Set([...special, ...boundSockets().filter(isOutside)]);
+      return {
+        specialFiles: [...all].filter((path) => kindOf(path) === 'special'),
+        repositories: [...repositories],
+      };
+    },
+    dispose() {
+      isDisposed = true;
+    },
+  };
+}
+
+async function list(directory: string) {
+  try {
+    return await readdir(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+/** Every socket with a name in the file system, of our network namespace. */
+function boundSockets(): string[] {
+  try {
+    const lines = readFileSync('/proc/net/unix', 'utf8').split('\n');
+    return lines.flatMap((line) => /^\S+ \S+ \S+ \S+ \S+ \S+\s+\d+ (\/.*)$/.exec(line)?.[1] ?? []);
+  } catch {
+    return [];
+  }
+}
