@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { type App, createApp } from './app.ts';
 import { loadSettings, readEnvironment } from './base/config/config.ts';
+import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
@@ -44,6 +45,7 @@ const MIN_TOKEN_LENGTH = 20;
 /** From the request to shut down to the end of the process, whatever hangs. */
 const SHUTDOWN_MS = 4500;
 
+closeInherited();
 try {
   await program.parseAsync();
 } catch (error) {

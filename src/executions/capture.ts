@@ -14,7 +14,7 @@ import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
-import type { Wall } from '../security/security.ts';
+import { createMasker, type Wall } from '../security/security.ts';
 import { createGate, type Gate, startBehind, untilEmpty } from './gate.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
@@ -30,6 +30,8 @@ export interface CaptureSpec {
   readonly wantsState: boolean;
   /** What the command runs behind. */
   readonly wall?: Wall | undefined;
+  /** Values that are replaced in what it prints. */
+  readonly masked?: readonly string[];
   /** Put before the wall's own program, or the command's: it ends in executing what follows it. */
   prefix?(argv: readonly string[]): readonly string[];
 }
@@ -154,9 +156,18 @@ function copyStreams(
   const copyTo = (pipe: Pipe | undefined, write: (chunk: Uint8Array) => void): void => {
     if (pipe !== undefined) copies.push(startCopy(pipe.readFd, write));
   };
-  const toSink = (sink: Sink | undefined) => (chunk: Uint8Array) => {
+  const { masked = [] } = spec;
+  const pass = (sink: Sink | undefined, chunk: Uint8Array): void => {
+    if (chunk.length === 0) return;
     sink?.write(chunk);
     for (const listener of listeners) listener(chunk);
+  };
+  const flushes: (() => void)[] = [];
+  const toSink = (sink: Sink | undefined): ((chunk: Uint8Array) => void) => {
+    if (masked.length === 0) return (chunk) => pass(sink, chunk);
+    const masker = createMasker(masked);
+    flushes.push(() => pass(sink, masker.rest()));
+    return (chunk) => pass(sink, masker.push(chunk));
   };
   copyTo(stdout, toSink(spec.sinks.get('combined') ?? spec.sinks.get('stdout')));
   if (stderr !== stdout) copyTo(stderr, toSink(spec.sinks.get('stderr')));
@@ -177,6 +188,7 @@ function copyStreams(
     state: () => (stateBytes <= STATE_MAX_BYTES ? Buffer.concat(stateChunks) : Buffer.alloc(0)),
     close() {
       for (const copy of copies) copy.close();
+      for (const flush of flushes) flush();
       for (const sink of spec.sinks.values()) sink.close();
       listeners.length = 0;
     },

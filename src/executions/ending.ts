@@ -178,6 +178,8 @@ export function judge(exit: Exit | undefined, cause: Cause | undefined): Judgeme
     case 'server_shutdown':
       return { status: 'failed', reason: cause, ...how };
     case undefined:
+      if (exit?.isSetupFailure === true)
+        return { status: 'failed', reason: 'exit', errorCode: 'EXECUTION_001', ...how };
       if (exit?.signal != null) return { status: 'failed', reason: 'signal', ...how };
       return { status: exit?.code === 0 ? 'completed' : 'failed', reason: 'exit', ...how };
   }

@@ -10,6 +10,7 @@ import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
+import { createExplainer } from './explainer.ts';
 import type { Instance } from './instance.ts';
 import { createInventory } from './inventory.ts';
 import type { Live } from './live.ts';
@@ -90,6 +91,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     store,
     audit: security.audit,
     log,
+    explain: createExplainer(security),
     onEnded: options.onEnded ?? (() => undefined),
   });
   const sessions = createSessions(settings.defaultWorkdir, security.directories);

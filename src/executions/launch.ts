@@ -27,6 +27,7 @@ export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live
       marker: permit.marker,
       limits: permit.limits,
       wall: permit.wall,
+      masked: permit.masked,
       inputData: spec.inputData,
       sinks,
       wantsState: spec.wantsState,

@@ -30,10 +30,14 @@ export const outcomeSchema = z.object({
   reason: z.enum(TERMINATION_REASONS),
   exitCode: z.number().optional(),
   signal: z.string().optional(),
-  errorCode: z.enum(['EXECUTION_002', 'EXECUTION_003', 'EXECUTION_004', 'EXECUTION_005']).optional(),
+  errorCode: z
+    .enum(['EXECUTION_001', 'EXECUTION_002', 'EXECUTION_003', 'EXECUTION_004', 'EXECUTION_005'])
+    .optional(),
   endedAtMs: z.number(),
   /** The most memory the tree was seen to have, where it was watched. */
   peakMemoryBytes: z.number().optional(),
+  /** What the wall stopped, and which setting would let it through. */
+  explanation: z.string().optional(),
   /** What could not be ended. */
   survivors: z.array(survivor),
   /** What the shell left running when it ended, and was ended with it. */

@@ -48,12 +48,18 @@ export interface RunningOptions {
   readonly store: Store;
   readonly audit: Audit;
   readonly log: Log;
+  /** What the wall had to do with how it ended. */
+  explain(
+    record: ExecutionRecord,
+    outcome: Outcome,
+    bundle: Bundle,
+  ): Partial<Pick<Outcome, 'errorCode' | 'explanation'>>;
   /** Told of each end when it is on disk. */
   readonly onEnded: () => void;
 }
 
 export function createRunning(options: RunningOptions): Running {
-  const { store, audit, log } = options;
+  const { store, audit, log, explain } = options;
   const entries = new Map<string, RunningEntry>();
   const reserved = new Set<string>();
   let isClosed = false;
@@ -62,7 +68,10 @@ export function createRunning(options: RunningOptions): Running {
     const problem = [...entry.sinks.values()].find((sink) => sink.problem !== undefined)?.problem;
     const outcome: Outcome =
       problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
-    entry.record = { ...entry.record, outcome };
+    entry.record = {
+      ...entry.record,
+      outcome: { ...outcome, ...explain(entry.record, outcome, entry.bundle) },
+    };
     try {
       onEnd?.();
     } catch (error) {
@@ -74,7 +83,7 @@ export function createRunning(options: RunningOptions): Running {
     }
     store.save(entry.record);
     entries.delete(entry.record.id);
-    recordEnd(entry.record, entry.bundle, outcome, entry.requestId);
+    recordEnd(entry.record, entry.bundle, entry.record.outcome ?? outcome, entry.requestId);
   }
 
   function recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string): void {

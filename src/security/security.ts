@@ -23,6 +23,7 @@ import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 export type { Audit, AuditEntry } from './audit/audit.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
+export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
@@ -98,8 +99,9 @@ export function createSecurity(options: {
     checkShell(shells.forCommands, path);
     const marker = randomText();
     const seconds = security.maxExecutionTimeSeconds;
+    const argv = shellArgv(shells.forCommands, request.script ?? request.command);
     return issuePermit({
-      argv: shellArgv(shells.forCommands, request.script ?? request.command),
+      argv: wall === undefined ? argv : sandbox.relayed(argv),
       environment: buildEnvironment({
         inherited: settings.environment,
         mode: security.environment,
@@ -109,7 +111,7 @@ export function createSecurity(options: {
         path,
         shell: shells.configured,
         session: request.sessionEnvironment,
-        caller: request.callerEnvironment,
+        caller: { ...(wall === undefined ? {} : sandbox.proxyVariables), ...request.callerEnvironment },
         marker,
       }),
       directory,

@@ -237,7 +237,8 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
       `Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`,
     );
   }
-  if (outcome.errorCode === 'EXECUTION_004') {
+  if (outcome.explanation !== undefined) said.push(outcome.explanation);
+  else if (outcome.errorCode === 'EXECUTION_004') {
     said.push('The disk of the state directory is full: the output is not complete.');
   }
   if (outcome.endedLeftovers.length > 0) {

@@ -60,8 +60,10 @@ export function buildProfile(input: ProfileInput): Profile {
       .map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
     ...proxyMount(input.proxySocket),
     // Last of all, so that no setting uncovers them.
-    ...input.installation.filter(isThere).map(asReadable),
-    ...input.ownPaths.flatMap(cover),
+    ...[...input.installation.filter(isThere).map(asReadable), ...input.ownPaths.flatMap(cover)].filter(
+      // With an empty root there is nothing of them to see, unless the workspace is around them.
+      ({ path }) => isHost || rootOf(path, writable) !== undefined,
+    ),
   ];
   const tmp = tmpMounts(input, workspace);
   const mounts: Mount[] = [

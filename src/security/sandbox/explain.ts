@@ -13,13 +13,15 @@ export interface Failed {
   readonly directory: string;
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
+  /** False where the wall could not be set up. */
+  readonly hasRun: boolean;
   /** The last part of what it printed on stderr, or of all it printed. */
   readonly text: string;
 }
 
 export interface Explanation {
   readonly sentence: string;
-  readonly code?: 'EXECUTION_001' | 'EXECUTION_004' | 'EXECUTION_005';
+  readonly code?: 'EXECUTION_004' | 'EXECUTION_005';
 }
 
 export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
@@ -32,19 +34,15 @@ export function explainDenial(failed: Failed, security: SecuritySettings): Expla
 
 type Explain = (failed: Failed, security: SecuritySettings) => Explanation | undefined;
 
-const setup: Explain = ({ text, directory }) => {
-  const problem = /^bwrap: (.*)$/m.exec(text)?.[1];
-  if (problem === undefined) return undefined;
+const setup: Explain = ({ text, directory, hasRun }) => {
+  if (hasRun) return undefined;
+  const problem = /^bwrap: (.*)$/m.exec(text)?.[1] ?? 'it ended early';
   if (/^Can't chdir to/.test(problem)) {
     return {
-      code: 'EXECUTION_001',
       sentence: `Nothing was run: the sandbox does not show ${directory}. Work in the workspace; security.readable_paths shows other directories.`,
     };
   }
-  // A command of the caller's may itself have used bwrap.
-  return /^(?:Can't|Failed|Creating|setting up|No permissions|Unknown option)/i.test(problem)
-    ? { sentence: `The sandbox inside a sandbox cannot be set up (${problem}).` }
-    : undefined;
+  return { sentence: `Nothing was run: the sandbox could not be set up (${problem}). Call again.` };
 };
 
 /** Of what a program was asked to write to, in the words of the C library, Node, Python and Rust. */
@@ -56,7 +54,8 @@ const writing: Explain = ({ text, directory }, security) => {
   if (line === undefined) return undefined;
   const path = pathIn(line, directory);
   const where = path === undefined ? 'a place' : path;
-  const protectedFile = path !== undefined && security.workspace.some((root) => isInside(path, realPathOf(root)));
+  const protectedFile =
+    path !== undefined && security.workspace.some((root) => isInside(path, realPathOf(root)));
   if (protectedFile) {
     return {
       sentence: `The sandbox keeps ${where} read-only: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(path)}].`,
@@ -74,7 +73,8 @@ const network: Explain = ({ text }, security) => {
   if (security.network && security.allowedDomains.length === 0) return undefined;
   if (security.network) {
     const host = /security\.allowed_domains/.test(text) ? undefined : NO_NETWORK.exec(text)?.[0];
-    if (host === undefined && !/CONNECT tunnel failed, response 403|403 Forbidden|ERR_TUNNEL/.test(text)) return undefined;
+    if (host === undefined && !/CONNECT tunnel failed, response 403|403 Forbidden|ERR_TUNNEL/.test(text))
+      return undefined;
     return {
       code: 'EXECUTION_005',
       sentence: `The sandbox lets commands reach only ${security.allowedDomains.join(', ')}, through the proxy that http_proxy and https_proxy name. The operator opens more with security.allowed_domains.`,
@@ -83,7 +83,8 @@ const network: Explain = ({ text }, security) => {
   if (!NO_NETWORK.test(text)) return undefined;
   return {
     code: 'EXECUTION_005',
-    sentence: 'The sandbox has the network off. The operator can open it with security.enable_network = true, or for some domains with security.allowed_domains.',
+    sentence:
+      'The sandbox has the network off. The operator can open it with security.enable_network = true, or for some domains with security.allowed_domains.',
   };
 };
 
@@ -105,7 +106,12 @@ const largeFile: Explain = ({ text, signal }, security) => {
 };
 
 const processes: Explain = ({ text }, security) => {
-  if (security.maxPids === undefined || !/fork: (?:retry: )?Resource temporarily unavailable|can't fork|EAGAIN.*spawn|spawn .*EAGAIN|Cannot fork|pthread_create/i.test(text))
+  if (
+    security.maxPids === undefined ||
+    !/fork: (?:retry: )?Resource temporarily unavailable|can't fork|EAGAIN.*spawn|spawn .*EAGAIN|Cannot fork|pthread_create/i.test(
+      text,
+    )
+  )
     return undefined;
   return {
     sentence: `It may have ${security.maxPids} processes and threads; the operator changes that with security.max_pids.`,
@@ -116,7 +122,8 @@ const processes: Explain = ({ text }, security) => {
 const PROGRAMS: readonly { readonly says: RegExp; readonly sentence: string; readonly exposes?: string }[] = [
   {
     says: /sudo: (?:.*no new privileges|effective uid is not 0|.*must be owned by uid 0|unable to|.*setuid)|^su: |pkexec must be setuid|doas: not installed setuid|sudo: command not found/im,
-    sentence: 'sudo and su do not work in the sandbox: nobody gets more rights in there than the server has. Ask the person to run it.',
+    sentence:
+      'sudo and su do not work in the sandbox: nobody gets more rights in there than the server has. Ask the person to run it.',
   },
   {
     says: /docker daemon|docker\.sock|Cannot connect to the Docker|podman\.sock|unable to connect to Podman/i,
@@ -165,7 +172,8 @@ const PROGRAMS: readonly { readonly says: RegExp; readonly sentence: string; rea
   },
   {
     says: /(?:No usable sandbox|SUID sandbox helper|Failed to move to new namespace|unshare: unshare failed|newuidmap)/i,
-    sentence: 'Namespaces cannot be nested in the sandbox: browsers need --no-sandbox, and rootless containers do not run.',
+    sentence:
+      'Namespaces cannot be nested in the sandbox: browsers need --no-sandbox, and rootless containers do not run.',
   },
 ];
 
@@ -192,10 +200,16 @@ const hidden: Explain = ({ text, directory, exitCode }, security) => {
       paths?.some((name) => isHidden(join(home, name))),
     )?.[0];
     const setting =
-      named === undefined ? `security.readable_paths = [${JSON.stringify(path)}]` : `security.expose = ["${named}"]`;
+      named === undefined
+        ? `security.readable_paths = [${JSON.stringify(path)}]`
+        : `security.expose = ["${named}"]`;
     return { sentence: `The sandbox hides ${path}. The operator can show it with ${setting}.` };
   }
-  if (security.root === 'host' || isInside(path, '/tmp') || security.workspace.some((root) => isHidden(realPathOf(root))))
+  if (
+    security.root === 'host' ||
+    isInside(path, '/tmp') ||
+    security.workspace.some((root) => isHidden(realPathOf(root)))
+  )
     return undefined;
   return {
     sentence: `In the ${security.preset} preset only the workspace and a minimal system are there, so ${path} may exist outside. The operator can show it with security.readable_paths.`,
@@ -209,7 +223,9 @@ function lastLine(text: string, says: RegExp, also?: RegExp): string | undefined
 /** The path that a complaint names: in quotes, or before the reason. */
 function pathIn(line: string, directory: string): string | undefined {
   const quoted = /['"‘“`]((?:~|\.{0,2}\/|[\w.-]+\/)[^'"’”`\n]*|[\w.-]+)['"’”`]/.exec(line)?.[1];
-  const plain = /(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'"]+|[\w.-]+(?:\/[^\s:'"]+)*)(?=: )[^:]*: [^:]*$/.exec(line)?.[1];
+  const plain = /(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'"]+|[\w.-]+(?:\/[^\s:'"]+)*)(?=: )[^:]*: [^:]*$/.exec(
+    line,
+  )?.[1];
   const typed = quoted ?? plain;
   if (typed === undefined || typed.length > 500) return undefined;
   const expanded = typed.startsWith('~/') ? join(homedir(), typed.slice(2)) : typed;

@@ -85,17 +85,17 @@ export function fixFor(problem: string): string {
   return `bubblewrap failed (${problem}); try it by hand: bwrap --ro-bind / / --unshare-user --unshare-pid --proc /proc true.`;
 }
 
-/** How bubblewrap is installed on this system. */
-export function installCommand(): string {
+/** How a package is installed on this system. */
+export function installCommand(name: string): string {
   const system = readText('/etc/os-release');
   const is = (...names: string[]): boolean =>
-    names.some((name) => new RegExp(`^ID(?:_LIKE)?=.*\\b${name}\\b`, 'm').test(system));
-  if (is('debian', 'ubuntu')) return 'sudo apt-get install bubblewrap';
-  if (is('fedora', 'rhel', 'centos')) return 'sudo dnf install bubblewrap';
-  if (is('arch')) return 'sudo pacman -S bubblewrap';
-  if (is('alpine')) return 'sudo apk add bubblewrap';
-  if (is('suse', 'opensuse')) return 'sudo zypper install bubblewrap';
-  return 'install the package bubblewrap';
+    names.some((id) => new RegExp(`^ID(?:_LIKE)?=.*\\b${id}\\b`, 'm').test(system));
+  if (is('debian', 'ubuntu')) return `sudo apt-get install ${name}`;
+  if (is('fedora', 'rhel', 'centos')) return `sudo dnf install ${name}`;
+  if (is('arch')) return `sudo pacman -S ${name}`;
+  if (is('alpine')) return `sudo apk add ${name}`;
+  if (is('suse', 'opensuse')) return `sudo zypper install ${name}`;
+  return `install the package ${name}`;
 }
 
 export function isInContainer(): boolean {

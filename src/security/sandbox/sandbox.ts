@@ -14,7 +14,8 @@ import { once } from '../../base/once.ts';
 import type { Settings } from '../../base/settings.ts';
 import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
-import { createDomainProxy, type DomainProxy } from './domain-proxy.ts';
+import { createDomains } from './domains.ts';
+import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { kindOf } from './look.ts';
 import { openings } from './openings.ts';
 import { CACHES_TO_MAKE, PRIVATE_IN_SYSTEM } from './private-paths.ts';
@@ -42,6 +43,11 @@ export interface Sandbox {
   state(): Promise<SandboxState>;
   /** For one execution; undefined where there is none and none is required. Throws SECURITY_003 otherwise. */
   wallFor(principal: string): Promise<Wall | undefined>;
+  /** The argv with the relay to the proxy before it, where only some domains can be reached. */
+  relayed(argv: readonly string[]): readonly string[];
+  readonly proxyVariables: Readonly<Record<string, string>>;
+  /** What the wall had to do with a failure. */
+  explain(failed: Failed & { readonly startedAtMs: number }): Explanation | undefined;
   /** The host's directory that a principal's commands see as this one. */
   hostPathOf(path: string, principal: string): string;
   dispose(): Promise<void>;
@@ -66,15 +72,14 @@ const BWRAP_PLACES = [
   '/run/current-system/sw/bin/bwrap',
 ];
 const SEATBELT = '/usr/bin/sandbox-exec';
-const SOCAT = ['/usr/bin/socat', '/usr/local/bin/socat', '/bin/socat'];
 
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { settings, log } = options;
+  const { settings } = options;
   const { security } = settings;
   const home = realPathOf(homedir());
   const stateDirectory = realPathOf(settings.stateDir);
   const survey = createSurvey(surveyOf(options, home));
-  const proxy = proxyOf(options);
+  const domains = createDomains(options);
   const prepareHome = once(() => makeCaches(options, home));
   let found: Promise<Found> | undefined;
 
@@ -98,7 +103,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
           ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths)
           : new Map(),
       programs: [options.shell, 'bash', 'sh', 'env', 'prlimit', ...programsOf(settings)],
-      proxySocket: principal === undefined ? undefined : await proxy?.open(),
+      proxySocket: principal === undefined ? undefined : await domains?.open(),
     };
     return buildProfile(input);
   }
@@ -131,7 +136,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       );
     }
     const program = BWRAP_PLACES.find(isExecutable);
-    if (program === undefined) return none('bubblewrap is not installed', `${installCommand()}.`);
+    if (program === undefined) return none('bubblewrap is not installed', `${installCommand('bubblewrap')}.`);
+    if (domains?.problem !== undefined) return none(domains.problem, `${installCommand('socat')}.`);
     return probe(program, none);
   }
 
@@ -140,7 +146,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const { stdout: version } = await options.runHelper({ argv: [program, '--version'] });
     for (const needed of ['--args', '--size', '--json-status-fd', '--block-fd', '--perms']) {
       if (!help.stdout.includes(needed))
-        return none(`${version.trim()} does not know ${needed}`, `Update it: ${installCommand()}.`);
+        return none(
+          `${version.trim()} does not know ${needed}`,
+          `Update it: ${installCommand('bubblewrap')}.`,
+        );
     }
     const disablesUserns = help.stdout.includes('--disable-userns');
     const profile = await profileFor(undefined);
@@ -191,7 +200,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const { state, program, disablesUserns } = await ask();
       if (state.kind === 'container') return undefined;
       if (state.kind === 'none') {
-        if (state.problem === undefined || security.sandbox === 'auto') return undefined;
+        if (state.problem === undefined) return undefined;
+        // What was asked for in the settings must not silently not apply.
+        if (security.sandbox === 'auto' && security.network && domains === undefined) return undefined;
         throw unavailable(state);
       }
       prepareHome();
@@ -199,6 +210,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (state.kind === 'seatbelt') return { kind: 'seatbelt', program, profile: seatbeltProfile(profile) };
       return bubblewrap(program, profile, disablesUserns);
     },
+    relayed: (argv) => domains?.relayed(argv) ?? argv,
+    proxyVariables: domains?.variables ?? {},
+    explain: (failed) => domains?.explain(failed.startedAtMs) ?? explainDenial(failed, security),
     hostPathOf(path, principal) {
       if (!security.keepsTmp || known?.kind !== 'bubblewrap') return path;
       const directory = tmpDirectoryOf(stateDirectory, principal);
@@ -209,14 +223,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     },
     async dispose() {
       survey.dispose();
-      await proxy?.dispose();
+      await domains?.dispose();
     },
   };
-
-  function proxyOf({ runDirectory }: SandboxOptions): DomainProxy | undefined {
-    if (!security.network || security.allowedDomains.length === 0) return undefined;
-    return createDomainProxy({ directory: runDirectory, domains: security.allowedDomains, log });
-  }
 }
 
 type Found = { state: SandboxState; program: string; disablesUserns: boolean };
@@ -306,8 +315,6 @@ function networkOf({ security }: Settings): string {
   if (!security.network) return 'off';
   return security.allowedDomains.length === 0 ? 'on' : `to ${security.allowedDomains.join(', ')}`;
 }
-
-export const findSocat = (): string | undefined => SOCAT.find(isExecutable);
 
 function isExecutable(path: string): boolean {
   try {

@@ -1,0 +1,83 @@
+/**
+ * Only some domains: no network but a proxy of ours behind a socket, and inside a relay from a port to that socket,
+ * since programs know proxies by address and port.
+ */
+import { existsSync } from 'node:fs';
+import { PROXY_SOCKET } from './build-profile.ts';
+import { createDomainProxy } from './domain-proxy.ts';
+import type { Explanation } from './explain.ts';
+import type { SandboxOptions } from './sandbox.ts';
+
+export interface Domains {
+  /** Why it cannot be had. */
+  readonly problem: string | undefined;
+  readonly variables: Readonly<Record<string, string>>;
+  /** The path of the proxy's socket. */
+  open(): Promise<string>;
+  relayed(argv: readonly string[]): readonly string[];
+  /** What was refused since then. */
+  explain(sinceMs: number): Explanation | undefined;
+  dispose(): Promise<void>;
+}
+
+const SOCAT = ['/usr/bin/socat', '/usr/local/bin/socat', '/bin/socat'];
+const PORT = 3128;
+const PORT_IN_PROC = `0100007F:${PORT.toString(16).toUpperCase().padStart(4, '0')} 0A`;
+const ADDRESS = `http://127.0.0.1:${PORT}`;
+const DIRECT = 'localhost,127.0.0.1,::1';
+const KEPT_REFUSALS = 100;
+
+export function createDomains({ settings, runDirectory, log }: SandboxOptions): Domains | undefined {
+  const { network, allowedDomains } = settings.security;
+  if (!network || allowedDomains.length === 0) return undefined;
+  const socat = SOCAT.find((path) => existsSync(path));
+  const refusals: { readonly atMs: number; readonly what: string }[] = [];
+  const proxy = createDomainProxy({
+    directory: runDirectory,
+    domains: allowedDomains,
+    log,
+    onRefused({ host, port }) {
+      refusals.push({ atMs: Date.now(), what: `${host}:${port}` });
+      if (refusals.length > KEPT_REFUSALS) refusals.shift();
+    },
+  });
+  return {
+    problem: socat === undefined ? 'security.allowed_domains needs socat, which is not installed' : undefined,
+    variables: proxyVariables(),
+    open: proxy.open,
+    relayed: (argv) => (socat === undefined ? argv : ['/bin/sh', '-c', relayScript(socat), 'sh', ...argv]),
+    explain(sinceMs) {
+      const during = [...new Set(refusals.filter(({ atMs }) => atMs >= sinceMs).map(({ what }) => what))];
+      if (during.length === 0) return undefined;
+      return {
+        code: 'EXECUTION_005',
+        sentence: `The sandbox lets commands reach only ${allowedDomains.join(', ')}; refused meanwhile: ${during.slice(0, 5).join(', ')}. The operator opens more with security.allowed_domains.`,
+      };
+    },
+    dispose: proxy.dispose,
+  };
+}
+
+/** Both spellings: programs do not agree on one. */
+function proxyVariables(): Record<string, string> {
+  const variables: Record<string, string> = { no_proxy: DIRECT, NO_PROXY: DIRECT };
+  for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) {
+    variables[name] = ADDRESS;
+    variables[name.toUpperCase()] = ADDRESS;
+  }
+  return { ...variables, npm_config_proxy: ADDRESS, npm_config_https_proxy: ADDRESS };
+}
+
+/** Builtins but for the relay itself. The command does not begin before the port is there. */
+function relayScript(socat: string): string {
+  return [
+    `${socat} -t 600 TCP-LISTEN:${PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${PROXY_SOCKET} </dev/null >/dev/null 2>&1 3>&- &`,
+    'tries=0',
+    'while [ $tries -lt 20000 ]; do',
+    `  while read -r _ at _ state _; do [ "$at $state" = "${PORT_IN_PROC}" ] && break 2; done < /proc/net/tcp`,
+    '  tries=$((tries + 1))',
+    'done',
+    'unset tries at state _',
+    'exec "$@"',
+  ].join('\n');
+}
