@@ -108,6 +108,7 @@ export function createSecurity(options: {
         allowed: security.allowedEnvironment,
         home: isShut ? homeBehindWall(security.workspace) : undefined,
         isWalled: wall !== undefined,
+        hasNetwork: wall === undefined || security.network,
         path,
         shell: shells.configured,
         session: request.sessionEnvironment,

@@ -2,13 +2,20 @@
  * From the settings and the host as it is now to a profile. Built for each execution: what a command created (a
  * repository, a link) is protected or followed from the next one on.
  */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { isThere, kindOf, readLinkAt } from './look.ts';
+import { isReadable, isThere, kindOf, readLinkAt } from './look.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
 import { openings } from './openings.ts';
-import { PRIVATE_IN_HOME, PRIVATE_IN_PROC, PRIVATE_IN_SYSTEM, TOOL_CACHES } from './private-paths.ts';
+import {
+  PRIVATE_IN_HOME,
+  PRIVATE_IN_PROC,
+  PRIVATE_IN_SYSTEM,
+  PROC_TREES,
+  TOOL_CACHES,
+} from './private-paths.ts';
 import type { Mount, Profile } from './profile.ts';
 import { pinsFor, protectedIn, rootOf } from './protected.ts';
 
@@ -30,6 +37,10 @@ export interface ProfileInput {
   readonly redacted: ReadonlyMap<string, string>;
   /** The programs that exist, where only allowed ones do. */
   readonly programs: readonly string[];
+  /** A file of ours with nothing in it, shown instead of one that is hidden; without one it cannot be opened. */
+  readonly emptyFile: string | undefined;
+  /** Root owns files of /proc that its commands could change though they have no capabilities. */
+  readonly isRoot: boolean;
   /** The socket of the proxy behind which the allowed domains are. */
   readonly proxySocket: string | undefined;
 }
@@ -47,6 +58,7 @@ export function buildProfile(input: ProfileInput): Profile {
   const isHost = security.root === 'host';
   const asReadable = (path: string): Mount => ({ kind: 'readable', path });
   const asWritable = (path: string): Mount => ({ kind: 'writable', path });
+  const isInWritable = (path: string): boolean => rootOf(path, writable) !== undefined;
   const inside: Mount[] = [
     // Only what lies in a part of the host's files that would otherwise be seen.
     ...(isHost ? hidden(input, opened.paths) : hiddenIn(writable, input, opened.paths)),
@@ -54,21 +66,23 @@ export function buildProfile(input: ProfileInput): Profile {
     ...opened.paths.filter(isThere).map(asReadable),
     ...security.readablePaths.filter(isThere).map(realPathOf).map(asReadable),
     ...protectedIn(writable, input),
-    ...security.writablePaths.filter(isThere).map(realPathOf).map(asWritable),
+    // What lies in the workspace is writable already; a mount of its own could not be replaced by another file.
+    ...writable.filter((path) => !workspace.some((root) => isInside(path, root))).map(asWritable),
     ...opened.sockets
       .filter(isThere)
       .map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
     ...proxyMount(input.proxySocket),
     // Last of all, so that no setting uncovers them.
-    ...[...input.installation.filter(isThere).map(asReadable), ...input.ownPaths.flatMap(cover)].filter(
-      // With an empty root there is nothing of them to see, unless the workspace is around them.
-      ({ path }) => isHost || rootOf(path, writable) !== undefined,
-    ),
+    ...input.installation.filter((path) => isThere(path) && isInWritable(path)).map(asReadable),
+    ...input.ownPaths
+      .flatMap((path) => cover(path, input.emptyFile))
+      .filter(({ path }) => isHost || isInWritable(path)),
   ];
   const tmp = tmpMounts(input, workspace);
   const mounts: Mount[] = [
-    ...(isHost ? hostRoot(input, workspace) : emptyRoot(input)),
+    ...(isHost ? hostRoot() : emptyRoot(input)),
     ...tmp,
+    ...(isHost ? homeMounts(input, workspace) : []),
     ...workspace.map(asWritable),
     ...pinsFor(inside, writable),
     ...inside,
@@ -78,7 +92,9 @@ export function buildProfile(input: ProfileInput): Profile {
     mounts,
     pinned: pinned(mounts, [...writable, ...tmp.map(({ path }) => path)]),
     network: security.network && input.proxySocket === undefined,
-    procFiles: PRIVATE_IN_PROC.filter(isThere),
+    coversProc: input.isRoot,
+    procTrees: input.isRoot ? PROC_TREES.filter(isThere) : [],
+    procFiles: input.isRoot ? PRIVATE_IN_PROC.filter(isThere) : [],
     shmBytes: security.maxTmpBytes ?? SHM_BYTES,
   };
 }
@@ -106,20 +122,22 @@ function workspaceOf({ security }: ProfileInput): string[] {
   );
 }
 
+/** Where people's homes are; our own is shown again. */
+const HOMES = ['/home', '/Users', '/var/home'];
+
 /** The host's files without what runs on the host and without other people's homes. */
-function hostRoot(input: ProfileInput, workspace: readonly string[]): Mount[] {
-  const { homedir } = input;
+function hostRoot(): Mount[] {
+  const covered = [...HOMES, '/run'].filter((path) => kindOf(path) === 'directory');
+  return [...covered.map((path): Mount => ({ kind: 'empty', path })), ...resolverFiles()];
+}
+
+/** The home directory where something covers it, and what in it can be written to. */
+function homeMounts({ homedir, security }: ProfileInput, workspace: readonly string[]): Mount[] {
   const home = realPathOf(homedir);
-  const homes = ['/home', '/Users', '/var/home'].filter(
-    (path) => kindOf(path) === 'directory' && realPathOf(path) === path,
-  );
-  const isAtHome = homes.some((path) => isInside(home, path));
+  const isCovered = [...HOMES, '/tmp', '/var/tmp'].some((path) => home !== path && isInside(home, path));
   return [
-    ...homes.map((path): Mount => ({ kind: 'empty', path })),
-    ...(isAtHome && kindOf(home) === 'directory' ? [{ kind: 'readable', path: home } as const] : []),
-    ...(kindOf('/run') === 'directory' ? [{ kind: 'empty', path: '/run' } as const] : []),
-    ...resolverFiles(),
-    ...(input.security.hasToolCaches ? caches(home, workspace) : []),
+    ...(isCovered && kindOf(home) === 'directory' ? [{ kind: 'readable', path: home } as const] : []),
+    ...(security.hasToolCaches ? caches(home, workspace) : []),
   ];
 }
 
@@ -164,12 +182,13 @@ function hidden(input: ProfileInput, opened: readonly string[]): Mount[] {
   const readable = [...input.security.readablePaths, ...input.security.writablePaths].map(realPathOf);
   const isOpened = (path: string): boolean =>
     opened.includes(path) || readable.some((other) => isInside(path, other));
-  const system = PRIVATE_IN_SYSTEM.filter((path) => !isInside(home, path) && !holdsWorkspace(path, input));
-  const own = PRIVATE_IN_HOME.map((name) => join(home, name));
-  return [
-    ...[...system, ...own].filter((path) => !isOpened(path)).flatMap(cover),
-    ...input.specialFiles.filter((path) => !isOpened(path)).flatMap(cover),
-  ];
+  const system = [...PRIVATE_IN_SYSTEM, ...hostKeys()].filter(
+    (path) => isThere(path) && isReadable(path) && !isInside(home, path) && !holdsWorkspace(path, input),
+  );
+  const own = PRIVATE_IN_HOME.map((name) => join(home, name)).filter(isThere);
+  return [...system, ...own, ...input.specialFiles]
+    .filter((path) => !isOpened(path))
+    .flatMap((path) => cover(path, input.emptyFile));
 }
 
 /** With an empty root there is only what was mounted into it. */
@@ -183,10 +202,27 @@ function holdsWorkspace(path: string, { security }: ProfileInput): boolean {
   return security.workspace.some((directory) => isInside(realPathOf(directory), path));
 }
 
+/** The rest of /etc/ssh is what the client wants to know. */
+function hostKeys(): string[] {
+  try {
+    return readdirSync('/etc/ssh')
+      .filter((name) => name.endsWith('_key'))
+      .map((name) => join('/etc/ssh', name));
+  } catch {
+    return [];
+  }
+}
+
 /** Nothing is left to see of it. A link is covered where it leads: a mount cannot replace the link itself. */
-function cover(path: string): Mount[] {
+function cover(path: string, emptyFile: string | undefined): Mount[] {
   const real = readLinkAt(path) === undefined ? path : realPathOf(path);
   const kind = kindOf(real);
   if (kind === undefined || real === '/') return [];
-  return [kind === 'directory' ? { kind: 'empty', path: real } : { kind: 'blank', path: real }];
+  if (kind === 'directory') return [{ kind: 'empty', path: real }];
+  // Tools stop at a file that they may not read, and are content with an empty one.
+  return [
+    emptyFile === undefined
+      ? { kind: 'blank', path: real }
+      : { kind: 'readable', path: real, from: emptyFile },
+  ];
 }

@@ -63,12 +63,10 @@ export const PRIVATE_IN_HOME: readonly string[] = [
   '.pypirc',
   '.gem/credentials',
   '.local/share/gem/credentials',
-  '.bundle/config',
   '.cargo/credentials',
   '.cargo/credentials.toml',
   '.m2/settings.xml',
   '.m2/settings-security.xml',
-  '.gradle/gradle.properties',
   '.nuget/NuGet/NuGet.Config',
   '.subversion/auth',
   '.pgpass',
@@ -124,7 +122,6 @@ export const PRIVATE_IN_SYSTEM: readonly string[] = [
   '/etc/gshadow-',
   '/etc/sudoers',
   '/etc/sudoers.d',
-  '/etc/ssh',
   '/etc/ssl/private',
   '/etc/pki/tls/private',
   '/etc/letsencrypt',
@@ -163,22 +160,20 @@ export const PRIVATE_IN_SYSTEM: readonly string[] = [
   '/sys/firmware',
 ];
 
-/** Of /proc, where the kernel has them. */
+/** Of /proc, where the kernel has them: root owns them, and needs no capability to read or write them. */
 export const PRIVATE_IN_PROC: readonly string[] = [
   '/proc/kcore',
   '/proc/keys',
-  '/proc/key-users',
   '/proc/timer_list',
-  '/proc/sched_debug',
   '/proc/sysrq-trigger',
-  '/proc/kmsg',
-  '/proc/kallsyms',
-  '/proc/kpagecount',
-  '/proc/kpageflags',
-  '/proc/kpagecgroup',
-  '/proc/vmallocinfo',
-  '/proc/slabinfo',
-  '/proc/mtrr',
+];
+
+export const PROC_TREES: readonly string[] = [
+  '/proc/irq',
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/acpi',
+  '/proc/scsi',
 ];
 
 /** What somebody else executes, or obeys, when it lies in the top of a workspace: read-only where it is there. */
@@ -289,8 +284,6 @@ export const TOOL_CACHES: readonly string[] = [
   '.node-gyp',
   '.cargo/registry',
   '.cargo/git',
-  '.rustup/tmp',
-  '.rustup/downloads',
   'go/pkg',
   '.m2/repository',
   '.gradle/caches',

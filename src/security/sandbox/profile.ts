@@ -9,7 +9,7 @@ export type Mount =
   | { readonly kind: 'readable' | 'writable'; readonly path: string; readonly from?: string }
   /** An empty directory of the execution's own, in memory. */
   | { readonly kind: 'memory'; readonly path: string; readonly bytes?: number | undefined }
-  /** A directory with nothing in it but what is mounted below it, and that cannot be written to. */
+  /** A directory with nothing in it but what is mounted below it, and that nobody can put anything into. */
   | { readonly kind: 'empty'; readonly path: string }
   /** A file of which nothing can be read. */
   | { readonly kind: 'blank'; readonly path: string }
@@ -22,7 +22,10 @@ export interface Profile {
   /** Mount points inside writable directories, and what must be found there: a path, or nothing of the host's. */
   readonly pinned: readonly PinnedMount[];
   readonly network: boolean;
-  /** Files of /proc that tell or change too much; those of them that this kernel has. */
+  /** The kernel's settings are read-only. */
+  readonly coversProc: boolean;
+  /** Parts and files of /proc that tell or change too much; those of them that this kernel has. */
+  readonly procTrees: readonly string[];
   readonly procFiles: readonly string[];
   readonly shmBytes: number;
 }

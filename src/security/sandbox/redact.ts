@@ -21,6 +21,8 @@ const FILES = [
   '.wgetrc',
   '.curlrc',
   '.config/containers/registries.conf',
+  '.gradle/gradle.properties',
+  '.bundle/config',
 ];
 
 /** `_authToken`, `_password`, `npmAuthToken`, `extraheader = AUTHORIZATION: …` and what curl and wget call it. */

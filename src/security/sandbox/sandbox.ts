@@ -8,7 +8,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { ShellServerError } from '../../base/errors.ts';
-import { makePrivateDirectory } from '../../base/files.ts';
+import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
 import type { Settings } from '../../base/settings.ts';
@@ -103,6 +103,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
           ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths)
           : new Map(),
       programs: [options.shell, 'bash', 'sh', 'env', 'prlimit', ...programsOf(settings)],
+      emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),
+      isRoot: process.getuid?.() === 0,
       proxySocket: principal === undefined ? undefined : await domains?.open(),
     };
     return buildProfile(input);
@@ -212,7 +214,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     },
     relayed: (argv) => domains?.relayed(argv) ?? argv,
     proxyVariables: domains?.variables ?? {},
-    explain: (failed) => domains?.explain(failed.startedAtMs) ?? explainDenial(failed, security),
+    explain: (failed) => domains?.explain(failed) ?? explainDenial(failed, security),
     hostPathOf(path, principal) {
       if (!security.keepsTmp || known?.kind !== 'bubblewrap') return path;
       const directory = tmpDirectoryOf(stateDirectory, principal);
@@ -293,6 +295,15 @@ function makeTmp(directory: string): string {
   makePrivateDirectory(directory);
   for (const name of ['tmp', 'var-tmp']) mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
   return directory;
+}
+
+function makeEmptyFile(stateDirectory: string): string {
+  const path = join(stateDirectory, 'empty');
+  if (kindOf(path) !== 'file') {
+    makePrivateDirectory(stateDirectory);
+    writeFileWhole(path, '');
+  }
+  return path;
 }
 
 /** As npm and others would on their first use; inside they could not. */
