@@ -39,8 +39,10 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
   const capture = await startCapture(
     {
       ...spec,
+      argv: isWalled ? limitForks(spec.argv, limits.processes, tools.cgroups) : spec.argv,
+      marked: entryOf(marker),
       prefix: (argv) => {
-        const joined = joinsFirst ? group.joining(argv, spec.environment) : argv;
+        const joined = joinsFirst ? group.joining(argv, isWalled ? {} : spec.environment) : argv;
         return limitFiles(joined, limits.fileBytes);
       },
     },
@@ -94,6 +96,18 @@ async function passGate(
     await Promise.all([group?.join(init.pid), checkMounts(init.pid, wall)]);
   }
   gate.open();
+}
+
+/** "NAME=value" */
+function entryOf(marker: string): Record<string, string> {
+  const at = marker.indexOf('=');
+  return { [marker.slice(0, at)]: marker.slice(at + 1) };
+}
+
+/** Without a cgroup: inside, an ordinary user's processes are counted apart from those of the host. */
+function limitForks(argv: readonly string[], most: number | undefined, cgroups: Cgroups): readonly string[] {
+  if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined) return argv;
+  return ['/usr/bin/prlimit', `--nproc=${most}`, '--', ...argv];
 }
 
 /** prlimit becomes what follows it. */

@@ -46,15 +46,26 @@ export function startBehind(
   };
 }
 
-/** Tells bwrap its options, and listens to it. */
-export function createGate(child: ChildProcess, wall: BubblewrapWall): Gate {
+/**
+ * What the programs outside the wall get: a variable of the command's could make their loader run a file of the
+ * workspace.
+ */
+export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
+
+/** Tells bwrap its options and the command's variables, and listens to it. */
+export function createGate(
+  child: ChildProcess,
+  wall: BubblewrapWall,
+  environment: Readonly<Record<string, string>>,
+): Gate {
   const socketOf = (fd: number): Socket => {
     // Node has as many as were asked for; its types know five.
     const socket = (child.stdio as readonly unknown[])[fd] as Socket;
     // It ended early, and says so elsewhere.
     return socket.on('error', () => undefined);
   };
-  socketOf(WALL_FDS.options).end(wall.options.join('\0'));
+  const variables = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
+  socketOf(WALL_FDS.options).end([...wall.options, '--clearenv', ...variables].join('\0'));
   if (wall.seccomp !== undefined) socketOf(WALL_FDS.seccomp).end(Buffer.from(wall.seccomp, 'base64'));
   const status = socketOf(WALL_FDS.status);
   const block = socketOf(WALL_FDS.block);

@@ -6,6 +6,7 @@
 import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { isInside, realPathOf } from '../base/config/paths.ts';
+import type { PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -25,6 +26,7 @@ export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
+export { holdBack } from './sandbox/held-back.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
@@ -74,7 +76,11 @@ export function createSecurity(options: {
   const { settings } = options;
   const { security } = settings;
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
-  const sandbox = createSandbox({ ...options, shell: shells.forCommands });
+  const sandbox = createSandbox({
+    ...options,
+    shell: shells.forCommands,
+    programs: PROGRAMS[security.preset],
+  });
   const directories = createDirectories(security.allowedDirectories, sandbox.hostPathOf);
   const audit = createAudit({
     directory: options.auditDirectory,
@@ -171,6 +177,17 @@ export function createSecurity(options: {
     },
   };
 }
+
+/** Where only allowed programs exist, these do. */
+const PROGRAMS: Readonly<Record<PresetName, readonly string[]>> = {
+  development: [],
+  sandbox: [],
+  production:
+    'ls cat head tail wc sort uniq cut tr grep find stat file basename dirname realpath readlink du df ps printf echo pwd whoami date diff cmp git'.split(
+      ' ',
+    ),
+  minimal: ['npm', 'node', 'git', 'ls', 'cat', 'echo'],
+};
 
 /** Where only a minimal root is, the tools of a home directory are not. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

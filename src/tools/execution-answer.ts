@@ -183,6 +183,7 @@ function sentences(
       exitCode: outcome.exitCode,
       stderr: text.slice(-4000),
       directory: record.directory,
+      isWalled: record.process?.isWalled === true,
       // What the caller set goes before what the server would have set.
       path: record.environment['PATH'] ?? options.path,
     });
@@ -243,6 +244,11 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   ) {
     said.push(
       `Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`,
+    );
+  }
+  if (outcome.heldBack !== undefined) {
+    said.push(
+      `It made what somebody outside the sandbox would execute or obey; that was moved aside: ${outcome.heldBack.join(', ')}. The operator can allow it with security.writable_paths.`,
     );
   }
   if (outcome.explanation !== undefined) said.push(outcome.explanation);

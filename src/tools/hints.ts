@@ -5,6 +5,7 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { isInside } from '../base/config/paths.ts';
 import { nearestFew } from '../base/nearest.ts';
 import { currentUser } from '../base/user.ts';
 
@@ -14,6 +15,8 @@ export interface FailedCommand {
   readonly stderr: string;
   readonly directory: string;
   readonly path: string;
+  /** What is outside is then none of the command's business. */
+  readonly isWalled: boolean;
 }
 
 export function hintFor(failed: FailedCommand): string | undefined {
@@ -106,8 +109,9 @@ function commandsOn(path: string): Set<string> {
   return names;
 }
 
-function hintForDenied(typed: string, { directory, exitCode }: FailedCommand): string | undefined {
+function hintForDenied(typed: string, { directory, exitCode, isWalled }: FailedCommand): string | undefined {
   const path = resolve(directory, typed.trim());
+  if (isWalled && !isInside(path, directory)) return undefined;
   const user = currentUser();
   let about: ReturnType<typeof statSync>;
   try {

@@ -6,15 +6,11 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
+import { EXPOSURES } from './exposures.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
 import { isThere } from './look.ts';
-import {
-  EXPOSURES,
-  PRIVATE_IN_HOME,
-  PRIVATE_IN_SYSTEM,
-  PROTECTED_IN_HOME,
-  PROTECTED_IN_WORKSPACE,
-} from './private-paths.ts';
+import { PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM } from './private-paths.ts';
+import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
 export interface Failed {
   readonly command: string;

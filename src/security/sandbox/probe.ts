@@ -37,11 +37,11 @@ attempt network '[ "$NETWORK_TRIED" = 1 ] && while read -r name rest; do case $n
 export async function probeWall(
   wall: Wall,
   run: RunHelper,
-  host: { readonly triesHome: string | undefined; readonly triesNetwork: boolean; readonly shell: string },
+  host: { readonly triesHome: string | undefined; readonly triesNetwork: boolean },
 ): Promise<ProbeResult> {
   const name = `.mcp-shell-probe-${randomText()}`;
   const { code, stdout, stderr } = await run({
-    argv: [host.shell, '-c', SCRIPT],
+    argv: ['/bin/sh', '-c', SCRIPT],
     wall,
     environment: {
       PATH: '/usr/bin:/bin',

@@ -3,6 +3,8 @@
  * builds one has looked at the host already; nothing in here touches it.
  */
 
+import type { WatchedPath } from './held-back.ts';
+
 /** In order: a later mount covers an earlier one. Paths are absolute. */
 export type Mount =
   /** The host's file or directory, as it is there. */
@@ -21,6 +23,8 @@ export interface Profile {
   readonly mounts: readonly Mount[];
   /** Mount points inside writable directories, and what must be found there: a path, or nothing of the host's. */
   readonly pinned: readonly PinnedMount[];
+  /** Where a command can write of the host's files, but for /tmp. */
+  readonly writable: readonly string[];
   readonly network: boolean;
   /** The kernel's settings are read-only. */
   readonly coversProc: boolean;
@@ -44,6 +48,8 @@ export interface BubblewrapWall {
   /** The compiled filter, in base64. */
   readonly seccomp: string | undefined;
   readonly pinned: readonly PinnedMount[];
+  /** What must not appear while the command runs. */
+  readonly watched: readonly WatchedPath[];
   /** The mount point that is mounted last; when it is there, all are. */
   readonly lastMount: string;
 }

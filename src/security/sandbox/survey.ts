@@ -4,7 +4,7 @@
  * finds. It goes from the top down, so that what is near comes first, and goes on in the background. The same walk
  * finds the repositories inside the workspace.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -89,13 +89,27 @@ export function createSurvey(options: SurveyOptions): Survey {
       const all = new Set([...special, ...boundSockets().filter(isOutside)]);
       return {
         specialFiles: [...all].filter((path) => kindOf(path) === 'special'),
-        repositories: [...repositories],
+        repositories: oldest([...repositories]),
       };
     },
     dispose() {
       isDisposed = true;
     },
   };
+}
+
+/** Each costs a few mounts. A command can make many, so that those which were there before it come first. */
+const MAX_REPOSITORIES = 20;
+
+function oldest(repositories: readonly string[]): string[] {
+  if (repositories.length <= MAX_REPOSITORIES)
+    return repositories.filter((path) => kindOf(join(path, '.git')) !== undefined);
+  return repositories
+    .map((path) => ({ path, about: statSync(join(path, '.git'), { throwIfNoEntry: false }) }))
+    .filter(({ about }) => about !== undefined)
+    .sort((a, b) => (a.about?.birthtimeMs ?? 0) - (b.about?.birthtimeMs ?? 0))
+    .slice(0, MAX_REPOSITORIES)
+    .map(({ path }) => path);
 }
 
 async function list(directory: string) {
