@@ -13,6 +13,7 @@ import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
 import { holdBack, type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
 import { launchDetached } from './detached/launch-detached.ts';
+import { WallFailed } from './gate.ts';
 import type { Instance } from './instance.ts';
 import { launch } from './launch.ts';
 import type { Live } from './live.ts';
@@ -140,7 +141,31 @@ interface SessionPart {
   readonly onTracked: () => void;
 }
 
+/** What was to be mounted may be gone by then: the wall is then built anew, as nothing was run. */
+const WALL_ATTEMPTS = 3;
+
 async function startNow(
+  options: StarterOptions,
+  request: StartRequest,
+  part: SessionPart,
+): Promise<RunningEntry> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryStart(options, request, part);
+    } catch (error) {
+      if (!(error instanceof WallFailed)) throw error;
+      if (attempt === WALL_ATTEMPTS) {
+        throw new ShellServerError(
+          'EXECUTION_001',
+          `Nothing was run: the sandbox could not be set up (${error.message || 'bwrap ended early'}).`,
+          { hint: 'Call again. If it stays so, the operator finds more in the settings of [security].' },
+        );
+      }
+    }
+  }
+}
+
+async function tryStart(
   options: StarterOptions,
   request: StartRequest,
   part: SessionPart,
@@ -193,6 +218,7 @@ async function startNow(
     script !== undefined,
   ).catch((error: unknown) => {
     // Nothing ran, so nothing is kept.
+    options.running.giveUp(id);
     options.outputs.discard(id);
     throw error;
   });

@@ -58,6 +58,8 @@ export interface Security {
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   readonly sandbox: Sandbox;
+  /** How often commands of a principal were allowed and denied since then, as far as it is remembered. */
+  decisionsSince(principal: string, sinceMs: number): { readonly allow: number; readonly deny: number };
   dispose(): Promise<void>;
 }
 
@@ -87,6 +89,12 @@ export function createSecurity(options: {
     instance: options.instance,
     clock: options.clock,
   });
+
+  const decisions: { readonly atMs: number; readonly principal: string; readonly isAllowed: boolean }[] = [];
+  function note(principal: string, isAllowed: boolean): void {
+    decisions.push({ atMs: options.clock.now(), principal, isAllowed });
+    if (decisions.length > MAX_DECISIONS) decisions.splice(0, MAX_DECISIONS / 10);
+  }
 
   async function decide(request: LaunchRequest): Promise<LaunchPermit> {
     checkCommand(request.command);
@@ -155,10 +163,12 @@ export function createSecurity(options: {
       };
       try {
         const permit = await decide(request);
+        note(request.principal, true);
         audit.write({ event: 'execution_allowed', decision: 'allow', ...about, directory: permit.directory });
         return permit;
       } catch (error) {
         if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
+          note(request.principal, false);
           audit.write({
             event: 'execution_denied',
             decision: 'deny',
@@ -171,12 +181,22 @@ export function createSecurity(options: {
         throw error;
       }
     },
+    decisionsSince(principal, sinceMs) {
+      const made = decisions.filter(
+        (decision) => decision.principal === principal && decision.atMs >= sinceMs,
+      );
+      const allow = made.filter(({ isAllowed }) => isAllowed).length;
+      return { allow, deny: made.length - allow };
+    },
     async dispose() {
       await sandbox.dispose();
       audit.close();
     },
   };
 }
+
+/** Remembered for statistics; the audit log has all of them. */
+const MAX_DECISIONS = 10_000;
 
 /** Where only allowed programs exist, these do. */
 const PROGRAMS: Readonly<Record<PresetName, readonly string[]>> = {

@@ -28,7 +28,10 @@ export function hintFor(failed: FailedCommand): string | undefined {
 
 /** True where a command leaves something running with "&" and does not wait for it. */
 export function leavesRunning(command: string): boolean {
-  const unquoted = command.replaceAll(/'[^']*'|"(?:[^"\\]|\\.)*"|\\./g, '');
+  const unquoted = command
+    .replaceAll(/<<-?\s*['"]?(\w+)['"]?[\s\S]*?\n\s*\1\b/g, '')
+    .replaceAll(/'[^']*'|"(?:[^"\\]|\\.)*"|\\./g, '')
+    .replaceAll(/\(\([\s\S]*?\)\)|(?:^|\s)#.*$/gm, '');
   return /(?:^|[^&>|<])&(?![&>|])/.test(unquoted) && !/\bwait\b/.test(unquoted);
 }
 

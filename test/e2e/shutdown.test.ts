@@ -97,7 +97,7 @@ describe('everything but detached work ends within 5 s', () => {
   test.for(ways)('$name', async ({ leave }) => {
     const mark = randomText();
     const server = await startBusy(mark);
-    expect(alive(mark).length).toBeGreaterThan(4);
+    expect(alive(mark).length).toBeGreaterThanOrEqual(4);
     const began = Date.now();
     leave(server);
     const { code, signal } = await server.rest(10_000);

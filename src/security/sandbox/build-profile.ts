@@ -115,7 +115,9 @@ function outermost(paths: readonly string[]): string[] {
  * link while bwrap follows the path. They are compared with what the kernel says was mounted, before anything runs.
  */
 function pinned(mounts: readonly Mount[], writable: readonly string[]): Profile['pinned'] {
-  return mounts.flatMap((mount) => {
+  // A later mount covers an earlier one of the same place.
+  const last = new Map(mounts.map((mount) => [mount.path, mount]));
+  return [...last.values()].flatMap((mount) => {
     if (rootOf(mount.path, writable) === undefined) return [];
     const isBound = mount.kind === 'readable' || mount.kind === 'writable';
     return [{ path: mount.path, source: isBound ? (mount.from ?? mount.path) : undefined }];

@@ -37,7 +37,7 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
   const socat = SOCAT.find((path) => existsSync(path));
   const refusals: { readonly atMs: number; readonly what: string }[] = [];
   const proxy = createDomainProxy({
-    directory: runDirectory,
+    directory: socketDirectory(runDirectory, settings.environment['XDG_RUNTIME_DIR']),
     domains: allowedDomains,
     log,
     onRefused({ host, port }) {
@@ -62,6 +62,12 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
     },
     dispose: proxy.dispose,
   };
+}
+
+/** A socket's path may have about a hundred bytes. */
+function socketDirectory(wanted: string, runtime: string | undefined): string {
+  if (Buffer.byteLength(wanted) <= 90) return wanted;
+  return runtime !== undefined && runtime.length <= 90 ? runtime : '/tmp';
 }
 
 /** Both spellings: programs do not agree on one. */

@@ -8,7 +8,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { EXPOSURES } from './exposures.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
-import { isThere } from './look.ts';
+import { isReadable, isThere } from './look.ts';
 import { PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM } from './private-paths.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
@@ -144,9 +144,10 @@ const processes: Explain = ({ text }, security) => {
   };
 };
 
-const program: Explain = ({ text, exitCode }, security) => {
+const program: Explain = ({ text, exitCode, command }, security) => {
   if (exitCode === 0) return undefined;
-  const found = HOST_PROGRAMS.find(({ says }) => says.test(text));
+  // Words alone may be those of a test that failed.
+  const found = HOST_PROGRAMS.find(({ says, names }) => says.test(text) && (names?.test(command) ?? true));
   if (found === undefined) return undefined;
   if (found.exposes === undefined) return { sentence: found.sentence };
   if (security.expose.includes(found.exposes)) return undefined;
@@ -157,13 +158,13 @@ const program: Explain = ({ text, exitCode }, security) => {
 
 const hidden: Explain = ({ text, directory, exitCode }, security) => {
   if (exitCode === 0) return undefined;
-  const line = linesSaying(text, /No such file or directory|ENOENT|Permission denied|EACCES|not found/i).at(
-    -1,
-  );
-  const path = line === undefined ? undefined : pathIn(line, directory);
+  const path = linesSaying(text, /No such file or directory|ENOENT|Permission denied|EACCES/i)
+    .map((line) => pathIn(line, directory))
+    .findLast((found) => found !== undefined);
   if (path === undefined) return undefined;
   const home = realPathOf(homedir());
-  const isHidden = (candidate: string): boolean => isInside(path, candidate) && isThere(candidate);
+  const isHidden = (candidate: string): boolean =>
+    isInside(path, candidate) && isThere(candidate) && isReadable(candidate);
   if (PRIVATE_IN_HOME.some((name) => isHidden(join(home, name))) || PRIVATE_IN_SYSTEM.some(isHidden)) {
     const named = Object.entries(EXPOSURES).find(([, { home: paths }]) =>
       paths?.some((name) => isHidden(join(home, name))),
@@ -187,12 +188,18 @@ function linesSaying(text: string, says: RegExp): string[] {
   return text.split('\n').filter((line) => says.test(line));
 }
 
-/** The path that a complaint names: in quotes, or before the reason. */
+/** What a shell says before the complaint itself. */
+const SHELL_PREFIX = /^\S*?(?:ba|z|da|k|fi)?sh: (?:line \d+: )?/;
+
+/** The path that a complaint names: the last in quotes, or the one before the reason. */
 function pathIn(line: string, directory: string): string | undefined {
-  const quoted = [...line.matchAll(/['"‘“`]([^'"’”`\n]+)['"’”`]/g)]
+  const complaint = line.replace(SHELL_PREFIX, '');
+  const quoted = [...complaint.matchAll(/['"‘“`]([^'"’”`\n]+)['"’”`]/g)]
     .map(([, inner]) => inner ?? '')
-    .find((inner) => /^[~\w./-][^\n]*$/.test(inner) && !/^E[A-Z]+$/.test(inner));
-  const plain = /(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'"]+|[\w.-]+(?:\/[^\s:'"]+)+)(?=: )/.exec(line)?.[1];
+    .findLast((inner) => /^[~\w./-][^\n]*$/.test(inner) && !/^E[A-Z]+$/.test(inner));
+  const plain = [
+    ...complaint.matchAll(/(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'",]+|[\w.-]+(?:\/[^\s:'",]+)+)/g),
+  ].at(-1)?.[1];
   const typed = quoted ?? plain;
   if (typed === undefined || typed.length > 500) return undefined;
   const expanded = typed.startsWith('~/') ? join(homedir(), typed.slice(2)) : typed;

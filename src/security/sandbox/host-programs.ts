@@ -1,6 +1,8 @@
 /** Programs that need something of the host which is not let through, and how they say so. */
 export const HOST_PROGRAMS: readonly {
   readonly says: RegExp;
+  /** Of programs that may have said it: one of them is in the command. */
+  readonly names?: RegExp;
   readonly sentence: string;
   readonly exposes?: string;
 }[] = [
@@ -17,6 +19,7 @@ export const HOST_PROGRAMS: readonly {
   {
     says: /gh auth login|GH_TOKEN|GitHub CLI/i,
     exposes: 'gh',
+    names: /\bgh\b/,
     sentence: 'The sandbox hides the credentials of gh.',
   },
   {
@@ -27,31 +30,37 @@ export const HOST_PROGRAMS: readonly {
   {
     says: /could not read (?:Username|Password) for|Authentication failed for 'https?:|terminal prompts disabled/i,
     exposes: 'git',
+    names: /git/,
     sentence: 'The sandbox hides the credentials of git.',
   },
   {
     says: /Unable to locate credentials|aws configure|NoCredentialProviders/i,
     exposes: 'aws',
+    names: /\baws\b|terraform|sam|cdk/,
     sentence: 'The sandbox hides the credentials of AWS.',
   },
   {
     says: /gcloud auth login|Application Default Credentials/i,
     exposes: 'gcloud',
+    names: /gcloud|gsutil|bq|terraform/,
     sentence: 'The sandbox hides the credentials of gcloud.',
   },
   {
     says: /connection to the server localhost:8080 was refused|kubeconfig/i,
     exposes: 'kubectl',
+    names: /kubectl|helm|k9s|kustomize/,
     sentence: 'The sandbox hides ~/.kube.',
   },
   {
     says: /ENEEDAUTH|npm login|E401.*registry|code E401/i,
     exposes: 'npm',
+    names: /npm|npx|yarn|pnpm/,
     sentence: 'The sandbox shows .npmrc without its tokens.',
   },
   {
     says: /gpg: (?:signing failed|.*No secret key|can't connect to the agent)|error: gpg failed to sign/i,
     exposes: 'gpg',
+    names: /git|gpg/,
     sentence: 'The sandbox hides ~/.gnupg.',
   },
   {
@@ -71,5 +80,10 @@ export const HOST_PROGRAMS: readonly {
     says: /(?:No usable sandbox|SUID sandbox helper|Failed to move to new namespace|unshare: unshare failed|newuidmap)/i,
     sentence:
       'Namespaces cannot be nested in the sandbox: browsers need --no-sandbox, and rootless containers do not run.',
+  },
+  {
+    says: /(?:\/var)?\/run\/[\w./-]*(?:\.sock|\.s\.PGSQL|_socket|bus)\b/i,
+    sentence:
+      'The sandbox hides the sockets of the host’s services. The operator can let one through by its path in security.expose.',
   },
 ];

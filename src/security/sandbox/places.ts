@@ -31,6 +31,7 @@ export function surveyOf({ settings }: SandboxOptions, home: string): SurveyOpti
   return {
     roots: security.root === 'host' ? [home, '/', ...ancestors(workspace)] : [],
     workspace,
+    home,
     skip: [
       ...hidden,
       ...PRIVATE_IN_SYSTEM.filter((path) => !isInside(home, path)),
@@ -73,9 +74,10 @@ export function makeEmptyFile(stateDirectory: string): string {
 /** As npm and others would on their first use; inside they could not. */
 export function makeCaches({ settings, log }: SandboxOptions, home: string): void {
   if (!settings.security.hasToolCaches || kindOf(home) !== 'directory') return;
-  for (const name of CACHES_TO_MAKE) {
+  for (const [there, name] of CACHES_TO_MAKE) {
     try {
-      if (kindOf(join(home, name)) === undefined) mkdirSync(join(home, name));
+      const isWanted = kindOf(join(home, there)) === 'directory' && kindOf(join(home, name)) === undefined;
+      if (isWanted) mkdirSync(join(home, name), { recursive: true });
     } catch {
       log.debug('a cache directory could not be made', { name });
     }

@@ -137,5 +137,18 @@ export const PRIVATE_CACHES: readonly string[] = ['.npm/_npx', '.cache/uv', '.ca
 /** Of .cache, what every shell of the user sources or runs. */
 export const PROTECTED_CACHES = /^(?:p10k-|gitstatus|oh-my-zsh|zsh|starship|direnv)/;
 
-/** The two that nearly every build wants; made where they are missing, as the tools themselves would. */
-export const CACHES_TO_MAKE: readonly string[] = ['.cache', '.npm'];
+/** Made where they are missing, as the tools themselves would, if the directory before the bar is there. */
+export const CACHES_TO_MAKE: readonly (readonly [there: string, cache: string])[] = [
+  ['', '.cache'],
+  ['', '.npm'],
+  ['.cargo', '.cargo/registry'],
+  ['.cargo', '.cargo/git'],
+  ['.m2', '.m2/repository'],
+  ['.gradle', '.gradle/caches'],
+  ['.gradle', '.gradle/wrapper'],
+  ['.gradle', '.gradle/daemon'],
+  ['.gradle', '.gradle/native'],
+  ['go', 'go/pkg'],
+  ['.local/share/pnpm', '.local/share/pnpm/store'],
+  ['.bun', '.bun/install/cache'],
+];
