@@ -51,8 +51,9 @@ export async function probeWall(
     },
     timeoutMs: 10_000,
   }).catch((error: unknown) => ({ code: null, stdout: '', stderr: String(error) }));
+  const tried = CHECKS.filter((check) => check !== 'network' || host.triesNetwork);
   const checks: Record<string, boolean> = {};
-  for (const check of CHECKS) {
+  for (const check of tried) {
     if (stdout.includes(`${check} shut\n`)) checks[check] = true;
     else if (stdout.includes(`${check} open\n`)) checks[check] = false;
   }
@@ -61,8 +62,8 @@ export async function probeWall(
   const written = places.map((place) => join(place, name)).filter((path) => existsSync(path));
   for (const path of written) rmSync(path, { force: true });
   checks['write'] = written.length === 0 && checks['write'] !== undefined;
-  const open = CHECKS.filter((check) => checks[check] === false);
-  const isComplete = code === 0 && CHECKS.every((check) => checks[check] !== undefined);
+  const open = tried.filter((check) => checks[check] === false);
+  const isComplete = code === 0 && tried.every((check) => checks[check] !== undefined);
   if (isComplete && open.length === 0) return { holds: true, checks };
   const problem = isComplete
     ? `from inside it could be got past: ${open.join(', ')}`
