@@ -20,6 +20,8 @@ export interface ProbeResult {
   /** What was tried, and whether it was stopped. */
   readonly checks: Readonly<Record<string, boolean>>;
   readonly problem?: string;
+  /** It could not be tried to the end. */
+  readonly isIncomplete?: boolean;
 }
 
 const CHECKS = ['write', 'kernel', 'processes', 'privileges', 'network'] as const;
@@ -68,7 +70,7 @@ export async function probeWall(
   const problem = isComplete
     ? `from inside it could be got past: ${open.join(', ')}`
     : (stderr.trim().split('\n').at(-1) ?? '') || `it ended with exit code ${code}`;
-  return { holds: false, checks, problem };
+  return { holds: false, checks, problem, isIncomplete: !isComplete };
 }
 
 /** Why there is no namespace to be had here, and what gives one. */

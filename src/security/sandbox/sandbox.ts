@@ -139,6 +139,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       wallOf: probedWall,
     }));
     known = answer.state;
+    // What broke it may be gone the next time.
+    if (answer.state.kind === 'broken') found = undefined;
     return answer;
   }
 
