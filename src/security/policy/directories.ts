@@ -11,11 +11,12 @@ export interface Fence {
   locate(path: string, cwds: Cwds): 'inside' | 'outside' | 'unknown';
 }
 
-export function createFence(allowed: readonly string[], open: readonly string[], realPath: RealPath): Fence {
+export function createFence(allowed: readonly string[], open: readonly string[], realPath: RealPath, home: string): Fence {
   const roots = [...allowed, ...open].flatMap((directory) => [directory, realPath(directory)]);
   const isAllowed = (path: string): boolean => roots.some((root) => isInside(path, root));
   return {
-    locate(path, cwds) {
+    locate(typed, cwds) {
+      const path = typed === '~' ? home : typed;
       if (OPEN_DEVICES.test(path)) return 'inside';
       if (/^\/dev\/(?:tcp|udp)\//.test(path)) return 'outside';
       const places = path.startsWith('/') ? ['/'] : cwds;
@@ -44,10 +45,21 @@ export function pathsOf(invocation: Invocation): PathUse[] {
   const uses: PathUse[] = [];
   if (name.includes('/') && trustedName(name) === undefined) uses.push({ path: name, text: name, cwds });
   const program = baseName(name);
+  if (name === 'cd' || name === 'pushd' || name === 'popd') return entered(args, cwds);
+  if (cwds.includes(null)) uses.push({ path: '.', text: invocation.text, cwds });
   if (TEXT_PROGRAMS.has(program) || invocation.isFunction) return uses;
   const own = invocation.ownWords === undefined ? args.slice(1) : args.slice(1, invocation.ownWords);
   const found = program === 'find' || program === 'gfind' ? findPaths(own) : argumentPaths(program, own);
   return [...uses, ...found.flatMap((arg) => pathUse(arg, cwds))];
+}
+
+/** Where the shell goes; `cd -` and the stack lead to where only it knows. */
+function entered(args: readonly Arg[], cwds: Cwds): PathUse[] {
+  const name = args[0]?.value;
+  const target = args.slice(1).find(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
+  if (name === 'popd' || /^(?:-|[-+]\d+)$/.test(target?.value ?? '')) return [{ path: undefined, text: target?.text ?? 'popd', cwds }];
+  if (target !== undefined) return [{ path: target.value, text: target.text, cwds }];
+  return [{ path: name === 'cd' ? '~' : undefined, text: name ?? '', cwds }];
 }
 
 function argumentPaths(program: string, args: readonly Arg[]): Arg[] {

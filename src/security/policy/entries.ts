@@ -10,6 +10,7 @@ import { isOptionWord, looseOptions } from './options.ts';
 import { quoteWord } from './show.ts';
 import { SINGLE_DASH } from './tables/gadgets.ts';
 import { GLOBAL_OPTIONS, HARMLESS_GLOBALS, SYNONYMS } from './tables/options.ts';
+import { SHELLS } from './tables/wrappers.ts';
 import type { Arg } from './words.ts';
 
 export interface CompiledEntry {
@@ -43,6 +44,8 @@ export function compileEntry(source: string, parameter: string): CompiledEntry |
 
 /** The words of each stage; undefined where it is no plain command. */
 function readStages(text: string): string[][] | undefined {
+  // Most entries are plain words, among which `time` is a name and no grammar.
+  if (/^[\w./@%+:=,~^-]+(?:[ \t]+[\w./@%+:=,~^-]+)*$/.test(text)) return [text.split(/[ \t]+/)];
   const script = parse(text);
   const [statement] = script.commands;
   if (script.errors !== undefined || script.commands.length !== 1 || statement === undefined) return undefined;
@@ -73,8 +76,15 @@ function argvEntry(source: string, words: readonly string[]): CompiledEntry {
 
 function pipelineEntry(source: string, stages: readonly (readonly string[])[]): CompiledEntry {
   const entries = stages.map((words) => argvEntry(source, words));
+  // `curl | sh` means every shell, and those builtins that read a text as one would.
+  const isShell = stages.map(([name = '', ...rest]) => rest.length === 0 && Object.hasOwn(SHELLS, name));
+  const meetsStage = (invocation: Invocation, index: number): boolean => {
+    if (entries[index]?.blocks(invocation) === true) return true;
+    const own = baseName(invocation.args[0]?.value ?? '');
+    return isShell[index] === true && (Object.hasOwn(SHELLS, own) || own === 'eval' || own === 'source' || own === '.');
+  };
   const meets = (invocation: Invocation, index: number, seen: Set<Invocation>): boolean => {
-    if (entries[index]?.blocks(invocation) === true) {
+    if (meetsStage(invocation, index)) {
       if (index === 0) return true;
       const earlier = new Set<Invocation>();
       if (invocation.fedBy.some((feeding) => meets(feeding, index - 1, earlier))) return true;

@@ -25,7 +25,7 @@ export function findGadgets(args: readonly Arg[]): GadgetFound[] {
   const gadgets = BY_PROGRAM.get(program);
   if (gadgets === undefined) return [];
   const rest = args.slice(1);
-  const open = openWord(rest, program);
+  const open = openWord(rest, program) ?? gadgets.flatMap(({ script }) => (script === undefined ? [] : scriptsOf(script, rest))).find(({ value }) => value === undefined);
   const found = gadgets.flatMap((gadget) => triggersOf(gadget, program, rest).map((trigger) => ({ program, trigger, does: gadget.does, hint: gadget.hint, isUnknown: false })));
   if (open === undefined || found.length > 0) return found;
   const hint = open.isGlob ? `Write ./${open.text}, so that no file name can be an option.` : `Write the value itself, or put it behind "--".`;
@@ -55,11 +55,15 @@ function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): stri
     const { words: pattern } = gadget;
     triggers.push(...words.filter((arg) => pattern.test(arg.value ?? arg.start)).map(({ text }) => text));
   }
+  const [first] = args;
+  if (first !== undefined && gadget.first?.test(first.value ?? first.start) === true) triggers.push(first.text);
   if (gadget.maxOperands !== undefined) {
     const operands = operandsOf(program, args);
     if (operands.length > gadget.maxOperands) triggers.push(operands.at(-1)?.text ?? '');
   }
-  if (gadget.script !== undefined) triggers.push(...scriptTriggers(gadget.script, args));
+  if (gadget.script !== undefined) {
+    triggers.push(...scriptsOf(gadget.script, args).flatMap((script) => effectOf(gadget.script, script)));
+  }
   return triggers;
 }
 
@@ -99,7 +103,7 @@ function operandsOf(program: string, args: readonly Arg[]): Arg[] {
 }
 
 /** The scripts of sed and awk: what `-e` gives, else the first operand. */
-function scriptTriggers(language: 'sed' | 'awk', args: readonly Arg[]): string[] {
+function scriptsOf(language: 'sed' | 'awk', args: readonly Arg[]): Arg[] {
   const scripts: Arg[] = [];
   const letters = language === 'sed' ? 'efl' : 'Ffv';
   let first: Arg | undefined;
@@ -124,9 +128,11 @@ function scriptTriggers(language: 'sed' | 'awk', args: readonly Arg[]): string[]
     } else first ??= arg;
   }
   if (scripts.length === 0 && first !== undefined) scripts.push(first);
-  return scripts.flatMap((script) => {
-    if (script.value === undefined) return [script.text];
-    const effect = language === 'sed' ? findSedEffect(script.value) : findAwkEffect(script.value);
-    return effect === undefined ? [] : [effect];
-  });
+  return scripts;
+}
+
+function effectOf(language: Gadget['script'], { value }: Arg): string[] {
+  if (value === undefined) return [];
+  const effect = language === 'sed' ? findSedEffect(value) : findAwkEffect(value);
+  return effect === undefined ? [] : [effect];
 }

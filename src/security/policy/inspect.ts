@@ -57,6 +57,9 @@ function enter(walk: Walk, script: ParsedScript | undefined, text: string, label
     walk.unknown('a substitution that cannot be read', text, scope);
     return;
   }
+  if (!text.startsWith('`') && /<<(?!<)/.test(text.replaceAll('<<<', '')) && !isSingle(script)) {
+    walk.unknown('bash may join commands behind a here-document in a substitution', text, scope);
+  }
   walk.walkParsed(
     script,
     copyScope(scope, {
@@ -66,6 +69,17 @@ function enter(walk: Walk, script: ParsedScript | undefined, text: string, label
       isConditional: false,
     }),
   );
+}
+
+/**
+ * bash 5.2 prints a substitution anew before it runs it, and loses a `;` behind a here-document: the next command becomes
+ * arguments of the one before. `$(cat <<'EOF' …)` alone is read as it stands.
+ */
+function isSingle({ commands }: ParsedScript): boolean {
+  const [only] = commands;
+  if (only === undefined || commands.length !== 1) return false;
+  const { command } = only;
+  return command.type === 'Command' || (command.type === 'Pipeline' && command.commands.every(({ type }) => type === 'Command'));
 }
 
 /** `git>()-shell` is one word for bash, the name of a program; the parser sees three. */

@@ -150,7 +150,8 @@ function judgeInvocation(invocation: Invocation, rules: Rules, allow: AllowList,
   const answer = allow.find(invocation, directory);
   if (isRefusal(answer)) {
     if (!asked.isArgv && !allow.isEmpty && isNeutral(invocation)) return undefined;
-    const what = answer.argument === undefined ? `"${answer.command}"` : `"${answer.command}" with the argument "${answer.argument}"`;
+    const isPartly = allow.samples.some((sample) => sample.startsWith(`${answer.command} `));
+    const what = isPartly ? `"${normalText(invocation.args)}"` : answer.argument === undefined ? `"${answer.command}"` : `"${answer.command}" with the argument "${answer.argument}"`;
     return {
       code: 'SECURITY_003',
       ruleClass: 'not-allowed',
@@ -218,7 +219,7 @@ function redirect(target: string, part: string, what: string): Denial {
 
 function findOutside(findings: Findings, { directories, openPaths, allow }: Rules, context: JudgeContext): Denial | undefined {
   if (directories === undefined) return undefined;
-  const fence = createFence(directories, openPaths, context.realPath ?? ((path) => path));
+  const fence = createFence(directories, openPaths, context.realPath ?? ((path) => path), context.home);
   for (const { path, text, cwds } of allPaths(findings)) {
     const place = path === undefined ? 'unknown' : fence.locate(path, cwds);
     if (place === 'inside' || (place === 'unknown' && allow === undefined)) continue;

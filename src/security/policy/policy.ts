@@ -9,11 +9,27 @@ import type { Findings } from './findings.ts';
 import { decide, type Rules } from './judge.ts';
 import { escapeText } from './show.ts';
 import { INTERPRETERS, READING_COMMANDS } from './tables/reading.ts';
-import type { Entry, JudgeContext, Policy, PolicyConfig } from './types.ts';
+import type { Entry, JudgeContext, Judgement, Policy, PolicyConfig } from './types.ts';
 import { findArgvCommands, findCommands } from './walk.ts';
 
 export { MINIMAL_ARGUMENTS, READING_COMMANDS } from './tables/reading.ts';
 export type * from './types.ts';
+
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+
+/** One policy that decides as the strictest of these does: what an operator set, and what a caller added to it. */
+export function combinePolicies(first: Policy, second: Policy): Policy {
+  const stricter = (one: Judgement, other: Judgement): Judgement => (STRICTNESS[other.decision] > STRICTNESS[one.decision] ? other : one);
+  return {
+    config: second.config,
+    hasAllowList: first.hasAllowList || second.hasAllowList,
+    warnings: [...first.warnings, ...second.warnings],
+    identity: JSON.stringify([first.identity, second.identity]),
+    judge: (command, context) => stricter(first.judge(command, context), second.judge(command, context)),
+    judgeArgv: (argv, context) => stricter(first.judgeArgv(argv, context), second.judgeArgv(argv, context)),
+    allowedTable: () => (second.hasAllowList ? second.allowedTable() : first.allowedTable()),
+  };
+}
 
 /** Throws PARAM_002 where an entry cannot be read or does not meet its own examples. */
 export function createPolicy(config: PolicyConfig): Policy {
@@ -52,13 +68,14 @@ export function createPolicy(config: PolicyConfig): Policy {
   };
 }
 
-interface Allowed {
+/** Which commands are allowed in the end; undefined where all are. */
+export interface Allowed {
   readonly entries: readonly Entry[];
   readonly table: Readonly<Record<string, readonly string[]>>;
   readonly isBuiltIn: boolean;
 }
 
-function effectiveAllowed({ mode, allowedCommands, allowedArguments }: PolicyConfig): Allowed | undefined {
+export function effectiveAllowed({ mode, allowedCommands, allowedArguments }: PolicyConfig): Allowed | undefined {
   if (mode === 'permissive') return undefined;
   const table = allowedArguments ?? {};
   if (allowedCommands !== undefined) return { entries: allowedCommands, table, isBuiltIn: false };

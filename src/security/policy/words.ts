@@ -128,8 +128,8 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
       return part.text.includes('\\\n') ? { value: undefined, guesses: [part.value] } : known(part.value);
     case 'DoubleQuoted': {
       const inner = combine(part.text, part.parts, knowledge);
-      // "$@" becomes several words even in quotes.
-      const isMany = /\$(?:@|\{@|\{\w+\[@\])/.test(part.text);
+      // "$@" becomes several words even in quotes, and quotes inside of quotes open them again.
+      const isMany = /\$(?:@|\{@|\{\w+\[@\])/.test(part.text) || /"/.test(part.text.slice(1, -1).replace(/\\[^]/g, ''));
       return { value: inner.value, guesses: inner.guesses, isMany };
     }
     case 'LocaleString':
@@ -146,7 +146,8 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
     case 'CommandExpansion':
       return { value: undefined, guesses: echoed(part.script, knowledge), isMany: true };
     case 'ProcessSubstitution':
-      return { value: undefined, guesses: ['/dev/fd/63'] };
+      // An empty one is no word at all.
+      return { value: undefined, guesses: ['/dev/fd/63'], isMany: part.script?.commands.length === 0 };
     case 'ArithmeticExpansion':
     case 'BraceExpansion':
       return { value: undefined, guesses: [], isMany: true };

@@ -16,6 +16,8 @@ export interface Gadget {
   readonly subcommands?: readonly string[];
   /** Any argument that looks so. */
   readonly words?: RegExp;
+  /** The first argument, if it looks so. */
+  readonly first?: RegExp;
   /** One more operand than this. */
   readonly maxOperands?: number;
   /** The subcommand alone is the gadget. */
