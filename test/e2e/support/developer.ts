@@ -42,7 +42,7 @@ export function createDeveloper(options: { readonly uid?: number } = {}): Develo
   const { uid } = options;
   // The real home directory: the run has set HOME to one of its own.
   const directory = mkdtempSync(
-    join(isRoot ? '/home' : realpathSync(userInfo().homedir), '.mcp-shell-test-'),
+    join(isRoot ? '/home' : realpathSync(userInfo().homedir), '.mst-'),
   );
   const home = join(directory, 'home');
   const work = join(home, 'work');
@@ -139,7 +139,8 @@ export async function works(
     timeout_seconds: 40,
     ...args,
   });
-  expect(data, command).toMatchObject({ status: 'completed', exit_code: 0 });
+  const about = `${command}\n${data.stdout}\n${data.stderr}\n${data.message}`;
+  expect(data, about).toMatchObject({ status: 'completed', exit_code: 0 });
   expect(data.message ?? '', command).not.toMatch(WALL);
   expect(data.error_code, command).toBeUndefined();
   return data;
