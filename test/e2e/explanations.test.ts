@@ -85,7 +85,16 @@ describe.skipIf(cannot)('in development', () => {
     ['git clone -q . /opt/clone', '/opt/clone', 'security.writable_paths'],
     ['git config --global a.b c', '.gitconfig', 'security.writable_paths'],
     ['cd /usr && touch x', 'security.writable_paths'],
-    ['npm install -g ./nothing-there-to-install || npm install -g .', 'security.writable_paths'],
+    [
+      'mkdir global && cd global && echo \'{"name":"gx","version":"1.0.0"}\' > package.json && npm pack --silent && npm install --prefix /usr -g ./gx-1.0.0.tgz',
+      '/usr/lib/node_modules/gx',
+      'security.writable_paths',
+    ],
+    [
+      `node -e "require('fs').symlinkSync('../package.json', '/usr/lib/gx')"`,
+      '/usr/lib/gx',
+      'security.writable_paths',
+    ],
     ['git config user.name Other', '.git/config', 'security.writable_paths'],
     ['git remote add origin /x', '.git/config'],
     ['echo x > .git/hooks/pre-commit', '.git/hooks', 'security.writable_paths'],
@@ -217,7 +226,7 @@ describe.skipIf(cannot)('in development', () => {
     execFileSync('chown', ['-R', '1234:1234', 'theirs'], { cwd: developer.work });
     execFileSync('tar', ['cf', 'theirs.tar', 'theirs'], { cwd: developer.work });
     execFileSync('rm', ['-r', 'theirs'], { cwd: developer.work });
-    await works(product, 'tar xf theirs.tar && cat theirs/file');
+    expect((await works(product, 'tar xf theirs.tar && cat theirs/file')).stdout).toBe('theirs\n');
   });
 });
 
@@ -362,6 +371,22 @@ describe.skipIf(cannot)('what the operator opens', () => {
     } finally {
       agent.kill();
       await gone;
+    }
+  });
+
+  test.skipIf(needs('curl'))('a socket outside the workspace, which is otherwise not there', async () => {
+    const socket = join(developer.directory, 'service.sock');
+    const server = createServer((_, answer) => answer.end('served'));
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    try {
+      const command = `curl -sS --unix-socket ${socket} http://localhost/`;
+      expect((await product.execute(command)).data.success).toBe(false);
+      for (const setting of ['expose', 'readable_paths']) {
+        const open = await developer.start(`${setting} = ["${socket}"]`);
+        expect((await works(open, command)).stdout).toBe('served');
+      }
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
     }
   });
 

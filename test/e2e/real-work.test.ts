@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacks, needs } from '../setup/needs.ts';
 import { createDeveloper, type Developer, isRoot, NOBODY, untilPrinted, works } from './support/developer.ts';
-import type { Product } from './support/product.ts';
+import { type Product, startProduct } from './support/product.ts';
 
 const NPMRC = [
   'registry=http://127.0.0.1:9/company/',
@@ -189,7 +189,7 @@ git tag v1 && git rebase -q HEAD~1 && git gc -q && git branch -D -q nothing || t
       expect(await (await fetch(url)).text()).toBe('served');
       const ended = await product.call('process_terminate', { execution_id: data.execution_id });
       expect(ended.data.success).toBe(true);
-      await expect(fetch(url)).rejects.toThrow();
+      await expect(fetch(url)).rejects.toThrow('fetch failed');
     },
   );
 
@@ -204,8 +204,30 @@ git tag v1 && git rebase -q HEAD~1 && git gc -q && git branch -D -q nothing || t
     writeFileSync(join(product.work, 'watched/from-outside'), 'x');
     await untilPrinted(product, data.output_id, 'from-inside');
     await untilPrinted(product, data.output_id, 'from-outside');
-    await product.call('process_terminate', { execution_id: data.execution_id });
+    const ended = await product.call('process_terminate', { execution_id: data.execution_id });
+    expect(ended.data.success).toBe(true);
   });
+
+  test.skipIf(needs('python3'))(
+    'terminals, semaphores, shared memory, sockets, tracing and locks of programs',
+    async () => {
+      const { stdout } = await works(
+        product,
+        `script -qc 'test -t 1 && echo a terminal' /dev/null | tr -d '\\r'
+python3 - <<'END'
+import multiprocessing, socket
+from multiprocessing import shared_memory
+with multiprocessing.Pool(2) as pool: print(sum(pool.map(abs, range(10))))
+memory = shared_memory.SharedMemory(create=True, size=100); memory.close(); memory.unlink()
+server = socket.socket(socket.AF_UNIX); server.bind('s.sock'); server.listen()
+socket.socket(socket.AF_UNIX).connect('s.sock'); print('connected')
+END
+flock lock echo locked; diff <(echo a) <(echo a) && echo same
+echo err > /dev/stderr; touch /tmp/moved && mv /tmp/moved . && ln moved linked && echo linked`,
+      );
+      expect(stdout).toBe('a terminal\n45\nconnected\nlocked\nsame\nlinked\n');
+    },
+  );
 
   test('/tmp is there, kept between calls, and not the host’s', async () => {
     await works(product, 'echo kept > /tmp/kept && mktemp -d && echo kept > /var/tmp/kept');
@@ -334,3 +356,31 @@ git init -q projects/one && git -C projects/one commit -q --allow-empty -m one &
     },
   );
 });
+
+test.skipIf(cannot)('a home directory in /tmp is behind the wall too', async () => {
+  const product = await startProduct();
+  try {
+    expect(product.client.instructions).toContain('Commands run in a sandbox');
+    await works(product, 'echo x > inside && ls -d ~');
+    const { data } = await product.execute('touch ~/x');
+    expect(data.message).toContain('security.writable_paths');
+    expect(existsSync(join(product.directory, 'x'))).toBe(false);
+  } finally {
+    await product.close();
+  }
+});
+
+test.skipIf(cannot || lacks(!isRoot, 'only root becomes another user') || needs('setpriv'))(
+  'a user without a name works as others do, as in a container',
+  async () => {
+    const developer = createDeveloper({ uid: 54_321 });
+    try {
+      const product = await developer.start();
+      expect((await works(product, 'id -u; cd ~; pwd; touch work/x')).stdout).toBe(
+        `54321\n${developer.home}\n`,
+      );
+    } finally {
+      await developer.remove();
+    }
+  },
+);

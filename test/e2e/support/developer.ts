@@ -38,12 +38,10 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export function createDeveloper(options: { readonly uid?: number } = {}): Developer {
+export function createDeveloper(options: { readonly uid?: number | undefined } = {}): Developer {
   const { uid } = options;
   // The real home directory: the run has set HOME to one of its own.
-  const directory = mkdtempSync(
-    join(isRoot ? '/home' : realpathSync(userInfo().homedir), '.mst-'),
-  );
+  const directory = mkdtempSync(join(isRoot ? '/home' : realpathSync(userInfo().homedir), '.mst-'));
   const home = join(directory, 'home');
   const work = join(home, 'work');
   const servers: Product[] = [];
