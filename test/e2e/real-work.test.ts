@@ -357,6 +357,51 @@ git init -q projects/one && git -C projects/one commit -q --allow-empty -m one &
   );
 });
 
+describe.skipIf(cannot || needs('git'))('git works where the repository’s own directory lies outside', () => {
+  let developer: Developer;
+  beforeAll(() => {
+    developer = createDeveloper();
+    developer.put('.gitconfig', '[user]\n\tname = Somebody\n\temail = somebody@example.com\n');
+    developer.put('work/packages/one/file', 'x\n');
+    const git = (...args: string[]): unknown =>
+      execFileSync('git', args, { cwd: developer.work, env: { ...process.env, HOME: developer.home } });
+    git('init', '-q', '-b', 'main');
+    git('add', '.');
+    git('-c', 'user.name=a', '-c', 'user.email=b@c', 'commit', '-qm', 'first');
+    git('worktree', 'add', '-q', '../tree');
+  });
+  afterAll(() => developer.remove());
+
+  test.each(['tree', 'work/packages/one', 'work/packages'])('%s', async (name) => {
+    const product = await developer.start('', { cwd: join(developer.home, name) });
+    const { stdout } = await works(
+      product,
+      'echo more > more && git add . && git commit -qm more && git log --format=%s && git status --short',
+    );
+    expect(stdout).toMatch(/^more\n(?:more\n)?first\n$/);
+    const hooks = join(developer.work, '.git/hooks');
+    for (const attempt of [`echo evil > ${hooks}/pre-commit`, 'git config core.hooksPath /tmp']) {
+      expect((await product.execute(attempt)).data.success, attempt).toBe(false);
+    }
+  });
+
+  test('a workspace with a space and other letters in its name, and one behind a link', async () => {
+    const odd = join(developer.home, 'my wörk, (new)');
+    mkdirSync(odd);
+    symlinkSync(odd, join(developer.home, 'link'));
+    const product = await developer.start('', { cwd: join(developer.home, 'link') });
+    const { stdout } = await works(
+      product,
+      'git init -q . && echo x > file && git add . && git commit -qm odd && git log --format=%s',
+    );
+    expect(stdout).toBe('odd\n');
+    await works(product, 'echo y >> file && git commit -qam more');
+    const { data } = await product.execute('git config a.b c');
+    expect(data.message).toContain('.git/config');
+    expect(readFileSync(join(odd, 'file'), 'utf8')).toBe('x\ny\n');
+  });
+});
+
 test.skipIf(cannot)('a home directory in /tmp is behind the wall too', async () => {
   const product = await startProduct();
   try {
