@@ -402,6 +402,60 @@ describe.skipIf(cannot || needs('git'))('git works where the repository’s own 
   });
 });
 
+describe.skipIf(cannot || needs('git'))('files that clients and editors read', () => {
+  let developer: Developer;
+  let product: Product;
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=b@c', ...args], {
+      cwd: developer.work,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+  beforeAll(async () => {
+    developer = createDeveloper();
+    developer.put('work/file', 'x\n');
+    git('init', '-q', '-b', 'main');
+    git('add', '.');
+    git('commit', '-qm', 'first');
+    product = await developer.start();
+  });
+  afterAll(() => developer.remove());
+
+  test('what the person makes while a command runs stays where it is', async () => {
+    const { data } = await product.execute('echo up; while [ ! -e stop ]; do sleep 0.05; done', {
+      execution_mode: 'background',
+    });
+    await untilPrinted(product, data.output_id, 'up');
+    const theirs = ['.mcp.json', '.claude/settings.local.json', '.vscode/tasks.json'];
+    for (const name of theirs) developer.put(`work/${name}`, '{}');
+    writeFileSync(join(developer.work, 'stop'), '');
+    const { execution_id } = data;
+    await product.call('process_get_execution', { execution_id, wait_seconds: 20 });
+    expect(theirs.filter((name) => !existsSync(join(developer.work, name)))).toEqual([]);
+    git('clean', '-fdq');
+  });
+
+  test.each([
+    '.vscode/settings.json',
+    '.vscode/extensions.json',
+    '.idea/modules.xml',
+    '.gitmodules',
+    '.claude/commands/x.md',
+  ])('switching branches leaves a clean tree: %s', async (name) => {
+    for (const text of ['one', 'two']) {
+      developer.put(`work/${name}`, `# ${text}\n`);
+      git('add', '.');
+      git('switch', '-q', '-c', text);
+      git('commit', '-qm', text);
+    }
+    git('switch', '-q', 'one');
+    await works(product, 'git switch -q two && git switch -q main && git switch -q one && git merge -q two');
+    expect(git('status', '--short')).toBe('');
+    git('switch', '-q', 'main');
+    git('branch', '-q', '-D', 'one', 'two');
+  });
+});
+
 test.skipIf(cannot)('a home directory in /tmp is behind the wall too', async () => {
   const product = await startProduct();
   try {
