@@ -442,17 +442,20 @@ describe.skipIf(cannot || needs('git'))('files that clients and editors read', (
     '.gitmodules',
     '.claude/commands/x.md',
   ])('switching branches leaves a clean tree: %s', async (name) => {
+    git('switch', '-q', '-f', '--detach', 'main');
+    git('clean', '-fdq');
     for (const text of ['one', 'two']) {
       developer.put(`work/${name}`, `# ${text}\n`);
       git('add', '.');
-      git('switch', '-q', '-c', text);
       git('commit', '-qm', text);
+      git('branch', '-f', text);
     }
-    git('switch', '-q', 'one');
-    await works(product, 'git switch -q two && git switch -q main && git switch -q one && git merge -q two');
+    git('switch', '-q', '--detach', 'one');
+    await works(
+      product,
+      'git switch -q --detach two && git switch -q --detach main && git switch -q --detach one && git merge -q two',
+    );
     expect(git('status', '--short')).toBe('');
-    git('switch', '-q', 'main');
-    git('branch', '-q', '-D', 'one', 'two');
   });
 });
 
