@@ -5,7 +5,15 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacks, needs } from '../setup/needs.ts';
-import { createDeveloper, type Developer, isRoot, NOBODY, untilPrinted, works } from './support/developer.ts';
+import {
+  createDeveloper,
+  type Developer,
+  isRoot,
+  NOBODY,
+  placeNode,
+  untilPrinted,
+  works,
+} from './support/developer.ts';
 import { type Product, startProduct } from './support/product.ts';
 
 const NPMRC = [
@@ -266,7 +274,7 @@ describe.skipIf(cannot)('the home directory', () => {
       developer.put(path, `#!/bin/sh\necho ${says}\n`, 0o755);
     const version = join(developer.home, '.nvm/versions/node/v20.0.0');
     mkdirSync(join(version, 'bin'), { recursive: true });
-    symlinkSync(process.execPath, join(version, 'bin/node'));
+    placeNode(join(version, 'bin/node'));
     tool('.nvm/versions/node/v20.0.0/bin/nvm-tool', 'nvm');
     tool('.pyenv/versions/3.99/bin/python3.99', 'python of pyenv');
     developer.put(

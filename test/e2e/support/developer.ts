@@ -113,14 +113,19 @@ function copyProgram(directory: string): { node: string; cli: string } {
   const app = join(directory, 'app');
   cpSync(join(ROOT, 'dist'), app, { recursive: true });
   writeFileSync(join(app, 'package.json'), '{ "type": "module" }\n');
-  const node = join(directory, 'node');
-  try {
-    linkSync(process.execPath, node);
-  } catch {
-    copyFileSync(process.execPath, node);
-    chmodSync(node, 0o755);
-  }
+  const node = placeNode(join(directory, 'node'));
   return { node, cli: join(app, 'cli.js') };
+}
+
+/** This Node once more: it may lie in a directory that is not there behind the wall. */
+export function placeNode(path: string): string {
+  try {
+    linkSync(process.execPath, path);
+  } catch {
+    copyFileSync(process.execPath, path);
+    chmodSync(path, 0o755);
+  }
+  return path;
 }
 
 /** Words that only the wall's explanations have. */
