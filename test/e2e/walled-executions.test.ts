@@ -258,7 +258,7 @@ while True: pass" & wait`,
   });
 
   test('sockets that come and go on the host do not leave a server without a wall', async () => {
-    const directory = join(developer.directory, 'sockets');
+    const directory = join(developer.home, 'sockets');
     mkdirSync(directory);
     const churn = spawn(
       process.execPath,
