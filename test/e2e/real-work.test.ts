@@ -443,27 +443,40 @@ describe.skipIf(cannot || needs('git'))('files that clients and editors read', (
     git('clean', '-fdq');
   });
 
-  test.each([
-    '.vscode/settings.json',
-    '.vscode/extensions.json',
-    '.idea/modules.xml',
-    '.gitmodules',
-    '.claude/commands/x.md',
-  ])('switching branches leaves a clean tree: %s', async (name) => {
+  test.each(['.vscode/extensions.json', '.idea/modules.xml', '.gitmodules', '.claude/commands/x.md'])(
+    'switching branches leaves a clean tree: %s',
+    async (name) => {
+      git('switch', '-q', '-f', '--detach', 'main');
+      git('clean', '-fdq');
+      for (const text of ['one', 'two']) {
+        developer.put(`work/${name}`, `# ${text}\n`);
+        git('add', '.');
+        git('commit', '-qm', text);
+        git('branch', '-f', text);
+      }
+      git('switch', '-q', '--detach', 'one');
+      await works(
+        product,
+        'git switch -q --detach two && git switch -q --detach main && git switch -q --detach one && git merge -q two',
+      );
+      expect(git('status', '--short')).toBe('');
+    },
+  );
+
+  test('what git cannot change, since it is protected, is named', async () => {
     git('switch', '-q', '-f', '--detach', 'main');
     git('clean', '-fdq');
+    const name = '.vscode/settings.json';
     for (const text of ['one', 'two']) {
-      developer.put(`work/${name}`, `# ${text}\n`);
+      developer.put(`work/${name}`, `// ${text}\n`);
       git('add', '.');
       git('commit', '-qm', text);
       git('branch', '-f', text);
     }
     git('switch', '-q', '--detach', 'one');
-    await works(
-      product,
-      'git switch -q --detach two && git switch -q --detach main && git switch -q --detach one && git merge -q two',
-    );
-    expect(git('status', '--short')).toBe('');
+    const { data } = await product.execute('git switch -q --detach two; git status --short');
+    expect(data.stdout).toBe(` M ${name}\n`);
+    expect(data.message).toContain(join(developer.work, name));
   });
 });
 
