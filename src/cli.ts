@@ -82,7 +82,7 @@ async function serve(flags: Flags): Promise<void> {
   });
   if (sandbox.problem !== undefined) {
     const what =
-      settings.security.sandbox === 'auto' && sandbox.kind === 'none'
+      settings.security.sandbox === 'auto' && sandbox.kind === 'none' && settings.security.network
         ? 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can'
         : 'every command is refused: the sandbox that the settings require is missing';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
@@ -151,7 +151,8 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
     installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
     log,
   });
-  return { app, settings, warnings, log };
+  if (!isQuiet) for (const warning of app.warnings) log.warn(warning);
+  return { app, settings, warnings: [...warnings, ...app.warnings], log };
 }
 
 async function serveStdio(app: App, log: Log): Promise<void> {

@@ -29,6 +29,8 @@ export interface Explanation {
 }
 
 export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
+  // A command that succeeded may print anything; but git succeeds though it could not replace a protected file.
+  if (failed.exitCode === 0) return /\bgit\b/.test(failed.command) ? writing(failed, security) : undefined;
   for (const explain of [setup, fullTmp, largeFile, processes, network, program, writing, hidden]) {
     const found = explain(failed, security);
     if (found !== undefined) return found;
@@ -58,17 +60,14 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
   const said = linesSaying(text, READ_ONLY);
   const busy = linesSaying(text, BUSY).filter((line) => isProtected(pathIn(line, directory)));
   const lines = said.length > 0 ? said : busy;
-  if (
-    lines.length === 0 ||
-    (exitCode === 0 && said.length > 0 && !said.some((line) => pathIn(line, directory)))
-  )
-    return undefined;
+  if (lines.length === 0) return undefined;
+  if (exitCode === 0 && !lines.some((line) => isProtected(pathIn(line, directory)))) return undefined;
   const path = lines.map((line) => pathIn(line, directory)).findLast((found) => found !== undefined);
   const isInWorkspace =
     path !== undefined && security.workspace.some((root) => isInside(path, realPathOf(root)));
   if (isInWorkspace && isProtected(path)) {
     return {
-      sentence: `The sandbox keeps ${path} as it is: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(path)}].`,
+      sentence: `The sandbox keeps ${path} as it is: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(protectedRoot(path))}].`,
     };
   }
   // A name alone may be meant in a directory that the command went to.
@@ -77,6 +76,9 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
     sentence: `The sandbox stopped it from writing ${where}: only ${security.workspace.join(', ')}, /tmp${security.hasToolCaches ? ' and the caches of package managers' : ''} can be written to. Write there, or the operator opens more with security.writable_paths.`,
   };
 };
+
+/** What is mounted, and would have to be named: of a repository its hooks as a whole. */
+const protectedRoot = (path: string): string => path.replace(/(\/\.git\/hooks)\/.*$/, '$1');
 
 function isProtected(path: string | undefined): boolean {
   if (path === undefined) return false;
@@ -91,9 +93,7 @@ function isProtected(path: string | undefined): boolean {
 const NO_NETWORK =
   /Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;
 
-const network: Explain = ({ text, exitCode }, security) => {
-  if (exitCode === 0 && !/Could not resolve host|Temporary failure in name resolution/.test(text))
-    return undefined;
+const network: Explain = ({ text }, security) => {
   if (security.network && security.allowedDomains.length === 0) return undefined;
   if (security.network) {
     const host = /security\.allowed_domains/.test(text) ? undefined : NO_NETWORK.exec(text)?.[0];
@@ -112,9 +112,8 @@ const network: Explain = ({ text, exitCode }, security) => {
   };
 };
 
-const fullTmp: Explain = ({ text, exitCode }, security) => {
-  if (exitCode === 0 || !/No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|os error 28/i.test(text))
-    return undefined;
+const fullTmp: Explain = ({ text }, security) => {
+  if (!/No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|os error 28/i.test(text)) return undefined;
   const tmp =
     security.maxTmpBytes === undefined
       ? ''
@@ -122,8 +121,8 @@ const fullTmp: Explain = ({ text, exitCode }, security) => {
   return { code: 'EXECUTION_004', sentence: `The disk it wrote to is full.${tmp}` };
 };
 
-const largeFile: Explain = ({ text, signal, exitCode }, security) => {
-  if (security.maxFileBytes === undefined || exitCode === 0) return undefined;
+const largeFile: Explain = ({ text, signal }, security) => {
+  if (security.maxFileBytes === undefined) return undefined;
   if (signal !== 'SIGXFSZ' && !/File too large|EFBIG|File size limit exceeded/i.test(text)) return undefined;
   return {
     code: 'EXECUTION_004',
@@ -144,8 +143,7 @@ const processes: Explain = ({ text }, security) => {
   };
 };
 
-const program: Explain = ({ text, exitCode, command }, security) => {
-  if (exitCode === 0) return undefined;
+const program: Explain = ({ text, command }, security) => {
   // Words alone may be those of a test that failed.
   const found = HOST_PROGRAMS.find(({ says, names }) => says.test(text) && (names?.test(command) ?? true));
   if (found === undefined) return undefined;
@@ -156,8 +154,7 @@ const program: Explain = ({ text, exitCode, command }, security) => {
   };
 };
 
-const hidden: Explain = ({ text, directory, exitCode }, security) => {
-  if (exitCode === 0) return undefined;
+const hidden: Explain = ({ text, directory }, security) => {
   const path = linesSaying(text, /No such file or directory|ENOENT|Permission denied|EACCES/i)
     .map((line) => pathIn(line, directory))
     .findLast((found) => found !== undefined);
@@ -200,7 +197,8 @@ function pathIn(line: string, directory: string): string | undefined {
   const plain = [
     ...complaint.matchAll(/(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'",]+|[\w.-]+(?:\/[^\s:'",]+)+)/g),
   ].at(-1)?.[1];
-  const typed = quoted ?? plain;
+  const first = /^([^\s:'"]+): /.exec(complaint)?.[1];
+  const typed = quoted ?? plain ?? first;
   if (typed === undefined || typed.length > 500) return undefined;
   const expanded = typed.startsWith('~/') ? join(homedir(), typed.slice(2)) : typed;
   return isAbsolute(expanded) ? resolve(expanded) : resolve(directory, expanded);

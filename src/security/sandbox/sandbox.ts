@@ -95,10 +95,11 @@ export function createSandbox(options: SandboxOptions): Sandbox {
           ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
           : undefined,
       redacted:
-        security.root === 'host'
+        security.root === 'host' && principal !== undefined
           ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths)
           : new Map(),
       programs: [
+        ...(domains === undefined ? [] : ['socat']),
         options.shell,
         'bash',
         'sh',
