@@ -269,6 +269,15 @@ describe('writable_paths', () => {
     expect(viewOf(profile, join(host.workspace, '.git/config'))).toMatch(/^readable/);
   });
 
+  test('inside something protected are writable, and nothing beside them', () => {
+    const host = createHost(UNCOVERED);
+    host.makeRepository('home/project');
+    const hook = host.write('home/project/.git/hooks/pre-commit');
+    const profile = host.profile({ security: { writablePaths: [hook] } });
+    expect(viewOf(profile, join(host.workspace, '.git/hooks/post-merge'))).toMatch(/^readable/);
+    expect(viewOf(profile, hook)).toBe(`writable ${hook}`);
+  });
+
   test('around the workspace take its place, and protect what is in it as before', () => {
     const host = createHost(UNCOVERED);
     host.makeRepository('home/project');
@@ -698,7 +707,7 @@ describe('everything mounted where a running command can write', () => {
     const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
     const profile = host.profile({ tmpDirectory, ownPaths: [host.state] });
     const below = profile.mounts.filter(({ path }) => path.startsWith('/tmp/'));
-    expect(profile.pinned.map(({ path }) => path)).toEqual(below.map(({ path }) => path));
+    expect(profile.pinned.map(({ path }) => path)).toEqual([...new Set(below.map(({ path }) => path))]);
   });
 });
 

@@ -7,7 +7,13 @@ import { createHost, type Host } from './sandbox.fixture.ts';
 import { createSurvey, type SurveyOptions } from './survey.ts';
 
 function surveyOf(host: Host, options: Partial<SurveyOptions> = {}) {
-  const survey = createSurvey({ roots: [host.home], workspace: [host.workspace], skip: [], ...options });
+  const survey = createSurvey({
+    roots: [host.home],
+    workspace: [host.workspace],
+    home: host.home,
+    skip: [],
+    ...options,
+  });
   onTestFinished(() => survey.dispose());
   const look = async () => {
     const { specialFiles, repositories } = await survey.look();
