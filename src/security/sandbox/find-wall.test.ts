@@ -100,7 +100,7 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
         kind: 'bubblewrap',
         summary: 'bubblewrap 1.2.3, development preset, network on',
         version: 'bubblewrap 1.2.3',
-        checks: { write: true, kernel: true, processes: true, privileges: true, network: true },
+        checks: { write: true, kernel: true, processes: true, privileges: true },
       },
       program: expect.stringMatching(/\/bwrap$/),
       disablesUserns: true,
@@ -154,7 +154,7 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
         problem: 'from inside it could be got past: kernel',
         fix: expect.stringContaining('[security]'),
         version: 'bubblewrap 1.2.3',
-        checks: { write: true, kernel: false, processes: true, privileges: true, network: true },
+        checks: { write: true, kernel: false, processes: true, privileges: true },
       },
       program: '',
       disablesUserns: false,
@@ -176,6 +176,15 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
     const { state } = await find({ inside, hasPlain: false }).found;
     expect(state).toMatchObject({ kind: 'none', problem: 'bwrap: setting up uid map: Permission denied' });
     expect(state.fix).toBeDefined();
+  });
+
+  test('that could not be set up is tried again, since what was to be mounted may have gone', async () => {
+    const { found, tried } = find({ inside: { code: 1 } });
+    expect(await found).toMatchObject({ state: { kind: 'broken' } });
+    expect(tried.filter((what) => what === 'wall')).toHaveLength(3);
+    const open = find({ inside: OPEN });
+    await open.found;
+    expect(open.tried.filter((what) => what === 'wall')).toHaveLength(1);
   });
 
   test('is not enough where something else is missing that the settings ask for', async () => {

@@ -47,6 +47,7 @@ describe('a wall', () => {
         holds: false,
         checks: { ...ALL_SHUT, [name]: false },
         problem: `from inside it could be got past: ${name}`,
+        isIncomplete: false,
       });
     },
   );
@@ -77,7 +78,7 @@ describe('a wall', () => {
     ['ended with a failure', SHUT, 3, 'it ended with exit code 3'],
   ] as const)('does not hold where the attempt %s', async ([, stdout, code, problem]) => {
     const { run } = answering(stdout, { code });
-    expect(await probeWall(WALL, run, HOST)).toMatchObject({ holds: false, problem });
+    expect(await probeWall(WALL, run, HOST)).toMatchObject({ holds: false, problem, isIncomplete: true });
   });
 
   test('does not hold where nothing could be run at all', async () => {
@@ -86,6 +87,7 @@ describe('a wall', () => {
       holds: false,
       checks: { write: false },
       problem: 'Error: spawn ENOENT',
+      isIncomplete: true,
     });
   });
 
@@ -95,10 +97,11 @@ describe('a wall', () => {
       writeFileSync(join(environment['HOME_TRIED'] ?? '', environment['NAME_TRIED'] ?? ''), '');
       return { code: 0, stdout: SHUT, stderr: '' };
     };
-    expect(await probeWall(WALL, run, { triesHome: host.home, triesNetwork: false })).toEqual({
+    expect(await probeWall(WALL, run, { triesHome: host.home, triesNetwork: true })).toEqual({
       holds: false,
       checks: { ...ALL_SHUT, write: false },
       problem: 'from inside it could be got past: write',
+      isIncomplete: false,
     });
     expect(readdirSync(host.home)).toEqual(['project']);
   });
@@ -106,6 +109,15 @@ describe('a wall', () => {
   test('holds where writing worked inside but nothing came out', async () => {
     const { run } = answering(SHUT.replace('write shut', 'write open'));
     expect(await probeWall(WALL, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
+  });
+
+  test('says nothing of a network that it need not keep away', async () => {
+    const { network: _, ...others } = ALL_SHUT;
+    const { run } = answering(SHUT.replace('network shut', 'network open'));
+    expect(await probeWall(WALL, run, { ...HOST, triesNetwork: false })).toEqual({
+      holds: true,
+      checks: others,
+    });
   });
 
   test('is tried with another name each time', async () => {

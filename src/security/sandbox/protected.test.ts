@@ -10,6 +10,7 @@ function protectedOf(
   options: {
     readonly writable?: readonly string[];
     readonly repositories?: readonly string[];
+    readonly gitDirectories?: readonly string[];
     readonly installation?: readonly string[];
     readonly writablePaths?: readonly string[];
   } = {},
@@ -18,6 +19,7 @@ function protectedOf(
     homedir: host.home,
     installation: options.installation ?? [],
     repositories: options.repositories ?? [],
+    gitDirectories: options.gitDirectories ?? [],
     security: { writablePaths: options.writablePaths ?? [] },
   });
   expect(mounts.filter(({ kind }) => kind !== 'readable')).toEqual([]);
@@ -28,13 +30,15 @@ describe('what is read-only in a workspace', () => {
   test('is what editors, agents and git obey, where it is there', () => {
     const host = createHost();
     host.makeRepository('home/project');
-    for (const name of ['.mcp.json', '.envrc', 'package.json', 'src/.mcp.json'])
-      host.write(`home/project/${name}`);
-    for (const name of ['.vscode', '.claude', 'docs']) host.makeDirectory(`home/project/${name}`);
+    const names = ['.mcp.json', '.envrc', '.vscode/tasks.json', '.claude/settings.json'];
+    const others = ['package.json', 'src/.mcp.json', '.vscode/snippets.json', '.claude/agents/x.md'];
+    for (const name of [...names, ...others]) host.write(`home/project/${name}`);
+    host.makeDirectory('home/project/.claude/hooks');
     expect(protectedOf(host)).toEqual([
       'home/project/.mcp.json',
-      'home/project/.claude',
-      'home/project/.vscode',
+      'home/project/.claude/settings.json',
+      'home/project/.claude/hooks',
+      'home/project/.vscode/tasks.json',
       'home/project/.envrc',
       'home/project/.git/hooks',
       'home/project/.git/config',
@@ -101,12 +105,24 @@ describe('what is read-only in a workspace', () => {
     ]);
   });
 
+  test('is in a git directory that lies elsewhere and is written to', () => {
+    const host = createHost();
+    const git = join(host.makeRepository('home/main'), '.git');
+    host.write('home/main/.git/worktrees/feature/HEAD');
+    host.write('home/main/.git/worktrees/feature/commondir');
+    expect(protectedOf(host, { writable: [host.workspace, git], gitDirectories: [git] })).toEqual([
+      'home/main/.git/hooks',
+      'home/main/.git/config',
+      'home/main/.git/worktrees/feature/commondir',
+    ]);
+  });
+
   test('is what a link leads to, as long as that can be written to', () => {
     const host = createHost();
     host.makeDirectory('home/project/.git');
     host.makeDirectory('home/project/tools/hooks');
     host.link('home/project/.git/hooks', '../tools/hooks');
-    host.write('outside/settings.json');
+    host.write('outside/tasks.json');
     host.link('home/project/.vscode', join(host.root, 'outside'));
     expect(protectedOf(host)).toEqual(['home/project/tools/hooks']);
   });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PRESETS, type PresetName } from '../../base/config/presets.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { buildProfile, type ProfileInput } from './build-profile.ts';
+import { buildProfile, findPrivatePaths, type ProfileInput } from './build-profile.ts';
 import type { Mount, Profile } from './profile.ts';
 
 /** Somewhere that no mount covers: /tmp is another inside, and tests have theirs in there. */
@@ -88,6 +88,8 @@ export function createHost(parent: string = tmpdir()): Host {
         security: securityOf(preset, { workspace: [host.workspace], ...security }),
         homedir: host.home,
         environment: {},
+        privatePaths: findPrivatePaths(changes.homedir ?? host.home, changes.environment ?? {}),
+        gitDirectories: [],
         ownPaths: [],
         installation: [],
         specialFiles: [],
