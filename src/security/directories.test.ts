@@ -25,7 +25,7 @@ function hostPathOf(path: string, principal: string): string {
 }
 
 const check = (path: string, principal = 'one', allowed?: readonly string[], relativeTo = '/'): string =>
-  createDirectories(allowed, hostPathOf).check(path, relativeTo, { principal });
+  createDirectories(() => allowed, hostPathOf).check(path, relativeTo, { principal });
 
 describe('a directory in a private /tmp', () => {
   test('is known by the name that commands use', () => {
@@ -133,7 +133,7 @@ test('a directory elsewhere is looked at where it is', () => {
 });
 
 test('a refusal names the parameter as the caller does', () => {
-  const { check: plain } = createDirectories(undefined, hostPathOf);
+  const { check: plain } = createDirectories(() => undefined, hostPathOf);
   expect(() => plain('/tmp/gone', '/', { principal: 'one', parameter: 'path' })).toThrow(
     /^path \/tmp\/gone does not/,
   );

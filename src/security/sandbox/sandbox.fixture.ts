@@ -18,6 +18,11 @@ export function securityOf(
   return {
     ...PRESETS[preset],
     preset,
+    mode: undefined,
+    allowedCommands: undefined,
+    blockedCommands: [],
+    askCommands: [],
+    allowedArguments: undefined,
     allowedDomains: [],
     allowedEnvironment: [],
     masksOutput: false,
