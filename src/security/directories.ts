@@ -83,7 +83,12 @@ function checkPrivate(at: {
       details: { [parameter]: wanted, nearest_existing: nearest },
     });
   }
-  checkUsable(real, wanted, typed, parameter);
+  if (!isDirectory(real)) {
+    throw new ShellServerError('PARAM_002', `${parameter} ${typed} is a file, not a directory.`, {
+      hint: `Its directory is ${dirname(wanted)}.`,
+      details: { [parameter]: wanted },
+    });
+  }
   return wanted;
 }
 

@@ -85,13 +85,15 @@ function isProtected(path: string | undefined): boolean {
   const home = realPathOf(homedir());
   return (
     /\/\.git\/(?:hooks|config|info)(?:\/|$)|\/\.git$/.test(path) ||
-    PROTECTED_IN_WORKSPACE.some((name) => path.endsWith(`/${name}`)) ||
+    PROTECTED_IN_WORKSPACE.some(
+      (name) => path.endsWith(`/${name}`) || path.endsWith(`/${name.split('/')[0]}`),
+    ) ||
     PROTECTED_IN_HOME.some((name) => isInside(path, join(home, name)))
   );
 }
 
 const NO_NETWORK =
-  /Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;
+  /Could not resolve host|unable to resolve host|Could not resolve '|Temporary failure resolving|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;
 
 const network: Explain = ({ text }, security) => {
   if (security.network && security.allowedDomains.length === 0) return undefined;
@@ -104,7 +106,8 @@ const network: Explain = ({ text }, security) => {
       sentence: `The sandbox lets commands reach only ${security.allowedDomains.join(', ')}, through the proxy that http_proxy and https_proxy name. The operator opens more with security.allowed_domains.`,
     };
   }
-  if (!NO_NETWORK.test(text)) return undefined;
+  const said = linesSaying(text, NO_NETWORK).filter((line) => !/localhost|127\.0\.0\.1|\[?::1\]?/.test(line));
+  if (said.length === 0) return undefined;
   return {
     code: 'EXECUTION_005',
     sentence:
@@ -113,7 +116,8 @@ const network: Explain = ({ text }, security) => {
 };
 
 const fullTmp: Explain = ({ text }, security) => {
-  if (!/No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|os error 28/i.test(text)) return undefined;
+  if (!/No space left on device|ENOSPC(?!: System limit)|Disk quota exceeded|EDQUOT|os error 28/i.test(text))
+    return undefined;
   const tmp =
     security.maxTmpBytes === undefined
       ? ''
@@ -133,7 +137,7 @@ const largeFile: Explain = ({ text, signal }, security) => {
 const processes: Explain = ({ text }, security) => {
   if (
     security.maxPids === undefined ||
-    !/fork: (?:retry: )?Resource temporarily unavailable|can't fork|EAGAIN.*spawn|spawn .*EAGAIN|Cannot fork|pthread_create/i.test(
+    !/fork: (?:retry: )?Resource temporarily unavailable|can't fork|EAGAIN.*spawn|spawn .*EAGAIN|Cannot fork|pthread_create(?: failed|: Resource)/i.test(
       text,
     )
   )
@@ -191,9 +195,11 @@ const SHELL_PREFIX = /^\S*?(?:ba|z|da|k|fi)?sh: (?:line \d+: )?/;
 /** The path that a complaint names: the last in quotes, or the one before the reason. */
 function pathIn(line: string, directory: string): string | undefined {
   const complaint = line.replace(SHELL_PREFIX, '');
-  const quoted = [...complaint.matchAll(/['"‘“`]([^'"’”`\n]+)['"’”`]/g)]
+  const all = [...complaint.matchAll(/['"‘“`]([^'"’”`\n]+)['"’”`]/g)]
     .map(([, inner]) => inner ?? '')
-    .findLast((inner) => /^[~\w./-][^\n]*$/.test(inner) && !/^E[A-Z]+$/.test(inner));
+    .filter((inner) => /^[~\w./-][^\n]*$/.test(inner) && !/^E[A-Z]+$/.test(inner));
+  // Of "move A to B" the first is meant, of "link A -> B" the last.
+  const quoted = /['’] to ['‘]/.test(complaint) ? all[0] : all.at(-1);
   const plain = [
     ...complaint.matchAll(/(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'",]+|[\w.-]+(?:\/[^\s:'",]+)+)/g),
   ].at(-1)?.[1];

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Mount } from './profile.ts';
-import { pinsFor, protectedIn, rootOf } from './protected.ts';
+import { protectedIn, rootOf } from './protected.ts';
 import { createHost, type Host } from './sandbox.fixture.ts';
 
 /** Paths below the host's root that are read-only. */
@@ -182,50 +182,4 @@ describe('what is read-only in a workspace', () => {
     host.write(`home/project/.git/modules/${'m/'.repeat(60)}HEAD`);
     expect(protectedOf(host)).toEqual(['home/project/.git/hooks', 'home/project/.git/config']);
   });
-});
-
-describe('pins', () => {
-  const readable = (path: string): Mount => ({ kind: 'readable', path });
-
-  test('are the directories between a mount and the workspace, outer ones first', () => {
-    const host = createHost();
-    const deep = host.write('home/project/a/b/c/file');
-    const other = host.write('home/project/a/x/file');
-    expect(pinsFor([readable(deep), readable(other)], [host.workspace])).toEqual(
-      ['a', 'a/b', 'a/x', 'a/b/c'].map((name) => ({
-        kind: 'writable',
-        path: join(host.workspace, name),
-      })),
-    );
-  });
-
-  test('are not needed right below a workspace, nor outside of it', () => {
-    const host = createHost();
-    const top = host.write('home/project/.mcp.json');
-    const outside = host.write('home/deep/er/file');
-    expect(pinsFor([readable(top), readable(outside), readable(host.workspace)], [host.workspace])).toEqual(
-      [],
-    );
-  });
-
-  test('are each there once, and never links or files', () => {
-    const host = createHost();
-    host.makeDirectory('home/project/real/below');
-    host.link('home/project/link', 'real');
-    const mounts = ['link/below/file', 'real/below/one', 'real/below/two', 'gone/file'].map((name) =>
-      readable(join(host.workspace, name)),
-    );
-    expect(pinsFor(mounts, [host.workspace]).map(({ path }) => path)).toEqual([
-      join(host.workspace, 'real'),
-      join(host.workspace, 'link/below'),
-      join(host.workspace, 'real/below'),
-    ]);
-  });
-});
-
-test('a directory is no part of itself, nor of one whose name begins alike', () => {
-  expect(rootOf('/a/b', ['/a/b'])).toBeUndefined();
-  expect(rootOf('/a/bc', ['/a/b'])).toBeUndefined();
-  expect(rootOf('/a/..b/c', ['/a'])).toBe('/a');
-  expect(rootOf('/a/b/c', ['/x', '/a/b', '/a'])).toBe('/a/b');
 });

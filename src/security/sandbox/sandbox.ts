@@ -96,7 +96,12 @@ export function createSandbox(options: SandboxOptions): Sandbox {
           : undefined,
       redacted:
         security.root === 'host' && principal !== undefined
-          ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths)
+          ? redactFiles(
+              home,
+              join(stateDirectory, 'redacted'),
+              opened.paths,
+              security.workspace.some((root) => isInside(home, realPathOf(root))),
+            )
           : new Map(),
       programs: [
         ...(domains === undefined ? [] : ['socat']),
