@@ -7,9 +7,15 @@ import { lacks } from '../../test/setup/needs.ts';
 import { ROOT } from '../../test/support/root.ts';
 import { currentUser } from './user.ts';
 
-test('the user is who the system says', () => {
-  const { username, homedir: home, uid } = userInfo();
-  expect(currentUser()).toEqual({ username, homedir: home, uid });
+const known = ((): ReturnType<typeof userInfo> | undefined => {
+  try {
+    return userInfo();
+  } catch {
+    return undefined;
+  }
+})();
+test.skipIf(lacks(known === undefined, 'no user of this number'))('the user is who the system says', () => {
+  expect(currentUser()).toEqual({ username: known?.username, homedir: known?.homedir, uid: known?.uid });
 });
 
 const canChange = spawnSync('setpriv', ['--reuid=54321', '--clear-groups', 'true']).status === 0;

@@ -1,10 +1,20 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { userInfo } from 'node:os';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
 import { isInside } from '../../base/config/paths.ts';
 import { PRESET_NAMES } from '../../base/config/presets.ts';
+import { currentUser } from '../../base/user.ts';
 import { PROXY_SOCKET } from './build-profile.ts';
 import { makeTmp } from './places.ts';
 import type { Mount, Profile } from './profile.ts';
@@ -19,6 +29,15 @@ function indexOfMount(profile: Profile, path: string): number {
   const index = profile.mounts.findIndex((mount) => mount.path === path);
   if (index === -1) throw new Error(`${path} is not mounted`);
   return index;
+}
+
+function canWriteTo(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 describe('the home directory', () => {
@@ -57,20 +76,13 @@ describe('the home directory', () => {
     expect(viewOf(profile, join(host.root, 'beside'))).toBe('nothing');
   });
 
-  const homes = ((): string | undefined => {
-    const own = userInfo().homedir;
-    if (isInside(own, '/home') && existsSync(own)) return own;
-    try {
-      return mkdtempSync('/home/host-');
-    } catch {
-      return undefined;
-    }
-  })();
-  test.skipIf(lacks(homes === undefined, 'no home directory in /home'))(
+  const own = currentUser().homedir;
+  const hasOwn = own !== '/home' && isInside(own, '/home') && existsSync(own);
+  test.skipIf(lacks(!hasOwn && !canWriteTo('/home'), 'no home directory in /home'))(
     'in /home is shown alone, without those of others',
     () => {
-      const home = homes ?? '';
-      if (home !== userInfo().homedir) onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+      const home = hasOwn ? own : mkdtempSync('/home/host-');
+      onTestFinished(() => (hasOwn ? undefined : rmSync(home, { recursive: true })));
       const profile = createHost().profile({ homedir: home });
       expect(viewOf(profile, '/home')).toBe('empty');
       expect(viewOf(profile, '/home/somebody-else/file')).toBe('nothing');
