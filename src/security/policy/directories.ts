@@ -59,7 +59,10 @@ export function pathsOf(invocation: Invocation): PathUse[] {
   const program = baseName(name);
   if (name === 'cd' || name === 'pushd' || name === 'popd') return entered(args, cwds);
   if (cwds.includes(null)) uses.push({ path: '.', text: invocation.text, cwds });
-  if (TEXT_PROGRAMS.has(program) || invocation.isFunction) return uses;
+  if (TEXT_PROGRAMS.has(program) || invocation.isFunction) {
+    // Even for `echo` the shell reads the directory of a pattern.
+    return [...uses, ...args.filter(({ isGlob }) => isGlob).flatMap((arg) => pathUse(arg, cwds))];
+  }
   const own = invocation.ownWords === undefined ? args.slice(1) : args.slice(1, invocation.ownWords);
   const found = program === 'find' || program === 'gfind' ? findPaths(own) : argumentPaths(program, own);
   return [...uses, ...found.flatMap((arg) => pathUse(arg, cwds))];
@@ -135,8 +138,7 @@ function findPaths(args: readonly Arg[]): Arg[] {
 function pathUse(arg: Arg, cwds: Cwds): PathUse[] {
   const { value, text } = arg;
   if (value === undefined) return [{ path: arg.isGlob ? globDirectory(arg) : undefined, text, cwds }];
-  if (/^[A-Za-z][\w+.-]*:\/\//.test(value) && !value.startsWith('file:')) return [];
-  if (/^[\w.@-]+:(?!\/\/)/.test(value) && value.includes('/')) return [];
+  // An address like https://host/x or host:/x is a path in the working directory, too, and as such inside.
   const assigned = /^[A-Za-z_][\w-]*=(.*)$/s.exec(value)?.[1];
   const path = value.startsWith('file://') ? value.slice(7) : (assigned ?? value);
   return path === '' ? [] : [{ path, text, cwds }];

@@ -6,6 +6,7 @@ import { type CompiledEntry, normalText } from './entries.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
+import { resolvePath, safeRealPath } from './places.ts';
 import { escapeText, showPart } from './show.ts';
 import { OPEN_DEVICES, PROTECTED_FILES } from './tables/paths.ts';
 import { dangerOf } from './tables/variables.ts';
@@ -133,9 +134,10 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
 }
 
 /** What the link `/tmp/x` to `/bin/rm` is. */
-function realName({ args }: Invocation, { realPath }: JudgeContext): string | undefined {
+function realName({ args, cwds }: Invocation, { realPath, directory }: JudgeContext): string | undefined {
   const name = args[0]?.value;
-  return name?.startsWith('/') === true && realPath !== undefined ? baseName(realPath(name)) : undefined;
+  if (name?.includes('/') !== true) return undefined;
+  return baseName(resolvePath(cwds[0] ?? directory, name, safeRealPath(realPath)));
 }
 
 function findQuestion(
@@ -297,7 +299,7 @@ function findOutside(
   context: JudgeContext,
 ): Denial | undefined {
   if (directories === undefined) return undefined;
-  const fence = createFence(directories, openPaths, context.realPath ?? ((path) => path), context.home);
+  const fence = createFence(directories, openPaths, safeRealPath(context.realPath), context.home);
   for (const { path, text, cwds } of allPaths(findings)) {
     const place = path === undefined ? 'unknown' : fence.locate(path, cwds);
     if (place === 'inside' || (place === 'unknown' && allow === undefined)) continue;

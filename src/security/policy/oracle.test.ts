@@ -4,7 +4,7 @@ import { canRunOracle } from '../../../test/fuzz/oracle.ts';
 import { lacks } from '../../../test/setup/needs.ts';
 
 /** `npm run test:stress` goes on for longer, with other seeds. */
-const SCRIPTS = 700;
+const SCRIPTS = 300;
 
 test.skipIf(lacks(!canRunOracle(), 'bubblewrap does not work here'))(
   'bash runs nothing that was not found',

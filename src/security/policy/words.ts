@@ -31,6 +31,7 @@ export interface Knowledge {
 }
 
 const MAX_GUESSES = 6;
+const MAX_GUESS_LENGTH = 4000;
 
 export function literalArg(value: string, text = value): Arg {
   return { text, value, guesses: [value], start: value, isMany: false, isGlob: false };
@@ -110,9 +111,11 @@ function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge)
 function joinGuesses(pieces: readonly Piece[]): string[] {
   if (pieces.some(({ guesses }) => guesses.length === 0)) return [];
   const count = Math.min(MAX_GUESSES, Math.max(...pieces.map(({ guesses }) => guesses.length)));
-  return Array.from({ length: count }, (_, n) =>
-    pieces.map(({ guesses }) => guesses[Math.min(n, guesses.length - 1)]).join(''),
+  const guesses = Array.from({ length: count }, (_, n) =>
+    pieces.map((piece) => piece.guesses[Math.min(n, piece.guesses.length - 1)]).join(''),
   );
+  // `x="$x $x"` would double it each time.
+  return guesses.filter((guess) => guess.length <= MAX_GUESS_LENGTH);
 }
 
 function known(value: string): Piece {
@@ -197,7 +200,7 @@ function echoed(script: Script | undefined, knowledge: Knowledge): string[] {
 }
 
 /** A guess with blanks in it, of a word that is not quoted, is split as the shell would. */
-export function guessedWords(args: readonly Arg[], variant: number): string[] | undefined {
+export function guessedWords(args: readonly Arg[], variant: number): string[] {
   const words: string[] = [];
   for (const arg of args) {
     const guess = arg.guesses[Math.min(variant, arg.guesses.length - 1)];

@@ -69,6 +69,14 @@ export const GIT_GADGETS: readonly Gadget[] = [
   {
     programs,
     does: 'runs a program',
+    subcommands: ['clone', 'init', 'help', 'interpret-trailers'],
+    options: ['-c', '-w', '--config', '--template', '--separate-git-dir', '--in-place'],
+    match: ['git clone -c core.x=y z', 'git init --template=x', 'git clone --conf a=b z', 'git help -w x'],
+    notMatch: ['git clone x', 'git commit --template=x', 'git init'],
+  },
+  {
+    programs,
+    does: 'runs a program',
     words: /^[A-Za-z0-9+-]*::/,
     match: ["git clone 'ext::sh -c x'", 'git ls-remote ext::x'],
     notMatch: ['git clone https://example.org/x', 'git log HEAD'],

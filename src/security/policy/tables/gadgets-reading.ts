@@ -139,9 +139,12 @@ export const READING_GADGETS: readonly Gadget[] = [
       '-I -F --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script --rsh-command --rmt-command',
     ),
     first: /^[a-zA-Z]*[IF][a-zA-Z]*$/,
+    // An archive on another machine is fetched by a program.
+    words: /^(?:-[a-zA-Z]*f|--file=)?(?:[\w.-]+@)?[\w.-]+:/,
     match: [
       'tar -I sh -tf x',
       'tar tIf sh x',
+      'tar tf host:x',
       'tar tf x --to-command=sh',
       'tar xf x --checkpoint-ac=exec=sh',
       'tar --use-compress-prog=sh -tf x',
