@@ -1,0 +1,229 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { needs } from '../setup/needs.ts';
+import { createPlace, type Place, type Product, startProduct as start } from './support/product.ts';
+
+let place: Place;
+beforeEach(() => {
+  place = createPlace();
+});
+const products: Product[] = [];
+afterEach(async () => {
+  for (const product of products.splice(0)) await product.close();
+  place.remove();
+});
+
+async function startProduct(options: Parameters<typeof start>[0]): Promise<Product> {
+  const product = await start(options);
+  products.push(product);
+  return product;
+}
+
+const tighten = (product: Product, wish: Record<string, unknown>) =>
+  product.call('security_set_restrictions', wish);
+const auditText = (): string =>
+  readdirSync(join(place.stateDir, 'audit'))
+    .map((name) => readFileSync(join(place.stateDir, 'audit', name), 'utf8'))
+    .join('');
+
+describe('what is recognised as destructive', () => {
+  test.for(['rm -rf /', 'sudo rm -rf "$HOME"', ':(){ :|:& };:', 'mkfs.ext4 /dev/sda1', 'echo x > /dev/sda'])(
+    'is refused without any setting: %s',
+    async (command) => {
+      const product = await startProduct({ place });
+      const { data } = await product.execute(command);
+      expect(data.error).toMatchObject({
+        code: 'SECURITY_001',
+        details: { rule: expect.stringMatching(/^destructive/) },
+      });
+    },
+  );
+
+  test('is text where it is text', async () => {
+    const product = await startProduct({ place });
+    expect((await product.execute('echo "rm -rf /"')).data).toMatchObject({ stdout: 'rm -rf /\n' });
+  });
+});
+
+describe('an allow-list', () => {
+  test('lets nothing else run, whatever it is wrapped in, and says which part met which rule', async () => {
+    const product = await startProduct({
+      place,
+      env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'ls,git status,echo' },
+    });
+    expect((await product.execute('echo a && ls')).data.status).toBe('completed');
+    for (const command of [
+      'touch x',
+      'ls; touch x',
+      'echo $(touch x)',
+      'ls | xargs touch',
+      'bash -c "touch x"',
+      '$CMD x',
+    ]) {
+      const { data } = await product.execute(command);
+      expect(data.error, command).toMatchObject({
+        code: 'SECURITY_003',
+        details: { rule: expect.any(String) },
+      });
+    }
+    expect(existsSync(join(place.work, 'x'))).toBe(false);
+    expect(auditText()).toContain('"event":"execution_denied"');
+  });
+
+  test.skipIf(needs('zsh'))('is judged by the grammar of bash, and that is what runs', async () => {
+    const product = await startProduct({
+      place,
+      args: ['--shell', '/bin/zsh'],
+      env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'echo' },
+    });
+    expect((await product.execute('echo "$BASH_VERSION"')).data.stdout).toMatch(/^\d/);
+  });
+
+  test('does not take variables that change what its programs do', async () => {
+    const product = await startProduct({ place, env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'git status' } });
+    const { data } = await product.execute('git status', {
+      environment_variables: { GIT_SSH_COMMAND: 'touch x' },
+    });
+    expect(data.error).toMatchObject({ code: 'SECURITY_003' });
+    const path = await product.execute('git status', { environment_variables: { PATH: place.work } });
+    expect(path.data.error).toMatchObject({ code: 'SECURITY_003' });
+  });
+});
+
+test.for(['LD_PRELOAD', 'BASH_ENV', 'LD_AUDIT'])(
+  '%s from a caller is refused in every mode',
+  async (name) => {
+    const product = await startProduct({ place });
+    const { data } = await product.execute('true', { environment_variables: { [name]: '/tmp/x' } });
+    expect(data.error).toMatchObject({ code: 'SECURITY_003' });
+  },
+);
+
+describe('restrictions of a caller', () => {
+  test('get tighter, and hold from then on', async () => {
+    const product = await startProduct({ place });
+    const { data } = await tighten(product, { blocked_commands: ['git push'], max_execution_time: 60 });
+    expect(data).toMatchObject({
+      active: true,
+      restrictions: {
+        blocked_commands: ['git push'],
+        max_execution_time: 60,
+        security_preset: 'development',
+      },
+      changes: expect.arrayContaining([{ parameter: 'max_execution_time', to: 60 }]),
+    });
+    expect((await product.execute('git push origin main')).data.error).toMatchObject({
+      code: 'SECURITY_003',
+    });
+    expect((await product.execute('git --version')).data.status).toBe('completed');
+    expect(auditText()).toContain('restrictions_tightened');
+  });
+
+  test.for<[string, Record<string, unknown>, Record<string, unknown>]>([
+    ['the network', { enable_network: false }, { enable_network: true }],
+    ['the preset', { security_preset: 'sandbox' }, { security_preset: 'development' }],
+    ['a time', { max_execution_time: 10 }, { max_execution_time: 11 }],
+    ['memory', { max_memory_mb: 100 }, { max_memory_mb: 101 }],
+    ['the list', { allowed_commands: ['ls'] }, { allowed_commands: ['ls', 'cat'] }],
+    ['the mode', { security_mode: 'restrictive' }, { security_mode: 'permissive' }],
+  ])('are never loosened again: %s', async ([, first, second]) => {
+    const product = await startProduct({ place });
+    expect((await tighten(product, first)).data.active).toBe(true);
+    const before = (await tighten(product, {})).data.restrictions;
+    expect((await tighten(product, second)).data.error).toMatchObject({ code: 'AUTH_003' });
+    expect((await tighten(product, {})).data.restrictions).toEqual(before);
+    expect(auditText()).toContain('restrictions_refused');
+  });
+
+  test('reach the wall: another preset, no network, fewer directories', async () => {
+    mkdirSync(join(place.work, 'inner'));
+    const product = await startProduct({ place });
+    await tighten(product, { allowed_directories: [join(place.work, 'inner')] });
+    expect((await product.execute('pwd')).data.error).toMatchObject({ code: 'SECURITY_002' });
+    const inside = { working_directory: join(place.work, 'inner') };
+    expect((await product.execute('touch here && ls', inside)).data.stdout).toBe('here\n');
+    // What the policy cannot see, the wall stops.
+    await product.execute('d=$(echo ..); touch "$d"/outside', inside);
+    expect(existsSync(join(place.work, 'outside'))).toBe(false);
+    await tighten(product, { security_preset: 'sandbox' });
+    expect((await product.execute('echo $HOME', inside)).data.stdout).toBe('/tmp\n');
+  });
+
+  test('cannot be read where they make no sense', async () => {
+    const product = await startProduct({ place });
+    expect((await tighten(product, { allowed_commands: ['/(/'] })).data.error).toMatchObject({
+      code: 'PARAM_002',
+    });
+    expect((await tighten(product, { max_memory_mb: 0 })).data.error.code).toMatch(/^PARAM/);
+  });
+});
+
+describe('settings', () => {
+  const examine = (text: string) => {
+    const file = join(place.work, '..', 'server.toml');
+    writeFileSync(file, text);
+    const { command, args, env } = place.command();
+    return spawnSync(command, [...args, '--config', file, 'doctor'], {
+      env: { PATH: process.env.PATH, ...env },
+      encoding: 'utf8',
+    });
+  };
+
+  test('whose examples are not met do not start', () => {
+    const { status, stderr } = examine(
+      '[security]\nblocked_commands = [{ entry = "rm -rf", match = ["ls"] }]\n',
+    );
+    expect(status).toBe(1);
+    expect(stderr).toContain('does not match its example "ls"');
+  });
+
+  test('with an interpreter in the allow-list start with a warning', () => {
+    const { stdout } = examine('[security]\nallowed_commands = ["python3"]\n');
+    expect(stdout).toContain('"python3" can run any code');
+  });
+});
+
+describe('policy explain', () => {
+  const explain = (args: string[], input?: string) => {
+    const { command, args: before, env } = place.command();
+    return spawnSync(command, [...before, 'policy', 'explain', ...args], {
+      env: { PATH: process.env.PATH, ...env },
+      encoding: 'utf8',
+      ...(input !== undefined && { input }),
+    });
+  };
+
+  test('names every command, the rule and the reason, and runs nothing', () => {
+    const { status, stdout } = explain(['cat x | xargs rm -rf /; touch made']);
+    expect(status).toBe(1);
+    expect(stdout).toContain('DENY (SECURITY_001)');
+    expect(stdout).toContain('touch made');
+    expect(existsSync(join(place.work, 'made'))).toBe(false);
+  });
+
+  test('answers lines of JSON with lines of JSON', () => {
+    const lines = ['{"command":"ls"}', 'no json', '{"command":"rm -rf /"}'].join('\n');
+    const answers = explain(['-'], lines)
+      .stdout.trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(answers).toMatchObject([
+      { command: 'ls', decision: 'allow', commands: [{ argv: ['ls'] }] },
+      { error: expect.any(String) },
+      { decision: 'deny', code: 'SECURITY_001' },
+    ]);
+  });
+
+  test('shows no control characters', () => {
+    const { stdout } = explain([`echo $'\u001b[31m'; ls \u001b[2J`]);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  test('ends with 0 where it would run', () => {
+    expect(explain(['--json', 'git status']).status).toBe(0);
+    const { command, args } = place.command();
+    expect(execFileSync(command, [...args, '--help'], { encoding: 'utf8' })).toContain('policy');
+  });
+});
