@@ -22,7 +22,7 @@ import {
 import { createOutputs } from './outputs/outputs.ts';
 import { type AuditEntry, createSecurity, maskText, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
-import { type CallEntry, createDispatch } from './server/dispatch.ts';
+import { type ApprovalEntry, type CallEntry, createDispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
 import { type Modules, pickTools } from './tools/tools.ts';
@@ -121,6 +121,7 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
       log,
       clock,
       audit: recordCall,
+      onApproval: (entry) => security.audit.write(approvalLine(entry)),
     }),
     definitions: createDefinitions(tools),
     info: { version },
@@ -145,6 +146,12 @@ function describeNetwork({ security }: Settings): string {
 /** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
 function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
   return { event: 'call', ...entry, client: client.name, input: shorten(input) };
+}
+
+/** Who was asked for what, and what they said: written before the command runs, or it does not. */
+function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
+  const decision = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' }[entry.event];
+  return { ...entry, decision, client: client.name };
 }
 
 /** Of a long text only the beginning: input_data may have megabytes. */

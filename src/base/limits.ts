@@ -109,6 +109,13 @@ export const LIMITS = {
   /** How long a client may take the list of tools for fresh; it changes only with a restart. */
   toolsTtlMs: 300_000,
 
+  /** How long a person has to agree to a command: time to read it, and to come back from a coffee. */
+  approvalSeconds: 600,
+  /** Questions that wait for the client to call again with an answer; the oldest is forgotten, which means no. */
+  openQuestions: 1000,
+  /** In one call, where what was agreed to has changed by the time of the answer. */
+  questionsPerCall: 3,
+
   /** Answers that wait for a client which does not read: above this its requests are not read either. */
   outputHighBytes: 32 * MIB,
   /** After the client of a handshake is gone: for answers that are ready, such as that to `initialize`. */

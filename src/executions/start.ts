@@ -190,6 +190,7 @@ async function tryStart(
     workingDirectory: request.workingDirectory ?? session?.directory,
     defaultDirectory,
     callerEnvironment: request.environment,
+    inputData: request.inputData,
     approval: request.approval,
     sessionEnvironment: session?.variables ?? new Map(),
     path: await options.loginPath.resolve(),

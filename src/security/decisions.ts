@@ -1,6 +1,7 @@
 /** What becomes of a judgement: an error that explains itself, or a question to a person. */
 import { createHash } from 'node:crypto';
 import { ShellServerError } from '../base/errors.ts';
+import { escapeText } from './policy/show.ts';
 import type { Judgement, Policy } from './policy/types.ts';
 
 const SHOWN_COMMANDS = 20;
@@ -27,16 +28,18 @@ export function denied(judgement: Judgement): ShellServerError {
  */
 export class ApprovalNeeded extends ShellServerError {
   readonly question: string;
-  /** What the person agrees to: this command, there, with these variables, under these rules, and nothing else. */
+  /** What the person agrees to: this command, there, with this around it, under these rules, and nothing else. */
   readonly binding: string;
+  readonly command: string;
 
-  constructor(question: string, binding: string, { rule, part }: Judgement) {
+  constructor(question: string, binding: string, command: string, { rule, part }: Judgement) {
     super('SECURITY_003', 'Not run: it needs a person’s agreement, and nobody agreed.', {
       hint: 'Do without it, or ask the person to run it.',
       details: { rule, ...(part !== undefined && { part }) },
     });
     this.question = question;
     this.binding = binding;
+    this.command = command;
   }
 }
 
@@ -45,34 +48,75 @@ export function checkApproval(
   request: {
     readonly principal: string;
     readonly command: string;
+    readonly inputData?: string | undefined;
     readonly callerEnvironment: Readonly<Record<string, string>>;
+    readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
     readonly approval?: string | undefined;
   },
   judgement: Judgement,
   where: { readonly directory: string; readonly policy: Policy },
 ): void {
-  const { principal, command, callerEnvironment, approval } = request;
-  const variables = Object.entries(callerEnvironment).sort(([a], [b]) => (a < b ? -1 : 1));
-  const bound = [principal, command, where.directory, variables, where.policy.identity];
-  const binding = createHash('sha256').update(JSON.stringify(bound)).digest('hex');
+  const { principal, command, inputData, approval } = request;
+  const variables = sorted(Object.entries(request.callerEnvironment));
+  const binding = digest([
+    principal,
+    command,
+    inputData ?? null,
+    where.directory,
+    variables,
+    sorted([...request.sessionEnvironment]).map(([name, value]) => [name, value ?? null]),
+    where.policy.identity,
+  ]);
   if (approval === binding) return;
+  if (command.length > SHOWN_LENGTH) throw tooLong(command, judgement);
   const shown = judgement.part ?? judgement.commands[0]?.text ?? '';
   const names = variables.map(([name]) => name);
   const question = [
-    `An agent wants to run this in ${where.directory}:`,
-    showCommand(command),
-    ...(names.length === 0 ? [] : [`With the variables ${names.join(', ')}.`]),
+    `An agent wants to run this in ${escapeText(where.directory)}:`,
+    showLines(command),
+    ...(names.length === 0 ? [] : [`With the variables ${escapeText(names.join(', '))}.`]),
+    ...(inputData === undefined ? [] : [describeInput(inputData)]),
     `"${shown}" needs your agreement (${judgement.rule}).`,
   ].join('\n\n');
-  throw new ApprovalNeeded(question, binding, judgement);
+  throw new ApprovalNeeded(question, binding, command, judgement);
 }
 
-/** Whole where it can be read, and never with characters that a terminal would obey. */
-function showCommand(command: string): string {
-  const shown = command.length > 2000 ? `${command.slice(0, 2000)}… (${command.length} characters)` : command;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is shown.
-  return shown.replaceAll(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u{${character.charCodeAt(0).toString(16)}}`,
+/** Of a command in a question: what fits on a screen or two. */
+const SHOWN_LENGTH = 4000;
+
+/** Of its input, which is data like that of a file, and may have megabytes. */
+const SHOWN_INPUT_LENGTH = 500;
+
+/** Nobody can agree to what they do not see, and what is cut off might be the worst of it. */
+function tooLong(command: string, { rule, part }: Judgement): ShellServerError {
+  return new ShellServerError(
+    'SECURITY_003',
+    `Not run: it needs a person’s agreement, and with ${command.length} characters it is too long to be shown to one.`,
+    {
+      hint: `Run "${part ?? ''}" in a call of its own, with at most ${SHOWN_LENGTH} characters.`,
+      details: { rule, ...(part !== undefined && { part }), approval: 'too_long' },
+    },
   );
+}
+
+/** Indented, so that no line of it can pass for one of ours, and without characters that a terminal would obey. */
+function showLines(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `    ${escapeText(line)}`)
+    .join('\n');
+}
+
+function describeInput(data: string): string {
+  const isCut = data.length > SHOWN_INPUT_LENGTH;
+  const beginning = isCut ? `, which begins` : '';
+  return `With this input of ${data.length} characters${beginning}:\n\n${showLines(data.slice(0, SHOWN_INPUT_LENGTH))}`;
+}
+
+function sorted<Value>(entries: readonly (readonly [string, Value])[]): (readonly [string, Value])[] {
+  return [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }

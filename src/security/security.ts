@@ -12,7 +12,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
-import { checkApproval, denied } from './decisions.ts';
+import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
@@ -55,6 +55,7 @@ export interface LaunchRequest {
   readonly path: string;
   /** The command as it is handed to the shell, where that is more than the caller's text. */
   readonly script?: string;
+  readonly inputData?: string | undefined;
   /** The binding of an ApprovalNeeded to which a person has agreed. */
   readonly approval?: string | undefined;
 }
@@ -244,10 +245,12 @@ export function createSecurity(options: {
         return permit;
       } catch (error) {
         if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
-          note(request.principal, false);
+          // Not decided yet: whether a person was asked and what they said, the edge records.
+          const isOpen = error instanceof ApprovalNeeded;
+          if (!isOpen) note(request.principal, false);
           audit.write({
-            event: 'execution_denied',
-            decision: 'deny',
+            event: isOpen ? 'approval_needed' : 'execution_denied',
+            decision: isOpen ? 'ask' : 'deny',
             code: error.code,
             rule: error.details?.['rule'],
             reason: error.message,

@@ -4,13 +4,18 @@
  *
  * An unknown tool is a protocol error and is thrown. Everything else that goes wrong on purpose is a result with
  * `isError`, so that a model can read it and do better. A cancelled call is thrown on: nobody waits for its answer.
+ * What needs a person's agreement is asked for (approvals.ts) between two runs of the tool, of which the first has
+ * let go of everything by then.
  */
 import type { Clock } from '../base/clock.ts';
 import { type ErrorCode, messageOf } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
+import { ApprovalNeeded } from '../security/security.ts';
 import type { Modules } from '../tools/modules.ts';
 import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
+import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip, quote } from './quote.ts';
@@ -26,6 +31,10 @@ export interface DispatchOptions {
   readonly clock: Clock;
   /** Told of every call when it has ended. What it throws becomes the answer. */
   readonly audit?: (entry: CallEntry) => void;
+  /** Told of every question to a person and of its answer, before anything follows from it; may refuse by throwing. */
+  readonly onApproval?: (entry: ApprovalEntry) => void;
+  /** How long a person has for an answer. */
+  readonly approvalSeconds?: number;
   /** Asked before every call; it refuses (while draining, say) by throwing a ShellServerError. */
   readonly onCall?: (call: StartedCall) => void | Promise<void>;
   /** Checks each answer against the tool's output schema, which costs time: for tests. */
@@ -39,6 +48,8 @@ export interface CallContext {
   readonly requestId?: string;
   readonly signal: AbortSignal;
   readonly progress?: ((message: string) => void) | undefined;
+  /** Absent where the client cannot ask anybody. */
+  readonly person?: Person | undefined;
 }
 
 export interface StartedCall {
@@ -55,12 +66,13 @@ export interface CallEntry extends StartedCall {
   readonly input: unknown;
   readonly startedAtMs: number;
   readonly durationMs: number;
-  readonly outcome: 'answered' | 'failed' | 'cancelled';
+  /** `asked`: answered with a question, and the client is to call again. */
+  readonly outcome: 'answered' | 'asked' | 'failed' | 'cancelled';
   readonly code?: ErrorCode;
 }
 
 export interface Dispatch {
-  call(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
+  call(name: string, args: unknown, context: CallContext): Promise<ToolResult | Question>;
 }
 
 /** The one thing about a call that is a protocol error. */
@@ -87,10 +99,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { modules, log, clock } = options;
   const names = options.tools.map((tool) => tool.name);
   const entries = new Map<string, Entry>();
+  const approvals = createApprovals({
+    seconds: options.approvalSeconds ?? LIMITS.approvalSeconds,
+    record: (entry) => options.onApproval?.(entry),
+  });
   for (const [name, tool] of options.aliases ?? []) entries.set(name, prepare(tool));
   for (const tool of options.tools) entries.set(tool.name, prepare(tool));
 
-  async function call(name: string, args: unknown, context: CallContext): Promise<ToolResult> {
+  async function call(name: string, args: unknown, context: CallContext): Promise<ToolResult | Question> {
     const entry = entries.get(name);
     if (entry === undefined) throw new UnknownToolError(name, suggest(name, names));
 
@@ -110,6 +126,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
     try {
       const answer = await run(entry, args, started, context);
+      if ('resultType' in answer) {
+        audit('asked');
+        return answer;
+      }
       audit('answered');
       if (options.validateAnswers === true) validateAnswer(entry.tool, answer);
       return encodeAnswer(answer);
@@ -127,13 +147,32 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     entry: Entry,
     args: unknown,
     started: StartedCall,
-    { signal, progress }: CallContext,
-  ): Promise<Answer<unknown>> {
+    { signal, progress, person }: CallContext,
+  ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
     await options.onCall?.(started);
     const input = entry.parse(args);
     const { principal, client, requestId } = started;
-    return await entry.tool.run(input, { principal, client, requestId, signal, progress, modules });
+    const asked = { ...started, input: args, signal, person };
+    let approval = await approvals.redeem(asked);
+    for (let questions = 0; ; questions++) {
+      try {
+        return await entry.tool.run(input, {
+          principal,
+          client,
+          requestId,
+          signal,
+          progress,
+          approval,
+          modules,
+        });
+      } catch (thrown) {
+        if (!(thrown instanceof ApprovalNeeded)) throw thrown;
+        const agreed = await approvals.ask(thrown, asked, questions);
+        if (typeof agreed !== 'string') return agreed;
+        approval = agreed;
+      }
+    }
   }
 
   function failed(
@@ -190,4 +229,4 @@ function fullText(thrown: unknown): string {
   return thrown.cause === undefined ? own : `${own}\ncaused by: ${fullText(thrown.cause)}`;
 }
 
-export type { ToolResult };
+export type { ApprovalEntry, ToolResult };

@@ -3,6 +3,7 @@
  * costs next to nothing: clients probe with a second one, and over HTTP every 2026-07-28 request gets its own.
  */
 import {
+  CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   type McpRequestContext,
   ProtocolError,
@@ -13,6 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { LIMITS } from '../base/limits.ts';
 import type { ClientInfo } from '../tools/tool.ts';
+import { canAsk, type Person, type Question } from './approvals.ts';
 import type { ToolDefinition } from './definitions.ts';
 import { type Dispatch, UnknownToolError } from './dispatch.ts';
 import type { ToolResult } from './encode.ts';
@@ -35,7 +37,7 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
   const { dispatch, definitions, info, instructions } = options;
   // Ours are read-only and name their own JSON Schema type; the SDK only writes them out.
   const tools = definitions as unknown as WireTool[];
-  return () => {
+  return ({ era }) => {
     const server = new Server(
       { name: 'mcp-shell-server', title: 'Shell', version: info.version },
       {
@@ -46,7 +48,10 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
     );
     server.setRequestHandler('tools/list', () => ({ tools }));
     server.setRequestHandler('tools/call', (request, context) =>
-      callTool(dispatch, request.params, context, clientOf(context, server)),
+      callTool(dispatch, request.params, context, {
+        client: clientOf(context, server),
+        person: era === 'modern' ? personByRetry(context) : personByRequest(context, server),
+      }),
     );
     return server;
   };
@@ -56,14 +61,14 @@ async function callTool(
   dispatch: Dispatch,
   params: { name: string; arguments?: Record<string, unknown> | undefined },
   context: ServerContext,
-  client: ClientInfo,
-): Promise<ToolResult> {
+  caller: { client: ClientInfo; person: Person | undefined },
+): Promise<ToolResult | Question> {
   const { signal } = context.mcpReq;
   const progress = progressOf(context);
   try {
     return await dispatch.call(params.name, params.arguments, {
       principal: principalOf(context),
-      client,
+      ...caller,
       signal,
       progress: progress?.report,
     });
@@ -84,6 +89,25 @@ function principalOf({ http }: ServerContext): string {
 function toProtocolError({ message, tool, suggestion }: UnknownToolError): ProtocolError {
   const data = { name: 'ToolNotFound', tool, ...(suggestion !== undefined && { suggestion }) };
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
+}
+
+/** In the 2026-07-28 revision a server cannot send a request: the client takes the question and calls again. */
+function personByRetry(context: ServerContext): Person | undefined {
+  const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
+  return canAsk(envelope[CLIENT_CAPABILITIES_META_KEY]) ? { way: 'retry', context } : undefined;
+}
+
+/**
+ * In those before, the question is a request of ours within the call. The SDK could do this for us, but where nobody
+ * answers, or the client fails to ask, it answers the call with a sentence of its own, and nothing is recorded.
+ */
+function personByRequest({ mcpReq }: ServerContext, server: Server): Person | undefined {
+  if (!canAsk(server.getClientCapabilities())) return undefined;
+  return {
+    way: 'request',
+    ask: (params, timeout) =>
+      mcpReq.send({ method: 'elicitation/create', params }, { timeout, signal: mcpReq.signal }),
+  };
 }
 
 /** Only where the client asked for it: a notification with a token that nobody knows is an error at its end. */

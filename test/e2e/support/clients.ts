@@ -10,6 +10,7 @@ import { StreamableHTTPClientTransport as Http12 } from 'sdk-1-12/client/streama
 import { Client as ClientNewest1 } from 'sdk-1-newest/client/index.js';
 import { StdioClientTransport as StdioNewest1 } from 'sdk-1-newest/client/stdio.js';
 import { StreamableHTTPClientTransport as HttpNewest1 } from 'sdk-1-newest/client/streamableHttp.js';
+import { ElicitRequestSchema } from 'sdk-1-newest/types.js';
 
 export const CLIENT_KINDS = ['v2 legacy', 'v2 auto', 'v2 modern', 'sdk 1.32', 'sdk 1.12'] as const;
 export type ClientKind = (typeof CLIENT_KINDS)[number];
@@ -37,6 +38,21 @@ export interface TestClient {
   close(): Promise<void>;
 }
 
+/** The person before a client: what a question is answered with. */
+export type Asked = (question: AskedQuestion) => Promise<ElicitReply>;
+
+export interface AskedQuestion {
+  readonly message: string;
+  readonly requestedSchema: unknown;
+  /** Aborts when the server no longer wants an answer. */
+  readonly signal: AbortSignal;
+}
+
+export interface ElicitReply {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  readonly content?: Record<string, string | number | boolean>;
+}
+
 export interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -44,23 +60,30 @@ export interface ServerCommand {
   readonly cwd?: string;
 }
 
-export function connectStdio(kind: ClientKind, server: ServerCommand): Promise<TestClient> {
+export function connectStdio(kind: ClientKind, server: ServerCommand, asked?: Asked): Promise<TestClient> {
   const parameters = { ...server, args: [...server.args], env: { ...server.env }, stderr: 'ignore' as const };
-  return connect(kind, {
+  const transports = {
     v2: () => new StdioV2(parameters),
     newest1: () => new StdioNewest1(parameters),
     sdk12: () => new Stdio12(parameters),
-  });
+  };
+  return connect(kind, transports, asked);
 }
 
-export function connectHttp(kind: ClientKind, url: string, token?: string): Promise<TestClient> {
+export function connectHttp(
+  kind: ClientKind,
+  url: string,
+  token?: string,
+  asked?: Asked,
+): Promise<TestClient> {
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   const options = { requestInit: { headers } };
-  return connect(kind, {
+  const transports = {
     v2: () => new HttpV2(new URL(url), options),
     newest1: () => new HttpNewest1(new URL(url), options),
     sdk12: () => new Http12(new URL(url), options),
-  });
+  };
+  return connect(kind, transports, asked);
 }
 
 const INFO = { name: 'test-client', version: '1.2.3' };
@@ -77,8 +100,8 @@ interface AnyClient {
   listTools(): Promise<{ tools: unknown[] }>;
 }
 
-async function connect(kind: ClientKind, transports: Transports): Promise<TestClient> {
-  const { client, transport } = create(kind, transports);
+async function connect(kind: ClientKind, transports: Transports, asked?: Asked): Promise<TestClient> {
+  const { client, transport } = create(kind, transports, asked);
   const errors: Error[] = [];
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's callback, no DOM event
   client.onerror = (error) => errors.push(error);
@@ -97,11 +120,28 @@ async function connect(kind: ClientKind, transports: Transports): Promise<TestCl
   };
 }
 
-function create(kind: ClientKind, transports: Transports): { client: AnyClient; transport: unknown } {
-  if (kind === 'sdk 1.32') return { client: new ClientNewest1(INFO), transport: transports.newest1() };
+function create(
+  kind: ClientKind,
+  transports: Transports,
+  asked: Asked | undefined,
+): { client: AnyClient; transport: unknown } {
+  const capabilities = asked === undefined ? {} : { elicitation: { form: {} } };
+  if (kind === 'sdk 1.32') {
+    const client = new ClientNewest1(INFO, { capabilities });
+    if (asked !== undefined)
+      client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => ({
+        ...(await asked({ ...(params as Omit<AskedQuestion, 'signal'>), signal })),
+      }));
+    return { client, transport: transports.newest1() };
+  }
+  // It knows of no questions.
   if (kind === 'sdk 1.12') return { client: new Client12(INFO), transport: transports.sdk12() };
   const modes = { 'v2 legacy': 'legacy', 'v2 auto': 'auto', 'v2 modern': { pin: '2026-07-28' } } as const;
-  const client = new ClientV2(INFO, { versionNegotiation: { mode: modes[kind] } });
+  const client = new ClientV2(INFO, { capabilities, versionNegotiation: { mode: modes[kind] } });
+  if (asked !== undefined)
+    client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq: { signal } }) => ({
+      ...(await asked({ ...(params as Omit<AskedQuestion, 'signal'>), signal })),
+    }));
   return { client, transport: transports.v2() };
 }
 

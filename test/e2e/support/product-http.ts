@@ -13,9 +13,15 @@ export interface RunningProduct {
   stop(): Promise<void>;
 }
 
-export async function startProductHttp(place: Place, args: readonly string[] = []): Promise<RunningProduct> {
+export async function startProductHttp(
+  place: Place,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningProduct> {
   const token = 'the-token-of-this-test';
-  const server = startRaw(place.command(['--http', '127.0.0.1:0', ...args], { MCP_SHELL_TOKEN: token }));
+  const server = startRaw(
+    place.command(['--http', '127.0.0.1:0', ...args], { ...env, MCP_SHELL_TOKEN: token }),
+  );
   const deadline = Date.now() + 10_000;
   for (;;) {
     const url = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(server.stdout())?.[0];
