@@ -1,0 +1,311 @@
+/**
+ * Where attempts take place: a home with secrets, another person's, a workspace, sockets and FIFOs of host processes,
+ * a process to be killed, and the built server, started as somebody, from a terminal and with a forgotten descriptor.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  accessSync,
+  chownSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  cpSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import net from 'node:net';
+import { dirname, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import type { PresetName } from '../../../src/base/config/presets.ts';
+import { randomText } from '../../../src/base/ids.ts';
+import { type Called, CLI, type Product, startProduct } from '../support/product.ts';
+import type { Target, User } from './attempt.ts';
+import { REDACTED_FILES, SECRET_FILES } from './secrets.ts';
+
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** Nobody: has no files, no groups and no rights. */
+const ORDINARY_ID = 65534;
+
+export const idOf = (user: User): number => (user === 'root' ? 0 : ORDINARY_ID);
+
+export interface House {
+  readonly user: User;
+  readonly base: string;
+  readonly home: string;
+  readonly work: string;
+  readonly bob: string;
+  readonly stateDir: string;
+  readonly settingsFile: string;
+  readonly installation: string;
+  /** What all planted secrets begin with. */
+  readonly secret: string;
+  write(path: string, text: string, mode?: number): void;
+  /** Everything below becomes the user's; to be called after the last write. */
+  handOver(): void;
+  remove(): void;
+}
+
+const rooms = new Set<string>();
+// A run that is interrupted calls no hook.
+process.once('exit', () => {
+  for (const room of rooms) rmSync(room, { recursive: true, force: true });
+});
+
+/** A directory of the system, gone at the end. Not in /tmp, of which commands see another one. */
+export function makeRoom(parent: string): string {
+  const room = mkdtempSync(join(parent, 'mcp-escapes-'));
+  rooms.add(room);
+  chmodSync(room, 0o755);
+  return room;
+}
+
+export function removeRoom(room: string): void {
+  rmSync(room, { recursive: true, force: true, maxRetries: 3 });
+  rooms.delete(room);
+}
+
+export function createHouse(user: User): House {
+  const base = makeRoom('/home');
+  const [home, bob, server] = [join(base, 'alice'), join(base, 'bob'), join(base, 'server')];
+  const work = join(home, 'work');
+  const secret = `SECRET-${randomText().slice(0, 12)}`;
+  for (const directory of [work, bob, server, join(home, 'outside')])
+    mkdirSync(directory, { recursive: true });
+  const write = (path: string, text: string, mode = 0o644): void => {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text, { mode });
+  };
+  writeFileSync(join(bob, 'notes'), `${secret}-bob\n`);
+  // Where the repository lies only its owner may be able to look.
+  cpSync(dirname(CLI), join(server, 'dist'), { recursive: true });
+  return {
+    user,
+    base,
+    home,
+    work,
+    bob,
+    stateDir: join(home, '.local/state/mcp-shell-server'),
+    settingsFile: join(home, 'conf/settings.toml'),
+    installation: join(server, 'dist'),
+    secret,
+    write,
+    handOver: () => own(home, idOf(user)),
+    remove: () => removeRoom(base),
+  };
+}
+
+function own(path: string, id: number): void {
+  lchownSync(path, id, id);
+  for (const entry of readdirSync(path, { withFileTypes: true, recursive: true }))
+    lchownSync(join(entry.parentPath, entry.name), id, id);
+}
+
+/** What is worth stealing. */
+export function plantSecrets(house: House): void {
+  for (const path of SECRET_FILES) house.write(path, `${house.secret} ${path}\n`, 0o600);
+  for (const [path, text] of Object.entries(REDACTED_FILES)) house.write(path, text(house.secret), 0o600);
+  house.write('conf/settings.toml', `# ${house.secret} settings\n`, 0o600);
+  symlinkSync('../.ssh', join(house.work, 'planted-keys'));
+  symlinkSync(join(house.home, 'outside/planted'), join(house.work, 'planted-link'));
+}
+
+/**
+ * Becomes the user, in a session with a terminal of its own and with the home directory open as descriptor 9, and then
+ * the server. What holds the other end of the terminal waits for it.
+ */
+const STARTER = `
+import fcntl, os, sys, termios
+uid, home, *argv = sys.argv[1:]
+master, slave = os.openpty()
+child = os.fork()
+if child:
+    for fd in (0, 1, slave): os.close(fd)
+    _, status = os.waitpid(child, 0)
+    sys.exit(os.waitstatus_to_exitcode(status) & 0xff)
+os.close(master)
+os.setsid()
+fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+os.dup2(slave, 2)
+os.close(slave)
+os.dup2(os.open(home, os.O_RDONLY), 9)
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setresgid(int(uid), int(uid), int(uid))
+    os.setresuid(int(uid), int(uid), int(uid))
+os.execv(argv[0], argv)
+`;
+
+export interface StartOptions {
+  readonly preset?: PresetName;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly installation?: string;
+}
+
+export interface Server extends Pick<Product, 'call' | 'execute' | 'close'> {
+  /** Of the server itself; known once something ran. */
+  pid(): number;
+}
+
+export async function startIn(house: House, options: StartOptions = {}): Promise<Server> {
+  const { installation = house.installation } = options;
+  const args = [
+    '-I',
+    '-c',
+    STARTER,
+    String(idOf(house.user)),
+    house.home,
+    nodeFor(house),
+    join(installation, 'cli.js'),
+    ...(options.args ?? []),
+  ];
+  const env = {
+    PATH: SYSTEM_PATH,
+    HOME: house.home,
+    SHELL: '/bin/bash',
+    SHELL_TEST_RUN: process.env['SHELL_TEST_RUN'] ?? '',
+    MCP_SHELL_STATE_DIR: house.stateDir,
+    MCP_SHELL_TOKEN: `${house.secret}-token`,
+    ...(options.preset !== undefined && { MCP_SHELL_SECURITY_PRESET: options.preset }),
+    ...options.env,
+  };
+  const place = {
+    directory: house.base,
+    work: house.work,
+    stateDir: house.stateDir,
+    command: () => ({ command: '/usr/bin/python3', args, env, cwd: options.cwd ?? house.work }),
+    remove: () => undefined,
+  };
+  const product = await startProduct({ place });
+  return {
+    call: product.call,
+    execute: product.execute,
+    close: product.close,
+    pid: () => pidIn(house.stateDir),
+  };
+}
+
+/** A Node that was unpacked for root alone is of no use to another. */
+function nodeFor(house: House): string {
+  if (house.user === 'root') return process.execPath;
+  try {
+    execFileSync(process.execPath, ['--version'], {
+      uid: ORDINARY_ID,
+      gid: ORDINARY_ID,
+      stdio: 'ignore',
+      cwd: '/',
+    });
+    return process.execPath;
+  } catch {
+    const copy = join(house.base, 'server/node');
+    try {
+      accessSync(copy, constants.X_OK);
+    } catch {
+      copyFileSync(process.execPath, copy);
+      chmodSync(copy, 0o755);
+    }
+    return copy;
+  }
+}
+
+function pidIn(stateDir: string): number {
+  const run = join(stateDir, 'run');
+  for (const name of readdirSync(run)) {
+    const { pid } = JSON.parse(readFileSync(join(run, name, 'instance.json'), 'utf8')) as { pid: number };
+    if (pid > 0) return pid;
+  }
+  throw new Error('no server has announced itself');
+}
+
+export interface Neighbours {
+  readonly about: Pick<Target, 'victimPid' | 'tcpPort' | 'sockets' | 'abstractName' | 'fifo'>;
+  /** What reached them since the last look; nothing, if the wall holds. */
+  disturbed(): string[];
+  dispose(): Promise<void>;
+}
+
+/** Processes of the host beside the server: listeners, a reader of a FIFO, and one that only wants to live. */
+export async function startNeighbours(house: House): Promise<Neighbours> {
+  const rooms = [makeRoom('/run'), makeRoom('/opt')];
+  const paths = [
+    join(house.home, 'agent/sock'),
+    ...rooms.map((room) => join(room, 'sock')),
+    join(house.home, '.cache/agent/sock'),
+  ];
+  const abstractName = `mcp-escapes-${randomText()}`;
+  const reached: string[] = [];
+  const servers: net.Server[] = [];
+  const listen = async (where: string, options: net.ListenOptions): Promise<net.Server> => {
+    const server = net.createServer((socket) => {
+      reached.push(where);
+      socket.on('error', () => undefined).end(`${house.secret} ${where}\n`);
+    });
+    servers.push(server);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(options, resolve);
+    });
+    return server;
+  };
+  for (const path of paths) {
+    mkdirSync(dirname(path), { recursive: true });
+    await listen(path, { path });
+    chmodSync(path, 0o777);
+  }
+  await listen('the abstract socket', { path: `\0${abstractName}` });
+  const tcp = (await listen('TCP', { host: '127.0.0.1', port: 0 })).address() as net.AddressInfo;
+  const fifo = join(house.home, 'ctl/fifo');
+  mkdirSync(dirname(fifo));
+  execFileSync('mkfifo', ['-m', '666', fifo]);
+  const reader = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+  const id = idOf(house.user);
+  const victim: ChildProcess = spawn('sleep', ['600'], {
+    stdio: 'ignore',
+    uid: id,
+    gid: id,
+    detached: true,
+    cwd: '/',
+  });
+  for (const path of [
+    dirname(fifo),
+    join(house.home, 'agent'),
+    join(house.home, '.cache'),
+    join(house.home, '.cache/agent'),
+  ])
+    chownSync(path, id, id);
+
+  return {
+    about: { victimPid: victim.pid ?? 0, tcpPort: tcp.port, sockets: paths, abstractName, fifo },
+    disturbed() {
+      const found = reached.splice(0).map((where) => `${where} got a connection`);
+      const buffer = Buffer.alloc(4096);
+      try {
+        found.push(`the FIFO got ${JSON.stringify(buffer.toString('utf8', 0, readSync(reader, buffer)))}`);
+      } catch {
+        // Nothing to be read, as it should be.
+      }
+      if (victim.exitCode !== null || victim.signalCode !== null) found.push('another process was ended');
+      return found;
+    },
+    async dispose() {
+      const ended = new Promise((resolve) => {
+        victim.once('exit', resolve);
+      });
+      if (victim.exitCode === null && victim.signalCode === null && victim.kill('SIGKILL')) await ended;
+      closeSync(reader);
+      await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+      for (const room of rooms) removeRoom(room);
+    },
+  };
+}
+
+export type { Called };
