@@ -2,7 +2,7 @@
  * Builds the modules in order and disposes them in reverse. Nothing here touches the disk or starts a process: some
  * clients start a server twice, only to ask what it is.
  */
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from './base/clock.ts';
 import { createDisposables } from './base/dispose.ts';
@@ -11,6 +11,7 @@ import { createHeap } from './base/heap.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
+import { currentUser } from './base/user.ts';
 import { createExecutions, createInstance, runHelper } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
 import { type AuditEntry, createSecurity, maskText, type SandboxState } from './security/security.ts';
@@ -83,7 +84,7 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
     shell: security.shells.forCommands,
     platform: `${process.platform} ${process.arch}`,
     host: hostname(),
-    user: userInfo().username,
+    user: currentUser().username,
     defaultDirectory: settings.defaultWorkdir,
     allowedDirectories: settings.security.allowedDirectories,
     workspace: settings.security.workspace,

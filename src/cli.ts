@@ -89,7 +89,7 @@ async function serve(flags: Flags): Promise<void> {
   });
   if (sandbox.problem !== undefined) {
     const what =
-      settings.security.sandbox === 'auto'
+      settings.security.sandbox === 'auto' && sandbox.kind === 'none'
         ? 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can'
         : 'every command is refused: the sandbox that the settings require is missing';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });

@@ -15,7 +15,7 @@ import { makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import { createMasker, type Wall } from '../security/security.ts';
-import { createGate, type Gate, startBehind, untilEmpty } from './gate.ts';
+import { createGate, type Gate, OUTER_ENVIRONMENT, startBehind, untilEmpty } from './gate.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
 
@@ -30,6 +30,8 @@ export interface CaptureSpec {
   readonly wantsState: boolean;
   /** What the command runs behind. */
   readonly wall?: Wall | undefined;
+  /** The variable by which everything is found again; also on the wall's own programs. */
+  readonly marked?: Readonly<Record<string, string>>;
   /** Values that are replaced in what it prints. */
   readonly masked?: readonly string[];
   /** Put before the wall's own program, or the command's: it ends in executing what follows it. */
@@ -95,19 +97,23 @@ interface Streams {
 function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
   const { stdin, stdout, stderr, state } = streams;
   const { wall } = spec;
+  const isWalled = wall?.kind === 'bubblewrap';
   const start = wall === undefined ? undefined : startBehind(wall, spec);
   const argv = start?.argv ?? spec.argv;
   const [file = '', ...args] = spec.prefix?.(argv) ?? argv;
   const ends = [stdin, stdout?.writeFd, stderr?.writeFd, state?.writeFd];
   const child = spawnOrThrow(file, args, {
     // Behind a wall the directory may be one that only exists there.
-    cwd: wall?.kind === 'bubblewrap' ? '/' : spec.directory,
-    env: { ...spec.environment },
+    cwd: isWalled ? '/' : spec.directory,
+    env: isWalled ? { ...OUTER_ENVIRONMENT, ...spec.marked } : { ...spec.environment },
     stdio: [...ends.map((fd) => fd ?? 'ignore'), ...(start?.stdio ?? [])],
     detached: true,
     windowsHide: true,
   });
-  const gate = wall?.kind === 'bubblewrap' && child.pid !== undefined ? createGate(child, wall) : undefined;
+  const gate =
+    wall?.kind === 'bubblewrap' && child.pid !== undefined
+      ? createGate(child, wall, spec.environment)
+      : undefined;
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => void describeExit({ code, signal }, gate).then(resolve));
   });
@@ -252,7 +258,8 @@ function openInput(directory: string, data: string): number {
   makePrivateDirectory(directory);
   const path = join(directory, `input-${randomText()}`);
   try {
-    writeFileSync(path, data, { flag: 'wx', mode: 0o600 });
+    // Not to be opened again for writing through /proc/self/fd.
+    writeFileSync(path, data, { flag: 'wx', mode: 0o400 });
     return openSync(path, 'r');
   } catch (error) {
     const isFull = errnoOf(error) === 'ENOSPC';

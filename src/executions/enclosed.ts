@@ -6,7 +6,7 @@ import type { Limits, Wall } from '../security/security.ts';
 import { type Capture, type CaptureSpec, startCapture } from './capture.ts';
 import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
-import { checkMounts } from './gate.ts';
+import { checkMounts, WallFailed } from './gate.ts';
 import type { Pipes } from './pipes.ts';
 import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
@@ -39,8 +39,10 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
   const capture = await startCapture(
     {
       ...spec,
+      argv: isWalled ? limitForks(spec.argv, limits.processes, tools.cgroups) : spec.argv,
+      marked: entryOf(marker),
       prefix: (argv) => {
-        const joined = joinsFirst ? group.joining(argv, spec.environment) : argv;
+        const joined = joinsFirst ? group.joining(argv, isWalled ? {} : spec.environment) : argv;
         return limitFiles(joined, limits.fileBytes);
       },
     },
@@ -50,13 +52,20 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     throw error;
   });
   const tree = createTree({ leader: capture.identity, marker, group, isWalled });
+  let said = '';
+  if (isWalled) {
+    capture.onOutput((chunk) => {
+      if (said.length < SAID_CHARS) said += Buffer.from(chunk).toString('utf8');
+    });
+  }
   try {
     await passGate(capture, wall, joinsFirst ? undefined : group);
   } catch (error) {
     await terminateTree(tree, { signal: 'SIGKILL' });
+    capture.drain();
     capture.close();
     tree.release();
-    throw error;
+    throw error instanceof WallFailed ? new WallFailed(said.trim()) : error;
   }
   const ending = createEnding(capture, tree, {
     memoryLimitBytes: limits.memoryBytes,
@@ -66,6 +75,9 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
   });
   return { capture, group, tree, ending };
 }
+
+/** Enough for bwrap's own words. */
+const SAID_CHARS = 500;
 
 /** Behind a wall the namespace knows its members; a group is then only there for its limits. */
 function chooseGroup({ id, limits, wall }: EnclosedSpec, cgroups: Cgroups): ExecutionGroup | undefined {
@@ -87,13 +99,22 @@ async function passGate(
 ): Promise<void> {
   const { gate } = capture;
   if (gate === undefined || wall?.kind !== 'bubblewrap') return;
-  if (group !== undefined || wall.pinned.length > 0) {
-    const init = await gate.entered;
-    // It ended before it began; how, its exit tells.
-    if (init === undefined) return;
-    await Promise.all([group?.join(init.pid), checkMounts(init.pid, wall)]);
-  }
+  const init = await gate.entered;
+  if (init === undefined) throw new WallFailed();
+  await Promise.all([group?.join(init.pid), checkMounts(init.pid, wall)]);
   gate.open();
+}
+
+/** "NAME=value" */
+function entryOf(marker: string): Record<string, string> {
+  const at = marker.indexOf('=');
+  return { [marker.slice(0, at)]: marker.slice(at + 1) };
+}
+
+/** Without a cgroup: inside, an ordinary user's processes are counted apart from those of the host. */
+function limitForks(argv: readonly string[], most: number | undefined, cgroups: Cgroups): readonly string[] {
+  if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined) return argv;
+  return ['/usr/bin/prlimit', `--nproc=${most}`, '--', ...argv];
 }
 
 /** prlimit becomes what follows it. */

@@ -13,6 +13,7 @@ import { createCgroups } from './cgroups/cgroups.ts';
 import { createExplainer } from './explainer.ts';
 import type { Instance } from './instance.ts';
 import { createInventory } from './inventory.ts';
+import { type LimitKeepers, limitKeepers } from './limit-keepers.ts';
 import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
 import { createPipes } from './pipes.ts';
@@ -27,6 +28,7 @@ import { waitForEnd } from './wait.ts';
 export type { Cause, EndSignal } from './ending.ts';
 export { runHelper } from './helper.ts';
 export { createInstance } from './instance.ts';
+export type { LimitKeepers } from './limit-keepers.ts';
 export type { Live } from './live.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
@@ -61,6 +63,8 @@ export interface Executions {
   /** By the number of a process that this server started and that still runs; throws RESOURCE_001. */
   getByPid(principal: string, pid: number): Promise<Execution>;
   list(principal: string): Promise<Summary[]>;
+  /** Who keeps each limit, found out by trying. */
+  limitKeepers(): LimitKeepers;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
   /** Ends everything but the detached. */
@@ -187,6 +191,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       await inventory.ready();
       return store.summaries(principal);
     },
+    limitKeepers: () => limitKeepers(cgroups.held()),
     commandPath: loginPath.resolve,
     dispose: () => (disposing ??= dispose()),
   };

@@ -46,15 +46,26 @@ export function startBehind(
   };
 }
 
-/** Tells bwrap its options, and listens to it. */
-export function createGate(child: ChildProcess, wall: BubblewrapWall): Gate {
+/**
+ * What the programs outside the wall get: a variable of the command's could make their loader run a file of the
+ * workspace.
+ */
+export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
+
+/** Tells bwrap its options and the command's variables, and listens to it. */
+export function createGate(
+  child: ChildProcess,
+  wall: BubblewrapWall,
+  environment: Readonly<Record<string, string>>,
+): Gate {
   const socketOf = (fd: number): Socket => {
     // Node has as many as were asked for; its types know five.
     const socket = (child.stdio as readonly unknown[])[fd] as Socket;
     // It ended early, and says so elsewhere.
     return socket.on('error', () => undefined);
   };
-  socketOf(WALL_FDS.options).end(wall.options.join('\0'));
+  const variables = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
+  socketOf(WALL_FDS.options).end([...wall.options, '--clearenv', ...variables].join('\0'));
   if (wall.seccomp !== undefined) socketOf(WALL_FDS.seccomp).end(Buffer.from(wall.seccomp, 'base64'));
   const status = socketOf(WALL_FDS.status);
   const block = socketOf(WALL_FDS.block);
@@ -92,31 +103,33 @@ export async function untilEmpty(gate: Gate): Promise<void> {
 const EMPTY_MS = 1000;
 const SETUP_MS = 10_000;
 
-/** Waits until the mounts are made and compares those that a running command could have tampered with. */
+/** bwrap could not set up the wall, and nothing was run: something it was to mount is gone, say. */
+export class WallFailed extends Error {}
+
+/** Waits until the mounts are made, and compares those that a running command could have tampered with. */
 export async function checkMounts(pid: number, wall: BubblewrapWall): Promise<void> {
-  if (wall.pinned.length === 0) return;
   const deadline = performance.now() + SETUP_MS;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 1.5, 20)) {
     const table = readMounts(pid);
-    // It ended: bwrap says why on stderr, and there is nothing to let on.
-    if (table === undefined) return;
+    if (table === undefined) throw new WallFailed();
     const answer = findUnexpectedMount(table, wall);
-    if (answer === 'not yet') {
-      if (performance.now() > deadline)
-        throw new ShellServerError('EXECUTION_001', 'The sandbox was not set up in time.');
-      await sleep(pauseMs);
-      continue;
-    }
     if (answer === undefined) return;
-    throw new ShellServerError(
-      'SECURITY_003',
-      `Nothing was run: ${answer} was changed by another command while the sandbox was set up.`,
-      {
-        hint: 'Call again; if it happens every time, end what is running in the workspace.',
-        details: { path: answer },
-      },
-    );
+    if (answer !== 'not yet') throw swapped(answer);
+    if (performance.now() > deadline)
+      throw new ShellServerError('EXECUTION_001', 'The sandbox was not set up in time.');
+    await sleep(pauseMs);
   }
+}
+
+function swapped(path: string): ShellServerError {
+  return new ShellServerError(
+    'SECURITY_003',
+    `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
+    {
+      hint: 'Call again; if it happens every time, end what is running in the workspace.',
+      details: { path },
+    },
+  );
 }
 
 function readMounts(pid: number): string | undefined {

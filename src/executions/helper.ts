@@ -1,7 +1,7 @@
 /** Runs a fixed program of ours to its end, for what security/ must try out. Nothing a caller said is in it. */
 import { spawn } from 'node:child_process';
 import type { RunHelper } from '../security/security.ts';
-import { createGate, startBehind } from './gate.ts';
+import { createGate, OUTER_ENVIRONMENT, startBehind } from './gate.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 64 * 1024;
@@ -12,11 +12,11 @@ export const runHelper: RunHelper = ({ argv, wall, environment = {}, timeoutMs =
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       cwd: '/',
-      env: { ...environment },
+      env: wall === undefined ? { ...environment } : { ...OUTER_ENVIRONMENT },
       stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...(start?.stdio ?? [])],
       detached: true,
     });
-    if (wall?.kind === 'bubblewrap' && child.pid !== undefined) createGate(child, wall).open();
+    if (wall?.kind === 'bubblewrap' && child.pid !== undefined) createGate(child, wall, environment).open();
     let stdout = '';
     let stderr = '';
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);

@@ -10,11 +10,13 @@ import type { Log } from '../base/log.ts';
 import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
-import { type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
+import { holdBack, type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
 import { launchDetached } from './detached/launch-detached.ts';
+import { WallFailed } from './gate.ts';
 import type { Instance } from './instance.ts';
 import { launch } from './launch.ts';
+import type { Live } from './live.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Pipes } from './pipes.ts';
 import { type ExecutionMode, type ExecutionRecord, writeRecord } from './record.ts';
@@ -139,7 +141,31 @@ interface SessionPart {
   readonly onTracked: () => void;
 }
 
+/** What was to be mounted may be gone by then: the wall is then built anew, as nothing was run. */
+const WALL_ATTEMPTS = 3;
+
 async function startNow(
+  options: StarterOptions,
+  request: StartRequest,
+  part: SessionPart,
+): Promise<RunningEntry> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryStart(options, request, part);
+    } catch (error) {
+      if (!(error instanceof WallFailed)) throw error;
+      if (attempt === WALL_ATTEMPTS) {
+        throw new ShellServerError(
+          'EXECUTION_001',
+          `Nothing was run: the sandbox could not be set up (${error.message || 'bwrap ended early'}).`,
+          { hint: 'Call again. If it stays so, the operator finds more in the settings of [security].' },
+        );
+      }
+    }
+  }
+}
+
+async function tryStart(
   options: StarterOptions,
   request: StartRequest,
   part: SessionPart,
@@ -192,6 +218,7 @@ async function startNow(
     script !== undefined,
   ).catch((error: unknown) => {
     // Nothing ran, so nothing is kept.
+    options.running.giveUp(id);
     options.outputs.discard(id);
     throw error;
   });
@@ -274,7 +301,7 @@ async function launchInto(
     };
     const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
     const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
-    return { live: await launchDetached(spec, tools), sinks: new Map() };
+    return { live: guarded(await launchDetached(spec, tools), permit), sinks: new Map() };
   }
   const sinks = bundle.openSinks();
   const live = await launch(
@@ -284,7 +311,20 @@ async function launchInto(
     for (const sink of sinks.values()) sink.close();
     throw error;
   });
-  return { live, sinks };
+  return { live: guarded(live, permit), sinks };
+}
+
+/** It has not ended before what it may not leave behind was moved aside. */
+function guarded(live: Live, { wall }: LaunchPermit): Live {
+  if (wall?.kind !== 'bubblewrap' || wall.watched.length === 0) return live;
+  const { watched } = wall;
+  return {
+    ...live,
+    finished: live.finished.then((outcome) => {
+      const heldBack = holdBack(watched);
+      return heldBack.length === 0 ? outcome : { ...outcome, heldBack };
+    }),
+  };
 }
 
 /** On its own, because the index keeps it as long as the output: it must hold on to nothing else. */

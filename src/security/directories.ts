@@ -41,6 +41,7 @@ export function createDirectories(
       const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const hostPath = hostPathOf(wanted, principal);
       if (hostPath !== wanted) {
+        if (!isAllowed(wanted)) throw refuse(path, wanted, parameter);
         const tmp = hostPathOf(wanted.startsWith('/var/tmp') ? '/var/tmp' : '/tmp', principal);
         return checkPrivate({ wanted, hostPath, tmp, typed: path, parameter });
       }

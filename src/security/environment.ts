@@ -2,11 +2,11 @@
  * The environment a command gets: the server's own without its secrets, the login shell's PATH, defaults that keep
  * programs from waiting for a person, then the session's and the caller's variables.
  */
-import { userInfo } from 'node:os';
 import type { EnvironmentMode } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { MARKER_NAME } from '../base/marker.ts';
+import { currentUser } from '../base/user.ts';
 import { isSecretName } from './secrets.ts';
 
 export { MARKER_NAME };
@@ -57,6 +57,7 @@ export interface EnvironmentParts {
   /** Another home directory than the user's. */
   readonly home: string | undefined;
   readonly isWalled: boolean;
+  readonly hasNetwork: boolean;
   readonly path: string;
   readonly shell: string;
   /** What earlier commands of the session exported; undefined where one was unset. */
@@ -79,11 +80,15 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
   }
   if (parts.isWalled) for (const name of TEMPORARY) delete environment[name];
   if (parts.home !== undefined) environment['HOME'] = parts.home;
+  // Its own retries take half a minute.
+  if (!parts.hasNetwork) environment['npm_config_fetch_retries'] ??= '0';
+  // A root's tar gives files to the owners in the archive, of whom the sandbox knows none.
+  if (parts.isWalled && process.getuid?.() === 0) environment['TAR_OPTIONS'] ??= '--no-same-owner';
   Object.assign(environment, NON_INTERACTIVE, { PATH: parts.path, SHELL: parts.shell });
   if (environment['LC_ALL'] === undefined && environment['LANG'] === undefined)
     environment['LANG'] = 'C.UTF-8';
   // zsh and fish set these where they are missing, which would look like the work of the command.
-  const { username, homedir } = userInfo();
+  const { username, homedir } = currentUser();
   environment['HOME'] ??= homedir;
   environment['USER'] ??= username;
   environment['LOGNAME'] ??= username;

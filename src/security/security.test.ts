@@ -98,6 +98,7 @@ describe('the environment', () => {
     allowed: [],
     home: undefined,
     isWalled: false,
+    hasNetwork: true,
     inherited: {},
     path: '/bin',
     shell: '/bin/bash',
@@ -113,6 +114,7 @@ describe('the environment', () => {
       allowed: [],
       home: undefined,
       isWalled: false,
+      hasNetwork: true,
       inherited: { MCP_SHELL_TOKEN: 'secret', MCP_SHELL_STATE_DIR: '/x', KEPT: 'yes', PATH: '/old' },
       session: new Map([[MARKER_NAME, 'stolen']]),
       caller: { PAGER: 'less' },
@@ -135,6 +137,7 @@ describe('the environment', () => {
       allowed: [],
       home: undefined,
       isWalled: false,
+      hasNetwork: true,
       inherited: { ...npm, npm_config_registry: 'r' },
     });
     expect(Object.keys(under).filter((name) => /^npm_|INIT_CWD/.test(name))).toEqual(['npm_config_registry']);
@@ -144,6 +147,7 @@ describe('the environment', () => {
       allowed: [],
       home: undefined,
       isWalled: false,
+      hasNetwork: true,
       inherited: { npm_config_cache: '/c' },
     });
     expect(plain['npm_config_cache']).toBe('/c');
@@ -156,6 +160,7 @@ describe('the environment', () => {
       allowed: [],
       home: undefined,
       isWalled: false,
+      hasNetwork: true,
       inherited: { A: '1', B: '1', C: '1' },
       session: new Map([
         ['A', '2'],

@@ -6,6 +6,7 @@
 import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { isInside, realPathOf } from '../base/config/paths.ts';
+import type { PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -25,6 +26,7 @@ export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
+export { holdBack } from './sandbox/held-back.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
@@ -56,6 +58,8 @@ export interface Security {
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   readonly sandbox: Sandbox;
+  /** How often commands of a principal were allowed and denied since then, as far as it is remembered. */
+  decisionsSince(principal: string, sinceMs: number): { readonly allow: number; readonly deny: number };
   dispose(): Promise<void>;
 }
 
@@ -74,13 +78,23 @@ export function createSecurity(options: {
   const { settings } = options;
   const { security } = settings;
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
-  const sandbox = createSandbox({ ...options, shell: shells.forCommands });
+  const sandbox = createSandbox({
+    ...options,
+    shell: shells.forCommands,
+    programs: PROGRAMS[security.preset],
+  });
   const directories = createDirectories(security.allowedDirectories, sandbox.hostPathOf);
   const audit = createAudit({
     directory: options.auditDirectory,
     instance: options.instance,
     clock: options.clock,
   });
+
+  const decisions: { readonly atMs: number; readonly principal: string; readonly isAllowed: boolean }[] = [];
+  function note(principal: string, isAllowed: boolean): void {
+    decisions.push({ atMs: options.clock.now(), principal, isAllowed });
+    if (decisions.length > MAX_DECISIONS) decisions.splice(0, MAX_DECISIONS / 10);
+  }
 
   async function decide(request: LaunchRequest): Promise<LaunchPermit> {
     checkCommand(request.command);
@@ -108,6 +122,7 @@ export function createSecurity(options: {
         allowed: security.allowedEnvironment,
         home: isShut ? homeBehindWall(security.workspace) : undefined,
         isWalled: wall !== undefined,
+        hasNetwork: wall === undefined || security.network,
         path,
         shell: shells.configured,
         session: request.sessionEnvironment,
@@ -148,10 +163,12 @@ export function createSecurity(options: {
       };
       try {
         const permit = await decide(request);
+        note(request.principal, true);
         audit.write({ event: 'execution_allowed', decision: 'allow', ...about, directory: permit.directory });
         return permit;
       } catch (error) {
         if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
+          note(request.principal, false);
           audit.write({
             event: 'execution_denied',
             decision: 'deny',
@@ -164,12 +181,33 @@ export function createSecurity(options: {
         throw error;
       }
     },
+    decisionsSince(principal, sinceMs) {
+      const made = decisions.filter(
+        (decision) => decision.principal === principal && decision.atMs >= sinceMs,
+      );
+      const allow = made.filter(({ isAllowed }) => isAllowed).length;
+      return { allow, deny: made.length - allow };
+    },
     async dispose() {
       await sandbox.dispose();
       audit.close();
     },
   };
 }
+
+/** Remembered for statistics; the audit log has all of them. */
+const MAX_DECISIONS = 10_000;
+
+/** Where only allowed programs exist, these do. */
+const PROGRAMS: Readonly<Record<PresetName, readonly string[]>> = {
+  development: [],
+  sandbox: [],
+  production:
+    'ls cat head tail wc sort uniq cut tr grep find stat file basename dirname realpath readlink du df ps printf echo pwd whoami date diff cmp git'.split(
+      ' ',
+    ),
+  minimal: ['npm', 'node', 'git', 'ls', 'cat', 'echo'],
+};
 
 /** Where only a minimal root is, the tools of a home directory are not. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

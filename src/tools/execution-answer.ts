@@ -8,7 +8,7 @@ import type { Execution, Outcome, WaitResult } from '../executions/executions.ts
 import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import type { StreamType } from '../outputs/types.ts';
-import { hintFor } from './hints.ts';
+import { hintFor, leavesRunning } from './hints.ts';
 import { describeBytes, describeDuration, describeSession, listProcesses } from './words.ts';
 
 /** Nothing is required: an error result is checked against the same schema. */
@@ -165,18 +165,25 @@ function sentences(
   const said: string[] = [];
   if (outcome === undefined) said.push(describeRunning(execution, options));
   else said.push(...describeEnd(outcome, record.timeoutMs));
+  // Behind a wall nobody sees what was left: the namespace ends with the command.
+  if (outcome?.reason === 'exit' && record.process?.isWalled === true && leavesRunning(record.command)) {
+    said.push(
+      'What it started with "&" ended with it. To keep a process, start it with execution_mode "background" and without "&".',
+    );
+  }
   for (const [type, part] of shown) {
     if (part.invalidBytes === 0 || part.binary) continue;
     said.push(
       `${part.invalidBytes} bytes of ${type} are not UTF-8 and are shown as U+FFFD; read_execution_output with encoding "base64" (or their own encoding) gives them exactly.`,
     );
   }
-  if (outcome?.reason === 'exit' && outcome.exitCode !== 0) {
+  if (outcome?.reason === 'exit' && outcome.exitCode !== 0 && outcome.explanation === undefined) {
     const text = (shown.get('stderr') ?? shown.get('combined'))?.text ?? '';
     const hint = hintFor({
       exitCode: outcome.exitCode,
       stderr: text.slice(-4000),
       directory: record.directory,
+      isWalled: record.process?.isWalled === true,
       // What the caller set goes before what the server would have set.
       path: record.environment['PATH'] ?? options.path,
     });
@@ -219,7 +226,9 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   } else if (outcome.reason === 'memory_limit') {
     const peak =
       outcome.peakMemoryBytes === undefined ? '' : ` with ${describeBytes(outcome.peakMemoryBytes)}`;
-    said.push(`It passed the memory limit${peak} and was ended with everything it had started.`);
+    said.push(
+      `It passed the memory limit${peak} and was ended with everything it had started. The operator changes the limit with security.max_memory_mb.`,
+    );
   } else if (outcome.reason === 'cpu_limit') {
     said.push('It used more processor time than security.max_cpu_seconds allows and was ended.');
   } else if (outcome.reason === 'server_shutdown') {
@@ -235,6 +244,11 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   ) {
     said.push(
       `Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`,
+    );
+  }
+  if (outcome.heldBack !== undefined) {
+    said.push(
+      `It made what somebody outside the sandbox would execute or obey; that was moved aside: ${outcome.heldBack.join(', ')}. The operator can allow it with security.writable_paths.`,
     );
   }
   if (outcome.explanation !== undefined) said.push(outcome.explanation);

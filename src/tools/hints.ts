@@ -3,9 +3,11 @@
  * be on it, or whose the file is.
  */
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
+import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { isInside } from '../base/config/paths.ts';
 import { nearestFew } from '../base/nearest.ts';
+import { currentUser } from '../base/user.ts';
 
 export interface FailedCommand {
   readonly exitCode: number | undefined;
@@ -13,6 +15,8 @@ export interface FailedCommand {
   readonly stderr: string;
   readonly directory: string;
   readonly path: string;
+  /** What is outside is then none of the command's business. */
+  readonly isWalled: boolean;
 }
 
 export function hintFor(failed: FailedCommand): string | undefined {
@@ -20,6 +24,15 @@ export function hintFor(failed: FailedCommand): string | undefined {
   if (missing !== undefined) return hintForMissing(missing, failed);
   const denied = deniedPath(failed);
   return denied === undefined ? undefined : hintForDenied(denied, failed);
+}
+
+/** True where a command leaves something running with "&" and does not wait for it. */
+export function leavesRunning(command: string): boolean {
+  const unquoted = command
+    .replaceAll(/<<-?\s*['"]?(\w+)['"]?[\s\S]*?\n\s*\1\b/g, '')
+    .replaceAll(/'[^']*'|"(?:[^"\\]|\\.)*"|\\./g, '')
+    .replaceAll(/\(\([\s\S]*?\)\)|(?:^|\s)#.*$/gm, '');
+  return /(?:^|[^&>|<])&(?![&>|])/.test(unquoted) && !/\bwait\b/.test(unquoted);
 }
 
 /** bash, dash, zsh, fish and busybox each say it in their own order; `env` and `xargs` in a fourth. */
@@ -51,6 +64,12 @@ function hintForMissing(name: string, { directory, path }: FailedCommand): strin
   if (place !== undefined) {
     return `${name} is not on PATH, but ${join(place, name)} exists: call it by that path, or set PATH in environment_variables.`;
   }
+  const hidden = path
+    .split(':')
+    .map((entry) => join(entry, name))
+    .find(isExecutable);
+  if (hidden !== undefined)
+    return `${hidden} exists, but the sandbox does not show it. The operator can show it with security.readable_paths.`;
   const near = nearestFew(name, commandsOn(path), 3);
   const suggestion = near.length === 0 ? '' : ` The nearest on PATH: ${near.join(', ')}.`;
   return `${name} is not installed, or not on PATH.${suggestion}`;
@@ -93,14 +112,18 @@ function commandsOn(path: string): Set<string> {
   return names;
 }
 
-function hintForDenied(typed: string, { directory, exitCode }: FailedCommand): string {
+function hintForDenied(typed: string, { directory, exitCode, isWalled }: FailedCommand): string | undefined {
   const path = resolve(directory, typed.trim());
-  const user = userInfo();
+  if (isWalled && !isInside(path, directory)) return undefined;
+  const user = currentUser();
   let about: ReturnType<typeof statSync>;
   try {
     about = statSync(path);
   } catch {
-    return `Permission denied: ${path}; the server runs as ${user.username}.`;
+    // A word before the reason is more often the program's name than a file.
+    return typed.includes('/')
+      ? `Permission denied: ${path}; the server runs as ${user.username}.`
+      : undefined;
   }
   const mode = (about.mode & 0o7777).toString(8).padStart(4, '0');
   const whose = `${path} belongs to uid ${about.uid}, gid ${about.gid} (mode ${mode}); the command ran as ${user.username} (uid ${user.uid}).`;

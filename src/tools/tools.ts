@@ -1,6 +1,7 @@
 /** The catalogue: every tool, in the order in which tools/list shows them, and the sets that --tools picks from. */
 import { deleteExecutionOutputs } from './delete-execution-outputs.ts';
 import { listExecutionOutputs } from './list-execution-outputs.ts';
+import { monitoringGetStats } from './monitoring-get-stats.ts';
 import { processGetExecution } from './process-get-execution.ts';
 import { processList } from './process-list.ts';
 import { processTerminate } from './process-terminate.ts';
@@ -21,6 +22,7 @@ export const TOOLS: readonly Tool[] = [
   readExecutionOutput,
   deleteExecutionOutputs,
   shellSetDefaultWorkdir,
+  monitoringGetStats,
 ];
 
 const ALL = TOOLS.map((tool) => tool.name);

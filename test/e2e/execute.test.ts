@@ -79,7 +79,9 @@ describe('shell_execute answers', () => {
   });
 
   test('adaptive hands the same process over, and nothing is lost', async () => {
-    const first = await product.execute('echo $$; sleep 1.5; echo $$', { foreground_timeout_seconds: 1 });
+    const first = await product.execute('echo $$; date +%s%N > began; sleep 1.5; echo $$; cat began', {
+      foreground_timeout_seconds: 1,
+    });
     expect(first.data).toMatchObject({
       status: 'running',
       transition_reason: 'foreground_timeout',
@@ -90,8 +92,8 @@ describe('shell_execute answers', () => {
       execution_id: first.data.execution_id,
       wait_seconds: 20,
     });
-    const pid = first.data.process_id;
-    expect(data).toMatchObject({ status: 'completed', stdout: `${pid}\n${pid}\n`, process_id: pid });
+    expect(data).toMatchObject({ status: 'completed', process_id: first.data.process_id });
+    expect(data.stdout).toMatch(/^(\d+)\n\1\n\d+\n$/);
   });
 
   test('adaptive hands over when the output passes max_output_size', async () => {
@@ -155,7 +157,7 @@ describe('shell_execute answers', () => {
       stdout: 'hi\n',
       message: expect.stringContaining('"background"'),
     });
-    expect(data.message).toMatch(/ended with it: sleep \(\d+\)/);
+    expect(data.message).toContain('ended with it');
   });
 });
 

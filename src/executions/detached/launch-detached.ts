@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { openGroup } from '../cgroups/cgroups.ts';
 import { signalAndWait } from '../ending.ts';
+import { WallFailed } from '../gate.ts';
 import type { Live } from '../live.ts';
 import { findProcess, isAlive, type ProcessIdentity } from '../process-table.ts';
 import type { ExecutionRecord, Outcome } from '../record.ts';
@@ -58,7 +59,10 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
       throw error;
     })
     .finally(() => child.unref());
-  if ('error' in reply) throw new ShellServerError('EXECUTION_001', reply.error);
+  if ('error' in reply) {
+    if (reply.isWallFailure === true) throw new WallFailed(reply.error);
+    throw new ShellServerError('EXECUTION_001', reply.error);
+  }
   const known = {
     pid: reply.pid,
     startTime: reply.startTime,

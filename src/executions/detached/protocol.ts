@@ -37,7 +37,7 @@ export type WrapperSpec = z.infer<typeof wrapperSpecSchema>;
 
 export const wrapperReplySchema = z.union([
   z.object({ pid: z.number(), startTime: z.number(), group: z.string().optional() }),
-  z.object({ error: z.string() }),
+  z.object({ error: z.string(), isWallFailure: z.boolean().optional() }),
 ]);
 export type WrapperReply = z.infer<typeof wrapperReplySchema>;
 

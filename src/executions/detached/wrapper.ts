@@ -12,6 +12,7 @@ import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs
 import { createCgroups } from '../cgroups/cgroups.ts';
 import { startEnclosed } from '../enclosed.ts';
 import { type Cause, type Ending, judge } from '../ending.ts';
+import { WallFailed } from '../gate.ts';
 import { createPipes } from '../pipes.ts';
 import type { Outcome } from '../record.ts';
 import {
@@ -36,7 +37,7 @@ async function main(): Promise<void> {
     const isFull = [...sinks.values()].some((sink) => sink.problem !== undefined);
     writeOutcomeOf(spec, isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome);
   } catch (error) {
-    reply({ error: messageOf(error) });
+    reply({ error: messageOf(error), isWallFailure: error instanceof WallFailed });
   }
 }
 

@@ -2,15 +2,24 @@
  * From the settings and the host as it is now to a profile. Built for each execution: what a command created (a
  * repository, a link) is protected or followed from the next one on.
  */
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { isThere, kindOf, readLinkAt } from './look.ts';
+import { isReadable, isThere, kindOf } from './look.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
 import { openings } from './openings.ts';
-import { PRIVATE_IN_HOME, PRIVATE_IN_PROC, PRIVATE_IN_SYSTEM, TOOL_CACHES } from './private-paths.ts';
+import {
+  CREDENTIAL_VARIABLES,
+  PRIVATE_IN_HOME,
+  PRIVATE_IN_PROC,
+  PRIVATE_IN_SYSTEM,
+  PRIVATE_NAMES,
+  PROC_TREES,
+} from './private-paths.ts';
 import type { Mount, Profile } from './profile.ts';
 import { pinsFor, protectedIn, rootOf } from './protected.ts';
+import { PRIVATE_CACHES, TOOL_CACHES } from './protected-paths.ts';
 
 export interface ProfileInput {
   readonly security: SecuritySettings;
@@ -30,6 +39,10 @@ export interface ProfileInput {
   readonly redacted: ReadonlyMap<string, string>;
   /** The programs that exist, where only allowed ones do. */
   readonly programs: readonly string[];
+  /** A file of ours with nothing in it, shown instead of one that is hidden; without one it cannot be opened. */
+  readonly emptyFile: string | undefined;
+  /** Root owns files of /proc that its commands could change though they have no capabilities. */
+  readonly isRoot: boolean;
   /** The socket of the proxy behind which the allowed domains are. */
   readonly proxySocket: string | undefined;
 }
@@ -41,46 +54,60 @@ const SHM_BYTES = 256 * 1024 * 1024;
 
 export function buildProfile(input: ProfileInput): Profile {
   const { security } = input;
-  const workspace = workspaceOf(input);
-  const opened = openings(security.expose, input);
-  const writable = [...workspace, ...security.writablePaths.filter(isThere).map(realPathOf)];
   const isHost = security.root === 'host';
-  const asReadable = (path: string): Mount => ({ kind: 'readable', path });
-  const asWritable = (path: string): Mount => ({ kind: 'writable', path });
+  const workspace = workspaceOf(input);
+  const tmp = tmpMounts(input, workspace);
+  const home = isHost ? homeMounts(input, workspace) : [];
+  // What lies in another of them is writable already; a mount of its own could not be replaced by another file.
+  const roots = outermost([...workspace, ...security.writablePaths.filter(isThere).map(realPathOf)]);
+  const writable = [...roots, ...home.flatMap(({ kind, path }) => (kind === 'writable' ? [path] : []))];
+  const isInWritable = (path: string): boolean => rootOf(path, writable) !== undefined;
+  const opened = openings(security.expose, input);
   const inside: Mount[] = [
-    // Only what lies in a part of the host's files that would otherwise be seen.
-    ...(isHost ? hidden(input, opened.paths) : hiddenIn(writable, input, opened.paths)),
-    ...[...input.redacted].map(([path, from]): Mount => ({ kind: 'readable', path, from })),
-    ...opened.paths.filter(isThere).map(asReadable),
-    ...security.readablePaths.filter(isThere).map(realPathOf).map(asReadable),
+    // Of an empty root there is nothing to hide but what lies in what was mounted into it.
+    ...hidden(input, opened.paths).filter(({ path }) => isHost || isInWritable(path)),
+    ...[...input.redacted].map(([path, from]): Mount => ({ kind: 'readable', path: realPathOf(path), from })),
+    ...[...opened.paths, ...security.readablePaths].filter(isThere).map(realPathOf).map(asReadable),
     ...protectedIn(writable, input),
-    ...security.writablePaths.filter(isThere).map(realPathOf).map(asWritable),
     ...opened.sockets
       .filter(isThere)
       .map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
     ...proxyMount(input.proxySocket),
     // Last of all, so that no setting uncovers them.
-    ...[...input.installation.filter(isThere).map(asReadable), ...input.ownPaths.flatMap(cover)].filter(
-      // With an empty root there is nothing of them to see, unless the workspace is around them.
-      ({ path }) => isHost || rootOf(path, writable) !== undefined,
-    ),
+    ...input.installation.filter((path) => isThere(path) && isInWritable(path)).map(asReadable),
+    ...input.ownPaths
+      .flatMap((path) => cover(path, input.emptyFile))
+      .filter(({ path }) => isHost || isInWritable(path)),
   ];
-  const tmp = tmpMounts(input, workspace);
   const mounts: Mount[] = [
-    ...(isHost ? hostRoot(input, workspace) : emptyRoot(input)),
+    ...(isHost ? hostRoot() : emptyRoot(input)),
     ...tmp,
-    ...workspace.map(asWritable),
+    ...tmpParents([...home, ...roots.map(asWritable)], input),
+    ...home,
+    ...roots.map(asWritable),
     ...pinsFor(inside, writable),
     ...inside,
   ];
   return {
     root: isHost ? 'host' : 'empty',
     mounts,
+    writable: roots,
     pinned: pinned(mounts, [...writable, ...tmp.map(({ path }) => path)]),
     network: security.network && input.proxySocket === undefined,
-    procFiles: PRIVATE_IN_PROC.filter(isThere),
-    shmBytes: security.maxTmpBytes ?? SHM_BYTES,
+    coversProc: input.isRoot,
+    procTrees: input.isRoot ? PROC_TREES.filter(isThere) : [],
+    procFiles: input.isRoot ? PRIVATE_IN_PROC.filter(isThere) : [],
+    shmBytes: security.maxTmpBytes === undefined ? SHM_BYTES : Math.min(SHM_BYTES, security.maxTmpBytes / 4),
   };
+}
+
+const asReadable = (path: string): Mount => ({ kind: 'readable', path });
+const asWritable = (path: string): Mount => ({ kind: 'writable', path });
+
+/** Without those that lie in another one. */
+function outermost(paths: readonly string[]): string[] {
+  const unique = [...new Set(paths)];
+  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)));
 }
 
 /**
@@ -88,7 +115,9 @@ export function buildProfile(input: ProfileInput): Profile {
  * link while bwrap follows the path. They are compared with what the kernel says was mounted, before anything runs.
  */
 function pinned(mounts: readonly Mount[], writable: readonly string[]): Profile['pinned'] {
-  return mounts.flatMap((mount) => {
+  // A later mount covers an earlier one of the same place.
+  const last = new Map(mounts.map((mount) => [mount.path, mount]));
+  return [...last.values()].flatMap((mount) => {
     if (rootOf(mount.path, writable) === undefined) return [];
     const isBound = mount.kind === 'readable' || mount.kind === 'writable';
     return [{ path: mount.path, source: isBound ? (mount.from ?? mount.path) : undefined }];
@@ -101,26 +130,41 @@ function proxyMount(socket: string | undefined): Mount[] {
 
 /** As real paths; a directory that is not there yet cannot be mounted, and "/" would uncover everything. */
 function workspaceOf({ security }: ProfileInput): string[] {
-  return [...new Set(security.workspace.map(realPathOf))].filter(
+  return outermost(security.workspace.map(realPathOf)).filter(
     (path) => path !== '/' && kindOf(path) === 'directory',
   );
 }
 
+/** Where people's homes are; our own is shown again. */
+const HOMES = ['/home', '/Users', '/var/home'];
+
 /** The host's files without what runs on the host and without other people's homes. */
-function hostRoot(input: ProfileInput, workspace: readonly string[]): Mount[] {
-  const { homedir } = input;
-  const home = realPathOf(homedir);
-  const homes = ['/home', '/Users', '/var/home'].filter(
-    (path) => kindOf(path) === 'directory' && realPathOf(path) === path,
-  );
-  const isAtHome = homes.some((path) => isInside(home, path));
+function hostRoot(): Mount[] {
+  const covered = [...HOMES, '/run'].filter((path) => kindOf(path) === 'directory');
+  return [...covered.map((path): Mount => ({ kind: 'empty', path })), ...resolverFiles()];
+}
+
+/** The home directory where something covers it, and what in it can be written to. */
+function homeMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
+  const { security } = input;
+  const home = realPathOf(input.homedir);
+  const isCovered = [...HOMES, '/tmp', '/var/tmp'].some((path) => home !== path && isInside(home, path));
   return [
-    ...homes.map((path): Mount => ({ kind: 'empty', path })),
-    ...(isAtHome && kindOf(home) === 'directory' ? [{ kind: 'readable', path: home } as const] : []),
-    ...(kindOf('/run') === 'directory' ? [{ kind: 'empty', path: '/run' } as const] : []),
-    ...resolverFiles(),
-    ...(input.security.hasToolCaches ? caches(home, workspace) : []),
+    ...(isCovered && kindOf(home) === 'directory' ? [{ kind: 'readable', path: home } as const] : []),
+    ...(security.hasToolCaches ? [...caches(home, workspace), ...privateCaches(home, input)] : []),
   ];
+}
+
+/** Programs that are fetched and run on demand: inside, others than those that run outside. */
+function privateCaches(home: string, { tmpDirectory, security }: ProfileInput): Mount[] {
+  if (tmpDirectory === undefined) return [];
+  return PRIVATE_CACHES.flatMap((name): Mount[] => {
+    const path = join(home, name);
+    const isReachable = kindOf(dirname(path)) === 'directory' && realPathOf(dirname(path)) === dirname(path);
+    const isWorkspace = security.workspace.some((root) => isInside(path, realPathOf(root)));
+    if (!isReachable || isWorkspace || kindOf(path) === 'link') return [];
+    return [{ kind: 'writable', path, from: join(tmpDirectory, name.replaceAll('/', '-')) }];
+  });
 }
 
 function caches(home: string, workspace: readonly string[]): Mount[] {
@@ -154,28 +198,72 @@ function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
     // Listed among the allowed directories, it is the real one.
     if (workspace.includes(realPathOf(path))) return [];
     if (input.security.root === 'host' && kindOf(path) !== 'directory') return [];
+    // One memory for both: it counts against the same limit.
+    if (input.security.root !== 'host' && path === '/var/tmp')
+      return [{ kind: 'link', path, target: '/tmp' }];
     if (input.tmpDirectory === undefined) return [{ kind: 'memory', path, bytes }];
     return [{ kind: 'writable', path, from: join(input.tmpDirectory, path === '/tmp' ? 'tmp' : 'var-tmp') }];
   });
 }
 
-function hidden(input: ProfileInput, opened: readonly string[]): Mount[] {
-  const home = realPathOf(input.homedir);
-  const readable = [...input.security.readablePaths, ...input.security.writablePaths].map(realPathOf);
-  const isOpened = (path: string): boolean =>
-    opened.includes(path) || readable.some((other) => isInside(path, other));
-  const system = PRIVATE_IN_SYSTEM.filter((path) => !isInside(home, path) && !holdsWorkspace(path, input));
-  const own = PRIVATE_IN_HOME.map((name) => join(home, name));
-  return [
-    ...[...system, ...own].filter((path) => !isOpened(path)).flatMap(cover),
-    ...input.specialFiles.filter((path) => !isOpened(path)).flatMap(cover),
-  ];
+/**
+ * The directories on the way to a mount inside a /tmp that is kept: a command could have put a link in their place,
+ * or move them away.
+ */
+function tmpParents(mounts: readonly Mount[], { tmpDirectory }: ProfileInput): Mount[] {
+  if (tmpDirectory === undefined) return [];
+  const parents = new Map<string, Mount>();
+  for (const { path } of mounts) {
+    for (const [root, name] of TMP_NAMES) {
+      if (path === root || !isInside(path, root)) continue;
+      const parts = relative(root, dirname(path))
+        .split('/')
+        .filter((part) => part !== '');
+      for (let count = 1; count <= parts.length; count++) {
+        const rest = parts.slice(0, count).join('/');
+        const from = join(tmpDirectory, name, rest);
+        makePlain(from);
+        parents.set(join(root, rest), { kind: 'writable', path: join(root, rest), from });
+      }
+    }
+  }
+  return [...parents.values()];
 }
 
-/** With an empty root there is only what was mounted into it. */
-function hiddenIn(writable: readonly string[], input: ProfileInput, opened: readonly string[]): Mount[] {
-  const isInsideOne = (path: string): boolean => writable.some((directory) => isInside(path, directory));
-  return hidden(input, opened).filter((mount) => isInsideOne(mount.path));
+const TMP_NAMES = [
+  ['/tmp', 'tmp'],
+  ['/var/tmp', 'var-tmp'],
+] as const;
+
+/** A directory and no link, whatever was there. */
+function makePlain(path: string): void {
+  if (kindOf(path) === 'directory') return;
+  rmSync(path, { force: true });
+  mkdirSync(path, { mode: 0o700 });
+}
+
+function hidden(input: ProfileInput, opened: readonly string[]): Mount[] {
+  const home = realPathOf(input.homedir);
+  const named = [...opened, ...input.security.readablePaths, ...input.security.writablePaths].map(realPathOf);
+  const system = [...PRIVATE_IN_SYSTEM, ...namesIn('/etc/ssh', /_key$/)].filter(
+    (path) => isThere(path) && isReadable(path) && !isInside(home, path) && !holdsWorkspace(path, input),
+  );
+  const own = [
+    ...PRIVATE_IN_HOME.map((name) => join(home, name)).filter(isThere),
+    ...namesIn(home, PRIVATE_NAMES),
+    ...CREDENTIAL_VARIABLES.flatMap((name) => placesIn(input.environment[name])),
+  ];
+  return (
+    [...new Set([...system, ...own, ...input.specialFiles].map(realPathOf))]
+      // Only the very thing that the operator named is opened: a directory around it is no such wish.
+      .filter((path) => !named.includes(path) && !holdsWorkspace(path, input))
+      .flatMap((path) => cover(path, input.emptyFile))
+  );
+}
+
+/** Files that a variable names; KUBECONFIG may name several. */
+function placesIn(value: string | undefined): string[] {
+  return (value ?? '').split(':').filter((path) => isAbsolute(path) && isThere(path));
 }
 
 /** A directory of the system that the operator works in is not private. */
@@ -183,10 +271,26 @@ function holdsWorkspace(path: string, { security }: ProfileInput): boolean {
   return security.workspace.some((directory) => isInside(realPathOf(directory), path));
 }
 
-/** Nothing is left to see of it. A link is covered where it leads: a mount cannot replace the link itself. */
-function cover(path: string): Mount[] {
-  const real = readLinkAt(path) === undefined ? path : realPathOf(path);
+function namesIn(directory: string, names: RegExp): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => names.test(name))
+      .map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}
+
+/** Nothing is left to see of it. */
+function cover(path: string, emptyFile: string | undefined): Mount[] {
+  const real = realPathOf(path);
   const kind = kindOf(real);
   if (kind === undefined || real === '/') return [];
-  return [kind === 'directory' ? { kind: 'empty', path: real } : { kind: 'blank', path: real }];
+  if (kind === 'directory') return [{ kind: 'empty', path: real }];
+  // Tools stop at a file that they may not read, and are content with an empty one.
+  return [
+    emptyFile === undefined
+      ? { kind: 'blank', path: real }
+      : { kind: 'readable', path: real, from: emptyFile },
+  ];
 }

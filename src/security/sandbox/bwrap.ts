@@ -6,9 +6,6 @@ export interface BwrapFeatures {
   readonly disablesUserns: boolean;
 }
 
-/** Of the /proc that root could write to, though it has no capabilities: its owner is uid 0, and so is a root's command. */
-const PROC_TREES = ['sys', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
-
 export function bwrapOptions(
   profile: Profile,
   options: { readonly features: BwrapFeatures; readonly hasSeccomp: boolean },
@@ -30,7 +27,8 @@ export function bwrapOptions(
     '/dev',
     '--proc',
     '/proc',
-    ...PROC_TREES.flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
+    ...profile.procTrees.flatMap(emptyOptions),
+    ...(profile.coversProc ? ['--ro-bind', '/proc/sys', '/proc/sys'] : []),
     ...profile.procFiles.flatMap((path) => ['--ro-bind', '/dev/null', path]),
     '--size',
     String(profile.shmBytes),
@@ -41,8 +39,6 @@ export function bwrapOptions(
     '--remount-ro',
     '/dev',
     ...profile.mounts.flatMap(mountOptions),
-    // Only now: what is mounted below them needed a place to be mounted on.
-    ...profile.mounts.flatMap((mount) => (mount.kind === 'empty' ? ['--remount-ro', mount.path] : [])),
     ...(isHost ? [] : ['--remount-ro', '/']),
     ...(options.hasSeccomp ? ['--seccomp', String(WALL_FDS.seccomp)] : []),
     '--json-status-fd',
@@ -67,10 +63,15 @@ function mountOptions(mount: Mount): string[] {
         mount.path,
       ];
     case 'empty':
-      return ['--perms', '0755', '--tmpfs', mount.path];
+      return emptyOptions(mount.path);
     case 'blank':
       return ['--ro-bind', '/dev/null', mount.path];
     case 'link':
       return ['--symlink', mount.target, mount.path];
   }
+}
+
+/** Not remounted read-only: that takes ten times as long, and one page of memory is all that could be had. */
+function emptyOptions(path: string): string[] {
+  return ['--perms', '0555', '--size', '4096', '--tmpfs', path];
 }

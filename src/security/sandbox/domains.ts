@@ -16,7 +16,11 @@ export interface Domains {
   open(): Promise<string>;
   relayed(argv: readonly string[]): readonly string[];
   /** What was refused since then. */
-  explain(sinceMs: number): Explanation | undefined;
+  explain(failed: {
+    readonly startedAtMs: number;
+    readonly text: string;
+    readonly exitCode: number | undefined;
+  }): Explanation | undefined;
   dispose(): Promise<void>;
 }
 
@@ -33,7 +37,7 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
   const socat = SOCAT.find((path) => existsSync(path));
   const refusals: { readonly atMs: number; readonly what: string }[] = [];
   const proxy = createDomainProxy({
-    directory: runDirectory,
+    directory: socketDirectory(runDirectory, settings.environment['XDG_RUNTIME_DIR']),
     domains: allowedDomains,
     log,
     onRefused({ host, port }) {
@@ -43,14 +47,16 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
   });
   return {
     problem: socat === undefined ? 'security.allowed_domains needs socat, which is not installed' : undefined,
-    variables: proxyVariables(),
+    variables: proxyVariables(allowedDomains),
     open: proxy.open,
     relayed: (argv) => (socat === undefined ? argv : ['/bin/sh', '-c', relayScript(socat), 'sh', ...argv]),
-    explain(sinceMs) {
+    explain({ startedAtMs: sinceMs, text, exitCode }) {
+      // Others may have been refused meanwhile: only who complains was.
+      if (!/403|proxy|tunnel|forbidden|resolve|connect|allowed_domains/i.test(text)) return undefined;
       const during = [...new Set(refusals.filter(({ atMs }) => atMs >= sinceMs).map(({ what }) => what))];
       if (during.length === 0) return undefined;
       return {
-        code: 'EXECUTION_005',
+        ...(exitCode !== 0 && { code: 'EXECUTION_005' }),
         sentence: `The sandbox lets commands reach only ${allowedDomains.join(', ')}; refused meanwhile: ${during.slice(0, 5).join(', ')}. The operator opens more with security.allowed_domains.`,
       };
     },
@@ -58,9 +64,17 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
   };
 }
 
+/** A socket's path may have about a hundred bytes. */
+function socketDirectory(wanted: string, runtime: string | undefined): string {
+  if (Buffer.byteLength(wanted) <= 90) return wanted;
+  return runtime !== undefined && runtime.length <= 90 ? runtime : '/tmp';
+}
+
 /** Both spellings: programs do not agree on one. */
-function proxyVariables(): Record<string, string> {
-  const variables: Record<string, string> = { no_proxy: DIRECT, NO_PROXY: DIRECT };
+function proxyVariables(domains: readonly string[]): Record<string, string> {
+  // The sandbox's own loopback is reached directly, unless the host's was asked for.
+  const wantsHost = domains.some((entry) => /^(?:localhost|127\.|\[?::1)/.test(entry));
+  const variables: Record<string, string> = wantsHost ? {} : { no_proxy: DIRECT, NO_PROXY: DIRECT };
   for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) {
     variables[name] = ADDRESS;
     variables[name.toUpperCase()] = ADDRESS;

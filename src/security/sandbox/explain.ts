@@ -6,7 +6,11 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { EXPOSURES, PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM } from './private-paths.ts';
+import { EXPOSURES } from './exposures.ts';
+import { HOST_PROGRAMS } from './host-programs.ts';
+import { isReadable, isThere } from './look.ts';
+import { PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM } from './private-paths.ts';
+import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
 export interface Failed {
   readonly command: string;
@@ -45,31 +49,51 @@ const setup: Explain = ({ text, directory, hasRun }) => {
   return { sentence: `Nothing was run: the sandbox could not be set up (${problem}). Call again.` };
 };
 
-/** Of what a program was asked to write to, in the words of the C library, Node, Python and Rust. */
-const READ_ONLY = /Read-only file system|EROFS|\[Errno 30\]|os error 30/i;
+/** In the words of the C library, Node, Python and Rust. */
+const READ_ONLY =
+  /Read-only file system|EROFS|\[Errno 30\]|os error 30|ENOENT: no such file or directory, mkdir '\/(?:usr|opt|etc|var)\//i;
 const BUSY = /Device or resource busy|EBUSY/i;
 
-const writing: Explain = ({ text, directory }, security) => {
-  const line = lastLine(text, READ_ONLY) ?? lastLine(text, BUSY, /\.git|settings|config/);
-  if (line === undefined) return undefined;
-  const path = pathIn(line, directory);
-  const where = path === undefined ? 'a place' : path;
-  const protectedFile =
+const writing: Explain = ({ text, directory, exitCode }, security) => {
+  const said = linesSaying(text, READ_ONLY);
+  const busy = linesSaying(text, BUSY).filter((line) => isProtected(pathIn(line, directory)));
+  const lines = said.length > 0 ? said : busy;
+  if (
+    lines.length === 0 ||
+    (exitCode === 0 && said.length > 0 && !said.some((line) => pathIn(line, directory)))
+  )
+    return undefined;
+  const path = lines.map((line) => pathIn(line, directory)).findLast((found) => found !== undefined);
+  const isInWorkspace =
     path !== undefined && security.workspace.some((root) => isInside(path, realPathOf(root)));
-  if (protectedFile) {
+  if (isInWorkspace && isProtected(path)) {
     return {
-      sentence: `The sandbox keeps ${where} read-only: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(path)}].`,
+      sentence: `The sandbox keeps ${path} as it is: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(path)}].`,
     };
   }
+  // A name alone may be meant in a directory that the command went to.
+  const where = path === undefined || isInWorkspace ? 'there' : `to ${path}`;
   return {
-    sentence: `The sandbox stopped it from writing to ${where}: only ${security.workspace.join(', ')}, /tmp${security.hasToolCaches ? ' and the caches of package managers' : ''} can be written to. Write there, or the operator opens more with security.writable_paths.`,
+    sentence: `The sandbox stopped it from writing ${where}: only ${security.workspace.join(', ')}, /tmp${security.hasToolCaches ? ' and the caches of package managers' : ''} can be written to. Write there, or the operator opens more with security.writable_paths.`,
   };
 };
+
+function isProtected(path: string | undefined): boolean {
+  if (path === undefined) return false;
+  const home = realPathOf(homedir());
+  return (
+    /\/\.git\/(?:hooks|config|info)(?:\/|$)|\/\.git$/.test(path) ||
+    PROTECTED_IN_WORKSPACE.some((name) => path.endsWith(`/${name}`)) ||
+    PROTECTED_IN_HOME.some((name) => isInside(path, join(home, name)))
+  );
+}
 
 const NO_NETWORK =
   /Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;
 
-const network: Explain = ({ text }, security) => {
+const network: Explain = ({ text, exitCode }, security) => {
+  if (exitCode === 0 && !/Could not resolve host|Temporary failure in name resolution/.test(text))
+    return undefined;
   if (security.network && security.allowedDomains.length === 0) return undefined;
   if (security.network) {
     const host = /security\.allowed_domains/.test(text) ? undefined : NO_NETWORK.exec(text)?.[0];
@@ -88,8 +112,9 @@ const network: Explain = ({ text }, security) => {
   };
 };
 
-const fullTmp: Explain = ({ text }, security) => {
-  if (!/No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|os error 28/i.test(text)) return undefined;
+const fullTmp: Explain = ({ text, exitCode }, security) => {
+  if (exitCode === 0 || !/No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|os error 28/i.test(text))
+    return undefined;
   const tmp =
     security.maxTmpBytes === undefined
       ? ''
@@ -97,10 +122,11 @@ const fullTmp: Explain = ({ text }, security) => {
   return { code: 'EXECUTION_004', sentence: `The disk it wrote to is full.${tmp}` };
 };
 
-const largeFile: Explain = ({ text, signal }, security) => {
-  if (security.maxFileBytes === undefined) return undefined;
+const largeFile: Explain = ({ text, signal, exitCode }, security) => {
+  if (security.maxFileBytes === undefined || exitCode === 0) return undefined;
   if (signal !== 'SIGXFSZ' && !/File too large|EFBIG|File size limit exceeded/i.test(text)) return undefined;
   return {
+    code: 'EXECUTION_004',
     sentence: `A file can have ${security.maxFileBytes / 1024 / 1024} MiB here; the operator changes that with security.max_file_mb.`,
   };
 };
@@ -118,68 +144,10 @@ const processes: Explain = ({ text }, security) => {
   };
 };
 
-/** Programs that need something of the host which is not let through, and how they say so. */
-const PROGRAMS: readonly { readonly says: RegExp; readonly sentence: string; readonly exposes?: string }[] = [
-  {
-    says: /sudo: (?:.*no new privileges|effective uid is not 0|.*must be owned by uid 0|unable to|.*setuid)|^su: |pkexec must be setuid|doas: not installed setuid|sudo: command not found/im,
-    sentence:
-      'sudo and su do not work in the sandbox: nobody gets more rights in there than the server has. Ask the person to run it.',
-  },
-  {
-    says: /docker daemon|docker\.sock|Cannot connect to the Docker|podman\.sock|unable to connect to Podman/i,
-    exposes: 'docker',
-    sentence: 'The sandbox hides the sockets of container engines: they give command of the host.',
-  },
-  {
-    says: /gh auth login|GH_TOKEN|GitHub CLI/i,
-    exposes: 'gh',
-    sentence: 'The sandbox hides the credentials of gh.',
-  },
-  {
-    says: /Permission denied \(publickey|Could not open a connection to your authentication agent|Host key verification failed|no such identity/i,
-    exposes: 'ssh-agent',
-    sentence: 'The sandbox hides ~/.ssh and the agent.',
-  },
-  {
-    says: /could not read (?:Username|Password) for|Authentication failed for 'https?:|terminal prompts disabled/i,
-    exposes: 'git',
-    sentence: 'The sandbox hides the credentials of git.',
-  },
-  {
-    says: /Unable to locate credentials|aws configure|NoCredentialProviders/i,
-    exposes: 'aws',
-    sentence: 'The sandbox hides the credentials of AWS.',
-  },
-  {
-    says: /gcloud auth login|Application Default Credentials/i,
-    exposes: 'gcloud',
-    sentence: 'The sandbox hides the credentials of gcloud.',
-  },
-  {
-    says: /connection to the server localhost:8080 was refused|kubeconfig/i,
-    exposes: 'kubectl',
-    sentence: 'The sandbox hides ~/.kube.',
-  },
-  {
-    says: /ENEEDAUTH|npm login|E401.*registry|code E401/i,
-    exposes: 'npm',
-    sentence: 'The sandbox shows .npmrc without its tokens.',
-  },
-  {
-    says: /gpg: (?:signing failed|.*No secret key|can't connect to the agent)|error: gpg failed to sign/i,
-    exposes: 'gpg',
-    sentence: 'The sandbox hides ~/.gnupg.',
-  },
-  {
-    says: /(?:No usable sandbox|SUID sandbox helper|Failed to move to new namespace|unshare: unshare failed|newuidmap)/i,
-    sentence:
-      'Namespaces cannot be nested in the sandbox: browsers need --no-sandbox, and rootless containers do not run.',
-  },
-];
-
-const program: Explain = ({ text, exitCode }, security) => {
+const program: Explain = ({ text, exitCode, command }, security) => {
   if (exitCode === 0) return undefined;
-  const found = PROGRAMS.find(({ says }) => says.test(text));
+  // Words alone may be those of a test that failed.
+  const found = HOST_PROGRAMS.find(({ says, names }) => says.test(text) && (names?.test(command) ?? true));
   if (found === undefined) return undefined;
   if (found.exposes === undefined) return { sentence: found.sentence };
   if (security.expose.includes(found.exposes)) return undefined;
@@ -190,11 +158,13 @@ const program: Explain = ({ text, exitCode }, security) => {
 
 const hidden: Explain = ({ text, directory, exitCode }, security) => {
   if (exitCode === 0) return undefined;
-  const line = lastLine(text, /No such file or directory|ENOENT|Permission denied|EACCES|not found/i);
-  const path = line === undefined ? undefined : pathIn(line, directory);
+  const path = linesSaying(text, /No such file or directory|ENOENT|Permission denied|EACCES/i)
+    .map((line) => pathIn(line, directory))
+    .findLast((found) => found !== undefined);
   if (path === undefined) return undefined;
   const home = realPathOf(homedir());
-  const isHidden = (candidate: string): boolean => isInside(path, candidate);
+  const isHidden = (candidate: string): boolean =>
+    isInside(path, candidate) && isThere(candidate) && isReadable(candidate);
   if (PRIVATE_IN_HOME.some((name) => isHidden(join(home, name))) || PRIVATE_IN_SYSTEM.some(isHidden)) {
     const named = Object.entries(EXPOSURES).find(([, { home: paths }]) =>
       paths?.some((name) => isHidden(join(home, name))),
@@ -205,27 +175,31 @@ const hidden: Explain = ({ text, directory, exitCode }, security) => {
         : `security.expose = ["${named}"]`;
     return { sentence: `The sandbox hides ${path}. The operator can show it with ${setting}.` };
   }
-  if (
-    security.root === 'host' ||
-    isInside(path, '/tmp') ||
-    security.workspace.some((root) => isHidden(realPathOf(root)))
-  )
-    return undefined;
+  const isShown = [...security.workspace.map(realPathOf), '/tmp', '/usr', '/etc', '/proc', '/dev'].some(
+    (shown) => isInside(path, shown),
+  );
+  if (security.root === 'host' || isShown) return undefined;
   return {
     sentence: `In the ${security.preset} preset only the workspace and a minimal system are there, so ${path} may exist outside. The operator can show it with security.readable_paths.`,
   };
 };
 
-function lastLine(text: string, says: RegExp, also?: RegExp): string | undefined {
-  return text.split('\n').findLast((line) => says.test(line) && (also === undefined || also.test(line)));
+function linesSaying(text: string, says: RegExp): string[] {
+  return text.split('\n').filter((line) => says.test(line));
 }
 
-/** The path that a complaint names: in quotes, or before the reason. */
+/** What a shell says before the complaint itself. */
+const SHELL_PREFIX = /^\S*?(?:ba|z|da|k|fi)?sh: (?:line \d+: )?/;
+
+/** The path that a complaint names: the last in quotes, or the one before the reason. */
 function pathIn(line: string, directory: string): string | undefined {
-  const quoted = /['"‘“`]((?:~|\.{0,2}\/|[\w.-]+\/)[^'"’”`\n]*|[\w.-]+)['"’”`]/.exec(line)?.[1];
-  const plain = /(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'"]+|[\w.-]+(?:\/[^\s:'"]+)*)(?=: )[^:]*: [^:]*$/.exec(
-    line,
-  )?.[1];
+  const complaint = line.replace(SHELL_PREFIX, '');
+  const quoted = [...complaint.matchAll(/['"‘“`]([^'"’”`\n]+)['"’”`]/g)]
+    .map(([, inner]) => inner ?? '')
+    .findLast((inner) => /^[~\w./-][^\n]*$/.test(inner) && !/^E[A-Z]+$/.test(inner));
+  const plain = [
+    ...complaint.matchAll(/(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'",]+|[\w.-]+(?:\/[^\s:'",]+)+)/g),
+  ].at(-1)?.[1];
   const typed = quoted ?? plain;
   if (typed === undefined || typed.length > 500) return undefined;
   const expanded = typed.startsWith('~/') ? join(homedir(), typed.slice(2)) : typed;

@@ -1,7 +1,7 @@
 /** What `expose` lets through, found on this host. */
 import { isAbsolute, join } from 'node:path';
 import { locatePath, realPathOf } from '../../base/config/paths.ts';
-import { EXPOSURES } from './private-paths.ts';
+import { EXPOSURES } from './exposures.ts';
 
 export interface Openings {
   readonly paths: readonly string[];

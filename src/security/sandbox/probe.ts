@@ -22,13 +22,12 @@ export interface ProbeResult {
   readonly problem?: string;
 }
 
-const CHECKS = ['write', 'home', 'kernel', 'processes', 'privileges', 'network'] as const;
+const CHECKS = ['write', 'kernel', 'processes', 'privileges', 'network'] as const;
 
 /** Shell builtins only: in a root of allowed programs there is nothing else. */
 const SCRIPT = `
 attempt() { if (eval "$2") 2>/dev/null; then echo "$1 open"; else echo "$1 shut"; fi; }
-attempt write '(: > "/usr/$NAME_TRIED") || (: > "/etc/$NAME_TRIED")'
-attempt home '[ -d "$HOME_TRIED" ] && : > "$HOME_TRIED/$NAME_TRIED"'
+attempt write '(: > "/usr/$NAME_TRIED"); (: > "/etc/$NAME_TRIED"); : > "$HOME_TRIED/$NAME_TRIED"'
 attempt kernel '(: >> /proc/sys/kernel/core_pattern) || (: >> /proc/sysrq-trigger)'
 attempt processes 'set -- /proc/[0-9]*; [ $# -gt 8 ]'
 attempt privileges 'while read -r name value; do case $name in CapEff:) [ "$value" = 0000000000000000 ] || exit 0;; NoNewPrivs:) [ "$value" = 1 ] || exit 0;; esac; done < /proc/self/status; exit 1'
@@ -38,11 +37,11 @@ attempt network '[ "$NETWORK_TRIED" = 1 ] && while read -r name rest; do case $n
 export async function probeWall(
   wall: Wall,
   run: RunHelper,
-  host: { readonly triesHome: string | undefined; readonly triesNetwork: boolean; readonly shell: string },
+  host: { readonly triesHome: string | undefined; readonly triesNetwork: boolean },
 ): Promise<ProbeResult> {
   const name = `.mcp-shell-probe-${randomText()}`;
   const { code, stdout, stderr } = await run({
-    argv: [host.shell, '-c', SCRIPT],
+    argv: ['/bin/sh', '-c', SCRIPT],
     wall,
     environment: {
       PATH: '/usr/bin:/bin',
@@ -57,9 +56,11 @@ export async function probeWall(
     if (stdout.includes(`${check} shut\n`)) checks[check] = true;
     else if (stdout.includes(`${check} open\n`)) checks[check] = false;
   }
-  for (const place of ['/usr', '/etc', ...(host.triesHome === undefined ? [] : [host.triesHome])]) {
-    if (existsSync(join(place, name))) rmSync(join(place, name), { force: true });
-  }
+  // What counts is whether it is there for the host: inside, a part of it may be memory.
+  const places = ['/usr', '/etc', ...(host.triesHome === undefined ? [] : [host.triesHome])];
+  const written = places.map((place) => join(place, name)).filter((path) => existsSync(path));
+  for (const path of written) rmSync(path, { force: true });
+  checks['write'] = written.length === 0 && checks['write'] !== undefined;
   const open = CHECKS.filter((check) => checks[check] === false);
   const isComplete = code === 0 && CHECKS.every((check) => checks[check] !== undefined);
   if (isComplete && open.length === 0) return { holds: true, checks };

@@ -3,13 +3,15 @@
  * builds one has looked at the host already; nothing in here touches it.
  */
 
+import type { WatchedPath } from './held-back.ts';
+
 /** In order: a later mount covers an earlier one. Paths are absolute. */
 export type Mount =
   /** The host's file or directory, as it is there. */
   | { readonly kind: 'readable' | 'writable'; readonly path: string; readonly from?: string }
   /** An empty directory of the execution's own, in memory. */
   | { readonly kind: 'memory'; readonly path: string; readonly bytes?: number | undefined }
-  /** A directory with nothing in it but what is mounted below it, and that cannot be written to. */
+  /** A directory with nothing in it but what is mounted below it, and that nobody can put anything into. */
   | { readonly kind: 'empty'; readonly path: string }
   /** A file of which nothing can be read. */
   | { readonly kind: 'blank'; readonly path: string }
@@ -21,8 +23,13 @@ export interface Profile {
   readonly mounts: readonly Mount[];
   /** Mount points inside writable directories, and what must be found there: a path, or nothing of the host's. */
   readonly pinned: readonly PinnedMount[];
+  /** Where a command can write of the host's files, but for /tmp. */
+  readonly writable: readonly string[];
   readonly network: boolean;
-  /** Files of /proc that tell or change too much; those of them that this kernel has. */
+  /** The kernel's settings are read-only. */
+  readonly coversProc: boolean;
+  /** Parts and files of /proc that tell or change too much; those of them that this kernel has. */
+  readonly procTrees: readonly string[];
   readonly procFiles: readonly string[];
   readonly shmBytes: number;
 }
@@ -41,6 +48,8 @@ export interface BubblewrapWall {
   /** The compiled filter, in base64. */
   readonly seccomp: string | undefined;
   readonly pinned: readonly PinnedMount[];
+  /** What must not appear while the command runs. */
+  readonly watched: readonly WatchedPath[];
   /** The mount point that is mounted last; when it is there, all are. */
   readonly lastMount: string;
 }

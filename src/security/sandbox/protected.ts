@@ -3,11 +3,17 @@
  * read-only on itself. And what is mounted inside a writable directory is pinned: every directory in between is mounted
  * on itself, since it could otherwise be moved away, with the mount below it, and replaced.
  */
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isThere, kindOf } from './look.ts';
-import { PROTECTED_IN_GIT, PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './private-paths.ts';
 import type { Mount } from './profile.ts';
+import {
+  PROTECTED_CACHES,
+  PROTECTED_IN_GIT,
+  PROTECTED_IN_HOME,
+  PROTECTED_IN_WORKSPACE,
+} from './protected-paths.ts';
 
 export interface ProtectedInput {
   readonly homedir: string;
@@ -24,6 +30,9 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     ...writable.flatMap((directory) => PROTECTED_IN_WORKSPACE.map((name) => join(directory, name))),
     ...[...writable, ...input.repositories].flatMap(gitPaths),
     ...PROTECTED_IN_HOME.map((name) => join(home, name)),
+    ...listNames(join(home, '.cache'))
+      .filter((name) => PROTECTED_CACHES.test(name))
+      .map((name) => join(home, '.cache', name)),
     ...input.installation,
   ];
   const paths = [...new Set(candidates)].filter(
@@ -56,8 +65,44 @@ export function pinsFor(mounts: readonly Mount[], writable: readonly string[]): 
 function gitPaths(directory: string): string[] {
   const git = join(directory, '.git');
   if (kindOf(git) !== 'directory') return isThere(git) ? [git] : [];
-  return PROTECTED_IN_GIT.map((name) => join(git, name));
+  const inner = [join(git, 'modules'), join(git, 'worktrees')].flatMap((path) =>
+    gitDirectoriesBelow(path, 4),
+  );
+  return [git, ...inner].flatMap((path) => PROTECTED_IN_GIT.map((name) => join(path, name)));
 }
+
+/** Submodules may have submodules. */
+function gitDirectoriesBelow(directory: string, depth: number): string[] {
+  if (depth === 0 || kindOf(directory) !== 'directory') return [];
+  return listDirectories(directory).flatMap((name) => {
+    const path = join(directory, name);
+    return isThere(join(path, 'HEAD'))
+      ? [path, ...gitDirectoriesBelow(join(path, 'modules'), depth - 1)]
+      : gitDirectoriesBelow(path, depth - 1);
+  });
+}
+
+function listNames(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function listDirectories(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .slice(0, MAX_INNER)
+      .map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+/** Submodules in one place; each is a few mounts. */
+const MAX_INNER = 50;
 
 export function rootOf(path: string, writable: readonly string[]): string | undefined {
   return writable.find((directory) => path !== directory && isInside(path, directory));

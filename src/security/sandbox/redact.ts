@@ -3,8 +3,9 @@
  * company stays known, its token does not.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import { maskText } from '../secrets.ts';
 import { kindOf } from './look.ts';
@@ -21,6 +22,8 @@ const FILES = [
   '.wgetrc',
   '.curlrc',
   '.config/containers/registries.conf',
+  '.gradle/gradle.properties',
+  '.bundle/config',
 ];
 
 /** `_authToken`, `_password`, `npmAuthToken`, `extraheader = AUTHORIZATION: …` and what curl and wget call it. */
@@ -35,7 +38,7 @@ export function redactFiles(home: string, directory: string, opened: readonly st
     const path = join(home, name);
     if (kindOf(path) !== 'file' || opened.includes(path)) continue;
     try {
-      const text = readFileSync(path, 'utf8');
+      const text = readPlainFile(path);
       const redacted = redactText(text);
       if (redacted === text) continue;
       const copy = join(directory, createHash('sha256').update(redacted).digest('hex').slice(0, 32));
@@ -49,6 +52,17 @@ export function redactFiles(home: string, directory: string, opened: readonly st
     }
   }
   return copies;
+}
+
+/** Never through a link: where the home directory is the workspace, a command may exchange one for the other. */
+function readPlainFile(path: string): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(fd).isFile() || realPathOf(dirname(path)) !== dirname(path)) return '';
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
 }
 
 export function redactText(text: string): string {

@@ -2,13 +2,10 @@
  * The wall around commands: whether there is one on this machine, and what it is for an execution. Fails closed: where
  * it is required and does not stand, nothing runs.
  */
-import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { ShellServerError } from '../../base/errors.ts';
-import { makePrivateDirectory } from '../../base/files.ts';
 import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
 import type { Settings } from '../../base/settings.ts';
@@ -16,27 +13,18 @@ import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
 import { createDomains } from './domains.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
-import { kindOf } from './look.ts';
+import { type Found, findWall, type SandboxState } from './find-wall.ts';
+import { type WatchedPath, watchedPaths } from './held-back.ts';
 import { openings } from './openings.ts';
-import { CACHES_TO_MAKE, PRIVATE_IN_SYSTEM } from './private-paths.ts';
-import { fixFor, installCommand, isInContainer, probeWall, type RunHelper } from './probe.ts';
+import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
+import type { RunHelper } from './probe.ts';
 import type { Profile, Wall } from './profile.ts';
 import { redactFiles } from './redact.ts';
 import { seatbeltProfile } from './seatbelt.ts';
 import { buildSeccompFilter } from './seccomp.ts';
 import { createSurvey } from './survey.ts';
 
-export interface SandboxState {
-  readonly kind: 'bubblewrap' | 'seatbelt' | 'container' | 'none';
-  /** One sentence for people: what holds, or what is missing. */
-  readonly summary: string;
-  /** Why there is no wall where one was wanted, and what would give one. */
-  readonly problem?: string;
-  readonly fix?: string;
-  readonly version?: string;
-  /** What was tried from inside, and whether it was stopped. */
-  readonly checks?: Readonly<Record<string, boolean>>;
-}
+export type { SandboxState } from './find-wall.ts';
 
 export interface Sandbox {
   /** Found out once, by real attempts. */
@@ -60,18 +48,12 @@ export interface SandboxOptions {
   readonly installation: readonly string[];
   /** The shell that runs commands: it is there even where only allowed programs are. */
   readonly shell: string;
+  /** Those that exist inside, where only allowed ones do. */
+  readonly programs: readonly string[];
   /** Private, and gone with the server. */
   readonly runDirectory: string;
   readonly log: Log;
 }
-
-const BWRAP_PLACES = [
-  '/usr/bin/bwrap',
-  '/usr/local/bin/bwrap',
-  '/bin/bwrap',
-  '/run/current-system/sw/bin/bwrap',
-];
-const SEATBELT = '/usr/bin/sandbox-exec';
 
 export function createSandbox(options: SandboxOptions): Sandbox {
   const { settings } = options;
@@ -83,7 +65,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const prepareHome = once(() => makeCaches(options, home));
   let found: Promise<Found> | undefined;
 
-  async function profileFor(principal: string | undefined): Promise<Profile> {
+  async function profileFor(
+    principal: string | undefined,
+  ): Promise<{ profile: Profile; watched: readonly WatchedPath[] }> {
     const { specialFiles, repositories } = await survey.look();
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const input: ProfileInput = {
@@ -102,80 +86,32 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         security.root === 'host'
           ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths)
           : new Map(),
-      programs: [options.shell, 'bash', 'sh', 'env', 'prlimit', ...programsOf(settings)],
+      programs: [options.shell, 'bash', 'sh', 'env', 'prlimit', ...options.programs],
+      emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),
+      isRoot: process.getuid?.() === 0,
       proxySocket: principal === undefined ? undefined : await domains?.open(),
     };
-    return buildProfile(input);
+    const profile = buildProfile(input);
+    const watched = watchedPaths({
+      writable: profile.writable,
+      repositories,
+      homedir: home,
+      opened: security.writablePaths.map(realPathOf).filter((path) => !security.workspace.includes(path)),
+    });
+    return { profile, watched };
   }
 
-  async function find() {
-    const wanted = security.sandbox;
-    const none = (problem: string, fix: string) => ({
-      state: { kind: 'none', summary: `none (${problem})`, problem, fix } satisfies SandboxState,
-      program: '',
-      disablesUserns: false,
-    });
-    const plain = (kind: SandboxState['kind'], summary: string) => ({
-      state: { kind, summary } satisfies SandboxState,
-      program: '',
-      disablesUserns: false,
-    });
-    if (wanted === 'off') return plain('none', 'none (switched off in the settings)');
-    if (wanted === 'container') {
-      if (isInContainer()) return plain('container', 'the container around this server');
-      return none(
-        'security.sandbox is "container", but this server does not run in one',
-        'Start it in the container, or set security.sandbox to "auto" or "required".',
-      );
-    }
-    if (process.platform === 'darwin') return findSeatbelt(plain, none);
-    if (process.platform !== 'linux') {
-      return none(
-        `there is no sandbox for ${process.platform}`,
-        'Run the server on Linux, macOS or in a container.',
-      );
-    }
-    const program = BWRAP_PLACES.find(isExecutable);
-    if (program === undefined) return none('bubblewrap is not installed', `${installCommand('bubblewrap')}.`);
-    if (domains?.problem !== undefined) return none(domains.problem, `${installCommand('socat')}.`);
-    return probe(program, none);
+  /** As a command's, but without what is written to the disk for one. */
+  async function probedWall(program: string, disablesUserns: boolean): Promise<Wall> {
+    const { profile } = await profileFor(undefined);
+    return bubblewrap(program, { ...profile, network: security.network }, { disablesUserns, watched: [] });
   }
 
-  async function probe(program: string, none: (problem: string, fix: string) => Found): Promise<Found> {
-    const help = await options.runHelper({ argv: [program, '--help'] });
-    const { stdout: version } = await options.runHelper({ argv: [program, '--version'] });
-    for (const needed of ['--args', '--size', '--json-status-fd', '--block-fd', '--perms']) {
-      if (!help.stdout.includes(needed))
-        return none(
-          `${version.trim()} does not know ${needed}`,
-          `Update it: ${installCommand('bubblewrap')}.`,
-        );
-    }
-    const disablesUserns = help.stdout.includes('--disable-userns');
-    const profile = await profileFor(undefined);
-    const wall = bubblewrap(program, { ...profile, network: security.network }, disablesUserns);
-    const isHomeShown =
-      security.root === 'host' && !security.workspace.some((path) => isInside(home, realPathOf(path)));
-    const result = await probeWall(wall, options.runHelper, {
-      triesHome: isHomeShown ? home : undefined,
-      triesNetwork: !security.network,
-      shell: '/bin/sh',
-    });
-    const { checks } = result;
-    if (!result.holds) {
-      const problem = result.problem ?? 'it does not hold';
-      const { state, ...rest } = none(problem, fixFor(problem));
-      return { ...rest, state: { ...state, checks, version: version.trim() } };
-    }
-    const summary = `${version.trim()}, ${security.preset} preset, network ${networkOf(settings)}`;
-    return {
-      state: { kind: 'bubblewrap', summary, version: version.trim(), checks },
-      program,
-      disablesUserns,
-    };
-  }
-
-  function bubblewrap(program: string, profile: Profile, disablesUserns: boolean): Wall {
+  function bubblewrap(
+    program: string,
+    profile: Profile,
+    { disablesUserns, watched }: { disablesUserns: boolean; watched: readonly WatchedPath[] },
+  ): Wall {
     const seccomp = buildSeccompFilter(process.arch, { allowsPtrace: security.allowsPtrace });
     return {
       kind: 'bubblewrap',
@@ -183,13 +119,20 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       options: bwrapOptions(profile, { features: { disablesUserns }, hasSeccomp: seccomp !== undefined }),
       seccomp: seccomp === undefined ? undefined : Buffer.from(seccomp).toString('base64'),
       pinned: profile.pinned,
+      watched,
       lastMount: profile.mounts.at(-1)?.path ?? '/dev/shm',
     };
   }
 
   let known: SandboxState | undefined;
   async function ask(): Promise<Found> {
-    const answer = await (found ??= find());
+    const answer = await (found ??= findWall({
+      settings,
+      runHelper: options.runHelper,
+      home,
+      problem: domains?.problem,
+      wallOf: probedWall,
+    }));
     known = answer.state;
     return answer;
   }
@@ -199,6 +142,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     async wallFor(principal) {
       const { state, program, disablesUserns } = await ask();
       if (state.kind === 'container') return undefined;
+      if (state.kind === 'broken') throw unavailable(state);
       if (state.kind === 'none') {
         if (state.problem === undefined) return undefined;
         // What was asked for in the settings must not silently not apply.
@@ -206,13 +150,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         throw unavailable(state);
       }
       prepareHome();
-      const profile = await profileFor(principal);
+      const { profile, watched } = await profileFor(principal);
       if (state.kind === 'seatbelt') return { kind: 'seatbelt', program, profile: seatbeltProfile(profile) };
-      return bubblewrap(program, profile, disablesUserns);
+      return bubblewrap(program, profile, { disablesUserns, watched });
     },
     relayed: (argv) => domains?.relayed(argv) ?? argv,
     proxyVariables: domains?.variables ?? {},
-    explain: (failed) => domains?.explain(failed.startedAtMs) ?? explainDenial(failed, security),
+    explain: (failed) => domains?.explain(failed) ?? explainDenial(failed, security),
     hostPathOf(path, principal) {
       if (!security.keepsTmp || known?.kind !== 'bubblewrap') return path;
       const directory = tmpDirectoryOf(stateDirectory, principal);
@@ -228,99 +172,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   };
 }
 
-type Found = { state: SandboxState; program: string; disablesUserns: boolean };
-
-function findSeatbelt(
-  plain: (kind: SandboxState['kind'], summary: string) => Found,
-  none: (problem: string, fix: string) => Found,
-): Found {
-  if (!isExecutable(SEATBELT)) return none('sandbox-exec is not there', 'It is a part of macOS.');
-  return { ...plain('seatbelt', 'Seatbelt (its profile was never tried by the authors)'), program: SEATBELT };
-}
-
 function unavailable({ problem, fix }: SandboxState): ShellServerError {
   return new ShellServerError(
     'SECURITY_003',
-    `Nothing runs: the settings require a sandbox, and there is none here (${problem ?? 'unknown'}).`,
+    `Nothing runs: there is no sandbox (${problem ?? 'unknown'}), and the settings do not let commands run without.`,
     { hint: `${fix ?? ''} Only the operator can change security.sandbox.`.trim(), details: { problem, fix } },
   );
-}
-
-function surveyOf({ settings }: SandboxOptions, home: string): Parameters<typeof createSurvey>[0] {
-  const { security } = settings;
-  const workspace = security.workspace.map(realPathOf);
-  const hidden = [
-    '/proc',
-    '/sys',
-    '/dev',
-    '/run',
-    '/tmp',
-    '/var/tmp',
-    '/usr',
-    '/nix',
-    '/gnu',
-    '/snap',
-    '/lib',
-    '/bin',
-  ];
-  return {
-    roots: security.root === 'host' ? [home, '/', ...ancestors(workspace)] : [],
-    workspace,
-    skip: [
-      ...hidden,
-      ...PRIVATE_IN_SYSTEM.filter((path) => !isInside(home, path)),
-      settings.stateDir,
-      ...workspace,
-    ],
-  };
-}
-
-/** What lies beside the workspace is the nearest to it. */
-function ancestors(workspace: readonly string[]): string[] {
-  return [...new Set(workspace.map((path) => join(path, '..')))].filter((path) => path !== '/tmp');
-}
-
-function ownPathsOf(settings: Settings, stateDirectory: string): string[] {
-  return [...settings.files.map(realPathOf), stateDirectory];
-}
-
-function tmpDirectoryOf(stateDirectory: string, principal: string): string {
-  const name = createHash('sha256').update(principal).digest('hex').slice(0, 16);
-  return join(stateDirectory, 'tmp', name);
-}
-
-function makeTmp(directory: string): string {
-  makePrivateDirectory(directory);
-  for (const name of ['tmp', 'var-tmp']) mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
-  return directory;
-}
-
-/** As npm and others would on their first use; inside they could not. */
-function makeCaches({ settings, log }: SandboxOptions, home: string): void {
-  if (!settings.security.hasToolCaches || kindOf(home) !== 'directory') return;
-  for (const name of CACHES_TO_MAKE) {
-    try {
-      if (kindOf(join(home, name)) === undefined) mkdirSync(join(home, name));
-    } catch {
-      log.debug('a cache directory could not be made', { name });
-    }
-  }
-}
-
-function programsOf(_settings: Settings): readonly string[] {
-  return [];
-}
-
-function networkOf({ security }: Settings): string {
-  if (!security.network) return 'off';
-  return security.allowedDomains.length === 0 ? 'on' : `to ${security.allowedDomains.join(', ')}`;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

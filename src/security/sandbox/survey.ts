@@ -4,7 +4,7 @@
  * finds. It goes from the top down, so that what is near comes first, and goes on in the background. The same walk
  * finds the repositories inside the workspace.
  */
-import { readFileSync } from 'node:fs';
+import { type Dirent, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +21,7 @@ export interface SurveyOptions {
   /** Where sockets and FIFOs are looked for. */
   readonly roots: readonly string[];
   readonly workspace: readonly string[];
+  readonly home: string;
   /** Not entered: they are hidden, replaced, or hold no such files. */
   readonly skip: readonly string[];
 }
@@ -42,37 +43,43 @@ const LARGE = new Set([
 ]);
 
 export function createSurvey(options: SurveyOptions): Survey {
-  let special = new Set<string>();
-  let repositories = new Set<string>();
+  // What was found stays known while it is there: a command could make so much that a later walk does not come far.
+  const special = new Set<string>();
+  const repositories = new Set<string>();
   let walking: Promise<void> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
   let isDisposed = false;
+  const isWorkspace = (path: string): boolean => options.workspace.some((root) => isInside(path, root));
+  const isShown = (path: string): boolean =>
+    isInside(path, options.home) || !COVERED.some((root) => isInside(path, root));
 
-  async function walk(): Promise<void> {
-    const found = new Set<string>();
-    const gits = new Set<string>();
-    // What was known stays known until the walk is over.
-    const note = (into: Set<string>, known: Set<string>, path: string): void => {
-      into.add(path);
-      known.add(path);
-    };
-    let level = [...new Set([...options.workspace, ...options.roots])];
+  /** From the top down, each kind of place with a budget of its own. */
+  async function walk(
+    roots: readonly string[],
+    visit: (entry: Dirent, directory: string) => void,
+  ): Promise<void> {
+    let level = [...new Set(roots)];
     for (let depth = 0, entered = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
       const next: string[] = [];
       for (const directory of level) {
-        if (isDisposed || entered++ > MAX_DIRECTORIES) break;
-        const isWorkspace = options.workspace.some((root) => isInside(directory, root));
+        if (isDisposed || entered++ > MAX_DIRECTORIES) return;
         for (const entry of await list(directory)) {
+          visit(entry, directory);
           const path = join(directory, entry.name);
-          if (isWorkspace && entry.name === '.git') note(gits, repositories, directory);
-          else if (!isWorkspace && (entry.isSocket() || entry.isFIFO())) note(found, special, path);
           if (entry.isDirectory() && !LARGE.has(entry.name) && !options.skip.includes(path)) next.push(path);
         }
       }
       level = next;
     }
-    special = found;
-    repositories = gits;
+  }
+
+  async function walkAll(): Promise<void> {
+    await walk(options.workspace, (entry, directory) => {
+      if (entry.name === '.git') repositories.add(directory);
+    });
+    await walk(options.roots, (entry, directory) => {
+      if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
+    });
     walkedAtMs = performance.now();
   }
 
@@ -80,22 +87,41 @@ export function createSurvey(options: SurveyOptions): Survey {
     async look() {
       const isFirst = walkedAtMs === Number.NEGATIVE_INFINITY;
       if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) {
-        walking = walk().finally(() => {
+        walking = walkAll().finally(() => {
           walking = undefined;
         });
       }
       if (isFirst) await Promise.race([walking, sleep(FIRST_WAIT_MS, undefined, { ref: false })]);
-      const isOutside = (path: string): boolean => !options.workspace.some((root) => isInside(path, root));
-      const all = new Set([...special, ...boundSockets().filter(isOutside)]);
+      for (const path of special) if (kindOf(path) !== 'special') special.delete(path);
+      const sockets = boundSockets().filter((path) => kindOf(path) === 'special');
       return {
-        specialFiles: [...all].filter((path) => kindOf(path) === 'special'),
-        repositories: [...repositories],
+        specialFiles: [...new Set([...special, ...sockets])].filter(
+          (path) => isShown(path) && !isWorkspace(path),
+        ),
+        repositories: oldest([...repositories]),
       };
     },
     dispose() {
       isDisposed = true;
     },
   };
+}
+
+/** Nothing of these is shown, but for a home directory that lies there. */
+const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run'];
+
+/** Each costs a few mounts. A command can make many, so that those which were there before it come first. */
+const MAX_REPOSITORIES = 20;
+
+function oldest(repositories: readonly string[]): string[] {
+  if (repositories.length <= MAX_REPOSITORIES)
+    return repositories.filter((path) => kindOf(join(path, '.git')) !== undefined);
+  return repositories
+    .map((path) => ({ path, about: statSync(join(path, '.git'), { throwIfNoEntry: false }) }))
+    .filter(({ about }) => about !== undefined)
+    .sort((a, b) => (a.about?.birthtimeMs ?? 0) - (b.about?.birthtimeMs ?? 0))
+    .slice(0, MAX_REPOSITORIES)
+    .map(({ path }) => path);
 }
 
 async function list(directory: string) {

@@ -1,0 +1,124 @@
+/** Which wall there can be on this machine, found out once. */
+import { accessSync, constants } from 'node:fs';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import type { Settings } from '../../base/settings.ts';
+import { fixFor, installCommand, isInContainer, probeWall, type RunHelper } from './probe.ts';
+import type { Wall } from './profile.ts';
+
+export interface SandboxState {
+  /** `broken`: there could be one, but the one that the settings describe does not stand. */
+  readonly kind: 'bubblewrap' | 'seatbelt' | 'container' | 'broken' | 'none';
+  /** One sentence for people: what holds, or what is missing. */
+  readonly summary: string;
+  /** Why there is no wall where one was wanted, and what would give one. */
+  readonly problem?: string;
+  readonly fix?: string;
+  readonly version?: string;
+  /** What was tried from inside, and whether it was stopped. */
+  readonly checks?: Readonly<Record<string, boolean>>;
+}
+
+export interface Found {
+  readonly state: SandboxState;
+  readonly program: string;
+  readonly disablesUserns: boolean;
+}
+
+export interface FindOptions {
+  readonly settings: Settings;
+  readonly runHelper: RunHelper;
+  readonly home: string;
+  /** Something else that the settings ask for cannot be had. */
+  readonly problem: string | undefined;
+  wallOf(program: string, disablesUserns: boolean): Promise<Wall>;
+}
+
+const BWRAP = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
+const NEEDED = ['--args', '--size', '--json-status-fd', '--block-fd', '--perms', '--clearenv'];
+const SEATBELT = '/usr/bin/sandbox-exec';
+
+export async function findWall(options: FindOptions): Promise<Found> {
+  const { sandbox } = options.settings.security;
+  if (sandbox === 'off') return found({ kind: 'none', summary: 'none (switched off in the settings)' });
+  if (sandbox === 'container') {
+    if (isInContainer()) return found({ kind: 'container', summary: 'the container around this server' });
+    return missing(
+      'security.sandbox is "container", but this server does not run in one',
+      'Start it in the container, or set security.sandbox to "auto" or "required".',
+    );
+  }
+  if (process.platform === 'darwin') return findSeatbelt();
+  if (process.platform !== 'linux') {
+    return missing(
+      `there is no sandbox for ${process.platform}`,
+      'Run the server on Linux, macOS or in a container.',
+    );
+  }
+  const program = BWRAP.find(isExecutable);
+  if (program === undefined)
+    return missing('bubblewrap is not installed', `${installCommand('bubblewrap')}.`);
+  if (options.problem !== undefined) return missing(options.problem, `${installCommand('socat')}.`);
+  return tryBubblewrap(program, options);
+}
+
+async function tryBubblewrap(program: string, options: FindOptions): Promise<Found> {
+  const { settings, runHelper, home } = options;
+  const { security } = settings;
+  const [{ stdout: help }, { stdout }] = await Promise.all([
+    runHelper({ argv: [program, '--help'] }),
+    runHelper({ argv: [program, '--version'] }),
+  ]);
+  const version = stdout.trim();
+  const unknown = NEEDED.find((option) => !help.includes(option));
+  if (unknown !== undefined)
+    return missing(`${version} does not know ${unknown}`, `Update it: ${installCommand('bubblewrap')}.`);
+  const disablesUserns = help.includes('--disable-userns');
+  const isHomeShown =
+    security.root === 'host' && !security.workspace.some((path) => isInside(home, realPathOf(path)));
+  const {
+    holds,
+    checks,
+    problem = 'it does not hold',
+  } = await probeWall(await options.wallOf(program, disablesUserns), runHelper, {
+    triesHome: isHomeShown ? home : undefined,
+    triesNetwork: !security.network,
+  });
+  if (holds) {
+    const summary = `${version}, ${security.preset} preset, network ${networkOf(settings)}`;
+    return { state: { kind: 'bubblewrap', summary, version, checks }, program, disablesUserns };
+  }
+  // Where a plain one can be had, this one is not missing but broken, perhaps by what a command left: that is no reason
+  // to go without.
+  const { code } = await runHelper({ argv: [program, ...PLAIN, '/bin/true'] });
+  if (code !== 0) return found({ ...missing(problem, fixFor(problem)).state, checks, version });
+  const fix = 'Look at the settings of [security], and at links in the home directory and the workspace.';
+  return found({ kind: 'broken', summary: `broken (${problem})`, problem, fix, checks, version });
+}
+
+const PLAIN = ['--unshare-user', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'];
+
+function findSeatbelt(): Found {
+  if (!isExecutable(SEATBELT)) return missing('sandbox-exec is not there', 'It is a part of macOS.');
+  const summary = 'Seatbelt (its profile was never tried by the authors)';
+  return { state: { kind: 'seatbelt', summary }, program: SEATBELT, disablesUserns: false };
+}
+
+function missing(problem: string, fix: string): Found {
+  return found({ kind: 'none', summary: `none (${problem})`, problem, fix });
+}
+
+const found = (state: SandboxState): Found => ({ state, program: '', disablesUserns: false });
+
+function networkOf({ security }: Settings): string {
+  if (!security.network) return 'off';
+  return security.allowedDomains.length === 0 ? 'on' : `to ${security.allowedDomains.join(', ')}`;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
