@@ -89,6 +89,15 @@ export const REACH: readonly Attempt[] = [
       `timeout 1 bash -c "echo intruder > ${t.fifo}"; ${python(`os.write(os.open("${t.fifo}", os.O_WRONLY | os.O_NONBLOCK), b"intruder")`)}`,
   },
 
+  {
+    name: 'a FIFO in a cache directory',
+    presets: ['development'],
+    script: (t) =>
+      python(
+        `os.write(os.open("${t.home}/.cache/ctl/fifo", os.O_WRONLY | os.O_NONBLOCK), b"intruder"); escaped()`,
+      ),
+  },
+
   // The network.
   {
     name: 'TCP to the host’s loopback',
@@ -181,9 +190,9 @@ export const REACH: readonly Attempt[] = [
   },
 ];
 
-/** Where only allowed programs exist. */
+/** Where only allowed programs exist: none of these is on a list of ours. */
 export const PROGRAMS: readonly Attempt[] = [
-  ...['python3', 'perl', 'git', 'curl', 'node', 'gcc', 'cat', 'ls', 'mount', 'su', 'ssh', 'rm'].map(
+  ...['python3', 'perl', 'curl', 'wget', 'gcc', 'mount', 'su', 'ssh', 'dd', 'nsenter', 'gdb', 'socat'].map(
     (name): Attempt => ({
       name: `the program ${name}`,
       presets: ['production', 'minimal'],
@@ -192,9 +201,9 @@ export const PROGRAMS: readonly Attempt[] = [
     }),
   ),
   {
-    name: 'more programs than a handful',
+    name: 'as many programs as the host has',
     presets: ['production', 'minimal'],
     script: () =>
-      'n=0; for f in /bin/* /sbin/* /usr/bin/* /usr/sbin/* /usr/local/bin/* /usr/local/sbin/*; do [ -x "$f" ] && n=$((n + 1)); done; [ $n -gt 40 ] && echo ESCAPED $n; true',
+      'n=0; for f in /bin/* /sbin/* /usr/bin/* /usr/sbin/* /usr/local/bin/* /usr/local/sbin/*; do [ -x "$f" ] && n=$((n + 1)); done; [ $n -gt 250 ] && echo ESCAPED $n; true',
   },
 ];

@@ -101,10 +101,11 @@ export const SECRETS: readonly Attempt[] = [
     script: () => 'ls -A /root 2>/dev/null | grep -q . && echo ESCAPED',
   },
   {
-    name: 'memory and symbols of the kernel',
+    name: 'memory and addresses of the kernel',
     presets: ALL_PRESETS,
+    // Without the right to see them, addresses are zero.
     script: () =>
-      'for f in /proc/kcore /proc/kallsyms /proc/kmsg /proc/keys /proc/slabinfo /dev/mem /dev/kmem; do read -r -N 64 -t 1 x < $f && [ -n "$x" ] && echo ESCAPED $f; done 2>/dev/null',
+      'for f in /proc/kcore /proc/kmsg /proc/keys /dev/mem /dev/kmem; do read -r -N 64 -t 1 x < $f && [ -n "$x" ] && echo ESCAPED $f; done 2>/dev/null; read -r address _ < /proc/kallsyms; case $address in *[1-9a-f]*) echo ESCAPED $address;; esac; true',
   },
   { name: 'logs of the kernel', script: () => 'dmesg 2>/dev/null | grep -q . && echo ESCAPED' },
 

@@ -2,11 +2,11 @@
  * Where attempts take place: a home with secrets, another person's, a workspace, sockets and FIFOs of host processes,
  * a process to be killed, and the built server, started as somebody, from a terminal and with a forgotten descriptor.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   accessSync,
-  chownSync,
   chmodSync,
+  chownSync,
   closeSync,
   constants,
   copyFileSync,
@@ -24,7 +24,6 @@ import {
 } from 'node:fs';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
-import { execFileSync } from 'node:child_process';
 import type { PresetName } from '../../../src/base/config/presets.ts';
 import { randomText } from '../../../src/base/ids.ts';
 import { type Called, CLI, type Product, startProduct } from '../support/product.ts';
@@ -265,8 +264,10 @@ export async function startNeighbours(house: House): Promise<Neighbours> {
   const tcp = (await listen('TCP', { host: '127.0.0.1', port: 0 })).address() as net.AddressInfo;
   const fifo = join(house.home, 'ctl/fifo');
   mkdirSync(dirname(fifo));
-  execFileSync('mkfifo', ['-m', '666', fifo]);
-  const reader = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+  const cached = join(house.home, '.cache/ctl/fifo');
+  mkdirSync(dirname(cached), { recursive: true });
+  execFileSync('mkfifo', ['-m', '666', fifo, cached]);
+  const readers = [fifo, cached].map((path) => openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
   const id = idOf(house.user);
   const victim: ChildProcess = spawn('sleep', ['600'], {
     stdio: 'ignore',
@@ -280,6 +281,7 @@ export async function startNeighbours(house: House): Promise<Neighbours> {
     join(house.home, 'agent'),
     join(house.home, '.cache'),
     join(house.home, '.cache/agent'),
+    dirname(cached),
   ])
     chownSync(path, id, id);
 
@@ -288,10 +290,12 @@ export async function startNeighbours(house: House): Promise<Neighbours> {
     disturbed() {
       const found = reached.splice(0).map((where) => `${where} got a connection`);
       const buffer = Buffer.alloc(4096);
-      try {
-        found.push(`the FIFO got ${JSON.stringify(buffer.toString('utf8', 0, readSync(reader, buffer)))}`);
-      } catch {
-        // Nothing to be read, as it should be.
+      for (const reader of readers) {
+        try {
+          found.push(`a FIFO got ${JSON.stringify(buffer.toString('utf8', 0, readSync(reader, buffer)))}`);
+        } catch {
+          // Nothing to be read, as it should be.
+        }
       }
       if (victim.exitCode !== null || victim.signalCode !== null) found.push('another process was ended');
       return found;
@@ -301,7 +305,7 @@ export async function startNeighbours(house: House): Promise<Neighbours> {
         victim.once('exit', resolve);
       });
       if (victim.exitCode === null && victim.signalCode === null && victim.kill('SIGKILL')) await ended;
-      closeSync(reader);
+      for (const reader of readers) closeSync(reader);
       await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
       for (const room of rooms) removeRoom(room);
     },

@@ -144,7 +144,6 @@ export const WORKSPACE: readonly Attempt[] = [
     '.claude/settings.local.json',
     '.claude/hooks/start.sh',
     '.gemini/settings.json',
-    '.codex/config.toml',
     '.idea/workspace.xml',
     '.zed/settings.json',
   ].map((path) => change(path, overwrite(path), `${path} is created where there was none`)),
@@ -152,6 +151,11 @@ export const WORKSPACE: readonly Attempt[] = [
     '.cursor/mcp.json',
     'rm -f .cursor/mcp.json; echo EVIL > .cursor/mcp.json',
     'a link to a client’s settings is replaced',
+  ),
+  change(
+    '.codex/config.toml',
+    'rm -rf .codex; mkdir -p real-codex; echo EVIL > real-codex/config.toml; ln -s real-codex .codex',
+    'a client’s settings in a directory that is a link',
   ),
   change(
     '.claude/settings.json',

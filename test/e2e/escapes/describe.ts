@@ -1,0 +1,117 @@
+/**
+ * Attempts to get past the wall, in each preset, as root and as an ordinary user, through the built server. An attempt
+ * is an entry in a table of escapes/; each is run for real, and none may succeed.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lacks, needs } from '../../setup/needs.ts';
+import { ALL_PRESETS, type Attempt, type User } from './attempt.ts';
+import { FILES } from './files.ts';
+import { KERNEL } from './kernel.ts';
+import { PROGRAMS, REACH } from './reach.ts';
+import { chosen, type Findings, plantCanaries, runAttempts } from './run.ts';
+import { SECRETS } from './secrets.ts';
+import {
+  createHouse,
+  type House,
+  type Neighbours,
+  plantSecrets,
+  type Server,
+  startIn,
+  startNeighbours,
+} from './stage.ts';
+import { HOME_WORKSPACE, prepareHome, prepareWorkspace, WORKSPACE } from './workspace.ts';
+
+export const ATTEMPTS: readonly Attempt[] = [
+  ...FILES,
+  ...SECRETS,
+  ...KERNEL,
+  ...REACH,
+  ...PROGRAMS,
+  ...WORKSPACE,
+];
+
+export const cannotRun =
+  needs('bwrap', 'git', 'python3') ||
+  lacks(process.getuid?.() !== 0, 'escapes are tried as two users, which takes root');
+
+/** A file a user, so that both run at once. */
+export function describeEscapes(user: User): void {
+  describe.skipIf(cannotRun).for(ALL_PRESETS)('in the %s preset, no attempt succeeds:', (preset) => {
+    const attempts = chosen(ATTEMPTS, preset, user);
+    let house: House;
+    let server: Server;
+    let neighbours: Neighbours;
+    let findings: Findings;
+    beforeAll(async () => {
+      house = createHouse(user);
+      plantSecrets(house);
+      prepareWorkspace(house.work);
+      const canaries = plantCanaries(house, attempts);
+      house.handOver();
+      neighbours = await startNeighbours(house);
+      server = await startIn(house, { preset, args: ['--config', house.settingsFile] });
+      // For others to find in the state directory.
+      await server.execute(`echo ${house.secret} of another execution`);
+      findings = await runAttempts(attempts, { house, server, neighbours, preset, canaries });
+    });
+    afterAll(async () => {
+      await server.close();
+      await neighbours.dispose();
+      house.remove();
+    });
+
+    test.for(attempts.map(({ name }) => [name]))('%s', ([name = '']) => {
+      expect(findings.of.get(name)).toEqual([]);
+    });
+
+    test('and nothing outside changed or was reached', () => {
+      expect(findings.outside).toEqual([]);
+    });
+
+    test('and the server goes on', async () => {
+      expect((await server.execute('echo alive')).data).toMatchObject({ success: true, stdout: 'alive\n' });
+    });
+  });
+
+  describe.skipIf(cannotRun)('where the home directory is the workspace, no attempt succeeds:', () => {
+    let house: House;
+    let server: Server;
+    let neighbours: Neighbours;
+    let findings: Findings;
+    beforeAll(async () => {
+      house = createHouse(user);
+      prepareHome(house.home);
+      house.write('.ssh/id_rsa', house.secret, 0o600);
+      house.write('.aws/credentials', house.secret, 0o600);
+      house.handOver();
+      neighbours = await startNeighbours(house);
+      const atHome = { ...house, work: house.home };
+      server = await startIn(house, { cwd: '/usr' });
+      await server.execute('true');
+      findings = await runAttempts(HOME_WORKSPACE, {
+        house: atHome,
+        server,
+        neighbours,
+        preset: 'development',
+        canaries: new Map(),
+      });
+    });
+    afterAll(async () => {
+      await server.close();
+      await neighbours.dispose();
+      house.remove();
+    });
+
+    test.for(HOME_WORKSPACE.map(({ name }) => [name]))('%s', ([name = '']) => {
+      expect(findings.of.get(name)).toEqual([]);
+    });
+
+    test('secrets stay hidden', async () => {
+      const { data, text } = await server.execute(
+        'cat ~/.ssh/* ~/.aws/*; mv ~/.ssh ~/ssh; mv ~/.aws ~/aws; cat ~/ssh/* ~/aws/*; find ~ -type f | xargs cat',
+        { merge_stderr: true, max_output_size: 1_048_576 },
+      );
+      expect(data, text).toMatchObject({ stdout: expect.not.stringContaining(house.secret) });
+    });
+  });
+}
