@@ -5,6 +5,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createPlace } from '../test/e2e/support/product.ts';
 
 export interface MeasuredServer {
+  /** The directory it works in. */
+  readonly work: string;
   call(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>>;
   /** Resident set of the server's own process, in MiB. */
   residentMib(): number;
@@ -14,13 +16,13 @@ export interface MeasuredServer {
   close(): Promise<void>;
 }
 
-export async function startMeasured(): Promise<MeasuredServer> {
+export async function startMeasured(options: { env?: Record<string, string> } = {}): Promise<MeasuredServer> {
   const place = createPlace();
   const { command, args, env = {}, cwd } = place.command();
   const transport = new StdioClientTransport({
     command,
     args: [...args],
-    env: { ...env },
+    env: { ...env, ...options.env },
     cwd: cwd ?? place.work,
   });
   const client = new Client({ name: 'bench', version: '1' });
@@ -30,6 +32,7 @@ export async function startMeasured(): Promise<MeasuredServer> {
     return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
   };
   return {
+    work: place.work,
     async call(name, callArguments) {
       const { structuredContent } = await client.callTool({ name, arguments: callArguments });
       return structuredContent as Record<string, unknown>;

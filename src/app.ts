@@ -12,7 +12,7 @@ import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { currentUser } from './base/user.ts';
-import { createExecutions, createInstance, runHelper } from './executions/executions.ts';
+import { createExecutions, createInstance, type LimitKeepers, runHelper } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
 import { type AuditEntry, createSecurity, maskText, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
@@ -27,6 +27,10 @@ export interface App {
   readonly facts: InstructionFacts;
   /** Whether commands have a wall around them; found out by trying. */
   sandbox(): Promise<SandboxState>;
+  /** Who keeps each limit on this machine. */
+  limitKeepers(): LimitKeepers;
+  /** The PATH that commands see. */
+  commandPath(): Promise<string>;
   /** Ends everything but detached work. Calling it again waits for the first call. */
   dispose(): Promise<void>;
 }
@@ -117,6 +121,8 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
     factory,
     facts,
     sandbox: async () => (state = await security.sandbox.state()),
+    limitKeepers: executions.limitKeepers,
+    commandPath: executions.commandPath,
     dispose: disposables.dispose,
   };
 }

@@ -39,6 +39,12 @@ const program = new Command('mcp-shell-server')
   .allowExcessArguments(false)
   .action(serve);
 
+program
+  .command('doctor')
+  .description('say what works on this machine, and how to repair what does not')
+  .option('--json', 'as JSON')
+  .action(doctor);
+
 /** Shorter ones can be guessed. */
 const MIN_TOKEN_LENGTH = 20;
 
@@ -55,28 +61,7 @@ try {
 }
 
 async function serve(flags: Flags): Promise<void> {
-  const { settings, warnings } = loadSettings({
-    flags: {
-      config: flags.config,
-      stateDir: flags.stateDir,
-      tools: flags.tools,
-      shell: flags.shell,
-      httpAddress: typeof flags.http === 'string' ? flags.http : undefined,
-    },
-    environment: readEnvironment(),
-    cwd: process.cwd(),
-    homedir: homedir(),
-    toolsets: { ...TOOLSETS, ...Object.fromEntries(TOOLS.map(({ name }) => [name, [name]])) },
-  });
-  const log = createLog({ verbose: settings.verbose });
-  for (const warning of warnings) log.warn(warning);
-  const app = createApp({
-    settings,
-    version: __VERSION__,
-    wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
-    installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
-    log,
-  });
+  const { app, settings, log } = prepare(flags);
   const { shell, platform, host, user } = app.facts;
   const sandbox = await app.sandbox();
   log.info('mcp-shell-server', {
@@ -95,6 +80,51 @@ async function serve(flags: Flags): Promise<void> {
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
   await (flags.http === undefined ? serveStdio(app, log) : serveOverHttp(app, settings, log));
+}
+
+/** The exit code says whether something is wrong. */
+async function doctor(options: { readonly json?: boolean }): Promise<void> {
+  const { examine, renderFindings } = await import('./commands/doctor.ts');
+  const { app, settings, warnings } = prepare(program.opts<Flags>(), true);
+  const findings = await examine(app, settings, warnings);
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(findings, null, 2)}\n` : renderFindings(findings),
+  );
+  await app.dispose();
+  process.exitCode = findings.some(({ state }) => state === 'problem') ? 1 : 0;
+}
+
+interface Prepared {
+  readonly app: App;
+  readonly settings: Settings;
+  readonly warnings: readonly string[];
+  readonly log: Log;
+}
+
+function prepare(flags: Flags, isQuiet = false): Prepared {
+  const { settings, warnings } = loadSettings({
+    flags: {
+      config: flags.config,
+      stateDir: flags.stateDir,
+      tools: flags.tools,
+      shell: flags.shell,
+      httpAddress: typeof flags.http === 'string' ? flags.http : undefined,
+    },
+    environment: readEnvironment(),
+    cwd: process.cwd(),
+    homedir: homedir(),
+    toolsets: { ...TOOLSETS, ...Object.fromEntries(TOOLS.map(({ name }) => [name, [name]])) },
+  });
+  const log = createLog({ verbose: settings.verbose });
+  if (!isQuiet) for (const warning of warnings) log.warn(warning);
+  const app = createApp({
+    settings,
+    version: __VERSION__,
+    wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
+    installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
+    log,
+  });
+  return { app, settings, warnings, log };
 }
 
 async function serveStdio(app: App, log: Log): Promise<void> {

@@ -12,6 +12,7 @@ const RULES: Rules = {
   // interface of its own, and app.ts hands it in. Rooms in one row do not know each other.
   layers: [
     ['cli'],
+    ['commands'],
     ['app'],
     ['server'],
     ['tools'],
@@ -23,6 +24,7 @@ const RULES: Rules = {
 
   // What the room offers is in <room>/<room>.ts, types that others need without its code in <room>/types.ts.
   doors: {
+    commands: 'any',
     app: ['app.ts'],
     server: [
       'server/server.ts',

@@ -29,6 +29,7 @@ test('the tools, in the order in which they are listed, with their parameters an
     ],
     ['delete_execution_outputs', 'output_ids confirm', 'output_ids confirm'],
     ['shell_set_default_workdir', 'working_directory apply_to_existing_sessions', 'working_directory'],
+    ['monitoring_get_stats', 'include_metrics time_range_minutes', ''],
   ]);
 });
 

@@ -36,8 +36,8 @@ export const outcomeSchema = z.object({
   endedAtMs: z.number(),
   /** The most memory the tree was seen to have, where it was watched. */
   peakMemoryBytes: z.number().optional(),
-  /** What it made that somebody outside would have obeyed, by the name it has now. */
-  heldBack: z.array(z.string()).optional(),
+  /** Files that somebody outside executes or obeys, and that were not there when it began. */
+  appeared: z.array(z.string()).optional(),
   /** What the wall stopped, and which setting would let it through. */
   explanation: z.string().optional(),
   /** What could not be ended. */

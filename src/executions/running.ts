@@ -160,6 +160,7 @@ function endOf(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, reques
     reason: outcome.reason,
     exitCode: outcome.exitCode,
     signal: outcome.signal,
+    appeared: outcome.appeared,
     durationMs: outcome.endedAtMs - record.createdAtMs,
     outputs: record.streams.map((stream) => bundle.outputId(stream)),
   };

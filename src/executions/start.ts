@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts';
 import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
-import { holdBack, type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
+import { findAppeared, type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
 import { launchDetached } from './detached/launch-detached.ts';
 import { WallFailed } from './gate.ts';
@@ -301,7 +301,7 @@ async function launchInto(
     };
     const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
     const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
-    return { live: guarded(await launchDetached(spec, tools), permit), sinks: new Map() };
+    return { live: watching(await launchDetached(spec, tools), permit), sinks: new Map() };
   }
   const sinks = bundle.openSinks();
   const live = await launch(
@@ -311,18 +311,18 @@ async function launchInto(
     for (const sink of sinks.values()) sink.close();
     throw error;
   });
-  return { live: guarded(live, permit), sinks };
+  return { live: watching(live, permit), sinks };
 }
 
-/** It has not ended before what it may not leave behind was moved aside. */
-function guarded(live: Live, { wall }: LaunchPermit): Live {
+/** With its end it is told what appeared meanwhile that somebody outside obeys. */
+function watching(live: Live, { wall }: LaunchPermit): Live {
   if (wall?.kind !== 'bubblewrap' || wall.watched.length === 0) return live;
   const { watched } = wall;
   return {
     ...live,
     finished: live.finished.then((outcome) => {
-      const heldBack = holdBack(watched);
-      return heldBack.length === 0 ? outcome : { ...outcome, heldBack };
+      const appeared = findAppeared(watched);
+      return appeared.length === 0 ? outcome : { ...outcome, appeared };
     }),
   };
 }

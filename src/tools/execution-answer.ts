@@ -246,9 +246,9 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
       `Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`,
     );
   }
-  if (outcome.heldBack !== undefined) {
+  if (outcome.appeared !== undefined) {
     said.push(
-      `It made what somebody outside the sandbox would execute or obey; that was moved aside: ${outcome.heldBack.join(', ')}. The operator can allow it with security.writable_paths.`,
+      `New since it began, and executed or obeyed by programs outside the sandbox: ${outcome.appeared.slice(0, 10).join(', ')}. The person should look at that before a client, a shell or git uses it.`,
     );
   }
   if (outcome.explanation !== undefined) said.push(outcome.explanation);

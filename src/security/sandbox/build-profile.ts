@@ -29,10 +29,14 @@ export interface ProfileInput {
   readonly ownPaths: readonly string[];
   /** The server's program: never writable. */
   readonly installation: readonly string[];
+  /** Credentials and the like; see `findPrivatePaths`. */
+  readonly privatePaths: readonly string[];
   /** Sockets and FIFOs outside the workspace, by which a command could reach a process of the host. */
   readonly specialFiles: readonly string[];
   /** Repositories inside the workspace. */
   readonly repositories: readonly string[];
+  /** Git directories of the workspace that lie outside of it. */
+  readonly gitDirectories: readonly string[];
   /** The host's directory that is /tmp inside; undefined: memory. */
   readonly tmpDirectory: string | undefined;
   /** Copies of files in the home directory without the secrets in them: where they belong, and where the copy is. */
@@ -59,7 +63,11 @@ export function buildProfile(input: ProfileInput): Profile {
   const tmp = tmpMounts(input, workspace);
   const home = isHost ? homeMounts(input, workspace) : [];
   // What lies in another of them is writable already; a mount of its own could not be replaced by another file.
-  const roots = outermost([...workspace, ...security.writablePaths.filter(isThere).map(realPathOf)]);
+  const roots = outermost([
+    ...workspace,
+    ...input.gitDirectories.filter(isThere),
+    ...security.writablePaths.filter(isThere).map(realPathOf),
+  ]);
   const writable = [...roots, ...home.flatMap(({ kind, path }) => (kind === 'writable' ? [path] : []))];
   const isInWritable = (path: string): boolean => rootOf(path, writable) !== undefined;
   const opened = openings(security.expose, input);
@@ -243,22 +251,27 @@ function makePlain(path: string): void {
 }
 
 function hidden(input: ProfileInput, opened: readonly string[]): Mount[] {
-  const home = realPathOf(input.homedir);
   const named = [...opened, ...input.security.readablePaths, ...input.security.writablePaths].map(realPathOf);
-  const system = [...PRIVATE_IN_SYSTEM, ...namesIn('/etc/ssh', /_key$/)].filter(
-    (path) => isThere(path) && isReadable(path) && !isInside(home, path) && !holdsWorkspace(path, input),
-  );
-  const own = [
-    ...PRIVATE_IN_HOME.map((name) => join(home, name)).filter(isThere),
-    ...namesIn(home, PRIVATE_NAMES),
-    ...CREDENTIAL_VARIABLES.flatMap((name) => placesIn(input.environment[name])),
-  ];
   return (
-    [...new Set([...system, ...own, ...input.specialFiles].map(realPathOf))]
+    [...new Set([...input.privatePaths, ...input.specialFiles.map(realPathOf)])]
       // Only the very thing that the operator named is opened: a directory around it is no such wish.
       .filter((path) => !named.includes(path) && !holdsWorkspace(path, input))
       .flatMap((path) => cover(path, input.emptyFile))
   );
+}
+
+/** What is private of the host, as it is now, by its real paths. */
+export function findPrivatePaths(homedir: string, environment: Readonly<Record<string, string>>): string[] {
+  const home = realPathOf(homedir);
+  const system = [...PRIVATE_IN_SYSTEM, ...namesIn('/etc/ssh', /_key$/)].filter(
+    (path) => isThere(path) && isReadable(path) && !isInside(home, path),
+  );
+  const own = [
+    ...PRIVATE_IN_HOME.map((name) => join(home, name)).filter(isThere),
+    ...namesIn(home, PRIVATE_NAMES),
+    ...CREDENTIAL_VARIABLES.flatMap((name) => placesIn(environment[name])),
+  ];
+  return [...new Set([...system, ...own].map(realPathOf))];
 }
 
 /** Files that a variable names; KUBECONFIG may name several. */

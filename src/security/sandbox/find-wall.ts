@@ -2,7 +2,14 @@
 import { accessSync, constants } from 'node:fs';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { Settings } from '../../base/settings.ts';
-import { fixFor, installCommand, isInContainer, probeWall, type RunHelper } from './probe.ts';
+import {
+  fixFor,
+  installCommand,
+  isInContainer,
+  type ProbeResult,
+  probeWall,
+  type RunHelper,
+} from './probe.ts';
 import type { Wall } from './profile.ts';
 
 export interface SandboxState {
@@ -75,14 +82,16 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
   const disablesUserns = help.includes('--disable-userns');
   const isHomeShown =
     security.root === 'host' && !security.workspace.some((path) => isInside(home, realPathOf(path)));
-  const {
-    holds,
-    checks,
-    problem = 'it does not hold',
-  } = await probeWall(await options.wallOf(program, disablesUserns), runHelper, {
-    triesHome: isHomeShown ? home : undefined,
-    triesNetwork: !security.network,
-  });
+  const probe = async (): Promise<ProbeResult> =>
+    probeWall(await options.wallOf(program, disablesUserns), runHelper, {
+      triesHome: isHomeShown ? home : undefined,
+      triesNetwork: !security.network,
+    });
+  let result = await probe();
+  // What was to be mounted may have gone in between.
+  for (let again = 0; again < 2 && !result.holds && result.isIncomplete === true; again++)
+    result = await probe();
+  const { holds, checks, problem = 'it does not hold' } = result;
   if (holds) {
     const summary = `${version}, ${security.preset} preset, network ${networkOf(settings)}`;
     return { state: { kind: 'bubblewrap', summary, version, checks }, program, disablesUserns };

@@ -32,6 +32,7 @@ export function isReadable(path: string): boolean {
 }
 
 export function readLinkAt(path: string): string | undefined {
+  if (kindOf(path) !== 'link') return undefined;
   try {
     return readlinkSync(path);
   } catch {

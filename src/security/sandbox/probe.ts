@@ -20,6 +20,8 @@ export interface ProbeResult {
   /** What was tried, and whether it was stopped. */
   readonly checks: Readonly<Record<string, boolean>>;
   readonly problem?: string;
+  /** It could not be tried to the end. */
+  readonly isIncomplete?: boolean;
 }
 
 const CHECKS = ['write', 'kernel', 'processes', 'privileges', 'network'] as const;
@@ -51,8 +53,9 @@ export async function probeWall(
     },
     timeoutMs: 10_000,
   }).catch((error: unknown) => ({ code: null, stdout: '', stderr: String(error) }));
+  const tried = CHECKS.filter((check) => check !== 'network' || host.triesNetwork);
   const checks: Record<string, boolean> = {};
-  for (const check of CHECKS) {
+  for (const check of tried) {
     if (stdout.includes(`${check} shut\n`)) checks[check] = true;
     else if (stdout.includes(`${check} open\n`)) checks[check] = false;
   }
@@ -61,13 +64,13 @@ export async function probeWall(
   const written = places.map((place) => join(place, name)).filter((path) => existsSync(path));
   for (const path of written) rmSync(path, { force: true });
   checks['write'] = written.length === 0 && checks['write'] !== undefined;
-  const open = CHECKS.filter((check) => checks[check] === false);
-  const isComplete = code === 0 && CHECKS.every((check) => checks[check] !== undefined);
+  const open = tried.filter((check) => checks[check] === false);
+  const isComplete = code === 0 && tried.every((check) => checks[check] !== undefined);
   if (isComplete && open.length === 0) return { holds: true, checks };
   const problem = isComplete
     ? `from inside it could be got past: ${open.join(', ')}`
     : (stderr.trim().split('\n').at(-1) ?? '') || `it ended with exit code ${code}`;
-  return { holds: false, checks, problem };
+  return { holds: false, checks, problem, isIncomplete: !isComplete };
 }
 
 /** Why there is no namespace to be had here, and what gives one. */

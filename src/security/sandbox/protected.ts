@@ -18,6 +18,7 @@ import {
 export interface ProtectedInput {
   readonly homedir: string;
   readonly installation: readonly string[];
+  readonly gitDirectories: readonly string[];
   /** Directories with a `.git` in them. */
   readonly repositories: readonly string[];
   readonly security: { readonly writablePaths: readonly string[] };
@@ -29,6 +30,7 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   const candidates = [
     ...writable.flatMap((directory) => PROTECTED_IN_WORKSPACE.map((name) => join(directory, name))),
     ...[...writable, ...input.repositories].flatMap(gitPaths),
+    ...input.gitDirectories.flatMap(insideGit),
     ...PROTECTED_IN_HOME.map((name) => join(home, name)),
     ...listNames(join(home, '.cache'))
       .filter((name) => PROTECTED_CACHES.test(name))
@@ -37,10 +39,10 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   ];
   const paths = [...new Set(candidates)].filter(
     (path) =>
-      isThere(path) &&
       rootOf(path, writable) !== undefined &&
       // Named by the operator itself; a directory around it is the workspace and no such wish.
-      !opened.includes(path),
+      !opened.includes(path) &&
+      isThere(path),
   );
   return paths
     .map(realPathOf)
@@ -65,6 +67,10 @@ export function pinsFor(mounts: readonly Mount[], writable: readonly string[]): 
 function gitPaths(directory: string): string[] {
   const git = join(directory, '.git');
   if (kindOf(git) !== 'directory') return isThere(git) ? [git] : [];
+  return insideGit(git);
+}
+
+function insideGit(git: string): string[] {
   const inner = [join(git, 'modules'), join(git, 'worktrees')].flatMap((path) =>
     gitDirectoriesBelow(path, 4),
   );

@@ -9,12 +9,13 @@ import { ShellServerError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
 import type { Settings } from '../../base/settings.ts';
-import { buildProfile, type ProfileInput } from './build-profile.ts';
+import { type WatchedPath, watchedPaths } from './appeared.ts';
+import { buildProfile, findPrivatePaths, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
 import { createDomains } from './domains.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { type Found, findWall, type SandboxState } from './find-wall.ts';
-import { type WatchedPath, watchedPaths } from './held-back.ts';
+import { findGitDirectories } from './git-directories.ts';
 import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
@@ -63,6 +64,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const survey = createSurvey(surveyOf(options, home));
   const domains = createDomains(options);
   const prepareHome = once(() => makeCaches(options, home));
+  const gitDirectories = findGitDirectories(security.workspace);
+  const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
   let found: Promise<Found> | undefined;
 
   async function profileFor(
@@ -76,8 +79,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       environment: settings.environment,
       ownPaths: ownPathsOf(settings, stateDirectory),
       installation: options.installation.map(realPathOf),
+      privatePaths: privatePaths(),
       specialFiles,
       repositories,
+      gitDirectories,
       tmpDirectory:
         security.keepsTmp && principal !== undefined
           ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
@@ -134,6 +139,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       wallOf: probedWall,
     }));
     known = answer.state;
+    // What broke it may be gone the next time.
+    if (answer.state.kind === 'broken') found = undefined;
     return answer;
   }
 
@@ -169,6 +176,18 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       survey.dispose();
       await domains?.dispose();
     },
+  };
+}
+
+/** Two hundred looks at the disk; credentials do not come and go with commands. */
+const PRIVATE_MS = 1000;
+
+function remembered<Value>(forMs: number, make: () => Value): () => Value {
+  let last: { readonly value: Value; readonly atMs: number } | undefined;
+  return () => {
+    if (last === undefined || performance.now() - last.atMs > forMs)
+      last = { value: make(), atMs: performance.now() };
+    return last.value;
   };
 }
 

@@ -31,16 +31,7 @@ const AGAIN_AFTER_MS = 60_000;
 const MAX_DIRECTORIES = 20_000;
 const MAX_DEPTH = 8;
 /** Below these nobody keeps repositories or control files, and there are very many of them. */
-const LARGE = new Set([
-  'node_modules',
-  '.git',
-  '.cache',
-  '__pycache__',
-  'site-packages',
-  'target',
-  '.venv',
-  'venv',
-]);
+const LARGE = new Set(['node_modules', '.git', '__pycache__', 'site-packages', 'target', '.venv', 'venv']);
 
 export function createSurvey(options: SurveyOptions): Survey {
   // What was found stays known while it is there: a command could make so much that a later walk does not come far.

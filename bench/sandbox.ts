@@ -1,0 +1,38 @@
+/** `npm run bench sandbox`: what the wall adds to a command, with and without it in turns. */
+import { execFileSync } from 'node:child_process';
+import { percentile, say, startMeasured } from './support.ts';
+
+const ROUNDS = 40;
+const VARIANTS = {
+  'no sandbox': { MCP_SHELL_SECURITY_SANDBOX: 'off' },
+  development: {},
+  'sandbox preset': { MCP_SHELL_SECURITY_PRESET: 'sandbox' },
+  'production preset': { MCP_SHELL_SECURITY_PRESET: 'production' },
+};
+
+const servers = await Promise.all(
+  Object.entries(VARIANTS).map(async ([name, env]) => {
+    const server = await startMeasured({ env });
+    // A repository has protected files, as most workspaces have.
+    execFileSync('git', ['init', '-q', server.work]);
+    return { name, server, times: [] as number[] };
+  }),
+);
+for (let round = -5; round < ROUNDS; round++) {
+  // In turns, so that a busy moment of the machine falls on all.
+  for (const { server, times } of servers) {
+    const began = performance.now();
+    await server.call('shell_execute', { command: 'true' });
+    if (round >= 0) times.push(performance.now() - began);
+  }
+}
+const [without] = servers;
+const base = percentile(without?.times ?? [], 0.5);
+for (const { name, server, times } of servers) {
+  const p50 = percentile(times, 0.5);
+  const least = Math.min(...times);
+  say(
+    `${name.padEnd(18)} p50 ${p50.toFixed(1)} ms, least ${least.toFixed(1)} ms; more than without: ${(p50 - base).toFixed(1)} ms (least ${(least - Math.min(...(without?.times ?? [0]))).toFixed(1)} ms)`,
+  );
+  await server.close();
+}

@@ -1,0 +1,55 @@
+/** The allow-list: entries, and 001's table of first arguments. */
+import { type CompiledEntry, normalText, trustedName } from './entries.ts';
+import type { Invocation } from './findings.ts';
+import { NEUTRAL } from './tables/reading.ts';
+
+export interface Permission {
+  readonly entry: string;
+  speaksOf(word: string): boolean;
+}
+
+export interface Refusal {
+  readonly command: string;
+  readonly argument?: string;
+}
+
+export interface AllowList {
+  readonly isEmpty: boolean;
+  find(invocation: Invocation, startDirectory: string): Permission | Refusal;
+  /** Some of what it holds, for a hint. */
+  readonly samples: readonly string[];
+}
+
+export function createAllowList(entries: readonly CompiledEntry[], table: Readonly<Record<string, readonly string[]>>): AllowList {
+  const rows = new Map(Object.entries(table).map(([name, list]) => [name.toLowerCase(), list]));
+  return {
+    isEmpty: entries.length === 0 && rows.size === 0,
+    samples: [...entries.map(({ source }) => source), ...rows.keys()],
+    find(invocation, startDirectory) {
+      const entry = entries.find((each) => each.allows(invocation, startDirectory));
+      if (entry !== undefined) return { entry: entry.source, speaksOf: (word) => entry.speaksOf(word) };
+      return findRow(rows, invocation);
+    },
+  };
+}
+
+function findRow(rows: ReadonlyMap<string, readonly string[]>, { args }: Invocation): Permission | Refusal {
+  const typed = args[0]?.value ?? args[0]?.text ?? '';
+  const name = (trustedName(typed) ?? typed).toLowerCase();
+  const row = rows.get(name);
+  if (row === undefined) return { command: typed };
+  const first = args[1];
+  if (row.length > 0 && first !== undefined && !row.includes(first.value ?? '')) return { command: name, argument: first.value ?? first.text };
+  return { entry: first === undefined || row.length === 0 ? name : `${name} ${first.value}`, speaksOf: (word) => row.includes(word) };
+}
+
+/** A builtin that only steers the shell itself. */
+export function isNeutral({ args, isGuess }: Invocation): boolean {
+  return isGuess || NEUTRAL.has(args[0]?.value ?? '');
+}
+
+export function isRefusal(answer: Permission | Refusal): answer is Refusal {
+  return 'command' in answer;
+}
+
+export { normalText };

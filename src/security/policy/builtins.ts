@@ -1,0 +1,234 @@
+/**
+ * What the shell's own commands do to it: directories, variables, functions, options; and those that evaluate their
+ * arguments as commands.
+ */
+import type { Input, Invocation, Scope, Walk } from './findings.ts';
+import { followInput, followText, joinArgs, setUnknown } from './follow.ts';
+import { recordArithmetic } from './inspect.ts';
+import { readLeading } from './options.ts';
+import { type Arg, literalArg, unknownArg } from './words.ts';
+
+interface Call {
+  readonly walk: Walk;
+  readonly invocation: Invocation;
+  readonly args: readonly Arg[];
+  readonly scope: Scope;
+  readonly input: Input;
+}
+
+export function applyBuiltin(walk: Walk, invocation: Invocation, scope: Scope, input: Input): void {
+  const name = invocation.args[0]?.value;
+  if (name === undefined || invocation.isFunction) return;
+  const apply = Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
+  apply?.({ walk, invocation, args: invocation.args.slice(1), scope, input });
+}
+
+/** Whether this module knows what the name does to the shell. */
+export function isBuiltin(name: string): boolean {
+  return Object.hasOwn(BUILTINS, name) || ['exec', 'command', 'builtin'].includes(name);
+}
+
+const SET_LETTERS = /^[-+][euxfvCETbmhn]+$/;
+const SET_NAMES = new Set(['errexit', 'nounset', 'xtrace', 'pipefail', 'noglob', 'verbose', 'noclobber', 'errtrace', 'functrace', 'notify', 'monitor', 'hashall', 'noexec']);
+const SHOPT_NAMES = new Set(['nullglob', 'globstar', 'dotglob', 'failglob', 'nocaseglob', 'nocasematch', 'inherit_errexit', 'extglob', 'checkwinsize']);
+const NAME = /^[A-Za-z_]\w*$/;
+
+const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
+  cd: changeDirectory,
+  pushd: changeDirectory,
+  popd: ({ scope }) => {
+    scope.cwds = [null];
+  },
+  eval: ({ walk, invocation, args, scope }) => {
+    if (args.length > 0) followText(walk, invocation, joinArgs(args), inside(scope, 'eval'));
+  },
+  source: readFile,
+  '.': readFile,
+  trap: (call) => {
+    const { walk, invocation, scope } = call;
+    const operands = operandsOf(call, 'lpP');
+    const [action] = operands ?? [];
+    if (operands === undefined || operands.length < 2 || action === undefined || action.value === '-' || action.value === '') return;
+    followText(walk, invocation, action, inside(scope, 'trap'));
+  },
+  export: declare,
+  declare,
+  typeset: declare,
+  local: declare,
+  readonly: declare,
+  read: (call) => {
+    const read = options(call, 'ersa:d:i:n:N:p:t:u:');
+    if (read === undefined) return;
+    const names = [...read.options.filter(({ name }) => name === 'a').map(({ value }) => value), ...read.rest];
+    for (const name of names.length === 0 ? [literalArg('REPLY')] : names) if (name !== undefined) assignTo(call, name);
+  },
+  mapfile: readLines,
+  readarray: readLines,
+  printf: (call) => {
+    const [first, name] = call.args;
+    const word = first?.value ?? first?.start ?? '';
+    if (word === '-v' && name !== undefined) assignTo(call, name);
+    else if (/^-v./.test(word)) assignTo(call, literalArg(word.slice(2)));
+    else if (first !== undefined && first.value === undefined && first.isMany) unclear(call);
+  },
+  getopts: (call) => {
+    const name = call.args[1];
+    if (name !== undefined) assignTo(call, name);
+  },
+  wait: (call) => {
+    const read = options(call, 'fnp:');
+    for (const { name, value } of read?.options ?? []) if (name === 'p' && value !== undefined) assignTo(call, value);
+  },
+  unset: ({ walk, args, scope, invocation }) => {
+    for (const arg of args) {
+      if (arg.value === undefined || !/^-?\w+$/.test(arg.value)) {
+        setUnknown(walk, invocation, 'bash evaluates what unset is given', scope);
+        scope.functions.clear();
+      } else scope.functions.delete(arg.value);
+    }
+  },
+  let: ({ walk, args, scope }) => {
+    for (const arg of args) {
+      recordArithmetic(walk, arg.value ?? '$(', scope);
+      const name = /^\s*([A-Za-z_]\w*)(?:\[.*\])?\s*(?:\S{0,2})=/.exec(arg.value ?? '')?.[1];
+      if (name !== undefined) walk.assign(name, undefined, arg.text, scope, true);
+    }
+  },
+  set: setOptions,
+  shopt: (call) => {
+    const names = call.args.filter(({ value }) => !/^-[supqo]+$/.test(value ?? ''));
+    if (names.length > 0 && names.some(({ value }) => !SHOPT_NAMES.has(value ?? ''))) changesReading(call);
+  },
+  alias: (call) => {
+    if (call.args.length > 0) changesReading(call);
+  },
+  hash: (call) => {
+    if (call.args.some(({ value }) => value === undefined || /^-\w*p/.test(value))) changesReading(call);
+  },
+  enable: (call) => {
+    if (call.args.length > 0) changesReading(call);
+  },
+  test: testArguments,
+  '[': testArguments,
+  compgen: evaluates,
+  complete: evaluates,
+  compopt: evaluates,
+  bind: evaluates,
+  fc: evaluates,
+  jobs: (call) => {
+    if (call.args.some(({ value }) => value === undefined || /^-\w*x/.test(value))) evaluates(call);
+  },
+};
+
+function inside(scope: Scope, label: string): Scope {
+  return { ...scope, foundIn: [...scope.foundIn, label], depth: scope.depth + 1 };
+}
+
+function changeDirectory({ walk, args, scope, invocation }: Call): void {
+  const operands = args.filter(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
+  const [target] = operands;
+  const isPushd = invocation.args[0]?.value === 'pushd';
+  if (target === undefined) scope.cwds = isPushd ? [null] : [walk.realPath(walk.context.home)];
+  else if (/^[-+]\d*$/.test(target.value ?? '')) scope.cwds = [null];
+  else walk.enter(target, scope);
+}
+
+function readFile({ walk, invocation, args, scope, input }: Call): void {
+  const [file] = args;
+  const inner = inside(scope, 'source');
+  if (['/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(file?.value ?? '')) {
+    followInput(walk, invocation, 'bash', inner, input);
+  } else setUnknown(walk, invocation, 'the shell runs what stands in a file', scope);
+}
+
+function declare(call: Call): void {
+  const { walk, args, scope } = call;
+  const name = call.invocation.args[0]?.value ?? '';
+  let isInteger = false;
+  for (const arg of args) {
+    const word = arg.value ?? arg.start;
+    if (/^[-+]\w/.test(word)) {
+      isInteger ||= word.includes('i');
+      if (/^-\w*n/.test(word) && name !== 'export' && name !== 'readonly') unclear(call);
+      if (/^-\w*f/.test(word) && name === 'export') changesReading(call);
+      continue;
+    }
+    const equals = word.indexOf('=');
+    const target = (equals === -1 ? word : word.slice(0, equals)).replace(/\+$/, '');
+    if (!NAME.test(target)) {
+      if (word !== '--') unclear(call);
+      continue;
+    }
+    // `export A` gives no value, and `export A=$x` has its name in the known beginning.
+    if (arg.value === undefined && equals === -1) unclear(call);
+    if (equals === -1) continue;
+    const value = arg.value === undefined ? unknownArg(arg.text, arg.guesses.map((guess) => guess.slice(equals + 1)), false) : literalArg(arg.value.slice(equals + 1));
+    if (isInteger) recordArithmetic(walk, value.value ?? '$(', scope);
+    walk.assign(target, value, arg.text, scope, /^-?\d+$/.test(value.value ?? ''));
+  }
+}
+
+function readLines(call: Call): void {
+  const { walk, invocation, scope } = call;
+  const read = options(call, 'd:n:O:s:tu:C:c:');
+  if (read === undefined) return;
+  for (const { name, value } of read.options) {
+    if (name === 'C' && value !== undefined) followText(walk, invocation, joinArgs([value, unknownArg('(a line)', ['x'])]), inside(scope, 'mapfile -C'));
+    if (name === 'O' && value !== undefined) recordArithmetic(walk, value.value ?? '$(', scope);
+  }
+  assignTo(call, read.rest[0] ?? literalArg('MAPFILE'));
+}
+
+function setOptions(call: Call): void {
+  const { args, scope } = call;
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at]?.value;
+    if (word === '--' || (word !== undefined && !/^[-+]/.test(word))) {
+      const positional = args.slice(word === '--' ? at + 1 : at);
+      positional.forEach((arg, index) => scope.variables.set(String(index + 1), arg.guesses));
+      return;
+    }
+    const isNamed = word !== undefined && /^[-+][euxfvCETbmhn]*o$/.test(word);
+    if (isNamed && (args[at + 1] === undefined || SET_NAMES.has(args[at + 1]?.value ?? ''))) at += 1;
+    else if (word === undefined || !(SET_LETTERS.test(word) || word === '-')) {
+      changesReading(call);
+      return;
+    }
+  }
+}
+
+function testArguments(call: Call): void {
+  call.args.forEach((arg, index) => {
+    if (arg.value !== '-v' && arg.value !== '-R') return;
+    const next = call.args[index + 1];
+    if (next !== undefined && !NAME.test(next.value ?? '') && next.value !== ']') unclear(call);
+  });
+}
+
+function assignTo(call: Call, name: Arg): void {
+  if (name.value === undefined || !NAME.test(name.value)) unclear(call);
+  else call.walk.assign(name.value, undefined, call.invocation.text, call.scope);
+}
+
+function options(call: Call, short: string): Exclude<ReturnType<typeof readLeading>, { problem: string }> | undefined {
+  const read = readLeading(call.args, { short });
+  if (!('problem' in read)) return read;
+  unclear(call);
+  return undefined;
+}
+
+function operandsOf(call: Call, short: string): readonly Arg[] | undefined {
+  return options(call, short)?.rest;
+}
+
+function unclear({ walk, invocation, scope }: Call): void {
+  setUnknown(walk, invocation, 'bash evaluates a name that is only known when it runs', scope);
+}
+
+function evaluates({ walk, invocation, scope }: Call): void {
+  setUnknown(walk, invocation, 'this builtin runs or evaluates its arguments', scope);
+}
+
+function changesReading({ walk, invocation, scope }: Call): void {
+  setUnknown(walk, invocation, 'this changes how the shell reads what follows', scope);
+}

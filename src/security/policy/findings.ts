@@ -1,0 +1,142 @@
+/** What a walk through a command gathers, and the state of the shell that it follows. */
+import type { ParsedScript } from 'unbash';
+import type { JudgeContext } from './types.ts';
+import type { Arg, Knowledge } from './words.ts';
+
+/** One program or builtin that would run. */
+export interface Invocation {
+  /** The name first. */
+  readonly args: readonly Arg[];
+  readonly text: string;
+  readonly foundIn: readonly string[];
+  readonly cwds: Cwds;
+  /** Made from guesses: it may refuse, never allow. */
+  readonly isGuess: boolean;
+  readonly isBackground: boolean;
+  readonly pipeline: Pipeline | undefined;
+  readonly inFunction: string | undefined;
+  /** A function of this command, whose body was found where it is defined. */
+  isFunction: boolean;
+  unknown: string | undefined;
+  /** Of a wrapper: how many words are its own; the others are judged as the command that it runs. */
+  ownWords: number | undefined;
+  /** Commands whose output it reads as its arguments or its input. */
+  readonly fedBy: readonly Invocation[];
+}
+
+export interface Pipeline {
+  readonly stages: Invocation[][];
+  /** The one that it is a stage of. */
+  readonly parent: Pipeline | undefined;
+}
+
+export interface Redirection {
+  readonly kind: 'read' | 'write';
+  readonly target: Arg;
+  readonly text: string;
+  readonly cwds: Cwds;
+  readonly isGuess: boolean;
+}
+
+export interface Assigned {
+  readonly name: string;
+  /** Undefined: from outside, such as `read`. */
+  readonly value: Arg | undefined;
+  readonly isNumber: boolean;
+  readonly text: string;
+}
+
+/** Text that bash evaluates as arithmetic, in which a variable's value can hold a command. */
+export interface Arithmetic {
+  readonly names: readonly string[];
+  /** Something other than a variable decides what is evaluated. */
+  readonly isOpen: boolean;
+  readonly text: string;
+}
+
+export interface Unknown {
+  readonly reason: string;
+  readonly part: string;
+}
+
+export interface Findings {
+  readonly invocations: Invocation[];
+  readonly pipelines: Pipeline[];
+  readonly redirections: Redirection[];
+  readonly assignments: Assigned[];
+  readonly arithmetic: Arithmetic[];
+  readonly unknowns: Unknown[];
+  readonly functions: Set<string>;
+  tooComplex: string | undefined;
+}
+
+/**
+ * Where the shell may be: real paths, the likeliest first; null where nobody knows. After `cd a;` there are two, since
+ * `cd` may fail.
+ */
+export type Cwds = readonly (string | null)[];
+
+/** More than this many possibilities are as good as none. */
+const MAX_CWDS = 8;
+
+export function joinCwds(likely: Cwds, other: Cwds): Cwds {
+  const joined = [...new Set([...likely, ...other])];
+  return joined.length > MAX_CWDS ? [likely[0] ?? null, null] : joined;
+}
+
+/** The shell's own state at one point; a subshell gets a copy. */
+export interface Scope {
+  cwds: Cwds;
+  readonly source: string;
+  readonly foundIn: readonly string[];
+  readonly variables: Map<string, readonly string[]>;
+  /** Functions that are certain to be defined here. */
+  readonly functions: Set<string>;
+  readonly isConditional: boolean;
+  readonly isBackground: boolean;
+  readonly isGuess: boolean;
+  readonly pipeline: Pipeline | undefined;
+  readonly inFunction: string | undefined;
+  /** What commands read that have no redirection of their own. */
+  readonly input: Input;
+  readonly depth: number;
+}
+
+export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {
+  return {
+    ...scope,
+    variables: new Map(scope.variables),
+    functions: new Set(scope.functions),
+    ...changes,
+  };
+}
+
+/** What stands on the standard input of a command. */
+export type Input =
+  | { readonly kind: 'inherited' }
+  | { readonly kind: 'pipe'; readonly from: readonly Invocation[] }
+  | { readonly kind: 'text'; readonly text: Arg; readonly from: readonly Invocation[] }
+  | { readonly kind: 'file'; readonly path: Arg };
+
+export const NO_INPUT: Input = { kind: 'inherited' };
+
+/** What the parts of the walk need from each other. */
+export interface Walk {
+  readonly context: JudgeContext;
+  readonly findings: Findings;
+  knowledge(scope: Scope): Knowledge;
+  /** Adds a command, and looks at what it would run in turn. */
+  invoke(args: readonly Arg[], text: string, scope: Scope, input: Input, fedBy?: readonly Invocation[]): void;
+  /** Looks at a text that a shell would run. */
+  walkText(text: string, scope: Scope): void;
+  walkParsed(script: ParsedScript, scope: Scope): void;
+  assign(name: string, value: Arg | undefined, text: string, scope: Scope, isNumber?: boolean): void;
+  unknown(reason: string, part: string, scope: Scope): void;
+  realPath(path: string): string;
+  /** The shell changes to this directory. */
+  enter(target: Arg, scope: Scope): void;
+  /** Throws where the command asks for more work than a decision is worth. */
+  spend(units: number): void;
+}
+
+export class TooComplex extends Error {}

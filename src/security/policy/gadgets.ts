@@ -1,0 +1,138 @@
+/** Holds a command against the table of gadgets. */
+import { baseName } from './follow.ts';
+import { findAwkEffect, findSedEffect } from './program-text.ts';
+import { type Gadget, GADGETS, SINGLE_DASH, VALUE_LETTERS } from './tables/gadgets.ts';
+import type { Arg } from './words.ts';
+import { subcommandOf } from './subcommands.ts';
+
+export interface GadgetFound {
+  readonly program: string;
+  /** The word that does it. */
+  readonly trigger: string;
+  readonly does: string;
+  readonly hint: string | undefined;
+  /** It cannot be told whether there is one. */
+  readonly isUnknown: boolean;
+}
+
+const BY_PROGRAM = new Map<string, Gadget[]>();
+for (const gadget of GADGETS) {
+  for (const program of gadget.programs) BY_PROGRAM.set(program, [...(BY_PROGRAM.get(program) ?? []), gadget]);
+}
+
+export function findGadgets(args: readonly Arg[]): GadgetFound[] {
+  const program = baseName(args[0]?.value ?? '');
+  const gadgets = BY_PROGRAM.get(program);
+  if (gadgets === undefined) return [];
+  const rest = args.slice(1);
+  const open = openWord(rest, program) ?? gadgets.flatMap(({ script }) => (script === undefined ? [] : scriptsOf(script, rest))).find(({ value }) => value === undefined);
+  const found = gadgets.flatMap((gadget) => triggersOf(gadget, program, rest).map((trigger) => ({ program, trigger, does: gadget.does, hint: gadget.hint, isUnknown: false })));
+  if (open === undefined || found.length > 0) return found;
+  const hint = open.isGlob ? `Write ./${open.text}, so that no file name can be an option.` : `Write the value itself, or put it behind "--".`;
+  return [{ program, trigger: open.text, does: 'could be an option that runs or writes something', hint, isUnknown: true }];
+}
+
+/** A word that may turn out to be an option. */
+function openWord(args: readonly Arg[], program: string): Arg | undefined {
+  const end = SINGLE_DASH.has(program) ? -1 : args.findIndex(({ value }) => value === '--');
+  const before = end === -1 ? args : args.slice(0, end);
+  return before.find(({ value, start }) => value === undefined && (start === '' || start.startsWith('-')));
+}
+
+function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): string[] {
+  const { subcommand, before, after } = subcommandOf(program, args);
+  let words = args;
+  if (gadget.subcommands !== undefined) {
+    if (gadget.subcommands.includes('')) words = before;
+    else if (subcommand === undefined || !gadget.subcommands.includes(subcommand)) return [];
+    else if (gadget.always === true) return [subcommand];
+    else words = after;
+  }
+  const end = words.findIndex(({ value }) => value === '--');
+  const optionWords = end === -1 ? words : words.slice(0, end);
+  const triggers = optionWords.flatMap((arg) => optionTrigger(gadget, program, arg));
+  if (gadget.words !== undefined) {
+    const { words: pattern } = gadget;
+    triggers.push(...words.filter((arg) => pattern.test(arg.value ?? arg.start)).map(({ text }) => text));
+  }
+  const [first] = args;
+  if (first !== undefined && gadget.first?.test(first.value ?? first.start) === true) triggers.push(first.text);
+  if (gadget.maxOperands !== undefined) {
+    const operands = operandsOf(program, args);
+    if (operands.length > gadget.maxOperands) triggers.push(operands.at(-1)?.text ?? '');
+  }
+  if (gadget.script !== undefined) {
+    triggers.push(...scriptsOf(gadget.script, args).flatMap((script) => effectOf(gadget.script, script)));
+  }
+  return triggers;
+}
+
+function optionTrigger({ options = [] }: Gadget, program: string, arg: Arg): string[] {
+  const word = arg.value ?? arg.start;
+  if (!word.startsWith('-') || word === '-') return [];
+  if (word.startsWith('--')) {
+    const name = word.split('=')[0] ?? word;
+    // GNU programs take any beginning of a long option that is not another one's.
+    const isKnown = name.length > 2 && options.some((option) => option === name || (option.startsWith('--') && option.startsWith(name)));
+    return isKnown ? [options.find((option) => option.startsWith(name)) ?? name] : [];
+  }
+  if (SINGLE_DASH.has(program)) return options.filter((option) => option === word);
+  const whole = options.find((option) => option.length > 2 && !option.startsWith('--') && option === word);
+  if (whole !== undefined) return [whole];
+  const takesValue = VALUE_LETTERS[program] ?? '';
+  for (const letter of word.slice(1)) {
+    if (options.includes(`-${letter}`)) return [`-${letter}`];
+    if (takesValue.includes(letter)) return [];
+  }
+  return [];
+}
+
+function operandsOf(program: string, args: readonly Arg[]): Arg[] {
+  const takesValue = VALUE_LETTERS[program] ?? '';
+  const operands: Arg[] = [];
+  let isOpen = true;
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at];
+    const word = arg?.value ?? arg?.start ?? '';
+    if (isOpen && word === '--') isOpen = false;
+    else if (isOpen && word.length > 1 && word.startsWith('-')) {
+      if (word.length === 2 && takesValue.includes(word[1] ?? '')) at += 1;
+    } else if (arg !== undefined) operands.push(arg);
+  }
+  return operands;
+}
+
+/** The scripts of sed and awk: what `-e` gives, else the first operand. */
+function scriptsOf(language: 'sed' | 'awk', args: readonly Arg[]): Arg[] {
+  const scripts: Arg[] = [];
+  const letters = language === 'sed' ? 'efl' : 'Ffv';
+  let first: Arg | undefined;
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at];
+    const word = arg?.value ?? arg?.start ?? '';
+    const long = /^--(?:exp\w*|source|so\w*)=?([^]*)$/.exec(word);
+    if (arg === undefined) break;
+    if (word === '--') {
+      first ??= args[at + 1];
+      break;
+    }
+    if (long !== null) scripts.push(word.includes('=') ? { ...arg, value: arg.value === undefined ? undefined : word.slice(word.indexOf('=') + 1) } : (args[++at] ?? arg));
+    else if (word.startsWith('--')) continue;
+    else if (word.startsWith('-') && word !== '-') {
+      const place = [...word].findIndex((letter, index) => index > 0 && letters.includes(letter));
+      if (place === -1) continue;
+      const attached = word.slice(place + 1);
+      const isScript = language === 'sed' && word[place] === 'e';
+      if (isScript) scripts.push(attached === '' ? (args[at + 1] ?? arg) : { ...arg, value: arg.value === undefined ? undefined : attached });
+      if (attached === '') at += 1;
+    } else first ??= arg;
+  }
+  if (scripts.length === 0 && first !== undefined) scripts.push(first);
+  return scripts;
+}
+
+function effectOf(language: Gadget['script'], { value }: Arg): string[] {
+  if (value === undefined) return [];
+  const effect = language === 'sed' ? findSedEffect(value) : findAwkEffect(value);
+  return effect === undefined ? [] : [effect];
+}

@@ -1,0 +1,178 @@
+/** The shell's grammar: lists, pipelines, groups, loops, functions. What a simple command does is in command.ts. */
+import type { CommandNode, ParsedScript, PipelineNode, Redirected, Statement } from 'unbash';
+import { isBuiltin } from './builtins.ts';
+import { walkCommand, walkRedirects } from './command.ts';
+import { copyScope, type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
+import { inspectArithmetic, inspectParts, inspectTest, inspectWord, sourceOf } from './inspect.ts';
+import { syntaxProblem } from './parse.ts';
+import { evaluateWord, unknownArg } from './words.ts';
+
+/** Values of a loop's variable that are tried. */
+const MAX_GUESSES = 6;
+
+export function walkScript(walk: Walk, script: ParsedScript, scope: Scope): void {
+  const problem = syntaxProblem(script);
+  if (problem !== undefined) walk.unknown(`bash would not read it: ${problem}`, scope.source, scope);
+  for (const statement of script.commands) walkStatement(walk, statement, scope);
+}
+
+function walkStatement(walk: Walk, { command, background }: Statement, scope: Scope): void {
+  if (background === true) {
+    walkList(walk, command, copyScope(scope, { isBackground: true }));
+    return;
+  }
+  const before = scope.cwds;
+  walkList(walk, command, scope);
+  scope.cwds = joinCwds(scope.cwds, before);
+}
+
+function walkList(walk: Walk, node: Statement['command'], scope: Scope): void {
+  if (node.type !== 'AndOr') {
+    walkPipeline(walk, node, scope);
+    return;
+  }
+  let seen = scope.cwds;
+  node.commands.forEach((command, index) => {
+    // What stands after `||` runs where the earlier one failed.
+    if (node.operators[index - 1] === '||') scope.cwds = joinCwds(scope.cwds, seen);
+    const inner = index === 0 ? scope : { ...scope, isConditional: true };
+    walkPipeline(walk, command, inner);
+    scope.cwds = inner.cwds;
+    seen = joinCwds(scope.cwds, seen);
+  });
+  scope.cwds = seen;
+}
+
+function walkPipeline(walk: Walk, node: PipelineNode, scope: Scope): void {
+  if (node.type !== 'Pipeline') {
+    walkCommandNode(walk, node, scope);
+    return;
+  }
+  const [only] = node.commands;
+  if (node.commands.length === 1 && only !== undefined) {
+    walkCommandNode(walk, only, scope);
+    return;
+  }
+  const stages: Invocation[][] = [];
+  const pipeline = { stages, parent: scope.pipeline };
+  walk.findings.pipelines.push(pipeline);
+  for (const command of node.commands) {
+    const from = stages.at(-1);
+    stages.push([]);
+    const input: Input = from === undefined ? scope.input : { kind: 'pipe', from };
+    walkCommandNode(walk, command, copyScope(scope, { pipeline, input }));
+  }
+}
+
+function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
+  switch (node.type) {
+    case 'Command':
+      walkCommand(walk, node, scope);
+      return;
+    case 'Redirected':
+      walkRedirected(walk, node, scope);
+      return;
+    case 'Function': {
+      const name = node.name.value;
+      walk.findings.functions.add(name);
+      if (isBuiltin(name)) walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
+      if (!scope.isConditional) scope.functions.add(name);
+      const inner = copyScope(scope, {
+        foundIn: [...scope.foundIn, `function ${name}`],
+        inFunction: name,
+        isBackground: false,
+        pipeline: undefined,
+        // It is called later, from wherever the shell is then.
+        cwds: joinCwds(scope.cwds, /\b(?:cd|pushd|popd)\b/.test(scope.source) ? [null] : []),
+      });
+      inner.functions.add(name);
+      walkCommandNode(walk, node.body as CommandNode, inner);
+      return;
+    }
+    case 'Coproc':
+      // Inside of a substitution bash prints it again as `coproc COPROC ls`, and then runs COPROC.
+      if (node.body.type === 'Command' && scope.foundIn.some((place) => place.endsWith('( )'))) {
+        walk.unknown('bash reads a coproc in a substitution in another way', sourceOf(node, scope), scope);
+      }
+      walk.assign(node.name?.value ?? 'COPROC', undefined, node.name?.text ?? 'coproc', scope);
+      walkCommandNode(walk, node.body as CommandNode, copyScope(scope, { isBackground: true }));
+      return;
+    case 'Subshell':
+      walkBody(walk, node.body.commands, copyScope(scope));
+      return;
+    case 'BraceGroup':
+      walkBody(walk, node.body.commands, scope);
+      return;
+    case 'If':
+      walkBody(walk, node.clause.commands, scope);
+      walkBranch(walk, node.then.commands, scope);
+      for (const branch of node.elif) {
+        walkBranch(walk, branch.clause.commands, scope);
+        walkBranch(walk, branch.then.commands, scope);
+      }
+      if (node.else !== undefined) walkBranch(walk, node.else.commands, scope);
+      return;
+    case 'While':
+      walkLoop(walk, [...node.clause.commands, ...node.body.commands], scope);
+      return;
+    case 'For':
+    case 'Select': {
+      const values = (node.wordlist ?? []).flatMap((word) => {
+        inspectWord(walk, word, scope);
+        return evaluateWord(word, walk.knowledge(scope));
+      });
+      const isNumber = node.wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
+      const guesses = values.flatMap((value) => value.guesses).slice(0, MAX_GUESSES);
+      walk.assign(node.name.value, unknownArg(node.name.text, guesses), node.name.text, scope, isNumber && node.type === 'For');
+      walkLoop(walk, node.body.commands, scope);
+      return;
+    }
+    case 'ArithmeticFor':
+      for (const part of [node.initialize, node.test, node.update]) {
+        if (part !== undefined) inspectArithmetic(walk, part, sourceOf(part, scope), scope);
+      }
+      walkLoop(walk, node.body.commands, scope);
+      return;
+    case 'Case':
+      inspectWord(walk, node.word, scope);
+      for (const item of node.items) {
+        for (const pattern of item.pattern) inspectParts(walk, pattern, scope);
+        walkBranch(walk, item.body.commands, scope);
+      }
+      return;
+    case 'TestCommand':
+      inspectTest(walk, node.expression, scope);
+      return;
+    case 'ArithmeticCommand':
+      inspectArithmetic(walk, node.expression, node.body, scope);
+      return;
+    default:
+      // Only a tree that was repaired after an error has others here, and then the error is known.
+      if ('commands' in node) walkBody(walk, (node as { commands: readonly Statement[] }).commands, scope);
+  }
+}
+
+function walkRedirected(walk: Walk, node: Redirected, scope: Scope): void {
+  const input = walkRedirects(walk, node.redirects, scope) ?? scope.input;
+  const inner = { ...scope, input };
+  walkCommandNode(walk, node.command, inner);
+  scope.cwds = inner.cwds;
+}
+
+function walkBody(walk: Walk, statements: readonly Statement[], scope: Scope): void {
+  for (const statement of statements) walkStatement(walk, statement, scope);
+}
+
+function walkBranch(walk: Walk, statements: readonly Statement[], scope: Scope): void {
+  const inner = { ...scope, isConditional: true };
+  walkBody(walk, statements, inner);
+  scope.cwds = joinCwds(scope.cwds, inner.cwds);
+}
+
+/** A second round begins where the first one ended. */
+function walkLoop(walk: Walk, statements: readonly Statement[], scope: Scope): void {
+  const moves = statements.some((statement) => /\b(?:cd|pushd|popd)\b/.test(scope.source.slice(statement.pos, statement.end)));
+  const inner = { ...scope, isConditional: true, cwds: moves ? joinCwds(scope.cwds, [null]) : scope.cwds };
+  walkBody(walk, statements, inner);
+  scope.cwds = joinCwds(scope.cwds, inner.cwds);
+}

@@ -1,0 +1,236 @@
+/** The decision: what was found, held against the rules, in the order in which they beat each other. */
+import { type AllowList, isNeutral, isRefusal } from './allow-list.ts';
+import { findDestructive } from './destructive.ts';
+import { allPaths, createFence } from './directories.ts';
+import { type CompiledEntry, normalText } from './entries.ts';
+import type { Findings, Invocation } from './findings.ts';
+import { baseName } from './follow.ts';
+import { findGadgets } from './gadgets.ts';
+import { escapeText, showPart } from './show.ts';
+import { PROTECTED_FILES, OPEN_DEVICES } from './tables/paths.ts';
+import { dangerOf } from './tables/variables.ts';
+import type { DenialCode, JudgeContext, Judgement, RuleClass } from './types.ts';
+
+export interface Rules {
+  readonly allow: AllowList | undefined;
+  readonly blocked: readonly CompiledEntry[];
+  readonly ask: readonly CompiledEntry[];
+  readonly directories: readonly string[] | undefined;
+  readonly openPaths: readonly string[];
+}
+
+export interface Asked {
+  readonly text: string;
+  readonly isArgv: boolean;
+  readonly context: JudgeContext;
+}
+
+interface Denial {
+  readonly code: DenialCode;
+  readonly ruleClass: RuleClass;
+  readonly rule: string;
+  readonly reason: string;
+  readonly part: string;
+  readonly hint: string;
+  readonly refused?: { readonly command: string; readonly argument?: string };
+}
+
+export function decide(findings: Findings, rules: Rules, asked: Asked): Judgement {
+  const denial = findDenial(findings, rules, asked);
+  const shown = describe(findings);
+  if (denial !== undefined) {
+    const { ruleClass, rule, part, reason, ...rest } = denial;
+    return { decision: 'deny', ruleClass, rule: escapeText(`${ruleClass}: ${rule}`), reason: escapeText(reason), part: showPart(part), ...rest, ...shown };
+  }
+  const question = findQuestion(findings, rules);
+  if (question !== undefined) {
+    return { decision: 'ask', ruleClass: 'ask', rule: escapeText(`ask: ${question.entry.source}`), reason: `A person has to approve "${escapeText(question.entry.source)}".`, part: showPart(question.invocation.text), ...shown };
+  }
+  const allowed = rules.allow !== undefined;
+  return { decision: 'allow', ruleClass: allowed ? 'allowed' : 'default', rule: allowed ? 'allowed' : 'default', reason: allowed ? 'Every command in it is allowed.' : 'No rule forbids it.', ...shown };
+}
+
+function describe({ invocations, unknowns }: Findings): Pick<Judgement, 'commands' | 'unknowns'> {
+  return {
+    commands: invocations
+      .filter(({ isGuess }) => !isGuess)
+      .map(({ args, text, foundIn, unknown }) => ({
+        argv: args.map(({ value }) => (value === undefined ? null : escapeText(value))),
+        text: showPart(text),
+        foundIn,
+        ...(unknown === undefined ? {} : { unknown: escapeText(unknown) }),
+      })),
+    unknowns: unknowns.map(({ reason, part }) => ({ reason: escapeText(reason), part: showPart(part) })),
+  };
+}
+
+function findDenial(findings: Findings, rules: Rules, asked: Asked): Denial | undefined {
+  if (findings.tooComplex !== undefined) {
+    return {
+      code: 'SECURITY_003',
+      ruleClass: 'too-complex',
+      rule: findings.tooComplex,
+      reason: `The command cannot be judged: ${findings.tooComplex}.`,
+      part: asked.text,
+      hint: "Split it up, or write long text to a file with a quoted here-document (<<'EOF').",
+    };
+  }
+  const destructive = findDestructive(findings, asked.context);
+  if (destructive !== undefined) {
+    return {
+      code: 'SECURITY_001',
+      ruleClass: 'destructive',
+      ...destructive,
+      reason: `This was recognised as destructive: ${destructive.rule}.`,
+      hint: 'Do it in a narrower way, such as on a directory of the project, or ask the person you work for to do it.',
+    };
+  }
+  return findBlocked(findings, rules, asked) ?? (rules.allow === undefined ? undefined : findNotAllowed(findings, rules, rules.allow, asked)) ?? findOutside(findings, rules, asked.context);
+}
+
+function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: Asked): Denial | undefined {
+  for (const entry of blocked) {
+    const met = findings.invocations.find((invocation) => entry.blocks(invocation, realName(invocation, context)));
+    if (met === undefined && !entry.meetsText(text)) continue;
+    return {
+      code: 'SECURITY_003',
+      ruleClass: 'blocked',
+      rule: entry.source,
+      reason: `"${entry.source}" is blocked${met?.isGuess === true ? ', and this command may come to that' : ''}.`,
+      part: met?.text ?? text,
+      hint: 'Do it without this command, or ask the operator to change blocked_commands.',
+    };
+  }
+  return undefined;
+}
+
+/** What the link `/tmp/x` to `/bin/rm` is. */
+function realName({ args }: Invocation, { realPath }: JudgeContext): string | undefined {
+  const name = args[0]?.value;
+  return name?.startsWith('/') === true && realPath !== undefined ? baseName(realPath(name)) : undefined;
+}
+
+function findQuestion({ invocations }: Findings, { ask }: Rules): { entry: CompiledEntry; invocation: Invocation } | undefined {
+  for (const entry of ask) {
+    const invocation = invocations.find((each) => entry.blocks(each));
+    if (invocation !== undefined) return { entry, invocation };
+  }
+  return undefined;
+}
+
+function findNotAllowed(findings: Findings, rules: Rules, allow: AllowList, asked: Asked): Denial | undefined {
+  const { context } = asked;
+  for (const invocation of findings.invocations) {
+    const denial = judgeInvocation(invocation, rules, allow, asked);
+    if (denial !== undefined) return denial;
+  }
+  const [unknown] = findings.unknowns;
+  if (unknown !== undefined) return undecidable(unknown.reason, unknown.part);
+  for (const name of Object.keys(context.environment ?? {})) {
+    if (dangerOf(name) !== undefined) return variable(name, name);
+  }
+  for (const { name, value, text } of findings.assignments) {
+    if (dangerOf(name) !== undefined) return variable(name, text);
+    // A later command of the session may evaluate it.
+    if (value?.value !== undefined && /\[[^\]]*(?:\$\(|`)/.test(value.value)) return undecidable('the value is a text that bash could evaluate', text);
+  }
+  for (const { names, isOpen, text } of findings.arithmetic) {
+    const isUnsafe = (name: string): boolean => findings.assignments.some((each) => each.name === name && !each.isNumber) || !/^-?\d*$/.test(context.environment?.[name] ?? '');
+    if (isOpen || names.some(isUnsafe)) return undecidable('bash evaluates a value as arithmetic, which can hold commands; use [ "$x" -gt 1 ] or a number', text);
+  }
+  return findWrite(findings, rules);
+}
+
+function judgeInvocation(invocation: Invocation, rules: Rules, allow: AllowList, asked: Asked): Denial | undefined {
+  if (invocation.isGuess || (invocation.isFunction && !allow.isEmpty)) return undefined;
+  if (invocation.args[0]?.value === undefined) return undecidable(invocation.unknown ?? 'the name of the command is only known when it runs', invocation.text);
+  const { directory } = asked.context;
+  const asking = rules.ask.find((entry) => entry.allows(invocation, directory));
+  if (asking !== undefined) return undefined;
+  const answer = allow.find(invocation, directory);
+  if (isRefusal(answer)) {
+    if (!asked.isArgv && !allow.isEmpty && isNeutral(invocation)) return undefined;
+    const isPartly = allow.samples.some((sample) => sample.startsWith(`${answer.command} `));
+    const what = isPartly ? `"${normalText(invocation.args)}"` : answer.argument === undefined ? `"${answer.command}"` : `"${answer.command}" with the argument "${answer.argument}"`;
+    return {
+      code: 'SECURITY_003',
+      ruleClass: 'not-allowed',
+      rule: normalText(invocation.args).slice(0, 80),
+      reason: `${what} is not in the allow-list.`,
+      part: invocation.text,
+      hint: allow.isEmpty ? 'Nothing is allowed here.' : `Allowed are, among others: ${escapeText(allow.samples.slice(0, 12).join(', '))}.`,
+      refused: answer,
+    };
+  }
+  const gadget = findGadgets(invocation.args).find(({ trigger, isUnknown }) => isUnknown || !answer.speaksOf(trigger));
+  if (gadget === undefined) return undefined;
+  if (gadget.isUnknown) return { ...undecidable(`${gadget.trigger} ${gadget.does}`, invocation.text), hint: gadget.hint ?? REPHRASE };
+  return {
+    code: 'SECURITY_003',
+    ruleClass: 'gadget',
+    rule: `${gadget.program} ${gadget.trigger}`,
+    reason: `"${gadget.program}" is allowed, but with ${gadget.trigger} it ${gadget.does}.`,
+    part: invocation.text,
+    hint: gadget.hint ?? `Do it without ${escapeText(gadget.trigger)}; the operator can allow it in so many words.`,
+  };
+}
+
+const REPHRASE = 'Write commands and arguments out, without variables or substitutions where they decide what runs.';
+
+function undecidable(reason: string, part: string): Denial {
+  return { code: 'SECURITY_003', ruleClass: 'undecidable', rule: reason, reason: `It cannot be decided beforehand what this runs: ${reason}.`, part, hint: REPHRASE };
+}
+
+function variable(name: string, part: string): Denial {
+  return {
+    code: 'SECURITY_003',
+    ruleClass: 'variable',
+    rule: name,
+    reason: `The variable ${name} ${dangerOf(name) ?? ''}.`,
+    part,
+    hint: 'Leave the variable as it is.',
+  };
+}
+
+/** Under an allow-list the shell itself may write only where directories are open for it. */
+function findWrite({ redirections }: Findings, { directories }: Rules): Denial | undefined {
+  for (const { kind, target, text } of redirections) {
+    const path = target.value;
+    const isNetwork = target.guesses.some((guess) => /^\/dev\/(?:tcp|udp)\//.test(guess));
+    if (isNetwork) return redirect('the network', text, 'opens a connection');
+    if (kind !== 'write' || (path !== undefined && OPEN_DEVICES.test(path))) continue;
+    if (directories === undefined) return redirect(path ?? target.text, text, 'writes a file');
+    if (path === undefined) return undecidable('where the output goes is only known when it runs', text);
+    if (PROTECTED_FILES.test(path)) return redirect(path, text, 'writes a file that others run');
+  }
+  return undefined;
+}
+
+function redirect(target: string, part: string, what: string): Denial {
+  return {
+    code: 'SECURITY_003',
+    ruleClass: 'redirect',
+    rule: target,
+    reason: `The redirection ${what}, which an allow-list does not cover.`,
+    part,
+    hint: 'Read the output from the answer instead of a file.',
+  };
+}
+
+function findOutside(findings: Findings, { directories, openPaths, allow }: Rules, context: JudgeContext): Denial | undefined {
+  if (directories === undefined) return undefined;
+  const fence = createFence(directories, openPaths, context.realPath ?? ((path) => path), context.home);
+  for (const { path, text, cwds } of allPaths(findings)) {
+    const place = path === undefined ? 'unknown' : fence.locate(path, cwds);
+    if (place === 'inside' || (place === 'unknown' && allow === undefined)) continue;
+    return {
+      code: 'SECURITY_002',
+      ruleClass: 'directory',
+      rule: path ?? text,
+      reason: place === 'outside' ? `${path} is outside the allowed directories.` : `It cannot be decided beforehand whether ${text} is inside the allowed directories.`,
+      part: text,
+      hint: `Allowed: ${escapeText(directories.join(', '))}.`,
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,87 @@
+/**
+ * Programs that stand in arguments: what a sed script or an awk program would run or write. They are read as far as
+ * that needs; what cannot be read counts as dangerous.
+ */
+
+/** The command that runs or writes, or undefined where the script only edits. */
+export function findSedEffect(script: string): string | undefined {
+  let at = 0;
+  const rest = (): string => script.slice(at);
+  const toLineEnd = (): void => {
+    const end = script.indexOf('\n', at);
+    at = end === -1 ? script.length : end + 1;
+  };
+  /** Past a text that ends in an unescaped `mark`; false where it does not end. */
+  const skipTo = (mark: string): boolean => {
+    for (let inClass = false; at < script.length; at++) {
+      const character = script[at];
+      if (character === '\\') at += 1;
+      else if (character === '\n' && mark !== '\n') return false;
+      else if (character === '[' && mark !== '[') inClass = script.indexOf(']', at + 2) !== -1;
+      else if (character === ']') inClass = false;
+      // A mark inside of a bracket ends the text all the same in some seds, so such a script is not read.
+      else if (character === mark && inClass) return false;
+      if (character === mark) {
+        at += 1;
+        return true;
+      }
+    }
+    return false;
+  };
+  while (at < script.length) {
+    at += /^[\s;{}]*/.exec(rest())?.[0].length ?? 0;
+    if (at >= script.length) return undefined;
+    if (rest().startsWith('#')) {
+      toLineEnd();
+      continue;
+    }
+    // Addresses: 1, $, /x/, \cxc, first~step, addr,+3, addr,~4; then perhaps a negation.
+    for (;;) {
+      const simple = /^\s*(?:[\d$~+,!]|\s)+/.exec(rest())?.[0] ?? '';
+      at += simple.length;
+      const custom = /^\\(.)/s.exec(rest());
+      if (script[at] === '/') {
+        at += 1;
+        if (!skipTo('/')) return 'an address that cannot be read';
+      } else if (custom !== null) {
+        at += 2;
+        if (!skipTo(custom[1] ?? '')) return 'an address that cannot be read';
+      } else if (simple === '') break;
+      else continue;
+      at += /^[IM]*/.exec(rest())?.[0].length ?? 0;
+    }
+    const command = script[at];
+    at += 1;
+    if (command === undefined) return undefined;
+    if ('=dDgGhHnNpPxFz{}'.includes(command)) continue;
+    if ('qQlL'.includes(command)) at += /^\s*\d*/.exec(rest())?.[0].length ?? 0;
+    else if (':btT'.includes(command)) at += /^[^;\n}]*/.exec(rest())?.[0].length ?? 0;
+    else if ('aic'.includes(command)) {
+      // The text goes on where a line ends in a backslash.
+      at += /^(?:[^\n\\]|\\[^])*\n?/.exec(rest())?.[0].length ?? 0;
+    } else if (command === 's' || command === 'y') {
+      const mark = script[at];
+      at += 1;
+      if (mark === undefined || mark === '\\' || mark === '\n' || !skipTo(mark) || !skipTo(mark)) return 'an s command that cannot be read';
+      const flags = command === 's' ? (/^[gpIiMm\d]*/.exec(rest())?.[0] ?? '') : '';
+      at += flags.length;
+      if (/^[ew]/.test(rest())) return `the flag ${script[at]} of s`;
+      if (!/^\s*(?:[;}#\n]|$)/.test(rest())) return 'an s command that cannot be read';
+    } else if (command === 'v') toLineEnd();
+    else return `the command ${command}`;
+  }
+  return undefined;
+}
+
+/** The construct that runs or writes, or undefined where the program only prints. */
+export function findAwkEffect(program: string): string | undefined {
+  if (/\bsystem\b/.test(program)) return 'system()';
+  if (/\bgetline\b/.test(program)) return 'getline';
+  if (program.includes('@')) return '@';
+  // Output is redirected after print or printf alone, so comparisons and alternatives before them are harmless.
+  const printing = program.search(/\bprintf?\b/);
+  if (printing === -1) return undefined;
+  const after = program.slice(printing).replaceAll('||', '');
+  if (after.includes('>')) return 'print >';
+  return after.includes('|') ? 'print |' : undefined;
+}

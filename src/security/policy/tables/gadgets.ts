@@ -1,0 +1,64 @@
+/**
+ * Options and arguments through which a program that an allow-list holds for harmless runs another one, writes, or loads
+ * code. Each row has commands that it meets and commands that it does not, which a test checks.
+ */
+import { GIT_GADGETS } from './gadgets-git.ts';
+import { TOOL_GADGETS } from './gadgets-tools.ts';
+
+export type Effect = 'runs a program' | 'writes a file' | 'loads code' | 'changes the system' | 'sends data';
+
+export interface Gadget {
+  readonly programs: readonly string[];
+  readonly does: Effect;
+  /** `-o` also in clusters and with an attached value, `--output` also abbreviated and with `=`. */
+  readonly options?: readonly string[];
+  /** Of the program's subcommand, where it has one. */
+  readonly subcommands?: readonly string[];
+  /** Any argument that looks so. */
+  readonly words?: RegExp;
+  /** The first argument, if it looks so. */
+  readonly first?: RegExp;
+  /** One more operand than this. */
+  readonly maxOperands?: number;
+  /** The subcommand alone is the gadget. */
+  readonly always?: true;
+  readonly script?: 'sed' | 'awk';
+  readonly hint?: string;
+  readonly match: readonly string[];
+  readonly notMatch: readonly string[];
+}
+
+/** Short options that take a value, so that `-to` of sort is not taken for `-t -o`. */
+export const VALUE_LETTERS: Readonly<Record<string, string>> = {
+  sort: 'kStTo',
+  sed: 'efl',
+  gsed: 'efl',
+  awk: 'Ffv',
+  gawk: 'Ffv',
+  mawk: 'Ffv',
+  nawk: 'Ffv',
+  tar: 'bCfFgHIKLNTVX',
+  rg: 'ABCEMefgjmrtT',
+  fd: 'deEScjtxX',
+  fdfind: 'deEScjtxX',
+  tree: 'LPIoHT',
+  date: 'dfrs',
+  man: 'CRLmMSsePrEHTXpZ',
+  curl: 'AbcCdDeEFhHKmoPQrtTuUwxXyYz',
+  wget: 'aABDeghiIlnoOPQRtTUwX',
+  file: 'eFfmP',
+  diff: 'CDFILSUWXx',
+  grep: 'ABCDdefm',
+  yq: 'oIp',
+  shuf: 'inor',
+  less: 'bhjkoOpPtTxyz',
+  git: '',
+};
+
+/** Programs whose long options have one dash: their words are compared whole. */
+export const SINGLE_DASH = new Set(['find', 'gfind', 'go', 'java', 'javac', 'terraform', 'ffmpeg', 'openssl', 'gcc', 'g++', 'cc', 'c++', 'clang', 'xxd', 'ip', 'dd']);
+
+export const GADGETS: readonly Gadget[] = [
+  ...GIT_GADGETS,
+  ...TOOL_GADGETS,
+];

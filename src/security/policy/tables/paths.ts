@@ -1,0 +1,70 @@
+/** Which words of a command are no paths, although they may look like some. */
+
+/** Nothing that these are given is opened. */
+export const TEXT_PROGRAMS: ReadonlySet<string> = new Set(
+  'echo printf : true false exit return break continue shift set export local declare typeset readonly unset wait read let sleep seq expr kill type which whereis basename dirname cal whoami id uname hostname trap eval numfmt factor tr man whatis apropos pgrep pkill killall pidof command builtin alias umask ulimit printenv getconf groups users nproc tty locale'.split(
+    ' ',
+  ),
+);
+
+/** The first operand is a pattern or a program, unless one of these options gives it. */
+export const FIRST_IS_TEXT: Readonly<Record<string, readonly string[]>> = {
+  grep: ['-e', '-f', '--regexp', '--file'],
+  egrep: ['-e', '-f', '--regexp', '--file'],
+  fgrep: ['-e', '-f', '--regexp', '--file'],
+  zgrep: ['-e', '-f'],
+  rg: ['-e', '-f', '--regexp', '--file', '--files', '--type-list'],
+  ag: [],
+  ack: [],
+  fd: [],
+  fdfind: [],
+  sed: ['-e', '-f', '--expression', '--file'],
+  gsed: ['-e', '-f', '--expression', '--file'],
+  awk: ['-f', '--file'],
+  gawk: ['-f', '--file'],
+  mawk: ['-f'],
+  nawk: ['-f'],
+  jq: ['-f', '--from-file'],
+  yq: ['--from-file'],
+  perl: [],
+};
+
+/** Long options whose value is text, for every program. */
+export const LONG_TEXT_OPTIONS: ReadonlySet<string> = new Set(
+  '--regexp --expression --message --format --pretty --grep --author --date --since --until --title --body --header --data-raw --request --user-agent --glob --iglob'.split(
+    ' ',
+  ),
+);
+
+/** Short ones mean another thing in each program. */
+export const SHORT_TEXT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  grep: ['-e', '-m', '-A', '-B', '-C'],
+  egrep: ['-e', '-m', '-A', '-B', '-C'],
+  fgrep: ['-e', '-m', '-A', '-B', '-C'],
+  rg: ['-e', '-g', '-t', '-T', '-m', '-A', '-B', '-C', '-r'],
+  sed: ['-e'],
+  gsed: ['-e'],
+  awk: ['-F', '-v'],
+  gawk: ['-F', '-v'],
+  mawk: ['-F', '-v'],
+  nawk: ['-F', '-v'],
+  git: ['-m', '-S', '-G', '-L'],
+  gh: ['-t', '-b', '-m', '-q'],
+  curl: ['-H', '-X', '-A', '-u', '-e', '-w'],
+  cut: ['-d', '-f', '-c', '-b'],
+  sort: ['-t', '-k'],
+  tree: ['-P', '-I'],
+  perl: ['-e', '-E', '-ne', '-pe'],
+  python: ['-c'],
+  python3: ['-c'],
+  node: ['-e', '-p'],
+  ruby: ['-e'],
+  php: ['-r'],
+  docker: ['-e'],
+};
+
+/** Always there for every command, and harmless. */
+export const OPEN_DEVICES = /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
+
+/** Writing here makes git or a shell run something later. */
+export const PROTECTED_FILES = /(?:^|\/)\.git(?:\/|$)|(?:^|\/)\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|gitconfig|gitmodules|npmrc|yarnrc(?:\.yml)?|envrc|vimrc|mcp\.json|netrc|inputrc)$|(?:^|\/)\.(?:ssh|gnupg|aws|kube|docker|vscode|idea|cargo)(?:\/|$)/;

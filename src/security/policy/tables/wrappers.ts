@@ -1,0 +1,113 @@
+/** Programs that run another one, and how they read their own options before it. Without a row they are opaque. */
+import type { OptionSpec } from '../options.ts';
+
+export interface Wrapper extends OptionSpec {
+  readonly names: readonly string[];
+  /** Operands of its own before the command: `timeout 5 …`, `chroot /x …`. */
+  readonly operands?: number;
+  /** `NAME=value` before the command goes into its environment. */
+  readonly assignments?: true;
+  /** Options whose value is a text for a shell. */
+  readonly textOptions?: readonly string[];
+  /** With one of these the words that follow are joined and handed to a shell. */
+  readonly shellOptions?: readonly string[];
+  /** The words are always joined for a shell, unless one of `argvOptions` is there. */
+  readonly joins?: true;
+  readonly argvOptions?: readonly string[];
+  /** With one of these nothing is run. */
+  readonly idleOptions?: readonly string[];
+  /** Of the shell itself: what it runs acts on this shell. */
+  readonly isBuiltin?: true;
+  /** Commands that are found in it, for the test of this table. */
+  readonly examples: Readonly<Record<string, readonly string[]>>;
+}
+
+const HELP = ['help', 'version'];
+
+export const WRAPPERS: readonly Wrapper[] = [
+  {
+    names: ['env', 'genv'],
+    short: 'i0u:C:S:va:P:',
+    long: ['ignore-environment', 'null', 'unset=', 'chdir=', 'split-string=', 'debug', 'argv0=', 'block-signal=?', 'default-signal=?', 'ignore-signal=?', 'list-signal-handling', ...HELP],
+    assignments: true,
+    examples: { 'env A=1 rm x': ['rm x'], 'env -i -u B rm x': ['rm x'], 'env -S "rm x"': ['rm x'], 'env --unset=A rm x': ['rm x'] },
+  },
+  { names: ['timeout', 'gtimeout'], short: 'fk:s:vp', long: ['foreground', 'kill-after=', 'signal=', 'preserve-status', 'verbose', ...HELP], operands: 1, examples: { 'timeout -k 5 10s rm x': ['rm x'], 'timeout --sig=KILL 1 rm x': ['rm x'] } },
+  { names: ['nice'], short: 'n:', long: ['adjustment=', ...HELP], numbers: true, examples: { 'nice -n 5 rm x': ['rm x'], 'nice -10 rm x': ['rm x'], 'nice rm x': ['rm x'] } },
+  { names: ['nohup'], short: '', long: HELP, examples: { 'nohup rm x': ['rm x'] } },
+  { names: ['setsid'], short: 'cfwVh', long: ['ctty', 'fork', 'wait', ...HELP], examples: { 'setsid -f rm x': ['rm x'] } },
+  { names: ['stdbuf'], short: 'i:o:e:', long: ['input=', 'output=', 'error=', ...HELP], examples: { 'stdbuf -oL rm x': ['rm x'], 'stdbuf -o L rm x': ['rm x'] } },
+  { names: ['ionice'], short: 'c:n:tp:P:u:hV', long: ['class=', 'classdata=', 'pid=', 'pgid=', 'uid=', 'ignore', ...HELP], idleOptions: ['p', 'P', 'u', 'pid', 'pgid', 'uid'], examples: { 'ionice -c2 -n7 rm x': ['rm x'] } },
+  { names: ['chrt'], short: 'bdfiormRT:P:D:apvhV', operands: 1, idleOptions: ['p', 'm'], examples: { 'chrt -f 10 rm x': ['rm x'] } },
+  { names: ['taskset'], short: 'apchV', operands: 1, idleOptions: ['p'], examples: { 'taskset -c 0,1 rm x': ['rm x'] } },
+  { names: ['time', 'gtime'], short: 'af:o:pqvV', long: ['append', 'format=', 'output=', 'portability', 'quiet', 'verbose', ...HELP], examples: { '\\time -f %e rm x': ['rm x'], '/usr/bin/time -v rm x': ['rm x'] } },
+  { names: ['command'], short: 'pvV', idleOptions: ['v', 'V'], isBuiltin: true, examples: { 'command rm x': ['rm x'], 'command -p rm x': ['rm x'] } },
+  { names: ['builtin'], short: '', isBuiltin: true, examples: { "builtin eval 'rm x'": ['rm x'] } },
+  { names: ['exec'], short: 'cla:', isBuiltin: true, examples: { 'exec -a ls rm x': ['rm x'] } },
+  {
+    names: ['sudo'],
+    short: 'AbC:D:Eeg:Hh:iKklnPp:R:r:SsT:t:U:u:Vv',
+    long: ['askpass', 'background', 'close-from=', 'chdir=', 'preserve-env=?', 'edit', 'group=', 'set-home', 'host=', 'login', 'remove-timestamp', 'reset-timestamp', 'list', 'non-interactive', 'preserve-groups', 'prompt=', 'chroot=', 'role=', 'stdin', 'shell', 'type=', 'command-timeout=', 'other-user=', 'user=', 'validate', ...HELP],
+    assignments: true,
+    shellOptions: ['s', 'i', 'shell', 'login'],
+    idleOptions: ['l', 'list', 'v', 'validate', 'k', 'K', 'e', 'edit', 'remove-timestamp', 'reset-timestamp'],
+    examples: { 'sudo -u root rm x': ['rm x'], 'sudo A=1 rm x': ['rm x'], "sudo -s 'rm x'": ['rm x'], 'sudo -nE -- rm x': ['rm x'] },
+  },
+  { names: ['doas'], short: 'C:Lnsu:', examples: { 'doas -u root rm x': ['rm x'] } },
+  { names: ['pkexec'], short: 'u:', long: ['user=', 'disable-internal-agent', 'keep-cwd', ...HELP], examples: { 'pkexec rm x': ['rm x'] } },
+  { names: ['su'], short: 'c:fg:G:lmpPs:w:hV', long: ['command=', 'session-command=', 'fast', 'group=', 'supp-group=', 'login', 'preserve-environment', 'pty', 'shell=', 'whitelist-environment=', ...HELP], textOptions: ['c', 'command', 'session-command'], examples: { "su -c 'rm x' root": ['rm x'], "su - root -c 'rm x'": ['rm x'] } },
+  { names: ['runuser'], short: 'u:c:fg:G:lmpPs:w:hV', long: ['user=', 'command=', 'session-command=', 'fast', 'group=', 'supp-group=', 'login', 'preserve-environment', 'pty', 'shell=', ...HELP], textOptions: ['c', 'command', 'session-command'], examples: { 'runuser -u me -- rm x': ['rm x'], "runuser -l me -c 'rm x'": ['rm x'] } },
+  { names: ['chroot'], short: '', long: ['groups=', 'userspec=', 'skip-chdir', ...HELP], operands: 1, examples: { 'chroot --userspec=0 /mnt rm x': ['rm x'] } },
+  { names: ['unshare'], short: 'm::u::i::n::p::C::U::T::frcR:w:S:G:hVl:', long: ['mount=?', 'uts=?', 'ipc=?', 'net=?', 'pid=?', 'cgroup=?', 'user=?', 'time=?', 'fork', 'map-root-user', 'map-current-user', 'map-auto', 'map-user=', 'map-group=', 'map-users=', 'map-groups=', 'kill-child=?', 'mount-proc=?', 'propagation=', 'setgroups=', 'keep-caps', 'root=', 'wd=', 'setuid=', 'setgid=', 'monotonic=', 'boottime=', ...HELP], examples: { 'unshare -r -n rm x': ['rm x'] } },
+  { names: ['nsenter'], short: 'at:m::u::i::n::p::C::U::T::S:G:r::w::W:eFZhV', long: ['all', 'target=', 'mount=?', 'uts=?', 'ipc=?', 'net=?', 'pid=?', 'cgroup=?', 'user=?', 'time=?', 'setuid=', 'setgid=', 'preserve-credentials', 'root=?', 'wd=?', 'wdns=', 'no-fork', 'follow-context', 'env', ...HELP], examples: { 'nsenter -t 1 -m rm x': ['rm x'] } },
+  { names: ['setpriv'], short: 'dhV', long: ['clear-groups', 'dump', 'groups=', 'inh-caps=', 'keep-groups', 'init-groups', 'list-caps', 'no-new-privs', 'pdeathsig=', 'rgid=', 'ruid=', 'regid=', 'reuid=', 'egid=', 'euid=', 'reset-env', 'securebits=', 'ambient-caps=', 'bounding-set=', 'selinux-label=', 'apparmor-profile=', ...HELP], examples: { 'setpriv --reuid=1 --clear-groups rm x': ['rm x'] } },
+  { names: ['prlimit'], short: 'c::d::e::f::i::l::m::n::q::r::s::t::u::v::x::y::p:o:hV', long: ['core=?', 'data=?', 'nice=?', 'fsize=?', 'sigpending=?', 'memlock=?', 'rss=?', 'nofile=?', 'msgqueue=?', 'rtprio=?', 'stack=?', 'cpu=?', 'nproc=?', 'as=?', 'locks=?', 'rttime=?', 'pid=', 'output=', 'noheadings', 'raw', 'verbose', ...HELP], idleOptions: ['p', 'pid'], examples: { 'prlimit --core=0 rm x': ['rm x'] } },
+  { names: ['flock'], short: 'c:eE:FnosuvwW:hV', long: ['command=', 'conflict-exit-code=', 'exclusive', 'no-fork', 'nonblock', 'nb', 'close', 'shared', 'unlock', 'verbose', 'wait=', 'timeout=', ...HELP], operands: 1, textOptions: ['c', 'command'], examples: { 'flock /tmp/l rm x': ['rm x'], "flock -n /tmp/l -c 'rm x'": ['rm x'] } },
+  { names: ['watch'], short: 'bcCd::egn:pq:r:tvwxhv', long: ['beep', 'color', 'no-color', 'differences=?', 'errexit', 'chgexit', 'interval=', 'precise', 'equexit=', 'no-rerun', 'no-title', 'no-wrap', 'exec', ...HELP], joins: true, argvOptions: ['x', 'exec'], examples: { 'watch -n 1 rm x': ['rm x'], "watch 'rm x; date'": ['rm x', 'date'], 'watch -x rm x': ['rm x'] } },
+  { names: ['script'], short: 'aB:c:eE:fI:m:O:qT:to:hV', long: ['append', 'command=', 'echo=', 'flush', 'force', 'log-in=', 'log-io=', 'log-out=', 'log-timing=', 'logging-format=', 'output-limit=', 'quiet', 'return', 'timing=?', ...HELP], textOptions: ['c', 'command'], operands: 1, examples: { "script -qc 'rm x' /dev/null": ['rm x'] } },
+  { names: ['strace', 'ltrace'], short: 'a:A:b:cCdDe:E:fFhiI:kno:O:p:P:qrs:S:tTu:U:vVwxX:yzZ', long: ['follow-forks', 'output=', 'trace=', 'string-limit=', 'summary', 'summary-only', 'quiet=?', ...HELP], idleOptions: ['p'], examples: { 'strace -f -o out rm x': ['rm x'] } },
+  { names: ['busybox', 'toybox'], short: '', long: ['list', 'list-full', 'install', 'help'], idleOptions: ['list', 'list-full', 'help', 'install'], examples: { 'busybox rm x': ['rm x'] } },
+  { names: ['setarch', 'linux32', 'linux64', 'x86_64', 'i386'], short: 'BFILRSTXZhvV:', long: ['32bit', 'fdpic-funcptrs', 'short-inode', 'addr-compat-layout', 'addr-no-randomize', 'whole-seconds', 'sticky-timeouts', 'read-implies-exec', 'mmap-page-zero', '3gb', '4gb', 'uname-2.6', 'verbose', 'list', ...HELP], examples: { 'linux64 -R rm x': ['rm x'] } },
+  { names: ['numactl'], short: 'i:N:m:C:p:l', long: ['interleave=', 'cpunodebind=', 'membind=', 'physcpubind=', 'preferred=', 'localalloc', ...HELP], examples: { 'numactl -N 0 rm x': ['rm x'] } },
+  { names: ['fakeroot', 'eatmydata', 'chronic', 'catchsegv', 'unbuffer', 'proxychains', 'proxychains4', 'torsocks', 'dbus-run-session', 'tini', 'dumb-init', 'systemd-cat', 'annotate-output'], short: '', examples: { 'fakeroot rm x': ['rm x'] } },
+  { names: ['caffeinate'], short: 'disut:w:', examples: { 'caffeinate -i rm x': ['rm x'] } },
+  { names: ['gosu', 'su-exec', 'faketime'], short: '', operands: 1, examples: { 'gosu me rm x': ['rm x'] } },
+  { names: ['xvfb-run'], short: 'ae:f:hln:p:s:w:', long: ['auto-servernum', 'server-args=', 'server-num=', 'wait=', 'help'], examples: { 'xvfb-run -a rm x': ['rm x'] } },
+  { names: ['sshpass'], short: 'f:d:p:ehvV', examples: { 'sshpass -e rm x': ['rm x'] } },
+  { names: ['ssh'], short: '1246AaB:b:CD:c:E:e:F:fGgI:i:J:KkL:l:MmNnO:o:p:Q:qR:S:sTtVvW:w:XxYy', operands: 1, joins: true, examples: { "ssh -p 22 host 'rm x'": ['rm x'], 'ssh host rm x': ['rm x'] } },
+  { names: ['systemd-run'], short: 'H:M:u:p:E:tPqrGdS', long: ['user', 'scope', 'unit=', 'property=', 'description=', 'slice=', 'setenv=', 'working-directory=', 'pty', 'pipe', 'wait', 'collect', 'quiet', 'uid=', 'gid=', 'nice=', 'send-sighup', 'service-type=', 'shell', 'same-dir', ...HELP], examples: { 'systemd-run --user --scope rm x': ['rm x'] } },
+  { names: ['entr'], short: 'acdnprszx', shellOptions: ['s'], examples: { 'entr -c rm x': ['rm x'] } },
+];
+
+/** Shells that take a text after `-c`: which grammar they read. */
+export const SHELLS: Readonly<Record<string, 'bash' | 'posix' | 'other'>> = {
+  bash: 'bash',
+  rbash: 'bash',
+  sh: 'posix',
+  dash: 'posix',
+  ash: 'posix',
+  hush: 'posix',
+  zsh: 'other',
+  ksh: 'other',
+  ksh93: 'other',
+  mksh: 'other',
+  yash: 'other',
+  fish: 'other',
+  csh: 'other',
+  tcsh: 'other',
+  nu: 'other',
+  elvish: 'other',
+  xonsh: 'other',
+  pwsh: 'other',
+  powershell: 'other',
+};
+
+export const SHELL_OPTIONS: OptionSpec = {
+  short: 'abcdefghiklmnprstuvxBCDEHPTo:O:',
+  long: ['norc', 'noprofile', 'posix', 'login', 'verbose', 'restricted', 'rcfile=', 'init-file=', 'debugger', 'dump-strings', 'dump-po-strings', 'noediting', ...HELP],
+};
+
+export const XARGS_OPTIONS: OptionSpec = {
+  short: '0a:d:E:e::I:i::J:L:l::n:oP:prR:S:s:tx',
+  long: ['null', 'arg-file=', 'delimiter=', 'eof=?', 'replace=?', 'max-lines=?', 'max-args=', 'max-procs=', 'interactive', 'no-run-if-empty', 'max-chars=', 'show-limits', 'verbose', 'exit', 'process-slot-var=', 'open-tty', ...HELP],
+};

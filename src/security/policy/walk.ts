@@ -1,0 +1,179 @@
+/**
+ * Finds every command that a text would run. It follows the shell's grammar from left to right and keeps what the shell
+ * would know: the directory, functions, values of variables. What it cannot follow is unknown, never left out.
+ */
+import { applyBuiltin } from './builtins.ts';
+import { copyScope, type Findings, type Input, type Invocation, NO_INPUT, type Scope, TooComplex, type Walk } from './findings.ts';
+import { followInvocation } from './follow.ts';
+import { walkScript } from './grammar.ts';
+import { parseBounded } from './parse.ts';
+import { enterPath } from './places.ts';
+import type { JudgeContext } from './types.ts';
+import { type Arg, guessedWords, literalArg } from './words.ts';
+
+/** Of substitutions, wrappers and shells inside each other; people write three. */
+const MAX_DEPTH = 24;
+/** Characters of nested text that are looked at, each time they are looked at. */
+const MAX_UNITS = 3_000_000;
+const MAX_INVOCATIONS = 5000;
+const MAX_GUESSES = 6;
+
+export function findCommands(command: string, context: JudgeContext): Findings {
+  const walk = createWalk(context);
+  guarded(walk, () => {
+    // bash drops a backslash at the very end; the parser keeps it.
+    if (/(?:^|[^\\])(?:\\\\)*\\$/.test(command)) {
+      walk.unknown('a backslash at the end escapes nothing', command, startScope(context));
+    }
+    const scope = startScope(context);
+    walk.walkText(command, scope);
+  });
+  return walk.findings;
+}
+
+/** The same for a program that is started without a shell. */
+export function findArgvCommands(argv: readonly string[], context: JudgeContext): Findings {
+  const walk = createWalk(context);
+  guarded(walk, () =>
+    walk.invoke(argv.map((word) => literalArg(word)), argv.join(' '), startScope(context), NO_INPUT),
+  );
+  return walk.findings;
+}
+
+function guarded(walk: Walk, run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    // The parser and the walk recurse; a stack that overflows is a text that is too deep.
+    if (!(error instanceof TooComplex || error instanceof RangeError)) throw error;
+    walk.findings.tooComplex ??= error instanceof TooComplex ? error.message : 'it is nested too deeply to be judged';
+  }
+}
+
+function startScope(context: JudgeContext): Scope {
+  return {
+    cwds: [context.directory],
+    source: '',
+    foundIn: [],
+    variables: new Map(Object.entries(context.environment ?? {}).map(([name, value]) => [name, [value]])),
+    functions: new Set(),
+    isConditional: false,
+    isBackground: false,
+    isGuess: false,
+    pipeline: undefined,
+    inFunction: undefined,
+    input: NO_INPUT,
+    depth: 0,
+  };
+}
+
+function createWalk(context: JudgeContext): Walk {
+  const findings: Findings = {
+    invocations: [],
+    pipelines: [],
+    redirections: [],
+    assignments: [],
+    arithmetic: [],
+    unknowns: [],
+    functions: new Set(),
+    tooComplex: undefined,
+  };
+  const assigned = new Set<string>();
+  let units = 0;
+
+  const realPath = createRealPath(context);
+
+  const walk: Walk = {
+    context,
+    findings,
+    realPath,
+    enter(target, scope) {
+      const isSearched = assigned.has('CDPATH');
+      const path = target.value ?? target.guesses[0];
+      const places = path === undefined ? [null] : enterPath(scope.cwds, path, realPath);
+      scope.cwds = target.value === undefined || isSearched ? [...places, null] : places;
+    },
+    knowledge: ({ cwds, variables }) => ({
+      home: context.home,
+      directory: cwds.length === 1 ? (cwds[0] ?? undefined) : undefined,
+      variables,
+      assigned,
+    }),
+    spend(count) {
+      units += count;
+      if (units > MAX_UNITS) throw new TooComplex('it repeats too much to be judged');
+    },
+    unknown(reason, part, scope) {
+      if (!scope.isGuess) findings.unknowns.push({ reason, part });
+    },
+    assign(name, value, text, scope, isNumber = false) {
+      assigned.add(name);
+      findings.assignments.push({ name, value, isNumber, text });
+      if (value !== undefined && value.guesses.length > 0) {
+        scope.variables.set(name, [...value.guesses, ...(scope.variables.get(name) ?? [])].slice(0, MAX_GUESSES));
+      }
+    },
+    walkText(text, scope) {
+      const parsed = parseBounded(text);
+      if (parsed.kind === 'too-complex') throw new TooComplex(parsed.reason);
+      walkScript(walk, parsed.script, { ...scope, source: text });
+    },
+    walkParsed: (script, scope) => walkScript(walk, script, scope),
+    invoke(args, text, scope, input, fedBy = []) {
+      if (findings.invocations.length >= MAX_INVOCATIONS) throw new TooComplex('it has too many commands to be judged');
+      if (scope.depth > MAX_DEPTH) throw new TooComplex('it is nested too deeply to be judged');
+      const invocation = addInvocation(findings, args, text, scope, fedBy);
+      applyBuiltin(walk, invocation, scope, input);
+      followInvocation(walk, invocation, scope, input);
+      if (!scope.isGuess) guess(walk, invocation, scope, input);
+    },
+  };
+  return walk;
+}
+
+/** A path is asked for more than once in a judgement, and each time is a look at the disk. */
+function createRealPath({ realPath }: JudgeContext): (path: string) => string {
+  const known = new Map<string, string>();
+  return (path) => {
+    const found = known.get(path) ?? realPath?.(path) ?? path;
+    known.set(path, found);
+    return found;
+  };
+}
+
+function addInvocation(findings: Findings, args: readonly Arg[], text: string, scope: Scope, fedBy: readonly Invocation[]): Invocation {
+  const name = args[0]?.value;
+  const invocation: Invocation = {
+    args,
+    text,
+    foundIn: scope.foundIn,
+    cwds: scope.cwds,
+    isGuess: scope.isGuess,
+    isBackground: scope.isBackground,
+    pipeline: scope.pipeline,
+    inFunction: scope.inFunction,
+    isFunction: name !== undefined && scope.functions.has(name),
+    unknown: undefined,
+    ownWords: undefined,
+    fedBy,
+  };
+  findings.invocations.push(invocation);
+  for (let pipeline = scope.pipeline; pipeline !== undefined; pipeline = pipeline.parent) {
+    pipeline.stages.at(-1)?.push(invocation);
+  }
+  return invocation;
+}
+
+/** Where a word is open, the command is looked at once more with what it may be. */
+function guess(walk: Walk, { args, text, fedBy, isFunction }: Invocation, scope: Scope, input: Input): void {
+  if (isFunction || args.every(({ value }) => value !== undefined)) return;
+  const seen = new Set<string>();
+  const count = Math.min(MAX_GUESSES, Math.max(1, ...args.map(({ guesses }) => guesses.length)));
+  for (let variant = 0; variant < count; variant++) {
+    const words = guessedWords(args, variant);
+    const key = words?.join('\0') ?? '';
+    if (words === undefined || words.length === 0 || seen.has(key)) continue;
+    seen.add(key);
+    walk.invoke(words.map((word) => literalArg(word)), text, copyScope(scope, { isGuess: true, depth: scope.depth + 1 }), input, fedBy);
+  }
+}

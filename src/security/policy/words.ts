@@ -1,0 +1,200 @@
+/**
+ * What a word of the command line becomes: its value where that is certain, guesses where it is not. Certain values
+ * may allow a command; guesses can only help to refuse one.
+ */
+import type { ParameterExpansionPart, Script, Word, WordPart } from 'unbash';
+import { expandBraces } from './braces.ts';
+
+export interface Arg {
+  /** As it was written. */
+  readonly text: string;
+  /** What the program gets; undefined where only the shell will know. */
+  readonly value: string | undefined;
+  /** Values that it may have; of a word that is certain, only that. */
+  readonly guesses: readonly string[];
+  /** What it certainly begins with. */
+  readonly start: string;
+  /** It may become no word at all, or several. */
+  readonly isMany: boolean;
+  readonly isGlob: boolean;
+}
+
+/** What is known about the shell at this point of the command. */
+export interface Knowledge {
+  readonly home: string;
+  /** The working directory, where it is certain. */
+  readonly directory: string | undefined;
+  /** Name -> values that it was given so far. */
+  readonly variables: ReadonlyMap<string, readonly string[]>;
+  /** Names that the command gives a value anywhere. */
+  readonly assigned: ReadonlySet<string>;
+}
+
+const MAX_GUESSES = 6;
+
+export function literalArg(value: string, text = value): Arg {
+  return { text, value, guesses: [value], start: value, isMany: false, isGlob: false };
+}
+
+/** A word that nothing is known about, such as what xargs adds. */
+export function unknownArg(text: string, guesses: readonly string[] = [], isMany = true): Arg {
+  return { text, value: undefined, guesses, start: '', isMany, isGlob: false };
+}
+
+/** A word may become several: braces are expanded, where they can be. */
+export function evaluateWord(word: Word, knowledge: Knowledge): Arg[] {
+  const parts = word.parts;
+  if (parts === undefined) return [plainArg(word.text, word.value, knowledge)];
+  if (parts.some((part) => part.type === 'BraceExpansion')) {
+    const words = expandBraces(word.text);
+    if (words === undefined) return [unknownArg(word.text)];
+    return words.map((text) => plainArg(text, text, knowledge));
+  }
+  return [combine(word.text, parts, knowledge)];
+}
+
+/** The value of a single word, for an assignment or a redirection, where nothing is split. */
+export function evaluateText(word: Word, knowledge: Knowledge): Arg {
+  const [first, ...more] = evaluateWord(word, knowledge);
+  return first !== undefined && more.length === 0 ? { ...first, isMany: false } : unknownArg(word.text);
+}
+
+/** Arguments that look like assignments have their `~` expanded too. */
+const ASSIGNED_TILDE = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:[^]*:)?~/;
+
+function plainArg(text: string, value: string, knowledge: Knowledge): Arg {
+  if (ASSIGNED_TILDE.test(text)) return unknownArg(text, [value.replaceAll('~', knowledge.home)], false);
+  if (!text.startsWith('~')) return literalArg(value, text);
+  const home = /^~(?=\/|$)/.test(text);
+  if (home) {
+    const expanded = knowledge.home + value.slice(1);
+    if (!knowledge.assigned.has('HOME')) return literalArg(expanded, text);
+    return { ...unknownArg(text, [expanded], false) };
+  }
+  const user = /^~([\w.-]+)(?=\/|$)/.exec(text)?.[1];
+  const guess = user === undefined ? [] : [`${user === 'root' ? '/root' : `/home/${user}`}${value.slice(user.length + 1)}`];
+  return unknownArg(text, guess, false);
+}
+
+interface Piece {
+  readonly value: string | undefined;
+  readonly guesses: readonly string[];
+  readonly isMany?: boolean;
+  readonly isGlob?: boolean;
+}
+
+function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge): Arg {
+  const pieces = parts.map((part, index) => pieceOf(part, index === 0, knowledge));
+  const isKnown = pieces.every(({ value }) => value !== undefined);
+  const value = isKnown ? pieces.map((piece) => piece.value).join('') : undefined;
+  const firstOpen = pieces.findIndex((piece) => piece.value === undefined);
+  const start = pieces
+    .slice(0, firstOpen === -1 ? undefined : firstOpen)
+    .map((piece) => piece.value)
+    .join('');
+  return {
+    text,
+    value,
+    guesses: value === undefined ? joinGuesses(pieces) : [value],
+    start,
+    isMany: pieces.some((piece) => piece.isMany === true),
+    isGlob: pieces.some((piece) => piece.isGlob === true),
+  };
+}
+
+function joinGuesses(pieces: readonly Piece[]): string[] {
+  if (pieces.some(({ guesses }) => guesses.length === 0)) return [];
+  const count = Math.min(MAX_GUESSES, Math.max(...pieces.map(({ guesses }) => guesses.length)));
+  return Array.from({ length: count }, (_, n) =>
+    pieces.map(({ guesses }) => guesses[Math.min(n, guesses.length - 1)]).join(''),
+  );
+}
+
+function known(value: string): Piece {
+  return { value, guesses: [value] };
+}
+
+function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece {
+  switch (part.type) {
+    case 'Literal':
+      if (!isFirst || !/^~|=/.test(part.text)) return known(part.value);
+      // A quote in the name of the user keeps the `~` as it is.
+      if (part.text.startsWith('~') && !part.text.includes('/')) return { value: undefined, guesses: [part.value, knowledge.home] };
+      return plainArg(part.text, part.value, knowledge);
+    case 'SingleQuoted':
+      return known(part.value);
+    case 'AnsiCQuoted':
+      // bash keeps a backslash before a line's end, the parser does not.
+      return part.text.includes('\\\n') ? { value: undefined, guesses: [part.value] } : known(part.value);
+    case 'DoubleQuoted': {
+      const inner = combine(part.text, part.parts, knowledge);
+      // "$@" becomes several words even in quotes, and quotes inside of quotes open them again.
+      const isMany = /\$(?:@|\{@|\{\w+\[@\])/.test(part.text) || /"/.test(part.text.slice(1, -1).replace(/\\[^]/g, ''));
+      return { value: inner.value, guesses: inner.guesses, isMany };
+    }
+    case 'LocaleString':
+      // A catalogue may translate it.
+      return { value: undefined, guesses: combine(part.text, part.parts, knowledge).guesses };
+    case 'Glob':
+      return { value: undefined, guesses: [part.text], isMany: true, isGlob: true };
+    case 'ExtendedGlob':
+      return { value: undefined, guesses: [part.text], isMany: true, isGlob: true };
+    case 'SimpleExpansion':
+      return variablePiece(part.text.slice(1), knowledge);
+    case 'ParameterExpansion':
+      return parameterPiece(part, knowledge);
+    case 'CommandExpansion':
+      return { value: undefined, guesses: echoed(part.script, knowledge), isMany: true };
+    case 'ProcessSubstitution':
+      // An empty one is no word at all.
+      return { value: undefined, guesses: ['/dev/fd/63'], isMany: part.script?.commands.length === 0 };
+    case 'ArithmeticExpansion':
+    case 'BraceExpansion':
+      return { value: undefined, guesses: [], isMany: true };
+  }
+}
+
+function variablePiece(name: string, knowledge: Knowledge): Piece {
+  const isPlain = (value: string): boolean => /^[\w./@%+:,-]+$/.test(value);
+  if (name === 'HOME' && !knowledge.assigned.has('HOME') && isPlain(knowledge.home)) return known(knowledge.home);
+  if (name === 'PWD' && !knowledge.assigned.has('PWD') && knowledge.directory !== undefined) {
+    if (isPlain(knowledge.directory)) return known(knowledge.directory);
+  }
+  if (name === 'HOME') return { value: undefined, guesses: [knowledge.home], isMany: true };
+  if (name === 'IFS') return { value: undefined, guesses: [' '], isMany: true };
+  if (name === 'PPID' || name === '0') return { value: undefined, guesses: [`$${name}`], isMany: true };
+  return { value: undefined, guesses: knowledge.variables.get(name) ?? [], isMany: true };
+}
+
+function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Piece {
+  if (part.prefix !== undefined || part.index !== undefined) return { value: undefined, guesses: [], isMany: true };
+  const plain = variablePiece(part.parameter, knowledge);
+  if (part.operation === undefined) return plain;
+  if (part.operation.type !== 'Default') return { value: undefined, guesses: [], isMany: true };
+  const other = evaluateText(part.operation.operand, knowledge).guesses;
+  return { value: undefined, guesses: [...other, ...plain.guesses].slice(0, MAX_GUESSES), isMany: true };
+}
+
+/** What `$(echo rm)` gives: the one trick for which no program has to be run. */
+function echoed(script: Script | undefined, knowledge: Knowledge): string[] {
+  const only = script?.commands.length === 1 ? script.commands[0]?.command : undefined;
+  if (only?.type !== 'Command' || (only.name?.value !== 'echo' && only.name?.value !== 'printf')) return [];
+  const words = only.args.map((arg) => (arg.type === 'Word' ? evaluateText(arg, knowledge).guesses[0] : undefined));
+  if (words.some((word) => word === undefined)) return [];
+  const shown = words.filter((word) => word !== '-n' && word !== '-e' && word !== '%s');
+  return [shown.join(' ')];
+}
+
+/** A guess with blanks in it, of a word that is not quoted, is split as the shell would. */
+export function guessedWords(args: readonly Arg[], variant: number): string[] | undefined {
+  const words: string[] = [];
+  for (const arg of args) {
+    const guess = arg.guesses[Math.min(variant, arg.guesses.length - 1)];
+    if (guess === undefined) {
+      if (arg.isMany) continue;
+      words.push('');
+    } else if (arg.isMany && !arg.isGlob) words.push(...guess.split(/[ \t\n]+/).filter((word) => word !== ''));
+    else words.push(guess);
+  }
+  return words;
+}
