@@ -12,7 +12,13 @@ import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { currentUser } from './base/user.ts';
-import { createExecutions, createInstance, type LimitKeepers, runHelper } from './executions/executions.ts';
+import {
+  createExecutions,
+  createInstance,
+  type LimitKeepers,
+  ownProcesses,
+  runHelper,
+} from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
 import { type AuditEntry, createSecurity, maskText, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
@@ -59,6 +65,7 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
     runHelper,
     installation,
     runDirectory: instance.directory,
+    protectedProcesses: ownProcesses,
   });
   disposables.add('security', security.dispose);
   const directory = join(settings.stateDir, 'executions');

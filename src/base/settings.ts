@@ -2,12 +2,19 @@
  * The resolved settings: what the rest of the server reads. How they are typed in (flags, environment, TOML) is
  * base/config's business.
  */
-import type { EnvironmentMode, Preset, PresetName, SandboxMode } from './config/presets.ts';
+import type { CommandEntry } from './config/kinds.ts';
+import type { EnvironmentMode, PolicyMode, Preset, PresetName, SandboxMode } from './config/presets.ts';
 
 /** The preset with what was set instead of it. */
 export interface SecuritySettings
   extends Omit<Preset, 'sandbox' | 'network' | 'environment' | 'maxMemoryBytes' | 'maxPids'> {
   readonly preset: PresetName;
+  /** undefined: as the preset says. */
+  readonly mode: PolicyMode | undefined;
+  readonly allowedCommands: readonly CommandEntry[] | undefined;
+  readonly blockedCommands: readonly CommandEntry[];
+  readonly askCommands: readonly CommandEntry[];
+  readonly allowedArguments: Readonly<Record<string, readonly string[]>> | undefined;
   readonly sandbox: SandboxMode;
   readonly network: boolean;
   /** Empty: all, where there is a network. */

@@ -30,6 +30,7 @@ export { runHelper } from './helper.ts';
 export { createInstance } from './instance.ts';
 export type { LimitKeepers } from './limit-keepers.ts';
 export type { Live } from './live.ts';
+export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
 export type { SessionChange } from './sessions.ts';

@@ -10,7 +10,7 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
     if (record.process?.isWalled !== true || (outcome.reason !== 'exit' && outcome.reason !== 'signal'))
       return {};
     const [own, other] = [tailOf(bundle, 'stderr'), tailOf(bundle, 'combined') ?? tailOf(bundle, 'stdout')];
-    const explanation = sandbox.explain({
+    const failed = {
       command: record.command,
       directory: record.directory,
       exitCode: outcome.exitCode,
@@ -19,7 +19,8 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
       startedAtMs: record.createdAtMs,
       // Some programs complain on stdout, and only there.
       text: own === undefined || (own.trim() === '' && outcome.exitCode !== 0) ? (other ?? '') : own,
-    });
+    };
+    const explanation = sandbox.explain(failed, record.owner);
     if (explanation === undefined) return {};
     const errorCode = outcome.errorCode ?? explanation.code;
     return { explanation: explanation.sentence, ...(errorCode !== undefined && { errorCode }) };

@@ -8,7 +8,6 @@ import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 
 export interface Directories {
-  readonly allowed: readonly string[] | undefined;
   /** The real path of a directory that may be worked in; throws PARAM_002 or SECURITY_002. */
   check(path: string, relativeTo: string, options: CheckOptions): string;
 }
@@ -21,33 +20,31 @@ export interface CheckOptions {
 
 /** `hostPathOf` says where a directory lies that only a principal's commands see, such as its own /tmp. */
 export function createDirectories(
-  allowed: readonly string[] | undefined,
+  allowedFor: (principal: string) => readonly string[] | undefined,
   hostPathOf: (path: string, principal: string) => string = (path) => path,
 ): Directories {
-  // Resolved at every check: an allowed directory may be created, or made a link, after the start.
-  const isAllowed = (real: string): boolean =>
-    allowed === undefined || allowed.some((directory) => isInside(real, realPathOf(directory)));
-
-  const refuse = (typed: string, wanted: string, parameter: string): ShellServerError =>
-    new ShellServerError('SECURITY_002', `${parameter} ${typed} is outside the allowed directories.`, {
-      hint: `Allowed: ${(allowed ?? []).join(', ')}.`,
-      details: { working_directory: wanted, allowed_directories: allowed },
-    });
-
   return {
-    allowed,
     check(path, relativeTo, { principal, parameter = 'working_directory' }) {
       checkLength(path, parameter);
+      const allowed = allowedFor(principal);
+      // Resolved at every check: an allowed directory may be created, or made a link, after the start.
+      const isAllowed = (real: string): boolean =>
+        allowed === undefined || allowed.some((directory) => isInside(real, realPathOf(directory)));
+      const refuse = (typed: string, wanted: string): ShellServerError =>
+        new ShellServerError('SECURITY_002', `${parameter} ${typed} is outside the allowed directories.`, {
+          hint: `Allowed: ${(allowed ?? []).join(', ')}.`,
+          details: { working_directory: wanted, allowed_directories: allowed },
+        });
       const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const hostPath = hostPathOf(wanted, principal);
       if (hostPath !== wanted) {
-        if (!isAllowed(wanted)) throw refuse(path, wanted, parameter);
+        if (!isAllowed(wanted)) throw refuse(path, wanted);
         const tmp = hostPathOf(wanted.startsWith('/var/tmp') ? '/var/tmp' : '/tmp', principal);
         return checkPrivate({ wanted, hostPath, tmp, typed: path, parameter });
       }
       const real = findReal(wanted);
       // What lies outside is not told, not even whether it is there.
-      if (!isAllowed(real ?? nearestParent(wanted))) throw refuse(path, wanted, parameter);
+      if (!isAllowed(real ?? nearestParent(wanted))) throw refuse(path, wanted);
       checkUsable(real, wanted, path, parameter);
       return real;
     },

@@ -21,7 +21,7 @@ import { chooseShells, shellArgv } from './shells.ts';
 
 /** As a caller of one principal uses it. */
 function createDirectories(allowed: readonly string[] | undefined) {
-  const directories = createDirectoriesFor(allowed);
+  const directories = createDirectoriesFor(() => allowed);
   return {
     check: (path: string, relativeTo: string) => directories.check(path, relativeTo, { principal: 'local' }),
   };

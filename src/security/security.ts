@@ -6,26 +6,31 @@
 import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { isInside, realPathOf } from '../base/config/paths.ts';
-import type { PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
+import { type AskPerson, approve, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
+import type { ProtectedProcess } from './policy/types.ts';
+import { createRestrictions, type RestrictionStore } from './restrictions.ts';
 import type { RunHelper } from './sandbox/probe.ts';
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
 import { secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
 export type { Audit, AuditEntry } from './audit/audit.ts';
+export type { AskPerson } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
+export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
+export { type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
@@ -49,6 +54,8 @@ export interface LaunchRequest {
   readonly path: string;
   /** The command as it is handed to the shell, where that is more than the caller's text. */
   readonly script?: string;
+  /** Puts a question before a person; undefined where nobody can be asked. */
+  readonly ask?: AskPerson | undefined;
 }
 
 export interface Security {
@@ -58,6 +65,7 @@ export interface Security {
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   readonly sandbox: Sandbox;
+  readonly restrictions: RestrictionStore;
   /** How often commands of a principal were allowed and denied since then, as far as it is remembered. */
   decisionsSince(principal: string, sinceMs: number): { readonly allow: number; readonly deny: number };
   dispose(): Promise<void>;
@@ -74,16 +82,23 @@ export function createSecurity(options: {
   readonly installation: readonly string[];
   /** Private, and gone with the server. */
   readonly runDirectory: string;
+  /** What no command may end: the server and those it was started by. */
+  protectedProcesses(): readonly ProtectedProcess[];
 }): Security {
   const { settings } = options;
-  const { security } = settings;
+  const restrictions = createRestrictions(settings.security);
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
   const sandbox = createSandbox({
     ...options,
     shell: shells.forCommands,
-    programs: PROGRAMS[security.preset],
+    securityOf: (principal) => restrictions.of(principal).security,
+    programsOf: (principal) =>
+      Object.keys(restrictions.of(principal).policy.allowedTable()).filter(isProgram),
   });
-  const directories = createDirectories(security.allowedDirectories, sandbox.hostPathOf);
+  const directories = createDirectories(
+    (principal) => restrictions.of(principal).security.allowedDirectories,
+    sandbox.hostPathOf,
+  );
   const audit = createAudit({
     directory: options.auditDirectory,
     instance: options.instance,
@@ -96,7 +111,8 @@ export function createSecurity(options: {
     if (decisions.length > MAX_DECISIONS) decisions.splice(0, MAX_DECISIONS / 10);
   }
 
-  async function decide(request: LaunchRequest): Promise<LaunchPermit> {
+  async function decide(request: LaunchRequest): Promise<Decided> {
+    const { principal } = request;
     checkCommand(request.command);
     checkEnvironment(request.callerEnvironment);
     checkDangerous(request.callerEnvironment);
@@ -105,34 +121,49 @@ export function createSecurity(options: {
     const directory = directories.check(
       request.workingDirectory ?? request.defaultDirectory,
       request.defaultDirectory,
-      { principal: request.principal },
+      { principal },
     );
-    const wall = await sandbox.wallFor(request.principal);
-    const isShut = security.root !== 'host' && wall !== undefined;
+    const { policy, security } = restrictions.of(principal);
+    const judgement = policy.judge(request.command, {
+      directory,
+      home: homedir(),
+      realPath: realPathOf,
+      environment: {
+        ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
+        ...request.callerEnvironment,
+      },
+      protectedProcesses: options.protectedProcesses(),
+    });
+    if (judgement.decision === 'deny') throw denied(judgement);
+    if (judgement.decision === 'ask') await approve(request, judgement, { directory, policy });
+    const enclosure = await sandbox.wallFor(principal);
+    const isShut = security.root !== 'host' && enclosure !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
-    checkShell(shells.forCommands, path);
+    // Under an allow-list, exactly the shell whose grammar was judged.
+    const shell = policy.hasAllowList ? JUDGED_SHELL : shells.forCommands;
+    checkShell(shell, path);
     const marker = randomText();
     const seconds = security.maxExecutionTimeSeconds;
-    const argv = shellArgv(shells.forCommands, request.script ?? request.command);
-    return issuePermit({
-      argv: wall === undefined ? argv : sandbox.relayed(argv),
+    const argv = shellArgv(shell, request.script ?? request.command);
+    const permit = issuePermit({
+      argv: enclosure?.relayed(argv) ?? argv,
       environment: buildEnvironment({
         inherited: settings.environment,
         mode: security.environment,
         allowed: security.allowedEnvironment,
         home: isShut ? homeBehindWall(security.workspace) : undefined,
-        isWalled: wall !== undefined,
-        hasNetwork: wall === undefined || security.network,
+        isWalled: enclosure !== undefined,
+        hasNetwork: enclosure === undefined || security.network,
         path,
         shell: shells.configured,
         session: request.sessionEnvironment,
-        caller: { ...(wall === undefined ? {} : sandbox.proxyVariables), ...request.callerEnvironment },
+        caller: { ...enclosure?.variables, ...request.callerEnvironment },
         marker,
       }),
       directory,
       marker: `${MARKER_NAME}=${marker}`,
       maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
-      wall,
+      wall: enclosure?.wall,
       limits: {
         memoryBytes: security.maxMemoryBytes,
         processes: security.maxPids,
@@ -144,6 +175,7 @@ export function createSecurity(options: {
         ? secretValues({ ...settings.environment, ...request.callerEnvironment })
         : [],
     });
+    return { permit, rule: judgement.rule };
   }
 
   return {
@@ -151,6 +183,7 @@ export function createSecurity(options: {
     directories,
     audit,
     sandbox,
+    restrictions,
     async authorize(request) {
       const about = {
         principal: request.principal,
@@ -162,9 +195,15 @@ export function createSecurity(options: {
         session: request.sessionId,
       };
       try {
-        const permit = await decide(request);
+        const { permit, rule } = await decide(request);
         note(request.principal, true);
-        audit.write({ event: 'execution_allowed', decision: 'allow', ...about, directory: permit.directory });
+        audit.write({
+          event: 'execution_allowed',
+          decision: 'allow',
+          rule,
+          ...about,
+          directory: permit.directory,
+        });
         return permit;
       } catch (error) {
         if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
@@ -173,6 +212,7 @@ export function createSecurity(options: {
             event: 'execution_denied',
             decision: 'deny',
             code: error.code,
+            rule: error.details?.['rule'],
             reason: error.message,
             ...about,
             directory: request.workingDirectory ?? request.defaultDirectory,
@@ -198,16 +238,23 @@ export function createSecurity(options: {
 /** Remembered for statistics; the audit log has all of them. */
 const MAX_DECISIONS = 10_000;
 
-/** Where only allowed programs exist, these do. */
-const PROGRAMS: Readonly<Record<PresetName, readonly string[]>> = {
-  development: [],
-  sandbox: [],
-  production:
-    'ls cat head tail wc sort uniq cut tr grep find stat file basename dirname realpath readlink du df ps printf echo pwd whoami date diff cmp git'.split(
-      ' ',
-    ),
-  minimal: ['npm', 'node', 'git', 'ls', 'cat', 'echo'],
-};
+/** What an allow-list was judged by. */
+const JUDGED_SHELL = '/bin/bash';
+
+interface Decided {
+  readonly permit: LaunchPermit;
+  /** Which rule decided. */
+  readonly rule: string;
+}
+
+/** Entries of the table that name a program, and not a pattern. */
+const isProgram = (name: string): boolean => /^[\w.+-]+$/.test(name);
+
+function definedEntries(variables: ReadonlyMap<string, string | undefined>): [string, string][] {
+  return [...variables].flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  );
+}
 
 /** Where only a minimal root is, the tools of a home directory are not. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

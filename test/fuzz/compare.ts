@@ -35,13 +35,16 @@ export async function compare(seed: number, count: number): Promise<Outcome> {
     const text = scripts[index] ?? '';
     const found = findCommands(text, CONTEXT).invocations.filter(({ isGuess }) => !isGuess);
     for (const { argv } of ran) {
-      if (!found.some((invocation) => covers(invocation, argv))) missed.push(`${JSON.stringify(text)} ran ${JSON.stringify(argv)}`);
+      if (!found.some((invocation) => covers(invocation, argv)))
+        missed.push(`${JSON.stringify(text)} ran ${JSON.stringify(argv)}`);
     }
   }
   return { made, allowed: scripts.length, ran: records.length, missed };
 }
 
-function groupBy(records: readonly { readonly script: number; readonly argv: readonly string[] }[]): Map<number, { script: number; argv: readonly string[] }[]> {
+function groupBy(
+  records: readonly { readonly script: number; readonly argv: readonly string[] }[],
+): Map<number, { script: number; argv: readonly string[] }[]> {
   const groups = new Map<number, { script: number; argv: readonly string[] }[]>();
   for (const record of records) groups.set(record.script, [...(groups.get(record.script) ?? []), record]);
   return groups;
@@ -56,8 +59,9 @@ export function covers({ args, isFunction }: Invocation, argv: readonly string[]
     if (own.value !== undefined) return own.value === argv[word] && meets(arg + 1, word + 1);
     if (word < argv.length && !(argv[word] ?? '').startsWith(own.isMany ? '' : own.start)) return false;
     if (!own.isMany) return word < argv.length && meets(arg + 1, word + 1);
-    return Array.from({ length: argv.length - word + 1 }, (_, skip) => skip).some((skip) => meets(arg + 1, word + skip));
+    return Array.from({ length: argv.length - word + 1 }, (_, skip) => skip).some((skip) =>
+      meets(arg + 1, word + skip),
+    );
   };
   return args[0]?.value !== undefined && meets(0, 0);
 }
-

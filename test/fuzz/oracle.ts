@@ -36,7 +36,20 @@ export function findBubblewrap(): string | undefined {
 export async function runScripts(scripts: readonly string[]): Promise<Ran[]> {
   const libraries = ['/lib', '/lib64', '/usr/lib', '/usr/lib64'].filter((path) => existsSync(path));
   const args = [
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv', '--setenv', 'LC_ALL', 'C.UTF-8', '--setenv', 'HOME', '/tmp'],
+    ...[
+      '--unshare-all',
+      '--die-with-parent',
+      '--new-session',
+      '--cap-drop',
+      'ALL',
+      '--clearenv',
+      '--setenv',
+      'LC_ALL',
+      'C.UTF-8',
+      '--setenv',
+      'HOME',
+      '/tmp',
+    ],
     ...libraries.flatMap((path) => ['--ro-bind', path, path]),
     ...['--ro-bind', '/bin/bash', '/bin/bash', '--ro-bind', '/usr/bin/timeout', '/t/timeout'],
     ...['--dev', '/dev', '--size', '16000000', '--tmpfs', '/tmp', '--remount-ro', '/', '--chdir', '/tmp'],
@@ -51,7 +64,8 @@ export async function runScripts(scripts: readonly string[]): Promise<Ran[]> {
   child.stdin.end(scripts.map((script) => `${script}\0`).join(''));
   await new Promise((resolve) => child.on('close', resolve));
   const fields = Buffer.concat(chunks).toString().split('\0');
-  if (!fields.includes('end')) throw new Error(`The oracle did not finish: ${Buffer.concat(complaints).toString()}`);
+  if (!fields.includes('end'))
+    throw new Error(`The oracle did not finish: ${Buffer.concat(complaints).toString()}`);
   return readRecords(fields);
 }
 

@@ -37,12 +37,143 @@ function mutate(text: string, random: Random): string {
 }
 
 const SIGNS: readonly string[] = [
-  ...['"', "'", '\\', '\n', ' ', '`', '$', '$(', ')', '(', '((', '))', '$((', '{', '}', '{ ', '; }', ';', ';;', '&', '&&', '|', '||', '|&'],
-  ...['<', '>', '>>', '<<', "<<'E'", '<<E\n', '\nE\n', '<<-E\n', '<<<', '<(', '>(', '>&2 ', '2>&1', '&>', '<>', '>/dev/null '],
-  ...["$'", '$"', '${', '${x:-', '${x@P}', '${!x}', '${#x}', '$[', ']', '[', '[[ ', ' ]]', '#', '!', '! ', '~', '*', '?', '=', '+=', 'x=', 'x=(', 'a[', 'x+='],
-  ...['time ', 'coproc ', 'if ', '; then ', '; fi', 'else ', 'elif ', 'case x in ', 'x) ', ';; esac', 'for x in a b; do ', '; done', 'while fa; do ', 'until ta; do ', 'select '],
-  ...['function f ', 'f() ', 'f() { ', 'f', '() { ', 'eval ', 'command ', 'builtin ', 'exec ', 'trap ', '. /dev/stdin ', 'set -- ', 'export ', 'declare ', 'local ', 'read ', 'unset ', 'let ', 'test -v ', 'printf '],
-  ...['$x', '"$x"', '$@', '"$@"', '$1', '$#', '-eq ', '@(', '!(', '{a,b}', '{1..2}', '{', ',', '..', '\\\n', '\\"', "\\'", '\\`', '\t', '\r', '\u00a0', 'a', '1', '-v ', ':', '.'],
+  ...[
+    '"',
+    "'",
+    '\\',
+    '\n',
+    ' ',
+    '`',
+    '$',
+    '$(',
+    ')',
+    '(',
+    '((',
+    '))',
+    '$((',
+    '{',
+    '}',
+    '{ ',
+    '; }',
+    ';',
+    ';;',
+    '&',
+    '&&',
+    '|',
+    '||',
+    '|&',
+  ],
+  ...[
+    '<',
+    '>',
+    '>>',
+    '<<',
+    "<<'E'",
+    '<<E\n',
+    '\nE\n',
+    '<<-E\n',
+    '<<<',
+    '<(',
+    '>(',
+    '>&2 ',
+    '2>&1',
+    '&>',
+    '<>',
+    '>/dev/null ',
+  ],
+  ...[
+    "$'",
+    '$"',
+    '${',
+    '${x:-',
+    '${x@P}',
+    '${!x}',
+    '${#x}',
+    '$[',
+    ']',
+    '[',
+    '[[ ',
+    ' ]]',
+    '#',
+    '!',
+    '! ',
+    '~',
+    '*',
+    '?',
+    '=',
+    '+=',
+    'x=',
+    'x=(',
+    'a[',
+    'x+=',
+  ],
+  ...[
+    'time ',
+    'coproc ',
+    'if ',
+    '; then ',
+    '; fi',
+    'else ',
+    'elif ',
+    'case x in ',
+    'x) ',
+    ';; esac',
+    'for x in a b; do ',
+    '; done',
+    'while fa; do ',
+    'until ta; do ',
+    'select ',
+  ],
+  ...[
+    'function f ',
+    'f() ',
+    'f() { ',
+    'f',
+    '() { ',
+    'eval ',
+    'command ',
+    'builtin ',
+    'exec ',
+    'trap ',
+    '. /dev/stdin ',
+    'set -- ',
+    'export ',
+    'declare ',
+    'local ',
+    'read ',
+    'unset ',
+    'let ',
+    'test -v ',
+    'printf ',
+  ],
+  ...[
+    '$x',
+    '"$x"',
+    '$@',
+    '"$@"',
+    '$1',
+    '$#',
+    '-eq ',
+    '@(',
+    '!(',
+    '{a,b}',
+    '{1..2}',
+    '{',
+    ',',
+    '..',
+    '\\\n',
+    '\\"',
+    "\\'",
+    '\\`',
+    '\t',
+    '\r',
+    '\u00a0',
+    'a',
+    '1',
+    '-v ',
+    ':',
+    '.',
+  ],
 ];
 
 interface Maker {
@@ -55,7 +186,25 @@ function createMaker(random: Random): Maker {
   const name = (): string => pick(NAMES);
 
   const word = (depth: number): string => {
-    if (depth <= 0 || random() < 0.35) return pick(['a', 'b', '-x', "'q w'", '"d q"', '\\$x', "$'n\\n'", '1', 'x=y', '{a,b}', '*', '~', '#c', '\\ ', '""', name()]);
+    if (depth <= 0 || random() < 0.35)
+      return pick([
+        'a',
+        'b',
+        '-x',
+        "'q w'",
+        '"d q"',
+        '\\$x',
+        "$'n\\n'",
+        '1',
+        'x=y',
+        '{a,b}',
+        '*',
+        '~',
+        '#c',
+        '\\ ',
+        '""',
+        name(),
+      ]);
     const inner = (): string => list(depth - 1);
     return pick([
       () => `$(${inner()})`,
@@ -79,7 +228,8 @@ function createMaker(random: Random): Maker {
     ])();
   };
 
-  const words = (depth: number): string => Array.from({ length: Math.floor(random() * 3) }, () => ` ${word(depth)}`).join('');
+  const words = (depth: number): string =>
+    Array.from({ length: Math.floor(random() * 3) }, () => ` ${word(depth)}`).join('');
 
   const redirect = (depth: number): string =>
     pick([
@@ -97,7 +247,10 @@ function createMaker(random: Random): Maker {
     ])();
 
   const simple = (depth: number): string => {
-    const prefix = random() < 0.2 ? `${pick(['x=', 'y+=', 'a[1]=', 'a=('])}${word(depth - 1)} `.replace(/(a=\(.*) $/, '$1) ') : '';
+    const prefix =
+      random() < 0.2
+        ? `${pick(['x=', 'y+=', 'a[1]=', 'a=('])}${word(depth - 1)} `.replace(/(a=\(.*) $/, '$1) ')
+        : '';
     return `${prefix}${random() < 0.1 ? pick(['>/dev/null ', '</dev/null ']) : ''}${name()}${words(depth)}${redirect(depth)}`;
   };
 
@@ -132,7 +285,8 @@ function createMaker(random: Random): Maker {
       () => `[[ a =~ $(${name()}) ]]`,
       () => `(( 1 + $(${name()}) ))`,
       () => `mapfile -C '${name()} m' -c 1 <<< x`,
-      () => `x='a[$(${name()})]'; ${pick(['(( x ))', 'echo $((x))', '[[ $x -eq 1 ]]', 'test -v "$x"', 'unset "$x"', 'read "$x" <<< 1', 'printf -v "$x" 1', 'let "$x"', 'declare "$x=1"', 'echo ${!x}', 'y=${z:x}'])}`,
+      () =>
+        `x='a[$(${name()})]'; ${pick(['(( x ))', 'echo $((x))', '[[ $x -eq 1 ]]', 'test -v "$x"', 'unset "$x"', 'read "$x" <<< 1', 'printf -v "$x" 1', 'let "$x"', 'declare "$x=1"', 'echo ${!x}', 'y=${z:x}'])}`,
       () => `x='$(${name()})'; echo \${x@P}`,
       () => `set -- ${name()} a; ${pick(['"$@"', '$1', '$*', 'eval "$1"'])}`,
       () => `x=${name()}; ${pick(['$x', '"$x" a', '${x} b', '$x$y', '${x:0:2}'])}`,

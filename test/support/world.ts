@@ -14,6 +14,7 @@ import {
   type Execution,
   type Executions,
   type Outcome,
+  ownProcesses,
   runHelper,
   type StartRequest,
   waitForEnd,
@@ -83,6 +84,11 @@ export function createWorld(options: WorldOptions = {}): World {
       preset: 'development',
       // Most tests are about something else; those of the wall ask for it.
       sandbox: 'off',
+      mode: undefined,
+      allowedCommands: undefined,
+      blockedCommands: [],
+      askCommands: [],
+      allowedArguments: undefined,
       allowedDomains: [],
       allowedEnvironment: [],
       masksOutput: false,
@@ -111,6 +117,7 @@ export function createWorld(options: WorldOptions = {}): World {
     runHelper,
     installation: [join(ROOT, 'dist')],
     runDirectory: instance.directory,
+    protectedProcesses: ownProcesses,
   });
   const executionsDirectory = join(settings.stateDir, 'executions');
   const outputs = createOutputs({

@@ -106,6 +106,54 @@ export function list(
   };
 }
 
+/** A rule for commands: its text alone, or with commands that it must and must not meet. */
+export type CommandEntry =
+  | string
+  | { readonly entry: string; readonly match?: readonly string[]; readonly not_match?: readonly string[] };
+
+const commandEntry: z.ZodType<CommandEntry> = z.union(
+  [
+    z.string().min(1),
+    z.strictObject({
+      entry: z.string().min(1),
+      match: z.array(z.string()).optional(),
+      not_match: z.array(z.string()).optional(),
+    }),
+  ],
+  { error: 'must be a command, or a table with entry, match and not_match' },
+) as z.ZodType<CommandEntry>;
+
+export function commands(words: Words<readonly CommandEntry[]>): Setting<readonly CommandEntry[]> {
+  return {
+    ...words,
+    schema: z.array(commandEntry, { error: 'must be a list of commands' }),
+    values: 'list of commands, or of tables with `entry`, `match` and `not_match`',
+    fromText: splitList,
+    locate: (value) => value,
+  };
+}
+
+/** Commands with the first arguments that they may have. */
+export function argumentTable(
+  words: Words<Readonly<Record<string, readonly string[]>>>,
+): Setting<Readonly<Record<string, readonly string[]>>> {
+  return {
+    ...words,
+    schema: z.record(z.string(), z.array(z.string(), { error: 'must be a list of strings' }), {
+      error: 'must be a table of lists',
+    }),
+    values: 'table of lists of strings',
+    fromText: (typed) => {
+      try {
+        return JSON.parse(typed);
+      } catch {
+        return typed;
+      }
+    },
+    locate: (value) => value,
+  };
+}
+
 /** Files or directories, of which there may be none. */
 export function paths(words: Words<readonly string[]>): Setting<readonly string[]> {
   return {

@@ -60,6 +60,14 @@ export function later<Name extends string>(names: readonly Name[]): ProjectRule<
   };
 }
 
+/** What it adds is added to what holds without it. */
+export function more<Item>(): ProjectRule<readonly Item[]> {
+  return {
+    sentence: 'Added to what holds without it.',
+    judge: (value, held = []) => ({ value: [...held, ...value], refusals: [] }),
+  };
+}
+
 /** One value alone, and only over these where the operator has set something. */
 export function only<Value>(strict: Value, over: readonly Value[] = []): ProjectRule<Value> {
   return {

@@ -8,8 +8,13 @@ import { SETTING_KEYS, SETTINGS_FILE_NAME, type SettingKey } from './config.ts';
 const FILE = SETTINGS_FILE_NAME;
 const TOOLSETS = { standard: ['shell_execute', 'process_list'], simple: ['shell_exec'], all: [] };
 
-/** One line that loosens, for each key of the table. */
-const LOOSENING: Readonly<Record<SettingKey, readonly [toml: string, warning: string]>> = {
+/** Those that a project's file can only add to. */
+const ADDING = ['security.blocked_commands', 'security.ask_commands'] as const;
+type LooseningKey = Exclude<SettingKey, (typeof ADDING)[number]>;
+const isLoosening = (key: SettingKey): key is LooseningKey => !(ADDING as readonly string[]).includes(key);
+
+/** One line that loosens, for each other key of the table. */
+const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: string]>> = {
   default_workdir: [
     'default_workdir = "/"',
     '"/" is ignored: a project file can only name a directory inside the project',
@@ -24,6 +29,15 @@ const LOOSENING: Readonly<Record<SettingKey, readonly [toml: string, warning: st
   'security.preset': [
     'security.preset = "development"',
     '"development" is ignored: a project file can only choose a stricter one than sandbox',
+  ],
+  'security.mode': ['security.mode = "permissive"', 'ignored: a project file cannot set it'],
+  'security.allowed_commands': [
+    'security.allowed_commands = ["bash"]',
+    'ignored: a project file cannot set it',
+  ],
+  'security.allowed_arguments': [
+    'security.allowed_arguments = { bash = [] }',
+    'ignored: a project file cannot set it',
   ],
   'security.sandbox': ['security.sandbox = "off"', '"off" is ignored: a project file can only set required'],
   'security.readable_paths': [
@@ -112,7 +126,7 @@ const OPERATORS = [
 ].join('\n');
 
 describe('the file of a project cannot loosen', () => {
-  it.each(SETTING_KEYS)('%s', (key) => {
+  it.each(SETTING_KEYS.filter(isLoosening))('%s', (key) => {
     const [toml, warning] = LOOSENING[key];
     const place = createPlace();
     place.write(USER_FILE, OPERATORS);
@@ -329,4 +343,16 @@ describe('limits of the preset', () => {
     const environment = { MCP_SHELL_SECURITY_MAX_MEMORY_MB: '32768' };
     expect(place.load({ environment }).settings.security.maxMemoryBytes).toBe(32 * 1024 ** 3);
   });
+});
+
+it('adds commands to those that the operator blocks, and takes none away', () => {
+  const place = createPlace();
+  place.write(USER_FILE, 'security.blocked_commands = ["rm -rf"]');
+  place.write(
+    PROJECT_FILE,
+    'security.blocked_commands = ["git push"]\nsecurity.ask_commands = ["npm publish"]',
+  );
+  const { security } = place.load().settings;
+  expect(security.blockedCommands).toEqual(['rm -rf', 'git push']);
+  expect(security.askCommands).toEqual(['npm publish']);
 });

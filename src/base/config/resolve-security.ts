@@ -39,6 +39,11 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
   return {
     ...says,
     preset,
+    mode: hold('security.mode').value,
+    allowedCommands: hold('security.allowed_commands').value,
+    blockedCommands: hold('security.blocked_commands').value ?? [],
+    askCommands: hold('security.ask_commands').value ?? [],
+    allowedArguments: hold('security.allowed_arguments').value,
     sandbox: hold('security.sandbox').value ?? says.sandbox,
     network: hold('security.enable_network').value ?? says.network,
     allowedDomains: listOf('security.allowed_domains'),

@@ -1,8 +1,18 @@
 /** The settings of [security]; part of the one table in keys.ts. */
 import { checkDomainEntry } from './domains.ts';
-import { choice, directories, integer, list, paths, type Setting, toggle } from './kinds.ts';
-import { ENVIRONMENT_MODES, PRESET_NAMES, SANDBOX_MODES, type SandboxMode } from './presets.ts';
-import { later, narrowerDirectories, never, only, smaller } from './project-rules.ts';
+import {
+  argumentTable,
+  choice,
+  commands,
+  directories,
+  integer,
+  list,
+  paths,
+  type Setting,
+  toggle,
+} from './kinds.ts';
+import { ENVIRONMENT_MODES, POLICY_MODES, PRESET_NAMES, SANDBOX_MODES, type SandboxMode } from './presets.ts';
+import { later, more, narrowerDirectories, never, only, smaller } from './project-rules.ts';
 
 const BY_PRESET = 'as the preset says';
 
@@ -17,6 +27,34 @@ export const SECURITY_TABLE = {
       'Whether commands run inside the operating system’s sandbox: where it works, or not at all without it; `container` says that the server itself runs in one.',
     unset: BY_PRESET,
     fromProject: only<SandboxMode>('required', ['auto']),
+  }),
+  'security.mode': choice(POLICY_MODES, {
+    description:
+      'Which commands may run: all but what is blocked, only reading ones or those in `allowed_commands`, or exactly what the lists say.',
+    unset: BY_PRESET,
+    fromProject: never(),
+  }),
+  'security.allowed_commands': commands({
+    description:
+      'The commands that may run, as a name (`ls`), a name with leading arguments (`git status`) or a `/regex/`.',
+    unset: 'all in `permissive` and `custom`, reading commands in `restrictive`',
+    fromProject: never(),
+  }),
+  'security.blocked_commands': commands({
+    description: 'Commands that never run, whatever else is said; `curl | sh` blocks a pipeline.',
+    default: [],
+    fromProject: more(),
+  }),
+  'security.ask_commands': commands({
+    description: 'Commands that a person must agree to each time.',
+    default: [],
+    fromProject: more(),
+  }),
+  'security.allowed_arguments': argumentTable({
+    description:
+      'Commands that may run, with the first arguments that they may have; an empty list is any argument.',
+    unset: BY_PRESET,
+    fromProject: never(),
   }),
   'security.allowed_directories': directories({
     description:

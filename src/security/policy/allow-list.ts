@@ -20,7 +20,10 @@ export interface AllowList {
   readonly samples: readonly string[];
 }
 
-export function createAllowList(entries: readonly CompiledEntry[], table: Readonly<Record<string, readonly string[]>>): AllowList {
+export function createAllowList(
+  entries: readonly CompiledEntry[],
+  table: Readonly<Record<string, readonly string[]>>,
+): AllowList {
   const rows = new Map(Object.entries(table).map(([name, list]) => [name.toLowerCase(), list]));
   return {
     isEmpty: entries.length === 0 && rows.size === 0,
@@ -39,8 +42,12 @@ function findRow(rows: ReadonlyMap<string, readonly string[]>, { args }: Invocat
   const row = rows.get(name);
   if (row === undefined) return { command: typed };
   const first = args[1];
-  if (row.length > 0 && first !== undefined && !row.includes(first.value ?? '')) return { command: name, argument: first.value ?? first.text };
-  return { entry: first === undefined || row.length === 0 ? name : `${name} ${first.value}`, speaksOf: (word) => row.includes(word) };
+  if (row.length > 0 && first !== undefined && !row.includes(first.value ?? ''))
+    return { command: name, argument: first.value ?? first.text };
+  return {
+    entry: first === undefined || row.length === 0 ? name : `${name} ${first.value}`,
+    speaksOf: (word) => row.includes(word),
+  };
 }
 
 /** A builtin that only steers the shell itself. */

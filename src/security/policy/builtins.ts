@@ -29,8 +29,32 @@ export function isBuiltin(name: string): boolean {
 }
 
 const SET_LETTERS = /^[-+][euxfvCETbmhn]+$/;
-const SET_NAMES = new Set(['errexit', 'nounset', 'xtrace', 'pipefail', 'noglob', 'verbose', 'noclobber', 'errtrace', 'functrace', 'notify', 'monitor', 'hashall', 'noexec']);
-const SHOPT_NAMES = new Set(['nullglob', 'globstar', 'dotglob', 'failglob', 'nocaseglob', 'nocasematch', 'inherit_errexit', 'extglob', 'checkwinsize']);
+const SET_NAMES = new Set([
+  'errexit',
+  'nounset',
+  'xtrace',
+  'pipefail',
+  'noglob',
+  'verbose',
+  'noclobber',
+  'errtrace',
+  'functrace',
+  'notify',
+  'monitor',
+  'hashall',
+  'noexec',
+]);
+const SHOPT_NAMES = new Set([
+  'nullglob',
+  'globstar',
+  'dotglob',
+  'failglob',
+  'nocaseglob',
+  'nocasematch',
+  'inherit_errexit',
+  'extglob',
+  'checkwinsize',
+]);
 const NAME = /^[A-Za-z_]\w*$/;
 
 const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
@@ -48,7 +72,14 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
     const { walk, invocation, scope } = call;
     const operands = operandsOf(call, 'lpP');
     const [action] = operands ?? [];
-    if (operands === undefined || operands.length < 2 || action === undefined || action.value === '-' || action.value === '') return;
+    if (
+      operands === undefined ||
+      operands.length < 2 ||
+      action === undefined ||
+      action.value === '-' ||
+      action.value === ''
+    )
+      return;
     followText(walk, invocation, action, inside(scope, 'trap'));
   },
   export: declare,
@@ -59,8 +90,12 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   read: (call) => {
     const read = options(call, 'ersa:d:i:n:N:p:t:u:');
     if (read === undefined) return;
-    const names = [...read.options.filter(({ name }) => name === 'a').map(({ value }) => value), ...read.rest];
-    for (const name of names.length === 0 ? [literalArg('REPLY')] : names) if (name !== undefined) assignTo(call, name);
+    const names = [
+      ...read.options.filter(({ name }) => name === 'a').map(({ value }) => value),
+      ...read.rest,
+    ];
+    for (const name of names.length === 0 ? [literalArg('REPLY')] : names)
+      if (name !== undefined) assignTo(call, name);
   },
   mapfile: readLines,
   readarray: readLines,
@@ -77,7 +112,8 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   },
   wait: (call) => {
     const read = options(call, 'fnp:');
-    for (const { name, value } of read?.options ?? []) if (name === 'p' && value !== undefined) assignTo(call, value);
+    for (const { name, value } of read?.options ?? [])
+      if (name === 'p' && value !== undefined) assignTo(call, value);
   },
   unset: ({ walk, args, scope, invocation }) => {
     for (const arg of args) {
@@ -162,7 +198,14 @@ function declare(call: Call): void {
     // `export A` gives no value, and `export A=$x` has its name in the known beginning.
     if (arg.value === undefined && equals === -1) unclear(call);
     if (equals === -1) continue;
-    const value = arg.value === undefined ? unknownArg(arg.text, arg.guesses.map((guess) => guess.slice(equals + 1)), false) : literalArg(arg.value.slice(equals + 1));
+    const value =
+      arg.value === undefined
+        ? unknownArg(
+            arg.text,
+            arg.guesses.map((guess) => guess.slice(equals + 1)),
+            false,
+          )
+        : literalArg(arg.value.slice(equals + 1));
     if (isInteger) recordArithmetic(walk, value.value ?? '$(', scope);
     walk.assign(target, value, arg.text, scope, /^-?\d+$/.test(value.value ?? ''));
   }
@@ -173,7 +216,13 @@ function readLines(call: Call): void {
   const read = options(call, 'd:n:O:s:tu:C:c:');
   if (read === undefined) return;
   for (const { name, value } of read.options) {
-    if (name === 'C' && value !== undefined) followText(walk, invocation, joinArgs([value, unknownArg('(a line)', ['x'])]), inside(scope, 'mapfile -C'));
+    if (name === 'C' && value !== undefined)
+      followText(
+        walk,
+        invocation,
+        joinArgs([value, unknownArg('(a line)', ['x'])]),
+        inside(scope, 'mapfile -C'),
+      );
     if (name === 'O' && value !== undefined) recordArithmetic(walk, value.value ?? '$(', scope);
   }
   assignTo(call, read.rest[0] ?? literalArg('MAPFILE'));
@@ -210,7 +259,10 @@ function assignTo(call: Call, name: Arg): void {
   else call.walk.assign(name.value, undefined, call.invocation.text, call.scope);
 }
 
-function options(call: Call, short: string): Exclude<ReturnType<typeof readLeading>, { problem: string }> | undefined {
+function options(
+  call: Call,
+  short: string,
+): Exclude<ReturnType<typeof readLeading>, { problem: string }> | undefined {
   const read = readLeading(call.args, { short });
   if (!('problem' in read)) return read;
   unclear(call);

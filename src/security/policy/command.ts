@@ -6,7 +6,9 @@ import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg } from './
 
 /** Words that are grammar where a command begins; bash may read them so where the parser does not. */
 const RESERVED = new Set(
-  '! time coproc if then else elif fi case esac for select while until do done { } in function [[ ]]'.split(' '),
+  '! time coproc if then else elif fi case esac for select while until do done { } in function [[ ]]'.split(
+    ' ',
+  ),
 );
 
 export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
@@ -42,7 +44,13 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope): void 
   }
   const result = evaluateText(value, walk.knowledge(scope));
   const isPlain = append !== true && index === undefined;
-  walk.assign(name, isPlain ? result : unknownArg(text, result.guesses, false), text, scope, isPlain && isNumberWord(value));
+  walk.assign(
+    name,
+    isPlain ? result : unknownArg(text, result.guesses, false),
+    text,
+    scope,
+    isPlain && isNumberWord(value),
+  );
 }
 
 /** As an argument of `export` and the like it is a word to look into; the builtin does the assigning. */
@@ -69,7 +77,9 @@ export function walkRedirects(walk: Walk, redirects: readonly Redirect[], scope:
   let input: Input | undefined;
   for (const redirect of redirects) {
     const before = walk.findings.invocations.length;
-    const isInput = redirect.descriptor === undefined || (redirect.descriptor.type === 'FileDescriptor' && redirect.descriptor.value === 0);
+    const isInput =
+      redirect.descriptor === undefined ||
+      (redirect.descriptor.type === 'FileDescriptor' && redirect.descriptor.value === 0);
     if (redirect.descriptor?.type === 'FileDescriptorVariable') {
       walk.assign(redirect.descriptor.name, undefined, `{${redirect.descriptor.name}}`, scope, true);
     }
@@ -80,7 +90,12 @@ export function walkRedirects(walk: Walk, redirects: readonly Redirect[], scope:
         inspectParts(walk, body, scope);
       }
       const from = walk.findings.invocations.slice(before);
-      if (isInput) input = { kind: 'text', text: hereDocText(body.text, delimiter?.quoted === true, operator === '<<-'), from };
+      if (isInput)
+        input = {
+          kind: 'text',
+          text: hereDocText(body.text, delimiter?.quoted === true, operator === '<<-'),
+          from,
+        };
       continue;
     }
     const { target } = redirect;
@@ -96,7 +111,8 @@ export function walkRedirects(walk: Walk, redirects: readonly Redirect[], scope:
     const operator = redirect.operator;
     const isCopy = (operator === '<&' || operator === '>&') && /^(?:\d+-?|-)$/.test(value.value ?? '');
     if (isCopy) {
-      if (isInput && operator === '<&' && value.value !== '-') input = { kind: 'file', path: unknownArg(text) };
+      if (isInput && operator === '<&' && value.value !== '-')
+        input = { kind: 'file', path: unknownArg(text) };
       continue;
     }
     const isRead = operator === '<' || operator === '<&';

@@ -23,19 +23,83 @@ const POLICIES = {
   permissive: { mode: 'permissive' },
   blocking: {
     mode: 'permissive',
-    blockedCommands: ['rm -rf', 'git push', 'sudo', 'curl | sh', 'dd', '/^npm publish/', 'kill -9', 'chmod 777', 'docker run', 'git reset --hard', ':(){ :|:& };:', 'find -delete'],
+    blockedCommands: [
+      'rm -rf',
+      'git push',
+      'sudo',
+      'curl | sh',
+      'dd',
+      '/^npm publish/',
+      'kill -9',
+      'chmod 777',
+      'docker run',
+      'git reset --hard',
+      ':(){ :|:& };:',
+      'find -delete',
+    ],
   },
   fenced: { mode: 'permissive', allowedDirectories: ['/work'], openPaths: ['/tmp'] },
   reading: { mode: 'restrictive' },
   listed: {
     mode: 'custom',
-    allowedCommands: ['ls', 'cat', 'echo', 'grep', 'git status', 'git log', 'sed', 'sort', 'find', 'xargs', 'env', 'bash', 'timeout', 'rm -i', './build.sh', '/opt/tool/run', '/^npm (test|run \\w+)$/', 'ls | wc', 'tar', 'rg', 'awk', 'man'],
+    allowedCommands: [
+      'ls',
+      'cat',
+      'echo',
+      'grep',
+      'git status',
+      'git log',
+      'sed',
+      'sort',
+      'find',
+      'xargs',
+      'env',
+      'bash',
+      'timeout',
+      'rm -i',
+      './build.sh',
+      '/opt/tool/run',
+      '/^npm (test|run \\w+)$/',
+      'ls | wc',
+      'tar',
+      'rg',
+      'awk',
+      'man',
+    ],
     blockedCommands: ['git log --all'],
     askCommands: ['git commit', 'git push'],
   },
-  table: { mode: 'custom', allowedArguments: { npm: ['install', 'test', 'run'], git: ['status', 'log', '--version'], ls: ['-la', '-l'], cat: [], echo: [] } },
+  table: {
+    mode: 'custom',
+    allowedArguments: {
+      npm: ['install', 'test', 'run'],
+      git: ['status', 'log', '--version'],
+      ls: ['-la', '-l'],
+      cat: [],
+      echo: [],
+    },
+  },
   nothing: { mode: 'custom', allowedCommands: [] },
-  listedFenced: { mode: 'custom', allowedCommands: ['ls', 'cat', 'echo', 'grep', 'cp', 'tee', 'find', 'git status', 'sort', 'wc', 'head', 'ln', 'dd'], allowedDirectories: ['/work', '/data'], openPaths: ['/tmp/mine'] },
+  listedFenced: {
+    mode: 'custom',
+    allowedCommands: [
+      'ls',
+      'cat',
+      'echo',
+      'grep',
+      'cp',
+      'tee',
+      'find',
+      'git status',
+      'sort',
+      'wc',
+      'head',
+      'ln',
+      'dd',
+    ],
+    allowedDirectories: ['/work', '/data'],
+    openPaths: ['/tmp/mine'],
+  },
 } satisfies Record<string, PolicyConfig>;
 
 interface Cases {
@@ -79,7 +143,7 @@ const TABLE: readonly Cases[] = [
       rm -rf $HOME
       rm -rf "$HOME"
       rm -rf "$HOME"/
-      rm -rf "${"${HOME}"}"/*
+      rm -rf "${'${HOME}'}"/*
       rm -rf /home
       rm -rf /home/me
       rm -rf /home/*
@@ -105,14 +169,14 @@ const TABLE: readonly Cases[] = [
       eval 'rm -rf /'
       eval rm -rf /
       echo $(rm -rf /)
-      echo ${"`"}rm -rf /${"`"}
+      echo ${'`'}rm -rf /${'`'}
       cat <(rm -rf /)
       X=rm; $X -rf /
       a=-rf; rm $a /
       d=/; rm -rf "$d"
       for d in /home /; do rm -rf $d; done
       $(echo rm) -rf /
-      rm${"${IFS}"}-rf${"${IFS}"}/
+      rm${'${IFS}'}-rf${'${IFS}'}/
       {rm,-rf,/}
       true && rm -rf / || true
       if true; then rm -rf /; fi
@@ -358,7 +422,7 @@ const TABLE: readonly Cases[] = [
       f() { rm -rf x; }
       echo $(rm -rf x)
       echo "$(rm -rf x)"
-      echo "${"${x:-$(rm -rf x)}"}"
+      echo "${'${x:-$(rm -rf x)}'}"
       echo $((1+$(rm -rf x)))
       cat <<E⏎$(rm -rf x)⏎E
       cat <<< "$(rm -rf x)"
@@ -640,10 +704,10 @@ const TABLE: readonly Cases[] = [
       ls⏎rm x
       echo $(rm x)
       echo "$(rm x)"
-      echo ${"`"}rm x${"`"}
-      echo "${"${x:-$(rm x)}"}"
+      echo ${'`'}rm x${'`'}
+      echo "${'${x:-$(rm x)}'}"
       cat <<E⏎$(rm x)⏎E
-      cat <<E⏎${"`"}rm x${"`"}⏎E
+      cat <<E⏎${'`'}rm x${'`'}⏎E
       find . -exec rm {} \;
       find . | xargs rm
       env rm x
@@ -753,7 +817,7 @@ const TABLE: readonly Cases[] = [
       printf -v PATH /tmp
       read PATH <<< /tmp
       for PATH in /tmp; do ls; done
-      : ${"${BASH_ENV:=x}"}
+      : ${'${BASH_ENV:=x}'}
       env PATH=/tmp ls
       env LD_PRELOAD=x ls
       PS4='$(rm x)' ls
@@ -796,10 +860,10 @@ const TABLE: readonly Cases[] = [
       $x ls
       "$cmd" a
       $(echo ls)
-      ${"`"}echo ls${"`"}
+      ${'`'}echo ls${'`'}
       l* x
       {ls,$x}
-      ls${"${x}"}
+      ls${'${x}'}
       $'l\⏎s'
       find . -exec "$x" {} \;
       xargs -I% % x
@@ -825,7 +889,7 @@ const TABLE: readonly Cases[] = [
       declare "$x=1"
       export "$x"
       declare -n r=PATH
-      echo ${"${x@P}"}
+      echo ${'${x@P}'}
       set -k
       set -o posix
       ls 1>(cat)
@@ -836,11 +900,11 @@ const TABLE: readonly Cases[] = [
       if ls
       timeout $t ls
       timeout --weird 5 ls
-      env -S 'ls ${"${x}"}'
+      env -S 'ls ${'${x}'}'
       cd() { ls; }; cd x
       echo $(coproc ls)
       echo $(cat <<'E'⏎x⏎E⏎ls; ls)
-      : ${"${!x}"}; x=$(cat y); : ${"${!x}"}
+      : ${'${!x}'}; x=$(cat y); : ${'${!x}'}
       find . -exec ls
       set -- $(cat x); (( $1 ))`,
   },
@@ -1087,7 +1151,11 @@ test('each denial has its code, its part and a hint', () => {
     for (const command of commandsOf(commands)) {
       const judgement = policies.get(policy)?.judge(command, CONTEXT);
       expect(judgement).toMatchObject({ decision: 'deny', code: codes[expected] ?? 'SECURITY_003' });
-      expect([judgement?.part, judgement?.hint, judgement?.rule].every((text) => text !== undefined && text !== '')).toBe(true);
+      expect(
+        [judgement?.part, judgement?.hint, judgement?.rule].every(
+          (text) => text !== undefined && text !== '',
+        ),
+      ).toBe(true);
     }
   }
 });

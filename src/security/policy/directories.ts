@@ -1,9 +1,16 @@
 /** Which paths a command touches, and whether they lie in the allowed directories. */
+
+import { trustedName } from './entries.ts';
 import type { Cwds, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
-import { trustedName } from './entries.ts';
 import { isInside, type RealPath, resolvePath } from './places.ts';
-import { FIRST_IS_TEXT, LONG_TEXT_OPTIONS, OPEN_DEVICES, SHORT_TEXT_OPTIONS, TEXT_PROGRAMS } from './tables/paths.ts';
+import {
+  FIRST_IS_TEXT,
+  LONG_TEXT_OPTIONS,
+  OPEN_DEVICES,
+  SHORT_TEXT_OPTIONS,
+  TEXT_PROGRAMS,
+} from './tables/paths.ts';
 import type { Arg } from './words.ts';
 
 export interface Fence {
@@ -11,7 +18,12 @@ export interface Fence {
   locate(path: string, cwds: Cwds): 'inside' | 'outside' | 'unknown';
 }
 
-export function createFence(allowed: readonly string[], open: readonly string[], realPath: RealPath, home: string): Fence {
+export function createFence(
+  allowed: readonly string[],
+  open: readonly string[],
+  realPath: RealPath,
+  home: string,
+): Fence {
   const roots = [...allowed, ...open].flatMap((directory) => [directory, realPath(directory)]);
   const isAllowed = (path: string): boolean => roots.some((root) => isInside(path, root));
   return {
@@ -57,16 +69,22 @@ export function pathsOf(invocation: Invocation): PathUse[] {
 function entered(args: readonly Arg[], cwds: Cwds): PathUse[] {
   const name = args[0]?.value;
   const target = args.slice(1).find(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
-  if (name === 'popd' || /^(?:-|[-+]\d+)$/.test(target?.value ?? '')) return [{ path: undefined, text: target?.text ?? 'popd', cwds }];
+  if (name === 'popd' || /^(?:-|[-+]\d+)$/.test(target?.value ?? ''))
+    return [{ path: undefined, text: target?.text ?? 'popd', cwds }];
   if (target !== undefined) return [{ path: target.value, text: target.text, cwds }];
   return [{ path: name === 'cd' ? '~' : undefined, text: name ?? '', cwds }];
 }
 
 function argumentPaths(program: string, args: readonly Arg[]): Arg[] {
-  const isPathOption = (word: string): boolean => !LONG_TEXT_OPTIONS.has(word) && SHORT_TEXT_OPTIONS[program]?.includes(word) !== true;
+  const isPathOption = (word: string): boolean =>
+    !LONG_TEXT_OPTIONS.has(word) && SHORT_TEXT_OPTIONS[program]?.includes(word) !== true;
   const giving = FIRST_IS_TEXT[program];
   const words = args.map(({ value, start }) => value ?? start);
-  let skipsFirst = giving !== undefined && !words.some((word) => giving.some((option) => word === option || (option.startsWith('--') && word.startsWith(`${option}=`))));
+  let skipsFirst =
+    giving !== undefined &&
+    !words.some((word) =>
+      giving.some((option) => word === option || (option.startsWith('--') && word.startsWith(`${option}=`))),
+    );
   const paths: Arg[] = [];
   let isOpen = true;
   args.forEach((arg, index) => {
@@ -99,10 +117,17 @@ function cut(arg: Arg, from: number): Arg {
 
 /** Of find: where it starts, and the few tests and actions that take a file. */
 function findPaths(args: readonly Arg[]): Arg[] {
-  const isExpression = ({ value, start }: Arg): boolean => /^[-(!]/.test(value ?? start) && !/^-[HLPDO]/.test(value ?? start);
+  const isExpression = ({ value, start }: Arg): boolean =>
+    /^[-(!]/.test(value ?? start) && !/^-[HLPDO]/.test(value ?? start);
   const end = args.findIndex(isExpression);
-  const starts = (end === -1 ? args : args.slice(0, end)).filter(({ value, start }) => !/^-/.test(value ?? start));
-  const files = args.filter((_, index) => /^-(?:a|c)?newer|^-newer\w\w$|^-samefile$|^-f(?:print0?|printf|ls)$|^-files0-from$/.test(args[index - 1]?.value ?? ''));
+  const starts = (end === -1 ? args : args.slice(0, end)).filter(
+    ({ value, start }) => !/^-/.test(value ?? start),
+  );
+  const files = args.filter((_, index) =>
+    /^-(?:a|c)?newer|^-newer\w\w$|^-samefile$|^-f(?:print0?|printf|ls)$|^-files0-from$/.test(
+      args[index - 1]?.value ?? '',
+    ),
+  );
   return [...starts, ...files];
 }
 
@@ -119,13 +144,20 @@ function pathUse(arg: Arg, cwds: Cwds): PathUse[] {
 /** Matches of a pattern lie in the directory before it, unless it goes up again. */
 function globDirectory({ guesses, start }: Arg): string | undefined {
   const [pattern] = guesses;
-  if (pattern === undefined || /(?:^|\/)\.\.?(?:\/|$)/.test(pattern.slice(start.length)) || /(?:^|\/)\.[*?[]/.test(pattern)) return undefined;
+  if (
+    pattern === undefined ||
+    /(?:^|\/)\.\.?(?:\/|$)/.test(pattern.slice(start.length)) ||
+    /(?:^|\/)\.[*?[]/.test(pattern)
+  )
+    return undefined;
   return start.slice(0, start.lastIndexOf('/') + 1) || '.';
 }
 
 /** Paths of everything that was found, redirections included. */
 export function allPaths(findings: Findings): PathUse[] {
-  const redirected = findings.redirections.filter(({ isGuess }) => !isGuess).flatMap(({ target, text, cwds }) => pathUse(target, cwds).map((use) => ({ ...use, text })));
+  const redirected = findings.redirections
+    .filter(({ isGuess }) => !isGuess)
+    .flatMap(({ target, text, cwds }) => pathUse(target, cwds).map((use) => ({ ...use, text })));
   const commands = findings.invocations.filter(({ isGuess }) => !isGuess);
   return [...redirected, ...commands.flatMap(pathsOf)];
 }

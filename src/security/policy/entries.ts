@@ -29,13 +29,30 @@ export interface CompiledEntry {
 }
 
 /** Where programs of the system lie; the same name elsewhere is another program. */
-const TRUSTED = new Set(['/bin', '/usr/bin', '/sbin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/opt/homebrew/bin', '/run/current-system/sw/bin']);
+const TRUSTED = new Set([
+  '/bin',
+  '/usr/bin',
+  '/sbin',
+  '/usr/sbin',
+  '/usr/local/bin',
+  '/usr/local/sbin',
+  '/opt/homebrew/bin',
+  '/run/current-system/sw/bin',
+]);
 
-export function compileEntry(source: string, parameter: string): CompiledEntry | { readonly problem: string } {
+export function compileEntry(
+  source: string,
+  parameter: string,
+): CompiledEntry | { readonly problem: string } {
   const text = source.trim();
   if (text === '') return { problem: 'is empty' };
   const regex = /^\/([^]+)\/([ims]*)$/.exec(text);
-  if (regex !== null) return regexEntry(source, compilePattern(parameter, `${regex[2] === '' ? '' : `(?${regex[2]})`}${regex[1]}`), regex[1] ?? '');
+  if (regex !== null)
+    return regexEntry(
+      source,
+      compilePattern(parameter, `${regex[2] === '' ? '' : `(?${regex[2]})`}${regex[1]}`),
+      regex[1] ?? '',
+    );
   const stages = readStages(text);
   if (stages === undefined) return textEntry(source, text);
   const [only] = stages;
@@ -48,13 +65,22 @@ function readStages(text: string): string[][] | undefined {
   if (/^[\w./@%+:=,~^-]+(?:[ \t]+[\w./@%+:=,~^-]+)*$/.test(text)) return [text.split(/[ \t]+/)];
   const script = parse(text);
   const [statement] = script.commands;
-  if (script.errors !== undefined || script.commands.length !== 1 || statement === undefined) return undefined;
+  if (script.errors !== undefined || script.commands.length !== 1 || statement === undefined)
+    return undefined;
   const node = statement.command;
   const commands = node.type === 'Pipeline' ? node.commands : [node];
   if (statement.background === true || node.type === 'AndOr') return undefined;
   const stages = commands.map((command) => {
-    if (command.type !== 'Command' || command.name === undefined || command.redirects.length > 0 || command.prefix.length > 0) return undefined;
-    const words = [command.name, ...command.args].map((word) => (word.type === 'Word' ? word.value : word.text));
+    if (
+      command.type !== 'Command' ||
+      command.name === undefined ||
+      command.redirects.length > 0 ||
+      command.prefix.length > 0
+    )
+      return undefined;
+    const words = [command.name, ...command.args].map((word) =>
+      word.type === 'Word' ? word.value : word.text,
+    );
     // `npm run *` is how some write a beginning.
     return words.at(-1) === '*' && words.length > 1 ? words.slice(0, -1) : words;
   });
@@ -69,7 +95,8 @@ function argvEntry(source: string, words: readonly string[]): CompiledEntry {
     words: rest,
     blocks: (invocation, realName) => blocksArgv(name, rest, invocation, realName),
     allows: (invocation, startDirectory) => allowsArgv(name, rest, invocation, startDirectory),
-    speaksOf: (word) => rest.some((own) => own === word || idsOf(name, own).includes(word) || own.split('=')[0] === word),
+    speaksOf: (word) =>
+      rest.some((own) => own === word || idsOf(name, own).includes(word) || own.split('=')[0] === word),
     meetsText: () => false,
   };
 }
@@ -81,7 +108,10 @@ function pipelineEntry(source: string, stages: readonly (readonly string[])[]): 
   const meetsStage = (invocation: Invocation, index: number): boolean => {
     if (entries[index]?.blocks(invocation) === true) return true;
     const own = baseName(invocation.args[0]?.value ?? '');
-    return isShell[index] === true && (Object.hasOwn(SHELLS, own) || own === 'eval' || own === 'source' || own === '.');
+    return (
+      isShell[index] === true &&
+      (Object.hasOwn(SHELLS, own) || own === 'eval' || own === 'source' || own === '.')
+    );
   };
   const meets = (invocation: Invocation, index: number, seen: Set<Invocation>): boolean => {
     if (meetsStage(invocation, index)) {
@@ -127,7 +157,15 @@ function regexEntry(source: string, pattern: Pattern, body: string): CompiledEnt
 /** Something that lists of others hold, such as a fork bomb: found where it stands as it is. */
 function textEntry(source: string, text: string): CompiledEntry {
   const squeeze = (value: string): string => value.replace(/\s+/g, ' ');
-  return { source, name: undefined, words: [], blocks: () => false, allows: () => false, speaksOf: () => false, meetsText: (command) => squeeze(command).includes(squeeze(text)) };
+  return {
+    source,
+    name: undefined,
+    words: [],
+    blocks: () => false,
+    allows: () => false,
+    speaksOf: () => false,
+    meetsText: (command) => squeeze(command).includes(squeeze(text)),
+  };
 }
 
 /** The command as one line: the name without its directory where that is a system's, words quoted where they need it. */
@@ -167,7 +205,12 @@ function idsOf(program: string, word: string): string[] {
   });
 }
 
-function blocksArgv(name: string, entryWords: readonly string[], { args }: Invocation, realName: string | undefined): boolean {
+function blocksArgv(
+  name: string,
+  entryWords: readonly string[],
+  { args }: Invocation,
+  realName: string | undefined,
+): boolean {
   const own = args[0]?.value;
   if (own === undefined) return false;
   const program = baseName(name).toLowerCase();
@@ -175,10 +218,21 @@ function blocksArgv(name: string, entryWords: readonly string[], { args }: Invoc
   if (!names.includes(program) && !names.includes(name.toLowerCase())) return false;
   const words = signalWords(args.slice(1).map(({ value, start }) => value ?? start));
   const end = words.indexOf('--');
-  const options = new Set((end === -1 ? words : words.slice(0, end)).flatMap((word) => [word, ...idsOf(program, word)]));
+  const options = new Set(
+    (end === -1 ? words : words.slice(0, end)).flatMap((word) => [word, ...idsOf(program, word)]),
+  );
   const wanted = signalWords(entryWords);
-  const isThere = wanted.filter(isOptionWord).every((word) => options.has(word) || idsOf(program, word).every((id) => options.has(id)));
-  return isThere && meetsOperands(program, wanted.filter((word) => !isOptionWord(word) && word !== '--'), words);
+  const isThere = wanted
+    .filter(isOptionWord)
+    .every((word) => options.has(word) || idsOf(program, word).every((id) => options.has(id)));
+  return (
+    isThere &&
+    meetsOperands(
+      program,
+      wanted.filter((word) => !isOptionWord(word) && word !== '--'),
+      words,
+    )
+  );
 }
 
 /** `kill -s KILL` is `kill -KILL`. */
@@ -197,7 +251,8 @@ function meetsOperands(program: string, wanted: readonly string[], words: readon
   words.forEach((word, index) => {
     if (isOptionWord(word) || word === '--') return;
     const before = words[index - 1] ?? '';
-    const mayBeValue = isOptionWord(before) && !before.includes('=') && (valued === undefined || valued.includes(before));
+    const mayBeValue =
+      isOptionWord(before) && !before.includes('=') && (valued === undefined || valued.includes(before));
     operands.push({ word, mayBeValue });
   });
   for (let start = 0; start < operands.length; start++) {
@@ -207,7 +262,12 @@ function meetsOperands(program: string, wanted: readonly string[], words: readon
   return false;
 }
 
-function allowsArgv(name: string, entryWords: readonly string[], { args, cwds, isGuess }: Invocation, startDirectory: string): boolean {
+function allowsArgv(
+  name: string,
+  entryWords: readonly string[],
+  { args, cwds, isGuess }: Invocation,
+  startDirectory: string,
+): boolean {
   const own = args[0]?.value;
   if (own === undefined || isGuess) return false;
   const isRelative = name.includes('/') && !name.startsWith('/');
@@ -230,7 +290,11 @@ function allowsArgv(name: string, entryWords: readonly string[], { args, cwds, i
       if (given === undefined || !isOptionWord(given)) return false;
       const ids = idsOf(name, given);
       const left = wanted.filter((id) => !ids.includes(id));
-      if (left.length === wanted.length || !(ids.every((id) => wanted.includes(id)) || (isLast && left.length === 0))) return false;
+      if (
+        left.length === wanted.length ||
+        !(ids.every((id) => wanted.includes(id)) || (isLast && left.length === 0))
+      )
+        return false;
       wanted = left;
       at += 1;
     }

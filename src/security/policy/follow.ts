@@ -1,13 +1,14 @@
 /** What a command would run in turn: shells with a text, wrappers with a command, find and xargs. */
 import { copyScope, type Input, type Invocation, NO_INPUT, type Scope, type Walk } from './findings.ts';
 import { type Option, readLeading } from './options.ts';
-import { SHELL_OPTIONS, SHELLS, type Wrapper, WRAPPERS, XARGS_OPTIONS } from './tables/wrappers.ts';
+import { SHELL_OPTIONS, SHELLS, WRAPPERS, type Wrapper, XARGS_OPTIONS } from './tables/wrappers.ts';
 import { type Arg, literalArg, unknownArg } from './words.ts';
 
 const BY_NAME = new Map(WRAPPERS.flatMap((wrapper) => wrapper.names.map((name) => [name, wrapper])));
 
 /** Shell text in which dash and bash would not see the same commands. */
-const BASH_ONLY = /\$['"[]|[<>]\(|<<<|&>|>&(?!\d|-)|\(\(|\[\[|\bfunction\b|;&|\|&|\{[^\s}]*(?:,|\.\.)|\bcoproc\b|\bselect\b|\bsource\b|\$\{[^}]*[@^,/:!]/;
+const BASH_ONLY =
+  /\$['"[]|[<>]\(|<<<|&>|>&(?!\d|-)|\(\(|\[\[|\bfunction\b|;&|\|&|\{[^\s}]*(?:,|\.\.)|\bcoproc\b|\bselect\b|\bsource\b|\$\{[^}]*[@^,/:!]/;
 
 export function followInvocation(walk: Walk, invocation: Invocation, scope: Scope, input: Input): void {
   const name = invocation.args[0]?.value;
@@ -19,7 +20,8 @@ export function followInvocation(walk: Walk, invocation: Invocation, scope: Scop
   const base = baseName(name);
   const args = invocation.args.slice(1);
   const grammar = SHELLS[base];
-  if (grammar !== undefined && Object.hasOwn(SHELLS, base)) followShell(walk, invocation, base, args, scope, input);
+  if (grammar !== undefined && Object.hasOwn(SHELLS, base))
+    followShell(walk, invocation, base, args, scope, input);
   else if (base === 'xargs' || base === 'gxargs') followXargs(walk, invocation, args, scope, input);
   else if (base === 'find' || base === 'gfind') followFind(walk, invocation, args, scope);
   else if (base === 'parallel') followParallel(walk, invocation, args, scope);
@@ -65,7 +67,14 @@ export function followText(walk: Walk, invocation: Invocation, text: Arg, scope:
   for (const guess of guesses) walk.walkText(guess, copyScope(scope, { isGuess: true }));
 }
 
-function followShell(walk: Walk, invocation: Invocation, base: string, args: readonly Arg[], scope: Scope, input: Input): void {
+function followShell(
+  walk: Walk,
+  invocation: Invocation,
+  base: string,
+  args: readonly Arg[],
+  scope: Scope,
+  input: Input,
+): void {
   const read = readLeading(withoutPlus(args), SHELL_OPTIONS);
   if ('problem' in read) {
     setUnknown(walk, invocation, `what ${base} would run is not clear: ${read.problem}`, scope);
@@ -73,7 +82,13 @@ function followShell(walk: Walk, invocation: Invocation, base: string, args: rea
   }
   const names = new Set(read.options.map(({ name }) => name));
   if (names.has('help') || names.has('version')) return;
-  if (names.has('i') || names.has('rcfile') || names.has('init-file') || names.has('l') || names.has('login')) {
+  if (
+    names.has('i') ||
+    names.has('rcfile') ||
+    names.has('init-file') ||
+    names.has('l') ||
+    names.has('login')
+  ) {
     setUnknown(walk, invocation, `${base} would read its start-up files`, scope);
   }
   const [first, ...rest] = read.rest;
@@ -86,17 +101,28 @@ function followShell(walk: Walk, invocation: Invocation, base: string, args: rea
     followText(walk, invocation, first, inner);
     return;
   }
-  const isInput = first === undefined || names.has('s') || ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(first.value ?? '');
+  const isInput =
+    first === undefined ||
+    names.has('s') ||
+    ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(first.value ?? '');
   if (!isInput) setUnknown(walk, invocation, `${base} runs what stands in a file`, scope);
   else followInput(walk, invocation, base, inner, input);
 }
 
 /** `bash +x` switches options off; for finding the operand it is the same. */
 function withoutPlus(args: readonly Arg[]): Arg[] {
-  return args.map((arg) => (arg.value !== undefined && /^\+[a-zA-Z]+$/.test(arg.value) ? literalArg(`-${arg.value.slice(1)}`) : arg));
+  return args.map((arg) =>
+    arg.value !== undefined && /^\+[a-zA-Z]+$/.test(arg.value) ? literalArg(`-${arg.value.slice(1)}`) : arg,
+  );
 }
 
-export function followInput(walk: Walk, invocation: Invocation, base: string, scope: Scope, input: Input): void {
+export function followInput(
+  walk: Walk,
+  invocation: Invocation,
+  base: string,
+  scope: Scope,
+  input: Input,
+): void {
   if (input.kind === 'text') {
     checkGrammar(walk, invocation, base, input.text, scope);
     followText(walk, invocation, input.text, scope);
@@ -115,13 +141,22 @@ function checkGrammar(walk: Walk, invocation: Invocation, base: string, text: Ar
   }
 }
 
-function followWrapper(walk: Walk, invocation: Invocation, wrapper: Wrapper, base: string, args: readonly Arg[], scope: Scope, input: Input): void {
+function followWrapper(
+  walk: Walk,
+  invocation: Invocation,
+  wrapper: Wrapper,
+  base: string,
+  args: readonly Arg[],
+  scope: Scope,
+  input: Input,
+): void {
   const read = readLeading(args, wrapper);
   if ('problem' in read) {
     setUnknown(walk, invocation, `what ${base} would run is not clear: ${read.problem}`, scope);
     return;
   }
-  const has = (names: readonly string[] | undefined): boolean => read.options.some(({ name }) => names?.includes(name));
+  const has = (names: readonly string[] | undefined): boolean =>
+    read.options.some(({ name }) => names?.includes(name));
   if (has(wrapper.idleOptions)) return;
   const inner = wrapper.isBuiltin === true ? builtinScope(scope, base) : startedScope(scope, base, input);
   if (wrapper.textOptions !== undefined && followTextOptions(walk, invocation, wrapper, args, inner)) return;
@@ -152,13 +187,21 @@ function builtinScope(scope: Scope, base: string): Scope {
 }
 
 /** `su root -c text`, `script -c text file`: options may stand behind operands. */
-function followTextOptions(walk: Walk, invocation: Invocation, wrapper: Wrapper, args: readonly Arg[], scope: Scope): boolean {
+function followTextOptions(
+  walk: Walk,
+  invocation: Invocation,
+  wrapper: Wrapper,
+  args: readonly Arg[],
+  scope: Scope,
+): boolean {
   let rest: readonly Arg[] = args;
   const texts: (Arg | undefined)[] = [];
   for (let round = 0; rest.length > 0 && round < 8; round++) {
     const read = readLeading(rest, wrapper);
     if ('problem' in read) break;
-    texts.push(...read.options.filter(({ name }) => wrapper.textOptions?.includes(name)).map(({ value }) => value));
+    texts.push(
+      ...read.options.filter(({ name }) => wrapper.textOptions?.includes(name)).map(({ value }) => value),
+    );
     rest = read.rest.slice(1);
   }
   invocation.ownWords = 1;
@@ -171,13 +214,20 @@ function takeAssignments(walk: Walk, args: readonly Arg[], scope: Scope): readon
   const own = end === -1 ? args : args.slice(0, end);
   for (const arg of own) {
     const name = arg.start.slice(0, arg.start.indexOf('='));
-    const value = arg.value === undefined ? unknownArg(arg.text) : literalArg(arg.value.slice(name.length + 1));
+    const value =
+      arg.value === undefined ? unknownArg(arg.text) : literalArg(arg.value.slice(name.length + 1));
     walk.assign(name, value, arg.text, scope);
   }
   return end === -1 ? [] : args.slice(end);
 }
 
-function splitString(walk: Walk, invocation: Invocation, options: readonly Option[], rest: readonly Arg[], scope: Scope): readonly Arg[] {
+function splitString(
+  walk: Walk,
+  invocation: Invocation,
+  options: readonly Option[],
+  rest: readonly Arg[],
+  scope: Scope,
+): readonly Arg[] {
   const split = options.filter(({ name }) => name === 'S' || name === 'split-string');
   if (split.length === 0) return rest;
   const text = split[0]?.value?.value;
@@ -190,11 +240,19 @@ function splitString(walk: Walk, invocation: Invocation, options: readonly Optio
 
 /** `env -C dir`, `sudo -D dir`. */
 function changeDirectory(walk: Walk, options: readonly Option[], scope: Scope): void {
-  const target = options.find(({ name }) => name === 'chdir' || name === 'wd')?.value ?? options.find(({ name }) => name === 'C' || name === 'D')?.value;
+  const target =
+    options.find(({ name }) => name === 'chdir' || name === 'wd')?.value ??
+    options.find(({ name }) => name === 'C' || name === 'D')?.value;
   if (target !== undefined) walk.enter(target, scope);
 }
 
-function followXargs(walk: Walk, invocation: Invocation, args: readonly Arg[], scope: Scope, input: Input): void {
+function followXargs(
+  walk: Walk,
+  invocation: Invocation,
+  args: readonly Arg[],
+  scope: Scope,
+  input: Input,
+): void {
   const read = readLeading(args, XARGS_OPTIONS);
   if ('problem' in read) {
     setUnknown(walk, invocation, `what xargs would run is not clear: ${read.problem}`, scope);
@@ -222,16 +280,26 @@ const FIND_EXEC = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 
 function followFind(walk: Walk, invocation: Invocation, args: readonly Arg[], scope: Scope): void {
   const starts = args.map(({ guesses }) => guesses[0]).filter((word) => word !== undefined);
-  const paths = starts.slice(0, Math.max(0, starts.findIndex((word) => /^[-(!]/.test(word))));
+  const paths = starts.slice(
+    0,
+    Math.max(
+      0,
+      starts.findIndex((word) => /^[-(!]/.test(word)),
+    ),
+  );
   for (let at = 0; at < args.length; at++) {
     if (!FIND_EXEC.has(args[at]?.value ?? '')) continue;
-    const end = args.findIndex((arg, index) => index > at && (arg.value === ';' || (arg.value === '+' && args[index - 1]?.value === '{}')));
+    const end = args.findIndex(
+      (arg, index) =>
+        index > at && (arg.value === ';' || (arg.value === '+' && args[index - 1]?.value === '{}')),
+    );
     if (end === -1) {
       setUnknown(walk, invocation, 'find has a command without an end', scope);
       return;
     }
     const command = args.slice(at + 1, end).map((arg) => replaced(arg, '{}', paths.slice(0, 3)));
-    if (command.length > 0) walk.invoke(command, words(command), startedScope(scope, `find ${args[at]?.value}`), NO_INPUT);
+    if (command.length > 0)
+      walk.invoke(command, words(command), startedScope(scope, `find ${args[at]?.value}`), NO_INPUT);
     at = end;
   }
 }
@@ -248,7 +316,8 @@ function followParallel(walk: Walk, invocation: Invocation, args: readonly Arg[]
 }
 
 function joinArgs(args: readonly Arg[]): Arg {
-  if (args.every(({ value }) => value !== undefined)) return literalArg(args.map(({ value }) => value).join(' '), words(args));
+  if (args.every(({ value }) => value !== undefined))
+    return literalArg(args.map(({ value }) => value).join(' '), words(args));
   const guess = args.map(({ guesses }) => guesses[0] ?? '').join(' ');
   return unknownArg(words(args), [guess], false);
 }

@@ -1,9 +1,9 @@
 /** Holds a command against the table of gadgets. */
 import { baseName } from './follow.ts';
 import { findAwkEffect, findSedEffect } from './program-text.ts';
-import { type Gadget, GADGETS, SINGLE_DASH, VALUE_LETTERS } from './tables/gadgets.ts';
-import type { Arg } from './words.ts';
 import { subcommandOf } from './subcommands.ts';
+import { GADGETS, type Gadget, SINGLE_DASH, VALUE_LETTERS } from './tables/gadgets.ts';
+import type { Arg } from './words.ts';
 
 export interface GadgetFound {
   readonly program: string;
@@ -17,7 +17,8 @@ export interface GadgetFound {
 
 const BY_PROGRAM = new Map<string, Gadget[]>();
 for (const gadget of GADGETS) {
-  for (const program of gadget.programs) BY_PROGRAM.set(program, [...(BY_PROGRAM.get(program) ?? []), gadget]);
+  for (const program of gadget.programs)
+    BY_PROGRAM.set(program, [...(BY_PROGRAM.get(program) ?? []), gadget]);
 }
 
 export function findGadgets(args: readonly Arg[]): GadgetFound[] {
@@ -25,11 +26,33 @@ export function findGadgets(args: readonly Arg[]): GadgetFound[] {
   const gadgets = BY_PROGRAM.get(program);
   if (gadgets === undefined) return [];
   const rest = args.slice(1);
-  const open = openWord(rest, program) ?? gadgets.flatMap(({ script }) => (script === undefined ? [] : scriptsOf(script, rest))).find(({ value }) => value === undefined);
-  const found = gadgets.flatMap((gadget) => triggersOf(gadget, program, rest).map((trigger) => ({ program, trigger, does: gadget.does, hint: gadget.hint, isUnknown: false })));
+  const open =
+    openWord(rest, program) ??
+    gadgets
+      .flatMap(({ script }) => (script === undefined ? [] : scriptsOf(script, rest)))
+      .find(({ value }) => value === undefined);
+  const found = gadgets.flatMap((gadget) =>
+    triggersOf(gadget, program, rest).map((trigger) => ({
+      program,
+      trigger,
+      does: gadget.does,
+      hint: gadget.hint,
+      isUnknown: false,
+    })),
+  );
   if (open === undefined || found.length > 0) return found;
-  const hint = open.isGlob ? `Write ./${open.text}, so that no file name can be an option.` : `Write the value itself, or put it behind "--".`;
-  return [{ program, trigger: open.text, does: 'could be an option that runs or writes something', hint, isUnknown: true }];
+  const hint = open.isGlob
+    ? `Write ./${open.text}, so that no file name can be an option.`
+    : `Write the value itself, or put it behind "--".`;
+  return [
+    {
+      program,
+      trigger: open.text,
+      does: 'could be an option that runs or writes something',
+      hint,
+      isUnknown: true,
+    },
+  ];
 }
 
 /** A word that may turn out to be an option. */
@@ -56,7 +79,8 @@ function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): stri
     triggers.push(...words.filter((arg) => pattern.test(arg.value ?? arg.start)).map(({ text }) => text));
   }
   const [first] = args;
-  if (first !== undefined && gadget.first?.test(first.value ?? first.start) === true) triggers.push(first.text);
+  if (first !== undefined && gadget.first?.test(first.value ?? first.start) === true)
+    triggers.push(first.text);
   if (gadget.maxOperands !== undefined) {
     const operands = operandsOf(program, args);
     if (operands.length > gadget.maxOperands) triggers.push(operands.at(-1)?.text ?? '');
@@ -73,7 +97,9 @@ function optionTrigger({ options = [] }: Gadget, program: string, arg: Arg): str
   if (word.startsWith('--')) {
     const name = word.split('=')[0] ?? word;
     // GNU programs take any beginning of a long option that is not another one's.
-    const isKnown = name.length > 2 && options.some((option) => option === name || (option.startsWith('--') && option.startsWith(name)));
+    const isKnown =
+      name.length > 2 &&
+      options.some((option) => option === name || (option.startsWith('--') && option.startsWith(name)));
     return isKnown ? [options.find((option) => option.startsWith(name)) ?? name] : [];
   }
   if (SINGLE_DASH.has(program)) return options.filter((option) => option === word);
@@ -116,14 +142,24 @@ function scriptsOf(language: 'sed' | 'awk', args: readonly Arg[]): Arg[] {
       first ??= args[at + 1];
       break;
     }
-    if (long !== null) scripts.push(word.includes('=') ? { ...arg, value: arg.value === undefined ? undefined : word.slice(word.indexOf('=') + 1) } : (args[++at] ?? arg));
+    if (long !== null)
+      scripts.push(
+        word.includes('=')
+          ? { ...arg, value: arg.value === undefined ? undefined : word.slice(word.indexOf('=') + 1) }
+          : (args[++at] ?? arg),
+      );
     else if (word.startsWith('--')) continue;
     else if (word.startsWith('-') && word !== '-') {
       const place = [...word].findIndex((letter, index) => index > 0 && letters.includes(letter));
       if (place === -1) continue;
       const attached = word.slice(place + 1);
       const isScript = language === 'sed' && word[place] === 'e';
-      if (isScript) scripts.push(attached === '' ? (args[at + 1] ?? arg) : { ...arg, value: arg.value === undefined ? undefined : attached });
+      if (isScript)
+        scripts.push(
+          attached === ''
+            ? (args[at + 1] ?? arg)
+            : { ...arg, value: arg.value === undefined ? undefined : attached },
+        );
       if (attached === '') at += 1;
     } else first ??= arg;
   }

@@ -75,7 +75,8 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
     case 'Function': {
       const name = node.name.value;
       walk.findings.functions.add(name);
-      if (isBuiltin(name)) walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
+      if (isBuiltin(name))
+        walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
       if (!scope.isConditional) scope.functions.add(name);
       const inner = copyScope(scope, {
         foundIn: [...scope.foundIn, `function ${name}`],
@@ -123,7 +124,13 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
       });
       const isNumber = node.wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
       const guesses = values.flatMap((value) => value.guesses).slice(0, MAX_GUESSES);
-      walk.assign(node.name.value, unknownArg(node.name.text, guesses), node.name.text, scope, isNumber && node.type === 'For');
+      walk.assign(
+        node.name.value,
+        unknownArg(node.name.text, guesses),
+        node.name.text,
+        scope,
+        isNumber && node.type === 'For',
+      );
       walkLoop(walk, node.body.commands, scope);
       return;
     }
@@ -171,7 +178,9 @@ function walkBranch(walk: Walk, statements: readonly Statement[], scope: Scope):
 
 /** A second round begins where the first one ended. */
 function walkLoop(walk: Walk, statements: readonly Statement[], scope: Scope): void {
-  const moves = statements.some((statement) => /\b(?:cd|pushd|popd)\b/.test(scope.source.slice(statement.pos, statement.end)));
+  const moves = statements.some((statement) =>
+    /\b(?:cd|pushd|popd)\b/.test(scope.source.slice(statement.pos, statement.end)),
+  );
   const inner = { ...scope, isConditional: true, cwds: moves ? joinCwds(scope.cwds, [null]) : scope.cwds };
   walkBody(walk, statements, inner);
   scope.cwds = joinCwds(scope.cwds, inner.cwds);

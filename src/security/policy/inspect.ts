@@ -2,7 +2,16 @@
  * Looks into words, arithmetic and tests for what runs inside them: substitutions, and texts that bash evaluates
  * although they look like data.
  */
-import { type ArithmeticExpression, forEachChild, type HereDocBody, type ParameterExpansionPart, type ParsedScript, type SyntaxNode, type TestExpression, type Word } from 'unbash';
+import {
+  type ArithmeticExpression,
+  forEachChild,
+  type HereDocBody,
+  type ParameterExpansionPart,
+  type ParsedScript,
+  type SyntaxNode,
+  type TestExpression,
+  type Word,
+} from 'unbash';
 import { copyScope, type Scope, type Walk } from './findings.ts';
 import { evaluateText } from './words.ts';
 
@@ -16,7 +25,8 @@ export function sourceOf(node: { readonly pos: number; readonly end: number }, s
 export function inspectWord(walk: Walk, word: Word, scope: Scope): void {
   const plain = word.parts?.flatMap((part) => (part.type === 'Literal' ? [part.text] : [])) ?? [word.text];
   // The parser takes `1>(rm x)` for text, where bash sees a process substitution.
-  if (plain.some((text) => UNREAD.test(text.replace(/\\[^]/g, '')))) walk.unknown('a word that bash may read in another way', word.text, scope);
+  if (plain.some((text) => UNREAD.test(text.replace(/\\[^]/g, ''))))
+    walk.unknown('a word that bash may read in another way', word.text, scope);
   inspectParts(walk, word, scope);
 }
 
@@ -51,7 +61,13 @@ function inspectNode(walk: Walk, node: SyntaxNode, scope: Scope): void {
   }
 }
 
-function enter(walk: Walk, script: ParsedScript | undefined, text: string, label: string, scope: Scope): void {
+function enter(
+  walk: Walk,
+  script: ParsedScript | undefined,
+  text: string,
+  label: string,
+  scope: Scope,
+): void {
   walk.spend(text.length);
   if (script === undefined) {
     walk.unknown('a substitution that cannot be read', text, scope);
@@ -79,15 +95,25 @@ function isSingle({ commands }: ParsedScript): boolean {
   const [only] = commands;
   if (only === undefined || commands.length !== 1) return false;
   const { command } = only;
-  return command.type === 'Command' || (command.type === 'Pipeline' && command.commands.every(({ type }) => type === 'Command'));
+  return (
+    command.type === 'Command' ||
+    (command.type === 'Pipeline' && command.commands.every(({ type }) => type === 'Command'))
+  );
 }
 
 /** `git>()-shell` is one word for bash, the name of a program; the parser sees three. */
-function checkGlue(walk: Walk, node: { readonly pos: number; readonly end: number; readonly text: string }, scope: Scope): void {
+function checkGlue(
+  walk: Walk,
+  node: { readonly pos: number; readonly end: number; readonly text: string },
+  scope: Scope,
+): void {
   const before = scope.source[node.pos - 1] ?? ' ';
   const after = scope.source[node.end] ?? ' ';
   if (/[\s;&|(]/.test(before) && /[\s;&|)]/.test(after)) return;
-  const isValue = before === '=' && /(?:^|[\s;&|(])[A-Za-z_]\w*=$/.test(scope.source.slice(0, node.pos)) && /[\s;&|)]/.test(after);
+  const isValue =
+    before === '=' &&
+    /(?:^|[\s;&|(])[A-Za-z_]\w*=$/.test(scope.source.slice(0, node.pos)) &&
+    /[\s;&|)]/.test(after);
   if (!isValue) walk.unknown('a process substitution that is part of a word', node.text, scope);
 }
 
@@ -116,11 +142,17 @@ function inspectParameter(walk: Walk, node: ParameterExpansionPart, scope: Scope
  * Where quotes do not balance, bash reads `((` as two subshells after all, which the parser does not; so arithmetic
  * with quotes, lines or semicolons is unknown.
  */
-export function inspectArithmetic(walk: Walk, expression: ArithmeticExpression | undefined, text: string, scope: Scope): void {
+export function inspectArithmetic(
+  walk: Walk,
+  expression: ArithmeticExpression | undefined,
+  text: string,
+  scope: Scope,
+): void {
   walk.spend(text.length);
   if (/['"\\\n;]/.test(text)) walk.unknown('arithmetic that bash may read as a command', text, scope);
   if (expression !== undefined) inspectNode(walk, expression, scope);
-  else if (/\$\(|`|[<>]\(/.test(text)) walk.unknown('a substitution in arithmetic that cannot be read', text, scope);
+  else if (/\$\(|`|[<>]\(/.test(text))
+    walk.unknown('a substitution in arithmetic that cannot be read', text, scope);
   for (const [, name] of text.matchAll(/([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)/g)) {
     if (name !== undefined) walk.assign(name, undefined, text, scope, true);
   }
@@ -129,7 +161,9 @@ export function inspectArithmetic(walk: Walk, expression: ArithmeticExpression |
 
 /** Which variables decide what is evaluated: `a[$(rm x)]` as the value of one of them would run `rm`. */
 export function recordArithmetic(walk: Walk, text: string, scope: Scope): void {
-  const plain = text.replace(/\$\{#\w+(?:\[[@*]\])?\}|\$[#?$!]/g, '1').replace(/\b\d+(?:#[\w@]+|[xX][\da-fA-F]+)?/g, '1');
+  const plain = text
+    .replace(/\$\{#\w+(?:\[[@*]\])?\}|\$[#?$!]/g, '1')
+    .replace(/\b\d+(?:#[\w@]+|[xX][\da-fA-F]+)?/g, '1');
   const isOpen = /\$\(|`|\$[@*\d]|\$\{[@*\d!]|[<>]\(/.test(text.replace(/\$\(\([\w\s+\-*/%]*\)\)/g, '1'));
   const names = [...plain.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => name);
   if (scope.isGuess || (names.length === 0 && !isOpen)) return;
@@ -143,7 +177,10 @@ export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope
     case 'TestUnary': {
       const { operator, operand } = expression;
       inspectParts(walk, operand, scope);
-      if ((operator === '-v' || operator === '-R') && !NAME.test(evaluateText(operand, walk.knowledge(scope)).value ?? '')) {
+      if (
+        (operator === '-v' || operator === '-R') &&
+        !NAME.test(evaluateText(operand, walk.knowledge(scope)).value ?? '')
+      ) {
         walk.unknown(`bash evaluates what follows ${operator}`, sourceOf(expression, scope), scope);
       }
       return;
@@ -171,7 +208,8 @@ export function isNumberWord(word: Word): boolean {
   if (word.parts === undefined) return /^-?\d*$/.test(word.value);
   const isNumber = (part: SyntaxNode): boolean => {
     if (part.type === 'DoubleQuoted') return part.parts.length === 1 && part.parts.every(isNumber);
-    if (part.type === 'SimpleExpansion') return /^\$(?:[#?$!]|RANDOM|SECONDS|LINENO|EPOCHSECONDS|UID|EUID|PPID)$/.test(part.text);
+    if (part.type === 'SimpleExpansion')
+      return /^\$(?:[#?$!]|RANDOM|SECONDS|LINENO|EPOCHSECONDS|UID|EUID|PPID)$/.test(part.text);
     return part.type === 'ArithmeticExpansion' || (part.type === 'ParameterExpansion' && part.prefix === '#');
   };
   return word.parts.length === 1 && word.parts.every(isNumber);

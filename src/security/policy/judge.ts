@@ -7,7 +7,7 @@ import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
 import { escapeText, showPart } from './show.ts';
-import { PROTECTED_FILES, OPEN_DEVICES } from './tables/paths.ts';
+import { OPEN_DEVICES, PROTECTED_FILES } from './tables/paths.ts';
 import { dangerOf } from './tables/variables.ts';
 import type { DenialCode, JudgeContext, Judgement, RuleClass } from './types.ts';
 
@@ -40,14 +40,35 @@ export function decide(findings: Findings, rules: Rules, asked: Asked): Judgemen
   const shown = describe(findings);
   if (denial !== undefined) {
     const { ruleClass, rule, part, reason, ...rest } = denial;
-    return { decision: 'deny', ruleClass, rule: escapeText(`${ruleClass}: ${rule}`), reason: escapeText(reason), part: showPart(part), ...rest, ...shown };
+    return {
+      decision: 'deny',
+      ruleClass,
+      rule: escapeText(`${ruleClass}: ${rule}`),
+      reason: escapeText(reason),
+      part: showPart(part),
+      ...rest,
+      ...shown,
+    };
   }
   const question = findQuestion(findings, rules);
   if (question !== undefined) {
-    return { decision: 'ask', ruleClass: 'ask', rule: escapeText(`ask: ${question.entry.source}`), reason: `A person has to approve "${escapeText(question.entry.source)}".`, part: showPart(question.invocation.text), ...shown };
+    return {
+      decision: 'ask',
+      ruleClass: 'ask',
+      rule: escapeText(`ask: ${question.entry.source}`),
+      reason: `A person has to approve "${escapeText(question.entry.source)}".`,
+      part: showPart(question.invocation.text),
+      ...shown,
+    };
   }
   const allowed = rules.allow !== undefined;
-  return { decision: 'allow', ruleClass: allowed ? 'allowed' : 'default', rule: allowed ? 'allowed' : 'default', reason: allowed ? 'Every command in it is allowed.' : 'No rule forbids it.', ...shown };
+  return {
+    decision: 'allow',
+    ruleClass: allowed ? 'allowed' : 'default',
+    rule: allowed ? 'allowed' : 'default',
+    reason: allowed ? 'Every command in it is allowed.' : 'No rule forbids it.',
+    ...shown,
+  };
 }
 
 function describe({ invocations, unknowns }: Findings): Pick<Judgement, 'commands' | 'unknowns'> {
@@ -85,12 +106,18 @@ function findDenial(findings: Findings, rules: Rules, asked: Asked): Denial | un
       hint: 'Do it in a narrower way, such as on a directory of the project, or ask the person you work for to do it.',
     };
   }
-  return findBlocked(findings, rules, asked) ?? (rules.allow === undefined ? undefined : findNotAllowed(findings, rules, rules.allow, asked)) ?? findOutside(findings, rules, asked.context);
+  return (
+    findBlocked(findings, rules, asked) ??
+    (rules.allow === undefined ? undefined : findNotAllowed(findings, rules, rules.allow, asked)) ??
+    findOutside(findings, rules, asked.context)
+  );
 }
 
 function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: Asked): Denial | undefined {
   for (const entry of blocked) {
-    const met = findings.invocations.find((invocation) => entry.blocks(invocation, realName(invocation, context)));
+    const met = findings.invocations.find((invocation) =>
+      entry.blocks(invocation, realName(invocation, context)),
+    );
     if (met === undefined && !entry.meetsText(text)) continue;
     return {
       code: 'SECURITY_003',
@@ -110,7 +137,10 @@ function realName({ args }: Invocation, { realPath }: JudgeContext): string | un
   return name?.startsWith('/') === true && realPath !== undefined ? baseName(realPath(name)) : undefined;
 }
 
-function findQuestion({ invocations }: Findings, { ask }: Rules): { entry: CompiledEntry; invocation: Invocation } | undefined {
+function findQuestion(
+  { invocations }: Findings,
+  { ask }: Rules,
+): { entry: CompiledEntry; invocation: Invocation } | undefined {
   for (const entry of ask) {
     const invocation = invocations.find((each) => entry.blocks(each));
     if (invocation !== undefined) return { entry, invocation };
@@ -118,7 +148,12 @@ function findQuestion({ invocations }: Findings, { ask }: Rules): { entry: Compi
   return undefined;
 }
 
-function findNotAllowed(findings: Findings, rules: Rules, allow: AllowList, asked: Asked): Denial | undefined {
+function findNotAllowed(
+  findings: Findings,
+  rules: Rules,
+  allow: AllowList,
+  asked: Asked,
+): Denial | undefined {
   const { context } = asked;
   for (const invocation of findings.invocations) {
     const denial = judgeInvocation(invocation, rules, allow, asked);
@@ -132,18 +167,34 @@ function findNotAllowed(findings: Findings, rules: Rules, allow: AllowList, aske
   for (const { name, value, text } of findings.assignments) {
     if (dangerOf(name) !== undefined) return variable(name, text);
     // A later command of the session may evaluate it.
-    if (value?.value !== undefined && /\[[^\]]*(?:\$\(|`)/.test(value.value)) return undecidable('the value is a text that bash could evaluate', text);
+    if (value?.value !== undefined && /\[[^\]]*(?:\$\(|`)/.test(value.value))
+      return undecidable('the value is a text that bash could evaluate', text);
   }
   for (const { names, isOpen, text } of findings.arithmetic) {
-    const isUnsafe = (name: string): boolean => findings.assignments.some((each) => each.name === name && !each.isNumber) || !/^-?\d*$/.test(context.environment?.[name] ?? '');
-    if (isOpen || names.some(isUnsafe)) return undecidable('bash evaluates a value as arithmetic, which can hold commands; use [ "$x" -gt 1 ] or a number', text);
+    const isUnsafe = (name: string): boolean =>
+      findings.assignments.some((each) => each.name === name && !each.isNumber) ||
+      !/^-?\d*$/.test(context.environment?.[name] ?? '');
+    if (isOpen || names.some(isUnsafe))
+      return undecidable(
+        'bash evaluates a value as arithmetic, which can hold commands; use [ "$x" -gt 1 ] or a number',
+        text,
+      );
   }
   return findWrite(findings, rules);
 }
 
-function judgeInvocation(invocation: Invocation, rules: Rules, allow: AllowList, asked: Asked): Denial | undefined {
+function judgeInvocation(
+  invocation: Invocation,
+  rules: Rules,
+  allow: AllowList,
+  asked: Asked,
+): Denial | undefined {
   if (invocation.isGuess || (invocation.isFunction && !allow.isEmpty)) return undefined;
-  if (invocation.args[0]?.value === undefined) return undecidable(invocation.unknown ?? 'the name of the command is only known when it runs', invocation.text);
+  if (invocation.args[0]?.value === undefined)
+    return undecidable(
+      invocation.unknown ?? 'the name of the command is only known when it runs',
+      invocation.text,
+    );
   const { directory } = asked.context;
   const asking = rules.ask.find((entry) => entry.allows(invocation, directory));
   if (asking !== undefined) return undefined;
@@ -151,34 +202,56 @@ function judgeInvocation(invocation: Invocation, rules: Rules, allow: AllowList,
   if (isRefusal(answer)) {
     if (!asked.isArgv && !allow.isEmpty && isNeutral(invocation)) return undefined;
     const isPartly = allow.samples.some((sample) => sample.startsWith(`${answer.command} `));
-    const what = isPartly ? `"${normalText(invocation.args)}"` : answer.argument === undefined ? `"${answer.command}"` : `"${answer.command}" with the argument "${answer.argument}"`;
+    const what = isPartly
+      ? `"${normalText(invocation.args)}"`
+      : answer.argument === undefined
+        ? `"${answer.command}"`
+        : `"${answer.command}" with the argument "${answer.argument}"`;
     return {
       code: 'SECURITY_003',
       ruleClass: 'not-allowed',
       rule: normalText(invocation.args).slice(0, 80),
       reason: `${what} is not in the allow-list.`,
       part: invocation.text,
-      hint: allow.isEmpty ? 'Nothing is allowed here.' : `Allowed are, among others: ${escapeText(allow.samples.slice(0, 12).join(', '))}.`,
+      hint: allow.isEmpty
+        ? 'Nothing is allowed here.'
+        : `Allowed are, among others: ${escapeText(allow.samples.slice(0, 12).join(', '))}.`,
       refused: answer,
     };
   }
-  const gadget = findGadgets(invocation.args).find(({ trigger, isUnknown }) => isUnknown || !answer.speaksOf(trigger));
+  const gadget = findGadgets(invocation.args).find(
+    ({ trigger, isUnknown }) => isUnknown || !answer.speaksOf(trigger),
+  );
   if (gadget === undefined) return undefined;
-  if (gadget.isUnknown) return { ...undecidable(`${gadget.trigger} ${gadget.does}`, invocation.text), hint: gadget.hint ?? REPHRASE };
+  if (gadget.isUnknown)
+    return {
+      ...undecidable(`${gadget.trigger} ${gadget.does}`, invocation.text),
+      hint: gadget.hint ?? REPHRASE,
+    };
   return {
     code: 'SECURITY_003',
     ruleClass: 'gadget',
     rule: `${gadget.program} ${gadget.trigger}`,
     reason: `"${gadget.program}" is allowed, but with ${gadget.trigger} it ${gadget.does}.`,
     part: invocation.text,
-    hint: gadget.hint ?? `Do it without ${escapeText(gadget.trigger)}; the operator can allow it in so many words.`,
+    hint:
+      gadget.hint ??
+      `Do it without ${escapeText(gadget.trigger)}; the operator can allow it in so many words.`,
   };
 }
 
-const REPHRASE = 'Write commands and arguments out, without variables or substitutions where they decide what runs.';
+const REPHRASE =
+  'Write commands and arguments out, without variables or substitutions where they decide what runs.';
 
 function undecidable(reason: string, part: string): Denial {
-  return { code: 'SECURITY_003', ruleClass: 'undecidable', rule: reason, reason: `It cannot be decided beforehand what this runs: ${reason}.`, part, hint: REPHRASE };
+  return {
+    code: 'SECURITY_003',
+    ruleClass: 'undecidable',
+    rule: reason,
+    reason: `It cannot be decided beforehand what this runs: ${reason}.`,
+    part,
+    hint: REPHRASE,
+  };
 }
 
 function variable(name: string, part: string): Denial {
@@ -217,7 +290,11 @@ function redirect(target: string, part: string, what: string): Denial {
   };
 }
 
-function findOutside(findings: Findings, { directories, openPaths, allow }: Rules, context: JudgeContext): Denial | undefined {
+function findOutside(
+  findings: Findings,
+  { directories, openPaths, allow }: Rules,
+  context: JudgeContext,
+): Denial | undefined {
   if (directories === undefined) return undefined;
   const fence = createFence(directories, openPaths, context.realPath ?? ((path) => path), context.home);
   for (const { path, text, cwds } of allPaths(findings)) {
@@ -227,7 +304,10 @@ function findOutside(findings: Findings, { directories, openPaths, allow }: Rule
       code: 'SECURITY_002',
       ruleClass: 'directory',
       rule: path ?? text,
-      reason: place === 'outside' ? `${path} is outside the allowed directories.` : `It cannot be decided beforehand whether ${text} is inside the allowed directories.`,
+      reason:
+        place === 'outside'
+          ? `${path} is outside the allowed directories.`
+          : `It cannot be decided beforehand whether ${text} is inside the allowed directories.`,
       part: text,
       hint: `Allowed: ${escapeText(directories.join(', '))}.`,
     };

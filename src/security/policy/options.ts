@@ -35,7 +35,9 @@ export function readLeading(args: readonly Arg[], spec: OptionSpec): Leading | {
     }
     if (word === '--') return { options, rest: args.slice(at + 1) };
     if (word === '-' || !word.startsWith('-')) return { options, rest: args.slice(at) };
-    const read = word.startsWith('--') ? readLong(word.slice(2), spec, args[at + 1]) : readShort(word.slice(1), spec, args[at + 1]);
+    const read = word.startsWith('--')
+      ? readLong(word.slice(2), spec, args[at + 1])
+      : readShort(word.slice(1), spec, args[at + 1]);
     if ('problem' in read) return { problem: `its option ${arg.text} is not known` };
     options.push(...read.options);
     if (read.usesNext) at += 1;
@@ -69,7 +71,8 @@ function readShort(cluster: string, { short, numbers }: OptionSpec, next: Arg | 
     if (place === -1) return { problem: true };
     const rest = cluster.slice(at + 1);
     if (short[place + 1] !== ':') options.push({ name: letter, value: undefined });
-    else if (rest !== '') return { options: [...options, { name: letter, value: literal(rest) }], usesNext: false };
+    else if (rest !== '')
+      return { options: [...options, { name: letter, value: literal(rest) }], usesNext: false };
     else if (short[place + 2] === ':') options.push({ name: letter, value: undefined });
     else return { options: [...options, { name: letter, value: next }], usesNext: true };
   }

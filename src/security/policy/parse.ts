@@ -116,7 +116,8 @@ function hereDocRegion(text: string, end: number): RawRegion | undefined {
   if (probe === undefined) return undefined;
   const waiting: HereDoc[] = [];
   visit(probe, (node) => {
-    if (node.type === 'HereDoc' && node.closing === undefined && node.body.pos === end + 1) waiting.push(node);
+    if (node.type === 'HereDoc' && node.closing === undefined && node.body.pos === end + 1)
+      waiting.push(node);
   });
   const [first] = waiting;
   if (waiting.length !== 1 || first?.delimiter === undefined) return undefined;

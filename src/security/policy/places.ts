@@ -28,5 +28,9 @@ export function enterPath(cwds: Cwds, path: string, realPath: RealPath): Cwds {
 
 /** Both absolute and normal; a directory is inside itself. */
 export function isInside(path: string, directory: string): boolean {
-  return path === directory || directory === '/' || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`);
+  return (
+    path === directory ||
+    directory === '/' ||
+    path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
+  );
 }

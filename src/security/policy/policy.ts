@@ -19,7 +19,8 @@ const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
 
 /** One policy that decides as the strictest of these does: what an operator set, and what a caller added to it. */
 export function combinePolicies(first: Policy, second: Policy): Policy {
-  const stricter = (one: Judgement, other: Judgement): Judgement => (STRICTNESS[other.decision] > STRICTNESS[one.decision] ? other : one);
+  const stricter = (one: Judgement, other: Judgement): Judgement =>
+    STRICTNESS[other.decision] > STRICTNESS[one.decision] ? other : one;
   return {
     config: second.config,
     hasAllowList: first.hasAllowList || second.hasAllowList,
@@ -39,12 +40,16 @@ export function createPolicy(config: PolicyConfig): Policy {
   const blocked = compile('blocked_commands', config.blockedCommands);
   const ask = compile('ask_commands', config.askCommands);
   const allowed = effectiveAllowed(config);
-  if (config.mode === 'permissive' && (config.allowedCommands !== undefined || config.allowedArguments !== undefined)) {
+  if (
+    config.mode === 'permissive' &&
+    (config.allowedCommands !== undefined || config.allowedArguments !== undefined)
+  ) {
     warnings.push('allowed_commands and allowed_arguments have no effect in the mode "permissive".');
   }
   const entries = compile('allowed_commands', allowed?.entries);
   // The built-in list is read again for each policy otherwise, and nobody needs to be warned of it.
-  if (allowed !== undefined && !allowed.isBuiltIn) warnings.push(...interpreterWarnings(entries, allowed.table));
+  if (allowed !== undefined && !allowed.isBuiltIn)
+    warnings.push(...interpreterWarnings(entries, allowed.table));
   const rules: Rules = {
     allow: allowed === undefined ? undefined : createAllowList(entries, allowed.table),
     blocked,
@@ -57,13 +62,22 @@ export function createPolicy(config: PolicyConfig): Policy {
     config,
     hasAllowList: rules.allow !== undefined,
     warnings,
-    identity: JSON.stringify([config.mode, allowed?.entries ?? null, allowed?.table ?? null, config.blockedCommands ?? [], config.askCommands ?? [], config.allowedDirectories ?? null, config.openPaths ?? []]),
+    identity: JSON.stringify([
+      config.mode,
+      allowed?.entries ?? null,
+      allowed?.table ?? null,
+      config.blockedCommands ?? [],
+      config.askCommands ?? [],
+      config.allowedDirectories ?? null,
+      config.openPaths ?? [],
+    ]),
     judge(command, context) {
       const findings = findCommands(command, context);
       if (rules.allow === undefined) addLines(findings, command, context);
       return decide(findings, rules, { text: command, isArgv: false, context });
     },
-    judgeArgv: (argv, context) => decide(findArgvCommands(argv, context), rules, { text: argv.join(' '), isArgv: true, context }),
+    judgeArgv: (argv, context) =>
+      decide(findArgvCommands(argv, context), rules, { text: argv.join(' '), isArgv: true, context }),
     allowedTable: () => (allowed === undefined ? { '*': [] } : tableOf(entries, allowed.table)),
   };
 }
@@ -75,7 +89,11 @@ export interface Allowed {
   readonly isBuiltIn: boolean;
 }
 
-export function effectiveAllowed({ mode, allowedCommands, allowedArguments }: PolicyConfig): Allowed | undefined {
+export function effectiveAllowed({
+  mode,
+  allowedCommands,
+  allowedArguments,
+}: PolicyConfig): Allowed | undefined {
   if (mode === 'permissive') return undefined;
   const table = allowedArguments ?? {};
   if (allowedCommands !== undefined) return { entries: allowedCommands, table, isBuiltIn: false };
@@ -93,7 +111,9 @@ function addLines(findings: Findings, command: string, context: JudgeContext): v
   for (const line of lines) {
     const found = findCommands(line, context);
     findings.invocations.push(...found.invocations.map((invocation) => ({ ...invocation, isGuess: true })));
-    findings.redirections.push(...found.redirections.map((redirection) => ({ ...redirection, isGuess: true })));
+    findings.redirections.push(
+      ...found.redirections.map((redirection) => ({ ...redirection, isGuess: true })),
+    );
   }
 }
 
@@ -103,51 +123,91 @@ function compileChecked(parameter: string, entry: Entry, warnings: string[]): Co
   const shown = escapeText(source);
   if ('problem' in compiled) throw invalid(parameter, `has an entry that ${compiled.problem}: "${shown}"`);
   const isText = compiled.name === undefined && compiled.meetsText(source);
-  if (isText && parameter === 'allowed_commands') throw invalid(parameter, `has an entry that is no command: "${shown}"`);
-  if (isText) warnings.push(`${parameter}: "${shown}" is no plain command and is only found where it stands letter by letter.`);
+  if (isText && parameter === 'allowed_commands')
+    throw invalid(parameter, `has an entry that is no command: "${shown}"`);
+  if (isText)
+    warnings.push(
+      `${parameter}: "${shown}" is no plain command and is only found where it stands letter by letter.`,
+    );
   const meets = parameter === 'allowed_commands' ? allowsExample(compiled) : blocksExample(compiled);
-  for (const example of match) if (!meets(example)) throw invalid(parameter, `has the entry "${shown}", which does not match its example "${escapeText(example)}"`);
-  for (const example of notMatch) if (meets(example)) throw invalid(parameter, `has the entry "${shown}", which matches "${escapeText(example)}" although it should not`);
+  for (const example of match)
+    if (!meets(example))
+      throw invalid(
+        parameter,
+        `has the entry "${shown}", which does not match its example "${escapeText(example)}"`,
+      );
+  for (const example of notMatch)
+    if (meets(example))
+      throw invalid(
+        parameter,
+        `has the entry "${shown}", which matches "${escapeText(example)}" although it should not`,
+      );
   return compiled;
 }
 
 const EXAMPLE_CONTEXT: JudgeContext = { directory: '/', home: '/root' };
 
 function blocksExample(entry: CompiledEntry): (example: string) => boolean {
-  return (example) => entry.meetsText(example) || findCommands(example, EXAMPLE_CONTEXT).invocations.some((invocation) => entry.blocks(invocation));
+  return (example) =>
+    entry.meetsText(example) ||
+    findCommands(example, EXAMPLE_CONTEXT).invocations.some((invocation) => entry.blocks(invocation));
 }
 
 function allowsExample(entry: CompiledEntry): (example: string) => boolean {
   const list = createAllowList([entry], {});
   return (example) => {
-    const commands = findCommands(example, EXAMPLE_CONTEXT).invocations.filter((invocation) => !isNeutral(invocation));
-    return commands.length > 0 && commands.every((invocation) => !isRefusal(list.find(invocation, EXAMPLE_CONTEXT.directory)));
+    const commands = findCommands(example, EXAMPLE_CONTEXT).invocations.filter(
+      (invocation) => !isNeutral(invocation),
+    );
+    return (
+      commands.length > 0 &&
+      commands.every((invocation) => !isRefusal(list.find(invocation, EXAMPLE_CONTEXT.directory)))
+    );
   };
 }
 
-function interpreterWarnings(entries: readonly CompiledEntry[], table: Readonly<Record<string, readonly string[]>>): string[] {
+function interpreterWarnings(
+  entries: readonly CompiledEntry[],
+  table: Readonly<Record<string, readonly string[]>>,
+): string[] {
   const harmless = /^(?:-v|-V|--version|version|--help|help)$/;
   const named = [
     ...entries.map(({ name, words, source }) => ({ name: name ?? '', words, source })),
-    ...Object.entries(table).flatMap(([name, list]) => (list.length === 0 ? [{ name, words: [], source: name }] : list.map((word) => ({ name, words: [word], source: `${name} ${word}` })))),
+    ...Object.entries(table).flatMap(([name, list]) =>
+      list.length === 0
+        ? [{ name, words: [], source: name }]
+        : list.map((word) => ({ name, words: [word], source: `${name} ${word}` })),
+    ),
   ];
   const risky = named.filter(({ name, words }) => {
     const kind = INTERPRETERS[name.slice(name.lastIndexOf('/') + 1)];
     return kind !== undefined && (kind === 'always' ? !harmless.test(words[0] ?? '') : words.length === 0);
   });
-  return risky.map(({ source }) => `allowed_commands: "${escapeText(source)}" can run any code; only the sandbox holds it.`);
+  return risky.map(
+    ({ source }) => `allowed_commands: "${escapeText(source)}" can run any code; only the sandbox holds it.`,
+  );
 }
 
 /** As 001 shows it; entries that it has no form for are shown as they are. */
-function tableOf(entries: readonly CompiledEntry[], table: Readonly<Record<string, readonly string[]>>): Record<string, string[]> {
+function tableOf(
+  entries: readonly CompiledEntry[],
+  table: Readonly<Record<string, readonly string[]>>,
+): Record<string, string[]> {
   const shown = new Map<string, string[]>(Object.entries(table).map(([name, list]) => [name, [...list]]));
-  const free = new Set(Object.entries(table).filter(([, list]) => list.length === 0).map(([name]) => name));
+  const free = new Set(
+    Object.entries(table)
+      .filter(([, list]) => list.length === 0)
+      .map(([name]) => name),
+  );
   for (const { name, words, source } of entries) {
     const isPlain = name !== undefined && !source.trim().startsWith('/');
     const key = isPlain ? name : source;
     const first = isPlain ? words[0] : undefined;
     if (first === undefined) free.add(key);
-    shown.set(key, first === undefined || free.has(key) ? [] : [...new Set([...(shown.get(key) ?? []), first])]);
+    shown.set(
+      key,
+      first === undefined || free.has(key) ? [] : [...new Set([...(shown.get(key) ?? []), first])],
+    );
   }
   return Object.fromEntries(shown);
 }

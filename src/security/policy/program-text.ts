@@ -62,7 +62,8 @@ export function findSedEffect(script: string): string | undefined {
     } else if (command === 's' || command === 'y') {
       const mark = script[at];
       at += 1;
-      if (mark === undefined || mark === '\\' || mark === '\n' || !skipTo(mark) || !skipTo(mark)) return 'an s command that cannot be read';
+      if (mark === undefined || mark === '\\' || mark === '\n' || !skipTo(mark) || !skipTo(mark))
+        return 'an s command that cannot be read';
       const flags = command === 's' ? (/^[gpIiMm\d]*/.exec(rest())?.[0] ?? '') : '';
       at += flags.length;
       if (/^[ew]/.test(rest())) return `the flag ${script[at]} of s`;

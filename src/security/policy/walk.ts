@@ -3,7 +3,16 @@
  * would know: the directory, functions, values of variables. What it cannot follow is unknown, never left out.
  */
 import { applyBuiltin } from './builtins.ts';
-import { copyScope, type Findings, type Input, type Invocation, NO_INPUT, type Scope, TooComplex, type Walk } from './findings.ts';
+import {
+  copyScope,
+  type Findings,
+  type Input,
+  type Invocation,
+  NO_INPUT,
+  type Scope,
+  TooComplex,
+  type Walk,
+} from './findings.ts';
 import { followInvocation } from './follow.ts';
 import { walkScript } from './grammar.ts';
 import { parseBounded } from './parse.ts';
@@ -35,7 +44,12 @@ export function findCommands(command: string, context: JudgeContext): Findings {
 export function findArgvCommands(argv: readonly string[], context: JudgeContext): Findings {
   const walk = createWalk(context);
   guarded(walk, () =>
-    walk.invoke(argv.map((word) => literalArg(word)), argv.join(' '), startScope(context), NO_INPUT),
+    walk.invoke(
+      argv.map((word) => literalArg(word)),
+      argv.join(' '),
+      startScope(context),
+      NO_INPUT,
+    ),
   );
   return walk.findings;
 }
@@ -46,7 +60,8 @@ function guarded(walk: Walk, run: () => void): void {
   } catch (error) {
     // The parser and the walk recurse; a stack that overflows is a text that is too deep.
     if (!(error instanceof TooComplex || error instanceof RangeError)) throw error;
-    walk.findings.tooComplex ??= error instanceof TooComplex ? error.message : 'it is nested too deeply to be judged';
+    walk.findings.tooComplex ??=
+      error instanceof TooComplex ? error.message : 'it is nested too deeply to be judged';
   }
 }
 
@@ -110,7 +125,10 @@ function createWalk(context: JudgeContext): Walk {
       assigned.add(name);
       findings.assignments.push({ name, value, isNumber, text });
       if (value !== undefined && value.guesses.length > 0) {
-        scope.variables.set(name, [...value.guesses, ...(scope.variables.get(name) ?? [])].slice(0, MAX_GUESSES));
+        scope.variables.set(
+          name,
+          [...value.guesses, ...(scope.variables.get(name) ?? [])].slice(0, MAX_GUESSES),
+        );
       }
     },
     walkText(text, scope) {
@@ -120,7 +138,8 @@ function createWalk(context: JudgeContext): Walk {
     },
     walkParsed: (script, scope) => walkScript(walk, script, scope),
     invoke(args, text, scope, input, fedBy = []) {
-      if (findings.invocations.length >= MAX_INVOCATIONS) throw new TooComplex('it has too many commands to be judged');
+      if (findings.invocations.length >= MAX_INVOCATIONS)
+        throw new TooComplex('it has too many commands to be judged');
       if (scope.depth > MAX_DEPTH) throw new TooComplex('it is nested too deeply to be judged');
       const invocation = addInvocation(findings, args, text, scope, fedBy);
       applyBuiltin(walk, invocation, scope, input);
@@ -141,7 +160,13 @@ function createRealPath({ realPath }: JudgeContext): (path: string) => string {
   };
 }
 
-function addInvocation(findings: Findings, args: readonly Arg[], text: string, scope: Scope, fedBy: readonly Invocation[]): Invocation {
+function addInvocation(
+  findings: Findings,
+  args: readonly Arg[],
+  text: string,
+  scope: Scope,
+  fedBy: readonly Invocation[],
+): Invocation {
   const name = args[0]?.value;
   const invocation: Invocation = {
     args,
@@ -174,6 +199,12 @@ function guess(walk: Walk, { args, text, fedBy, isFunction }: Invocation, scope:
     const key = words?.join('\0') ?? '';
     if (words === undefined || words.length === 0 || seen.has(key)) continue;
     seen.add(key);
-    walk.invoke(words.map((word) => literalArg(word)), text, copyScope(scope, { isGuess: true, depth: scope.depth + 1 }), input, fedBy);
+    walk.invoke(
+      words.map((word) => literalArg(word)),
+      text,
+      copyScope(scope, { isGuess: true, depth: scope.depth + 1 }),
+      input,
+      fedBy,
+    );
   }
 }

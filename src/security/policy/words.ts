@@ -72,7 +72,10 @@ function plainArg(text: string, value: string, knowledge: Knowledge): Arg {
     return { ...unknownArg(text, [expanded], false) };
   }
   const user = /^~([\w.-]+)(?=\/|$)/.exec(text)?.[1];
-  const guess = user === undefined ? [] : [`${user === 'root' ? '/root' : `/home/${user}`}${value.slice(user.length + 1)}`];
+  const guess =
+    user === undefined
+      ? []
+      : [`${user === 'root' ? '/root' : `/home/${user}`}${value.slice(user.length + 1)}`];
   return unknownArg(text, guess, false);
 }
 
@@ -119,7 +122,8 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
     case 'Literal':
       if (!isFirst || !/^~|=/.test(part.text)) return known(part.value);
       // A quote in the name of the user keeps the `~` as it is.
-      if (part.text.startsWith('~') && !part.text.includes('/')) return { value: undefined, guesses: [part.value, knowledge.home] };
+      if (part.text.startsWith('~') && !part.text.includes('/'))
+        return { value: undefined, guesses: [part.value, knowledge.home] };
       return plainArg(part.text, part.value, knowledge);
     case 'SingleQuoted':
       return known(part.value);
@@ -129,7 +133,8 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
     case 'DoubleQuoted': {
       const inner = combine(part.text, part.parts, knowledge);
       // "$@" becomes several words even in quotes, and quotes inside of quotes open them again.
-      const isMany = /\$(?:@|\{@|\{\w+\[@\])/.test(part.text) || /"/.test(part.text.slice(1, -1).replace(/\\[^]/g, ''));
+      const isMany =
+        /\$(?:@|\{@|\{\w+\[@\])/.test(part.text) || /"/.test(part.text.slice(1, -1).replace(/\\[^]/g, ''));
       return { value: inner.value, guesses: inner.guesses, isMany };
     }
     case 'LocaleString':
@@ -156,7 +161,8 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
 
 function variablePiece(name: string, knowledge: Knowledge): Piece {
   const isPlain = (value: string): boolean => /^[\w./@%+:,-]+$/.test(value);
-  if (name === 'HOME' && !knowledge.assigned.has('HOME') && isPlain(knowledge.home)) return known(knowledge.home);
+  if (name === 'HOME' && !knowledge.assigned.has('HOME') && isPlain(knowledge.home))
+    return known(knowledge.home);
   if (name === 'PWD' && !knowledge.assigned.has('PWD') && knowledge.directory !== undefined) {
     if (isPlain(knowledge.directory)) return known(knowledge.directory);
   }
@@ -167,7 +173,8 @@ function variablePiece(name: string, knowledge: Knowledge): Piece {
 }
 
 function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Piece {
-  if (part.prefix !== undefined || part.index !== undefined) return { value: undefined, guesses: [], isMany: true };
+  if (part.prefix !== undefined || part.index !== undefined)
+    return { value: undefined, guesses: [], isMany: true };
   const plain = variablePiece(part.parameter, knowledge);
   if (part.operation === undefined) return plain;
   if (part.operation.type !== 'Default') return { value: undefined, guesses: [], isMany: true };
@@ -179,7 +186,9 @@ function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Pie
 function echoed(script: Script | undefined, knowledge: Knowledge): string[] {
   const only = script?.commands.length === 1 ? script.commands[0]?.command : undefined;
   if (only?.type !== 'Command' || (only.name?.value !== 'echo' && only.name?.value !== 'printf')) return [];
-  const words = only.args.map((arg) => (arg.type === 'Word' ? evaluateText(arg, knowledge).guesses[0] : undefined));
+  const words = only.args.map((arg) =>
+    arg.type === 'Word' ? evaluateText(arg, knowledge).guesses[0] : undefined,
+  );
   if (words.some((word) => word === undefined)) return [];
   const shown = words.filter((word) => word !== '-n' && word !== '-e' && word !== '%s');
   return [shown.join(' ')];
@@ -193,7 +202,8 @@ export function guessedWords(args: readonly Arg[], variant: number): string[] | 
     if (guess === undefined) {
       if (arg.isMany) continue;
       words.push('');
-    } else if (arg.isMany && !arg.isGlob) words.push(...guess.split(/[ \t\n]+/).filter((word) => word !== ''));
+    } else if (arg.isMany && !arg.isGlob)
+      words.push(...guess.split(/[ \t\n]+/).filter((word) => word !== ''));
     else words.push(guess);
   }
   return words;

@@ -8,7 +8,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { ShellServerError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
-import type { Settings } from '../../base/settings.ts';
+import type { SecuritySettings, Settings } from '../../base/settings.ts';
 import { type WatchedPath, watchedPaths } from './appeared.ts';
 import { buildProfile, findPrivatePaths, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
@@ -31,15 +31,20 @@ export interface Sandbox {
   /** Found out once, by real attempts. */
   state(): Promise<SandboxState>;
   /** For one execution; undefined where there is none and none is required. Throws SECURITY_003 otherwise. */
-  wallFor(principal: string): Promise<Wall | undefined>;
-  /** The argv with the relay to the proxy before it, where only some domains can be reached. */
-  relayed(argv: readonly string[]): readonly string[];
-  readonly proxyVariables: Readonly<Record<string, string>>;
+  wallFor(principal: string): Promise<Enclosure | undefined>;
   /** What the wall had to do with a failure. */
-  explain(failed: Failed & { readonly startedAtMs: number }): Explanation | undefined;
+  explain(failed: Failed & { readonly startedAtMs: number }, principal: string): Explanation | undefined;
   /** The host's directory that a principal's commands see as this one. */
   hostPathOf(path: string, principal: string): string;
   dispose(): Promise<void>;
+}
+
+export interface Enclosure {
+  readonly wall: Wall;
+  /** The argv with the relay to the proxy before it, where only some domains can be reached. */
+  relayed(argv: readonly string[]): readonly string[];
+  /** By which programs find the proxy. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 export interface SandboxOptions {
@@ -49,8 +54,10 @@ export interface SandboxOptions {
   readonly installation: readonly string[];
   /** The shell that runs commands: it is there even where only allowed programs are. */
   readonly shell: string;
-  /** Those that exist inside, where only allowed ones do. */
-  readonly programs: readonly string[];
+  /** What holds for a principal: it may have tightened what the operator set. */
+  securityOf(principal: string): SecuritySettings;
+  /** The programs that exist inside, where only allowed ones do. */
+  programsOf(principal: string): readonly string[];
   /** Private, and gone with the server. */
   readonly runDirectory: string;
   readonly log: Log;
@@ -58,19 +65,19 @@ export interface SandboxOptions {
 
 export function createSandbox(options: SandboxOptions): Sandbox {
   const { settings } = options;
-  const { security } = settings;
   const home = realPathOf(homedir());
   const stateDirectory = realPathOf(settings.stateDir);
   const survey = createSurvey(surveyOf(options, home));
   const domains = createDomains(options);
   const prepareHome = once(() => makeCaches(options, home));
-  const gitDirectories = findGitDirectories(security.workspace);
+  const gitDirectories = findGitDirectories(settings.security.workspace);
   const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
   let found: Promise<Found> | undefined;
 
   async function profileFor(
     principal: string | undefined,
   ): Promise<{ profile: Profile; watched: readonly WatchedPath[] }> {
+    const security = principal === undefined ? settings.security : options.securityOf(principal);
     const { specialFiles, repositories } = await survey.look();
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const input: ProfileInput = {
@@ -91,10 +98,17 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         security.root === 'host'
           ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths)
           : new Map(),
-      programs: [options.shell, 'bash', 'sh', 'env', 'prlimit', ...options.programs],
+      programs: [
+        options.shell,
+        'bash',
+        'sh',
+        'env',
+        'prlimit',
+        ...(principal === undefined ? [] : options.programsOf(principal)),
+      ],
       emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),
       isRoot: process.getuid?.() === 0,
-      proxySocket: principal === undefined ? undefined : await domains?.open(),
+      proxySocket: principal === undefined || !security.network ? undefined : await domains?.open(),
     };
     const profile = buildProfile(input);
     const watched = watchedPaths({
@@ -109,15 +123,17 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   /** As a command's, but without what is written to the disk for one. */
   async function probedWall(program: string, disablesUserns: boolean): Promise<Wall> {
     const { profile } = await profileFor(undefined);
-    return bubblewrap(program, { ...profile, network: security.network }, { disablesUserns, watched: [] });
+    const { network, allowsPtrace } = settings.security;
+    return bubblewrap(program, { ...profile, network }, { disablesUserns, watched: [], allowsPtrace });
   }
 
   function bubblewrap(
     program: string,
     profile: Profile,
-    { disablesUserns, watched }: { disablesUserns: boolean; watched: readonly WatchedPath[] },
+    extra: { disablesUserns: boolean; watched: readonly WatchedPath[]; allowsPtrace: boolean },
   ): Wall {
-    const seccomp = buildSeccompFilter(process.arch, { allowsPtrace: security.allowsPtrace });
+    const { disablesUserns, watched, allowsPtrace } = extra;
+    const seccomp = buildSeccompFilter(process.arch, { allowsPtrace });
     return {
       kind: 'bubblewrap',
       program,
@@ -148,23 +164,32 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     state: async () => (await ask()).state,
     async wallFor(principal) {
       const { state, program, disablesUserns } = await ask();
+      const security = options.securityOf(principal);
       if (state.kind === 'container') return undefined;
       if (state.kind === 'broken') throw unavailable(state);
       if (state.kind === 'none') {
-        if (state.problem === undefined) return undefined;
-        // What was asked for in the settings must not silently not apply.
+        if (security.sandbox === 'off') return undefined;
+        // What was asked for must not silently not apply.
         if (security.sandbox === 'auto' && security.network && domains === undefined) return undefined;
         throw unavailable(state);
       }
       prepareHome();
       const { profile, watched } = await profileFor(principal);
-      if (state.kind === 'seatbelt') return { kind: 'seatbelt', program, profile: seatbeltProfile(profile) };
-      return bubblewrap(program, profile, { disablesUserns, watched });
+      const isRelayed = domains !== undefined && security.network;
+      return {
+        wall:
+          state.kind === 'seatbelt'
+            ? { kind: 'seatbelt', program, profile: seatbeltProfile(profile) }
+            : bubblewrap(program, profile, { disablesUserns, watched, allowsPtrace: security.allowsPtrace }),
+        relayed: (argv) => (isRelayed ? domains.relayed(argv) : argv),
+        variables: isRelayed ? domains.variables : {},
+      };
     },
-    relayed: (argv) => domains?.relayed(argv) ?? argv,
-    proxyVariables: domains?.variables ?? {},
-    explain: (failed) => domains?.explain(failed) ?? explainDenial(failed, security),
+    explain(failed, principal) {
+      return domains?.explain(failed) ?? explainDenial(failed, options.securityOf(principal));
+    },
     hostPathOf(path, principal) {
+      const security = options.securityOf(principal);
       if (!security.keepsTmp || known?.kind !== 'bubblewrap') return path;
       const directory = tmpDirectoryOf(stateDirectory, principal);
       const isReal = security.workspace.some((root) => isInside(path, realPathOf(root)));

@@ -56,9 +56,23 @@ export const VALUE_LETTERS: Readonly<Record<string, string>> = {
 };
 
 /** Programs whose long options have one dash: their words are compared whole. */
-export const SINGLE_DASH = new Set(['find', 'gfind', 'go', 'java', 'javac', 'terraform', 'ffmpeg', 'openssl', 'gcc', 'g++', 'cc', 'c++', 'clang', 'xxd', 'ip', 'dd']);
+export const SINGLE_DASH = new Set([
+  'find',
+  'gfind',
+  'go',
+  'java',
+  'javac',
+  'terraform',
+  'ffmpeg',
+  'openssl',
+  'gcc',
+  'g++',
+  'cc',
+  'c++',
+  'clang',
+  'xxd',
+  'ip',
+  'dd',
+]);
 
-export const GADGETS: readonly Gadget[] = [
-  ...GIT_GADGETS,
-  ...TOOL_GADGETS,
-];
+export const GADGETS: readonly Gadget[] = [...GIT_GADGETS, ...TOOL_GADGETS];

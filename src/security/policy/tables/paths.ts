@@ -67,4 +67,5 @@ export const SHORT_TEXT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 export const OPEN_DEVICES = /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
 
 /** Writing here makes git or a shell run something later. */
-export const PROTECTED_FILES = /(?:^|\/)\.git(?:\/|$)|(?:^|\/)\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|gitconfig|gitmodules|npmrc|yarnrc(?:\.yml)?|envrc|vimrc|mcp\.json|netrc|inputrc)$|(?:^|\/)\.(?:ssh|gnupg|aws|kube|docker|vscode|idea|cargo)(?:\/|$)/;
+export const PROTECTED_FILES =
+  /(?:^|\/)\.git(?:\/|$)|(?:^|\/)\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|gitconfig|gitmodules|npmrc|yarnrc(?:\.yml)?|envrc|vimrc|mcp\.json|netrc|inputrc)$|(?:^|\/)\.(?:ssh|gnupg|aws|kube|docker|vscode|idea|cargo)(?:\/|$)/;

@@ -1,0 +1,192 @@
+/**
+ * What holds for a principal: the operator's settings, and what the principal has added to them since the server
+ * started. It only ever gets tighter.
+ */
+
+import type { CommandEntry } from '../base/config/kinds.ts';
+import { isInside, realPathOf } from '../base/config/paths.ts';
+import { ENVIRONMENT_MODES, PRESETS, type PresetName, type RootView } from '../base/config/presets.ts';
+import { ShellServerError } from '../base/errors.ts';
+import type { SecuritySettings } from '../base/settings.ts';
+import { createPolicy } from './policy/policy.ts';
+import { PRESET_COMMANDS } from './policy/presets.ts';
+import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
+import type { Entry, Policy, PolicyConfig } from './policy/types.ts';
+
+export interface Effective {
+  readonly policy: Policy;
+  readonly security: SecuritySettings;
+  readonly restrictions: Restrictions;
+}
+
+export interface RestrictionStore {
+  of(principal: string): Effective;
+  /** Throws AUTH_003 where anything of it would loosen, PARAM_002 where it cannot be read. */
+  tighten(
+    principal: string,
+    wish: Wish,
+  ): { readonly effective: Effective; readonly changes: readonly Change[] };
+  /** What the operator should know about the rules. */
+  readonly warnings: readonly string[];
+}
+
+const MIB = 1024 * 1024;
+const ROOTS: readonly RootView[] = ['host', 'minimal', 'programs'];
+
+/** Files that every program uses, wherever it may work. */
+const OPEN_PATHS = [
+  '/tmp',
+  '/var/tmp',
+  '/dev/null',
+  '/dev/zero',
+  '/dev/full',
+  '/dev/random',
+  '/dev/urandom',
+  '/dev/stdin',
+  '/dev/stdout',
+  '/dev/stderr',
+  '/dev/fd',
+  '/dev/tty',
+];
+
+export function createRestrictions(base: SecuritySettings): RestrictionStore {
+  const initial = effectiveOf(base, restrictionsOf(base));
+  const tightened = new Map<string, Effective>();
+  const of = (principal: string): Effective => tightened.get(principal) ?? initial;
+  return {
+    of,
+    warnings: initial.policy.warnings,
+    tighten(principal, wish) {
+      const current = of(principal);
+      const says = wish.preset === undefined ? undefined : PRESETS[wish.preset];
+      const result = tighten(current.restrictions, wish, {
+        realPath: realPathOf,
+        ...(says !== undefined && {
+          presetValues: {
+            maxExecutionSeconds: says.maxExecutionTimeSeconds,
+            maxMemoryMb: says.maxMemoryBytes / MIB,
+            enableNetwork: says.network,
+          },
+        }),
+      });
+      if (result.kind === 'refused') throw loosens(result.loosening);
+      const effective = effectiveOf(base, result.next);
+      tightened.set(principal, effective);
+      return { effective, changes: result.changes };
+    },
+  };
+}
+
+function loosens(loosening: readonly { readonly key: string; readonly reason: string }[]): ShellServerError {
+  const what = loosening.map(({ key, reason }) => `${wireName(key)}: ${reason}`);
+  return new ShellServerError('AUTH_003', `Restrictions can only be tightened. ${what.join('; ')}.`, {
+    hint: 'Nothing was changed. Only the operator can loosen them, in the settings of the server.',
+    details: { loosening: loosening.map(({ key, reason }) => ({ parameter: wireName(key), reason })) },
+  });
+}
+
+const WIRE: Readonly<Record<string, string>> = {
+  preset: 'security_preset',
+  mode: 'security_mode',
+  allowedCommands: 'allowed_commands',
+  blockedCommands: 'blocked_commands',
+  askCommands: 'ask_commands',
+  allowedArguments: 'allowed_arguments',
+  allowedDirectories: 'allowed_directories',
+  maxExecutionSeconds: 'max_execution_time',
+  maxMemoryMb: 'max_memory_mb',
+  enableNetwork: 'enable_network',
+};
+
+export const wireName = (key: string): string => WIRE[key] ?? key;
+
+function restrictionsOf(security: SecuritySettings): Restrictions {
+  return {
+    ...policyConfigOf(security),
+    preset: security.preset,
+    maxExecutionSeconds: security.maxExecutionTimeSeconds,
+    maxMemoryMb: security.maxMemoryBytes === undefined ? undefined : security.maxMemoryBytes / MIB,
+    enableNetwork: security.network,
+  };
+}
+
+/** Lists without a mode mean that exactly the lists hold. */
+function policyConfigOf(security: SecuritySettings): PolicyConfig {
+  const { allowedCommands, allowedArguments } = security;
+  const hasList = allowedCommands !== undefined || allowedArguments !== undefined;
+  const mode = security.mode ?? (hasList ? 'custom' : undefined);
+  return {
+    ...(mode === undefined ? PRESET_COMMANDS[security.preset] : { mode }),
+    ...(allowedCommands !== undefined && { allowedCommands: allowedCommands.map(entryOf) }),
+    ...(allowedArguments !== undefined && { allowedArguments }),
+    blockedCommands: security.blockedCommands.map(entryOf),
+    askCommands: security.askCommands.map(entryOf),
+    ...(security.allowedDirectories !== undefined && {
+      allowedDirectories: security.allowedDirectories.map(realPathOf),
+    }),
+    openPaths: OPEN_PATHS,
+  };
+}
+
+function entryOf(entry: CommandEntry): Entry {
+  if (typeof entry === 'string') return entry;
+  const { entry: text, match, not_match: notMatch } = entry;
+  return { entry: text, ...(match !== undefined && { match }), ...(notMatch !== undefined && { notMatch }) };
+}
+
+function effectiveOf(base: SecuritySettings, restrictions: Restrictions): Effective {
+  return { restrictions, policy: createPolicy(restrictions), security: securityOf(base, restrictions) };
+}
+
+function securityOf(base: SecuritySettings, restrictions: Restrictions): SecuritySettings {
+  const { preset = base.preset, allowedDirectories, maxMemoryMb } = restrictions;
+  return {
+    ...(preset === base.preset ? base : stricter(base, preset)),
+    network: base.network && restrictions.enableNetwork !== false,
+    maxExecutionTimeSeconds: restrictions.maxExecutionSeconds,
+    maxMemoryBytes: maxMemoryMb === undefined ? undefined : maxMemoryMb * MIB,
+    allowedDirectories,
+    workspace: narrowed(base.workspace, base.allowedDirectories, allowedDirectories),
+  };
+}
+
+/** The stricter of the two in every respect. */
+function stricter(base: SecuritySettings, preset: PresetName): SecuritySettings {
+  const says = PRESETS[preset];
+  const later = <Name>(order: readonly Name[], one: Name, other: Name): Name =>
+    order.indexOf(one) >= order.indexOf(other) ? one : other;
+  const least = (one: number | undefined, other: number | undefined): number | undefined =>
+    one === undefined ? other : other === undefined ? one : Math.min(one, other);
+  return {
+    ...base,
+    preset,
+    // A container around the server is a wall that a preset may ask for.
+    sandbox:
+      base.sandbox === 'container'
+        ? 'container'
+        : later(['off', 'auto', 'required'] as const, base.sandbox, says.sandbox as 'auto'),
+    root: later(ROOTS, base.root, says.root),
+    environment: later(ENVIRONMENT_MODES, base.environment, says.environment),
+    hasToolCaches: base.hasToolCaches && says.hasToolCaches,
+    keepsTmp: base.keepsTmp && says.keepsTmp,
+    allowsPtrace: base.allowsPtrace && says.allowsPtrace,
+    maxPids: least(base.maxPids, says.maxPids),
+    maxFileBytes: least(base.maxFileBytes, says.maxFileBytes),
+    maxTmpBytes: least(base.maxTmpBytes, says.maxTmpBytes),
+  };
+}
+
+/** What is allowed narrows what can be written to. */
+function narrowed(
+  workspace: readonly string[],
+  before: readonly string[] | undefined,
+  allowed: readonly string[] | undefined,
+): readonly string[] {
+  if (allowed === undefined || allowed === before) return workspace;
+  const roots = workspace.map(realPathOf);
+  return allowed.flatMap((path) => {
+    const real = realPathOf(path);
+    if (roots.some((root) => isInside(real, root))) return [real];
+    return roots.filter((root) => isInside(root, real));
+  });
+}
