@@ -15,6 +15,11 @@ export interface Attempt {
    */
   script(target: Target): string;
   isSeen?(target: Target): boolean;
+  /**
+   * It cannot be kept from making this path, which was not there; the answer has to name it, or a directory around it,
+   * so that a person learns of it.
+   */
+  namedPath?(target: Target): string;
 }
 
 /** What is there to be attacked. */
@@ -48,7 +53,7 @@ export const ALL_PRESETS: readonly PresetName[] = ['development', 'sandbox', 'pr
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Bash that runs Python. `call(number, …)` is a system call: what it returned, or minus the error's number. */
-export const python = (code: string): string => `/usr/bin/python3 -I -c ${quoted(`${PRELUDE}\n${code}`)}`;
+export const python = (code: string): string => `/usr/bin/python3 -I -S -c ${quoted(`${PRELUDE}\n${code}`)}`;
 
 const PRELUDE = `
 import ctypes, errno, fcntl, os, signal, socket, stat, struct, sys, time
@@ -63,9 +68,15 @@ def escaped(*what): print("ESCAPED", *what, flush=True)
 /** The number of a system call on this machine. */
 export const number = (x64: number, arm64: number): number => (process.arch === 'arm64' ? arm64 : x64);
 
-/** A system call that must be refused; `unless` are errors that say the same. */
-export function refusedCall(x64: number, arm64: number, ...rest: readonly string[]): string {
+/** A system call: its number on both architectures, then its arguments in Python. */
+type SystemCall = readonly [x64: number, arm64: number, ...rest: string[]];
+
+/** System calls that must all be refused. */
+export function refusedCalls(...calls: readonly SystemCall[]): string {
+  const lines = calls.map(([x64, arm64, ...rest]) => `call(${[number(x64, arm64), ...rest].join(', ')})`);
   return python(
-    `result = call(${[number(x64, arm64), ...rest].join(', ')})\nif result not in (-errno.EPERM, -errno.ENOSYS, -errno.EACCES): escaped(result)`,
+    `for result in (${lines.join(', ')},):\n    if result not in (-errno.EPERM, -errno.ENOSYS, -errno.EACCES): escaped(result)`,
   );
 }
+
+export const refusedCall = (...call: SystemCall): string => refusedCalls(call);

@@ -7,18 +7,11 @@ import { lacks, needs } from '../../setup/needs.ts';
 import { ALL_PRESETS, type Attempt, type User } from './attempt.ts';
 import { FILES } from './files.ts';
 import { KERNEL } from './kernel.ts';
+import { type Neighbours, startNeighbours } from './neighbours.ts';
 import { PROGRAMS, REACH } from './reach.ts';
 import { chosen, type Findings, plantCanaries, runAttempts } from './run.ts';
 import { SECRETS } from './secrets.ts';
-import {
-  createHouse,
-  type House,
-  type Neighbours,
-  plantSecrets,
-  type Server,
-  startIn,
-  startNeighbours,
-} from './stage.ts';
+import { createHouse, type House, plantSecrets, type Server, startIn } from './stage.ts';
 import { HOME_WORKSPACE, prepareHome, prepareWorkspace, WORKSPACE } from './workspace.ts';
 
 export const ATTEMPTS: readonly Attempt[] = [
@@ -45,11 +38,17 @@ export function describeEscapes(user: User): void {
     beforeAll(async () => {
       house = createHouse(user);
       plantSecrets(house);
-      prepareWorkspace(house.work);
+      if (attempts.some(({ name }) => WORKSPACE.some((other) => other.name === name)))
+        prepareWorkspace(house.work);
       const canaries = plantCanaries(house, attempts);
       house.handOver();
       neighbours = await startNeighbours(house);
-      server = await startIn(house, { preset, args: ['--config', house.settingsFile] });
+      server = await startIn(house, {
+        preset,
+        args: ['--config', house.settingsFile],
+        // The wall alone: it has to hold where the policy was talked round.
+        env: { MCP_SHELL_SECURITY_MODE: 'permissive' },
+      });
       // For others to find in the state directory.
       await server.execute(`echo ${house.secret} of another execution`);
       findings = await runAttempts(attempts, { house, server, neighbours, preset, canaries });

@@ -1,5 +1,5 @@
 /** Mounts, namespaces, devices, /proc, cgroups and system calls. */
-import { ALL_PRESETS, type Attempt, python, refusedCall } from './attempt.ts';
+import { ALL_PRESETS, type Attempt, python, refusedCall, refusedCalls } from './attempt.ts';
 
 const WITHOUT_DEBUGGING = ['sandbox'] as const;
 
@@ -92,7 +92,7 @@ export const KERNEL: readonly Attempt[] = [
   {
     name: 'unshare: mounts, network, pids',
     script: () =>
-      ['0x20000', '0x40000000', '0x20000000', '0x80'].map((flag) => refusedCall(272, 97, flag)).join('; '),
+      refusedCalls([272, 97, '0x20000'], [272, 97, '0x40000000'], [272, 97, '0x20000000'], [272, 97, '0x80']),
   },
   {
     name: 'clone with a new user namespace',
@@ -151,7 +151,11 @@ export const KERNEL: readonly Attempt[] = [
   {
     name: 'the keyrings of the user',
     script: () =>
-      `${refusedCall(250, 219, '0', '-4', '0')}; ${refusedCall(248, 217, 'b"user"', 'b"mcp"', 'b"x"', '1', '-4')}; ${refusedCall(249, 218, 'b"user"', 'b"mcp"', '0', '-4')}`,
+      refusedCalls(
+        [250, 219, '0', '-4', '0'],
+        [248, 217, 'b"user"', 'b"mcp"', 'b"x"', '1', '-4'],
+        [249, 218, 'b"user"', 'b"mcp"', '0', '-4'],
+      ),
   },
   { name: 'bpf(2)', script: () => refusedCall(321, 280, '0', '0', '0') },
   { name: 'io_uring', script: () => refusedCall(425, 425, '4', '0') },
@@ -162,13 +166,13 @@ export const KERNEL: readonly Attempt[] = [
   {
     name: 'modules, kexec, swap and reboot',
     script: () =>
-      [
-        refusedCall(175, 105, '0', '0', 'b""'),
-        refusedCall(313, 273, '-1', 'b""', '0'),
-        refusedCall(246, 104, '0', '0', '0', '0'),
-        refusedCall(167, 224, 'b"/nowhere"', '0'),
-        refusedCall(169, 142, '1', '2', '3', '0'),
-      ].join('; '),
+      refusedCalls(
+        [175, 105, '0', '0', 'b""'],
+        [313, 273, '-1', 'b""', '0'],
+        [246, 104, '0', '0', '0', '0'],
+        [167, 224, 'b"/nowhere"', '0'],
+        [169, 142, '1', '2', '3', '0'],
+      ),
   },
   {
     name: 'the clock and the host’s name',

@@ -192,7 +192,21 @@ export const REACH: readonly Attempt[] = [
 
 /** Where only allowed programs exist: none of these is on a list of ours. */
 export const PROGRAMS: readonly Attempt[] = [
-  ...['python3', 'perl', 'curl', 'wget', 'gcc', 'mount', 'su', 'ssh', 'dd', 'nsenter', 'gdb', 'socat'].map(
+  ...[
+    'python3',
+    'perl',
+    'curl',
+    'wget',
+    'gcc',
+    'mount',
+    'su',
+    'ssh',
+    'dd',
+    'nsenter',
+    'git',
+    'cat',
+    'rm',
+  ].map(
     (name): Attempt => ({
       name: `the program ${name}`,
       presets: ['production', 'minimal'],
@@ -201,9 +215,9 @@ export const PROGRAMS: readonly Attempt[] = [
     }),
   ),
   {
-    name: 'as many programs as the host has',
+    name: 'more programs than a handful',
     presets: ['production', 'minimal'],
     script: () =>
-      'n=0; for f in /bin/* /sbin/* /usr/bin/* /usr/sbin/* /usr/local/bin/* /usr/local/sbin/*; do [ -x "$f" ] && n=$((n + 1)); done; [ $n -gt 250 ] && echo ESCAPED $n; true',
+      'n=0; for f in /bin/* /sbin/* /usr/bin/* /usr/sbin/* /usr/local/bin/* /usr/local/sbin/*; do [ -x "$f" ] && n=$((n + 1)); done; [ $n -gt 40 ] && echo ESCAPED $n; true',
   },
 ];

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { PresetName } from '../../../src/base/config/presets.ts';
 import { randomText } from '../../../src/base/ids.ts';
 import { type Attempt, quoted, type Target, type User } from './attempt.ts';
-import type { House, Neighbours, Server } from './stage.ts';
+import type { Neighbours } from './neighbours.ts';
+import type { House, Server } from './stage.ts';
 
 export interface Findings {
   /** By the name of the attempt: what it achieved. */
@@ -49,13 +50,19 @@ export async function runAttempts(
     canary: canaries.get(attempt.name) ?? '',
   });
   const before = snapshot(house);
-  const texts = new Map<string, string>();
-  const batches = Array.from({ length: Math.ceil(attempts.length / BATCH) }, (_, index) =>
-    attempts.slice(index * BATCH, (index + 1) * BATCH),
-  );
+  const texts = new Map<string, Printed>();
+  // An answer names only so many.
+  const alone = attempts.filter(({ namedPath }) => namedPath !== undefined);
+  const together = attempts.filter(({ namedPath }) => namedPath === undefined);
+  const batches = [
+    ...Array.from({ length: Math.ceil(together.length / BATCH) }, (_, index) =>
+      together.slice(index * BATCH, (index + 1) * BATCH),
+    ),
+    ...alone.map((attempt) => [attempt]),
+  ];
   const runAll = async (): Promise<void> => {
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-      for (const [name, text] of await runBatch(batch, targetOf, stage)) texts.set(name, text);
+      for (const [name, printed] of await runBatch(batch, targetOf, stage)) texts.set(name, printed);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runAll));
@@ -65,8 +72,9 @@ export async function runAttempts(
   );
   const of = new Map(
     attempts.map((attempt): [string, string[]] => {
-      const text = texts.get(attempt.name);
-      const { canary } = targetOf(attempt);
+      const { text, answer = '' } = texts.get(attempt.name) ?? {};
+      const target = targetOf(attempt);
+      const { canary } = target;
       return [
         attempt.name,
         [
@@ -78,7 +86,9 @@ export async function runAttempts(
           ...changed
             .filter((path) => path === canary || path.startsWith(`${canary}.`))
             .map((path) => `${path} changed`),
-          ...(attempt.isSeen?.(targetOf(attempt)) === true ? ['it is seen from outside'] : []),
+          ...(attempt.isSeen?.(target) === true && !isNamed(attempt.namedPath?.(target), answer)
+            ? ['it is seen from outside']
+            : []),
         ],
       ];
     }),
@@ -89,8 +99,8 @@ export async function runAttempts(
 async function runBatch(
   batch: readonly Attempt[],
   targetOf: (attempt: Attempt) => Target,
-  { server, preset }: { readonly server: Server; readonly preset: PresetName },
-): Promise<Map<string, string>> {
+  { house, server, preset }: { readonly house: House; readonly server: Server; readonly preset: PresetName },
+): Promise<Map<string, Printed>> {
   const mark = `@@${randomText()}`;
   const hasTimeout = preset === 'development' || preset === 'sandbox';
   const script = [
@@ -103,7 +113,10 @@ async function runBatch(
     ]),
     'true',
   ].join('\n');
-  const { data, text } = await server.execute(script, {
+  // In a file, since the policy would refuse many of them: it is the fence, and these are about the wall.
+  const name = `.attempts-${randomText()}.sh`;
+  writeFileSync(join(house.work, name), script);
+  const { data, text } = await server.execute(`bash ./${name}`, {
     execution_mode: 'foreground',
     timeout_seconds: 30,
     max_output_size: 1_048_576,
@@ -112,13 +125,26 @@ async function runBatch(
   const output = String(data?.stdout ?? '');
   if (data?.success !== true && !output.includes(mark))
     throw new Error(`The attempts were not run: ${text.slice(0, 2000)}`);
-  const texts = new Map<string, string>();
+  const texts = new Map<string, Printed>();
   for (const [index, attempt] of batch.entries()) {
     const [, rest] = output.split(`${mark} ${index}\n`);
     const [printed, end] = rest?.split(`${mark} end`) ?? [];
-    if (printed !== undefined && end !== undefined) texts.set(attempt.name, printed);
+    if (printed !== undefined && end !== undefined) texts.set(attempt.name, { text: printed, answer: text });
   }
   return texts;
+}
+
+interface Printed {
+  readonly text: string;
+  /** The whole answer. */
+  readonly answer: string;
+}
+
+/** The answer names the path, or a directory on the way to it. */
+function isNamed(path: string | undefined, answer: string): boolean {
+  if (path === undefined) return false;
+  const named = /^New since it began[^:]*: (.*?)\. The person/m.exec(answer)?.[1]?.split(', ') ?? [];
+  return named.some((other) => path === other || path.startsWith(`${other}/`));
 }
 
 /** A file for each attempt that changes where it succeeds. */

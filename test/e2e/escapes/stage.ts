@@ -1,33 +1,28 @@
 /**
- * Where attempts take place: a home with secrets, another person's, a workspace, sockets and FIFOs of host processes,
- * a process to be killed, and the built server, started as somebody, from a terminal and with a forgotten descriptor.
+ * Where attempts take place: a home with secrets, another person's, a workspace, and the built server, started as
+ * somebody, from a terminal and with a forgotten descriptor.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   accessSync,
   chmodSync,
-  chownSync,
-  closeSync,
   constants,
   copyFileSync,
   cpSync,
   lchownSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readdirSync,
   readFileSync,
-  readSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import net from 'node:net';
 import { dirname, join } from 'node:path';
 import type { PresetName } from '../../../src/base/config/presets.ts';
 import { randomText } from '../../../src/base/ids.ts';
-import { type Called, CLI, type Product, startProduct } from '../support/product.ts';
-import type { Target, User } from './attempt.ts';
+import { CLI, type Product, startProduct } from '../support/product.ts';
+import type { User } from './attempt.ts';
 import { REDACTED_FILES, SECRET_FILES } from './secrets.ts';
 
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -225,91 +220,3 @@ function pidIn(stateDir: string): number {
   }
   throw new Error('no server has announced itself');
 }
-
-export interface Neighbours {
-  readonly about: Pick<Target, 'victimPid' | 'tcpPort' | 'sockets' | 'abstractName' | 'fifo'>;
-  /** What reached them since the last look; nothing, if the wall holds. */
-  disturbed(): string[];
-  dispose(): Promise<void>;
-}
-
-/** Processes of the host beside the server: listeners, a reader of a FIFO, and one that only wants to live. */
-export async function startNeighbours(house: House): Promise<Neighbours> {
-  const rooms = [makeRoom('/run'), makeRoom('/opt')];
-  const paths = [
-    join(house.home, 'agent/sock'),
-    ...rooms.map((room) => join(room, 'sock')),
-    join(house.home, '.cache/agent/sock'),
-  ];
-  const abstractName = `mcp-escapes-${randomText()}`;
-  const reached: string[] = [];
-  const servers: net.Server[] = [];
-  const listen = async (where: string, options: net.ListenOptions): Promise<net.Server> => {
-    const server = net.createServer((socket) => {
-      reached.push(where);
-      socket.on('error', () => undefined).end(`${house.secret} ${where}\n`);
-    });
-    servers.push(server);
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(options, resolve);
-    });
-    return server;
-  };
-  for (const path of paths) {
-    mkdirSync(dirname(path), { recursive: true });
-    await listen(path, { path });
-    chmodSync(path, 0o777);
-  }
-  await listen('the abstract socket', { path: `\0${abstractName}` });
-  const tcp = (await listen('TCP', { host: '127.0.0.1', port: 0 })).address() as net.AddressInfo;
-  const fifo = join(house.home, 'ctl/fifo');
-  mkdirSync(dirname(fifo));
-  const cached = join(house.home, '.cache/ctl/fifo');
-  mkdirSync(dirname(cached), { recursive: true });
-  execFileSync('mkfifo', ['-m', '666', fifo, cached]);
-  const readers = [fifo, cached].map((path) => openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
-  const id = idOf(house.user);
-  const victim: ChildProcess = spawn('sleep', ['600'], {
-    stdio: 'ignore',
-    uid: id,
-    gid: id,
-    detached: true,
-    cwd: '/',
-  });
-  for (const path of [
-    dirname(fifo),
-    join(house.home, 'agent'),
-    join(house.home, '.cache'),
-    join(house.home, '.cache/agent'),
-    dirname(cached),
-  ])
-    chownSync(path, id, id);
-
-  return {
-    about: { victimPid: victim.pid ?? 0, tcpPort: tcp.port, sockets: paths, abstractName, fifo },
-    disturbed() {
-      const found = reached.splice(0).map((where) => `${where} got a connection`);
-      const buffer = Buffer.alloc(4096);
-      for (const reader of readers) {
-        try {
-          found.push(`a FIFO got ${JSON.stringify(buffer.toString('utf8', 0, readSync(reader, buffer)))}`);
-        } catch {
-          // Nothing to be read, as it should be.
-        }
-      }
-      if (victim.exitCode !== null || victim.signalCode !== null) found.push('another process was ended');
-      return found;
-    },
-    async dispose() {
-      const ended = new Promise((resolve) => {
-        victim.once('exit', resolve);
-      });
-      if (victim.exitCode === null && victim.signalCode === null && victim.kill('SIGKILL')) await ended;
-      for (const reader of readers) closeSync(reader);
-      await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-      for (const room of rooms) removeRoom(room);
-    },
-  };
-}
-
-export type { Called };

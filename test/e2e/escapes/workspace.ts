@@ -70,6 +70,11 @@ function change(path: string, how: string, name = `${path} is changed`): Attempt
   return { name, script: (t) => `cd ${t.work}; ${how}`, isSeen: (t) => evil(t.work, path) };
 }
 
+/** The same for what was not there, or was a link; nobody is surprised by it. */
+function create(path: string, how: string, name: string): Attempt {
+  return { ...change(path, how, name), namedPath: (t) => join(t.work, path) };
+}
+
 const overwrite = (path: string): string =>
   `echo EVIL >> ${path}; sed -i s/.*/EVIL/ ${path}; echo EVIL > .new; mv -f .new ${path}; rm -f ${path}; mkdir -p ${path.replace(/\/?[^/]*$/, '/.')}; echo EVIL > ${path}`;
 
@@ -100,7 +105,7 @@ export const WORKSPACE: readonly Attempt[] = [
     `mkdir -p twin/.git/hooks; echo EVIL > twin/.git/hooks/pre-commit; /usr/bin/python3 -I -c 'import ctypes; l = ctypes.CDLL(None)\nfor a, b in (("exchanged", "twin"), ("exchanged/.git", "twin/.git"), ("exchanged/.git/hooks", "twin/.git/hooks")): l.renameat2(-100, a.encode(), -100, b.encode(), 2)'`,
     'a repository is exchanged for another',
   ),
-  change(
+  create(
     'common/.git/commondir',
     'mkdir -p common/other; cp -r common/.git/config common/.git/objects common/.git/refs common/other/; echo "[core] fsmonitor = EVIL" >> common/other/config; echo "../other #EVIL" > common/.git/commondir',
     'a repository is told to take its settings elsewhere (commondir)',
@@ -115,17 +120,17 @@ export const WORKSPACE: readonly Attempt[] = [
     'echo EVIL > modules/.git/modules/sub/hooks/post-checkout',
     'the hooks of a submodule',
   ),
-  change(
+  create(
     'hookless/.git/hooks/pre-commit',
     'mkdir -p hookless/.git/hooks; echo EVIL > hookless/.git/hooks/pre-commit',
     'hooks of a repository that has none yet',
   ),
-  change(
+  create(
     'linked/.git/hooks/pre-commit',
     'rm -f linked/.git/hooks; mkdir -p linked/.git/hooks; echo EVIL > linked/.git/hooks/pre-commit',
     'a link to hooks is replaced',
   ),
-  change(
+  create(
     'gitlink/.git/config',
     'rm -f gitlink/.git; mkdir -p gitlink/.git; echo EVIL > gitlink/.git/config',
     'a link to a .git is replaced',
@@ -146,13 +151,13 @@ export const WORKSPACE: readonly Attempt[] = [
     '.gemini/settings.json',
     '.idea/workspace.xml',
     '.zed/settings.json',
-  ].map((path) => change(path, overwrite(path), `${path} is created where there was none`)),
-  change(
+  ].map((path) => create(path, overwrite(path), `${path} is created where there was none`)),
+  create(
     '.cursor/mcp.json',
     'rm -f .cursor/mcp.json; echo EVIL > .cursor/mcp.json',
     'a link to a client’s settings is replaced',
   ),
-  change(
+  create(
     '.codex/config.toml',
     'rm -rf .codex; mkdir -p real-codex; echo EVIL > real-codex/config.toml; ln -s real-codex .codex',
     'a client’s settings in a directory that is a link',
@@ -206,7 +211,7 @@ export const HOME_WORKSPACE: readonly Attempt[] = [
     change(path, overwrite(path), `~/${path} is changed`),
   ),
   ...['.profile', '.zprofile'].map((path) =>
-    change(path, `rm -f ${path}; echo EVIL > ${path}`, `~/${path}, a link, is replaced`),
+    create(path, `rm -f ${path}; echo EVIL > ${path}`, `~/${path}, a link, is replaced`),
   ),
   ...[
     '.bash_profile',
@@ -228,7 +233,7 @@ export const HOME_WORKSPACE: readonly Attempt[] = [
     '.docker/config.json',
     '.xprofile',
     '.tmux.conf',
-  ].map((path) => change(path, overwrite(path), `~/${path} is created where there was none`)),
+  ].map((path) => create(path, overwrite(path), `~/${path} is created where there was none`)),
   change(
     '.config/fish/config.fish',
     'mv .config .config-old; mkdir -p .config/fish; echo EVIL > .config/fish/config.fish',
