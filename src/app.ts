@@ -33,6 +33,8 @@ export interface App {
   readonly facts: InstructionFacts;
   /** Whether commands have a wall around them; found out by trying. */
   sandbox(): Promise<SandboxState>;
+  /** What the operator should know about the rules for commands. */
+  readonly warnings: readonly string[];
   /** Who keeps each limit on this machine. */
   limitKeepers(): LimitKeepers;
   /** The PATH that commands see. */
@@ -128,6 +130,7 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
     factory,
     facts,
     sandbox: async () => (state = await security.sandbox.state()),
+    warnings: security.restrictions.warnings,
     limitKeepers: executions.limitKeepers,
     commandPath: executions.commandPath,
     dispose: disposables.dispose,

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { type App, createApp } from './app.ts';
-import { loadSettings, readEnvironment } from './base/config/config.ts';
+import { type LoadedSettings, loadSettings, readEnvironment } from './base/config/config.ts';
 import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
@@ -45,6 +45,14 @@ program
   .option('--json', 'as JSON')
   .action(doctor);
 
+const policy = program.command('policy').description('look at the rules for commands');
+policy
+  .command('explain')
+  .description('say what would be decided about a command, without running it')
+  .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
+  .option('--json', 'as JSON')
+  .action(explainPolicy);
+
 /** Shorter ones can be guessed. */
 const MIN_TOKEN_LENGTH = 20;
 
@@ -74,7 +82,7 @@ async function serve(flags: Flags): Promise<void> {
   });
   if (sandbox.problem !== undefined) {
     const what =
-      settings.security.sandbox === 'auto' && sandbox.kind === 'none'
+      settings.security.sandbox === 'auto' && sandbox.kind === 'none' && settings.security.network
         ? 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can'
         : 'every command is refused: the sandbox that the settings require is missing';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
@@ -94,6 +102,21 @@ async function doctor(options: { readonly json?: boolean }): Promise<void> {
   process.exitCode = findings.some(({ state }) => state === 'problem') ? 1 : 0;
 }
 
+/** Ends with 1 where it would be denied, and 2 where a person would be asked. */
+async function explainPolicy(command: string, options: { readonly json?: boolean }): Promise<void> {
+  const { createExplain, explainLines, renderExplained } = await import('./commands/policy.ts');
+  const explain = createExplain(load(program.opts<Flags>()).settings);
+  if (command === '-') {
+    for await (const line of explainLines(process.stdin, explain)) process.stdout.write(line);
+    return;
+  }
+  const explained = explain(command);
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(explained, null, 2)}\n` : renderExplained(explained),
+  );
+  process.exitCode = { allow: 0, deny: 1, ask: 2 }[explained.decision];
+}
+
 interface Prepared {
   readonly app: App;
   readonly settings: Settings;
@@ -101,8 +124,8 @@ interface Prepared {
   readonly log: Log;
 }
 
-function prepare(flags: Flags, isQuiet = false): Prepared {
-  const { settings, warnings } = loadSettings({
+function load(flags: Flags): LoadedSettings {
+  return loadSettings({
     flags: {
       config: flags.config,
       stateDir: flags.stateDir,
@@ -115,6 +138,10 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
     homedir: homedir(),
     toolsets: { ...TOOLSETS, ...Object.fromEntries(TOOLS.map(({ name }) => [name, [name]])) },
   });
+}
+
+function prepare(flags: Flags, isQuiet = false): Prepared {
+  const { settings, warnings } = load(flags);
   const log = createLog({ verbose: settings.verbose });
   if (!isQuiet) for (const warning of warnings) log.warn(warning);
   const app = createApp({
@@ -124,7 +151,8 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
     installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
     log,
   });
-  return { app, settings, warnings, log };
+  if (!isQuiet) for (const warning of app.warnings) log.warn(warning);
+  return { app, settings, warnings: [...warnings, ...app.warnings], log };
 }
 
 async function serveStdio(app: App, log: Log): Promise<void> {

@@ -29,6 +29,11 @@ test('the tools, in the order in which they are listed, with their parameters an
     ],
     ['delete_execution_outputs', 'output_ids confirm', 'output_ids confirm'],
     ['shell_set_default_workdir', 'working_directory apply_to_existing_sessions', 'working_directory'],
+    [
+      'security_set_restrictions',
+      'security_mode security_preset allowed_commands blocked_commands allowed_directories max_execution_time max_memory_mb enable_network',
+      '',
+    ],
     ['monitoring_get_stats', 'include_metrics time_range_minutes', ''],
   ]);
 });

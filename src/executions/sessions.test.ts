@@ -85,7 +85,7 @@ describe('a session', () => {
         },
       },
     });
-    const { execution } = await world.run('cd /', { sessionId: 's' });
+    const { execution } = await world.run('cd "$(echo /)"', { sessionId: 's' });
     expect(execution.sessionChange).toMatchObject({
       notCarried: [expect.stringContaining('the directory /')],
     });

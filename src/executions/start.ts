@@ -39,6 +39,8 @@ export interface StartRequest {
   readonly captureStderr: boolean;
   readonly mergeStderr: boolean;
   readonly sessionId: string | undefined;
+  /** What a person has agreed to. */
+  readonly approval?: string | undefined;
   /** How long the caller can wait for its turn in the session. */
   readonly patienceMs: number;
 }
@@ -188,6 +190,7 @@ async function tryStart(
     workingDirectory: request.workingDirectory ?? session?.directory,
     defaultDirectory,
     callerEnvironment: request.environment,
+    approval: request.approval,
     sessionEnvironment: session?.variables ?? new Map(),
     path: await options.loginPath.resolve(),
     ...(script !== undefined && { script }),

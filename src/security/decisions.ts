@@ -1,9 +1,7 @@
 /** What becomes of a judgement: an error that explains itself, or a question to a person. */
+import { createHash } from 'node:crypto';
 import { ShellServerError } from '../base/errors.ts';
 import type { Judgement, Policy } from './policy/types.ts';
-
-/** True where a person agreed to it; false where it was declined, cancelled or not answered. */
-export type AskPerson = (question: { readonly text: string }) => Promise<boolean>;
 
 const SHOWN_COMMANDS = 20;
 
@@ -23,24 +21,50 @@ export function denied(judgement: Judgement): ShellServerError {
   });
 }
 
-/** Nobody there means no; and the model cannot answer for the person. */
-export async function approve(
-  request: { readonly command: string; readonly ask?: AskPerson | undefined },
-  judgement: Judgement,
-  where: { readonly directory: string; readonly policy: Policy },
-): Promise<void> {
-  if (request.ask === undefined)
-    throw refused(judgement, 'nobody could be asked: this client shows no questions');
-  const shown = judgement.part ?? judgement.commands[0]?.text ?? '';
-  const text = `An agent wants to run this in ${where.directory}:\n\n${showCommand(request.command)}\n\n"${shown}" needs your agreement (${judgement.rule}).`;
-  if (!(await request.ask({ text }))) throw refused(judgement, 'the person did not agree');
+/**
+ * A person must agree first. The edge puts the question before one, and calls again with the binding if they agree;
+ * where it cannot ask, this is the refusal.
+ */
+export class ApprovalNeeded extends ShellServerError {
+  readonly question: string;
+  /** What the person agrees to: this command, there, with these variables, under these rules, and nothing else. */
+  readonly binding: string;
+
+  constructor(question: string, binding: string, { rule, part }: Judgement) {
+    super('SECURITY_003', 'Not run: it needs a person’s agreement, and nobody agreed.', {
+      hint: 'Do without it, or ask the person to run it.',
+      details: { rule, ...(part !== undefined && { part }) },
+    });
+    this.question = question;
+    this.binding = binding;
+  }
 }
 
-function refused({ rule, part }: Judgement, why: string): ShellServerError {
-  return new ShellServerError('SECURITY_003', `Not run: it needs a person's agreement, and ${why}.`, {
-    hint: 'Do without it, or ask the person to run it.',
-    details: { rule, ...(part !== undefined && { part }) },
-  });
+/** Throws unless a person has agreed to exactly this. The model cannot answer for the person. */
+export function checkApproval(
+  request: {
+    readonly principal: string;
+    readonly command: string;
+    readonly callerEnvironment: Readonly<Record<string, string>>;
+    readonly approval?: string | undefined;
+  },
+  judgement: Judgement,
+  where: { readonly directory: string; readonly policy: Policy },
+): void {
+  const { principal, command, callerEnvironment, approval } = request;
+  const variables = Object.entries(callerEnvironment).sort(([a], [b]) => (a < b ? -1 : 1));
+  const bound = [principal, command, where.directory, variables, where.policy.identity];
+  const binding = createHash('sha256').update(JSON.stringify(bound)).digest('hex');
+  if (approval === binding) return;
+  const shown = judgement.part ?? judgement.commands[0]?.text ?? '';
+  const names = variables.map(([name]) => name);
+  const question = [
+    `An agent wants to run this in ${where.directory}:`,
+    showCommand(command),
+    ...(names.length === 0 ? [] : [`With the variables ${names.join(', ')}.`]),
+    `"${shown}" needs your agreement (${judgement.rule}).`,
+  ].join('\n\n');
+  throw new ApprovalNeeded(question, binding, judgement);
 }
 
 /** Whole where it can be read, and never with characters that a terminal would obey. */

@@ -3,7 +3,7 @@
  */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 
@@ -73,7 +73,22 @@ function checkPrivate(at: {
       },
     );
   }
-  checkUsable(real, wanted, typed, parameter);
+  if (real === undefined) {
+    const nearest = join(
+      wanted.startsWith('/var/tmp') ? '/var/tmp' : '/tmp',
+      relative(tmp, nearestParent(hostPath)),
+    );
+    throw new ShellServerError('PARAM_002', `${parameter} ${typed} does not exist.`, {
+      hint: `The nearest directory that exists is ${nearest}.`,
+      details: { [parameter]: wanted, nearest_existing: nearest },
+    });
+  }
+  if (!isDirectory(real)) {
+    throw new ShellServerError('PARAM_002', `${parameter} ${typed} is a file, not a directory.`, {
+      hint: `Its directory is ${dirname(wanted)}.`,
+      details: { [parameter]: wanted },
+    });
+  }
   return wanted;
 }
 

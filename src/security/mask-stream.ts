@@ -10,10 +10,14 @@ export interface Masker {
 
 export function createMasker(values: readonly string[]): Masker {
   // The longest first: one secret may begin with another.
-  const secrets = values.map((value) => Buffer.from(value)).sort((a, b) => b.length - a.length);
+  const secrets = values
+    .filter((value) => value !== '')
+    .map((value) => Buffer.from(value))
+    .sort((a, b) => b.length - a.length);
   const mask = Buffer.from(MASK);
   let held: Buffer = Buffer.alloc(0);
 
+  /** The first secret from here on, and of several that begin there the longest. */
   function nextSecret(data: Buffer, from: number): { at: number; length: number } | undefined {
     let first: { at: number; length: number } | undefined;
     for (const secret of secrets) {
@@ -23,37 +27,40 @@ export function createMasker(values: readonly string[]): Masker {
     return first;
   }
 
-  return {
-    push(chunk) {
-      const data = Buffer.concat([held, chunk]);
-      const parts: Buffer[] = [];
-      let done = 0;
-      for (let found = nextSecret(data, 0); found !== undefined; found = nextSecret(data, done)) {
-        parts.push(data.subarray(done, found.at), mask);
-        done = found.at + found.length;
+  /** Where the first secret may begin that is not all here yet. */
+  function nextUnfinished(data: Buffer, from: number): number {
+    let first = data.length;
+    for (const secret of secrets) {
+      for (let at = Math.max(from, data.length - secret.length + 1); at < first; at++) {
+        if (data.subarray(at).equals(secret.subarray(0, data.length - at))) first = at;
       }
-      const left = data.subarray(done);
-      const keep = heldLength(left, secrets);
-      // Copied: the chunk is a part of a buffer that is used again.
-      held = Buffer.from(left.subarray(left.length - keep));
-      parts.push(left.subarray(0, left.length - keep));
-      return Buffer.concat(parts);
-    },
+    }
+    return first;
+  }
+
+  function replace(data: Buffer, isEnd: boolean): Buffer {
+    const parts: Buffer[] = [];
+    let done = 0;
+    for (;;) {
+      const open = isEnd ? data.length : nextUnfinished(data, done);
+      const found = nextSecret(data, done);
+      // What begins earlier goes first, and of two that begin together the longer, which is not known yet.
+      if (found === undefined || found.at >= open) {
+        held = Buffer.from(data.subarray(open));
+        parts.push(data.subarray(done, open));
+        return Buffer.concat(parts);
+      }
+      parts.push(data.subarray(done, found.at), mask);
+      done = found.at + found.length;
+    }
+  }
+
+  return {
+    push: (chunk) => replace(Buffer.concat([held, chunk]), false),
     rest() {
       const rest = held;
       held = Buffer.alloc(0);
-      return rest;
+      return replace(rest, true);
     },
   };
-}
-
-/** How many of the last bytes are the beginning of a secret. */
-function heldLength(data: Buffer, secrets: readonly Buffer[]): number {
-  let longest = 0;
-  for (const secret of secrets) {
-    for (let length = Math.min(secret.length - 1, data.length); length > longest; length--) {
-      if (data.subarray(data.length - length).equals(secret.subarray(0, length))) longest = length;
-    }
-  }
-  return longest;
 }

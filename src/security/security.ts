@@ -5,17 +5,18 @@
  */
 import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
-import { isInside, realPathOf } from '../base/config/paths.ts';
+import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
-import { type AskPerson, approve, denied } from './decisions.ts';
+import { checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
+import type { Wish } from './policy/tighten.ts';
 import type { ProtectedProcess } from './policy/types.ts';
 import { createRestrictions, type RestrictionStore } from './restrictions.ts';
 import type { RunHelper } from './sandbox/probe.ts';
@@ -24,13 +25,13 @@ import { secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
 export type { Audit, AuditEntry } from './audit/audit.ts';
-export type { AskPerson } from './decisions.ts';
+export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
-export { type Effective, type RestrictionStore, wireName } from './restrictions.ts';
+export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
@@ -54,8 +55,8 @@ export interface LaunchRequest {
   readonly path: string;
   /** The command as it is handed to the shell, where that is more than the caller's text. */
   readonly script?: string;
-  /** Puts a question before a person; undefined where nobody can be asked. */
-  readonly ask?: AskPerson | undefined;
+  /** The binding of an ApprovalNeeded to which a person has agreed. */
+  readonly approval?: string | undefined;
 }
 
 export interface Security {
@@ -65,7 +66,16 @@ export interface Security {
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   readonly sandbox: Sandbox;
-  readonly restrictions: RestrictionStore;
+  readonly restrictions: Pick<RestrictionStore, 'of' | 'warnings'>;
+  /** Tightens what holds for a principal; audited, and so is an attempt to loosen it. */
+  tighten(
+    caller: {
+      readonly principal: string;
+      readonly requestId: string;
+      readonly client: { readonly name: string };
+    },
+    wish: Wish,
+  ): ReturnType<RestrictionStore['tighten']>;
   /** How often commands of a principal were allowed and denied since then, as far as it is remembered. */
   decisionsSince(principal: string, sinceMs: number): { readonly allow: number; readonly deny: number };
   dispose(): Promise<void>;
@@ -135,7 +145,7 @@ export function createSecurity(options: {
       protectedProcesses: options.protectedProcesses(),
     });
     if (judgement.decision === 'deny') throw denied(judgement);
-    if (judgement.decision === 'ask') await approve(request, judgement, { directory, policy });
+    if (judgement.decision === 'ask') checkApproval(request, judgement, { directory, policy });
     const enclosure = await sandbox.wallFor(principal);
     const isShut = security.root !== 'host' && enclosure !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
@@ -184,6 +194,33 @@ export function createSecurity(options: {
     audit,
     sandbox,
     restrictions,
+    tighten({ principal, requestId, client }, wish) {
+      const about = { principal, requestId, client: client.name, asked: wish };
+      try {
+        const located = wish.allowedDirectories?.map((path) => locatePath(path, PLACE()));
+        const tightened = restrictions.tighten(principal, {
+          ...wish,
+          ...(located !== undefined && { allowedDirectories: located }),
+        });
+        audit.write({
+          event: 'restrictions_tightened',
+          decision: 'allow',
+          ...about,
+          changes: tightened.changes,
+        });
+        return tightened;
+      } catch (error) {
+        if (error instanceof ShellServerError)
+          audit.write({
+            event: 'restrictions_refused',
+            decision: 'deny',
+            code: error.code,
+            reason: error.message,
+            ...about,
+          });
+        throw error;
+      }
+    },
     async authorize(request) {
       const about = {
         principal: request.principal,
@@ -237,6 +274,9 @@ export function createSecurity(options: {
 
 /** Remembered for statistics; the audit log has all of them. */
 const MAX_DECISIONS = 10_000;
+
+/** Paths of a caller count from the home directory where they are not absolute. */
+const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });
 
 /** What an allow-list was judged by. */
 const JUDGED_SHELL = '/bin/bash';

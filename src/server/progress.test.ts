@@ -29,13 +29,14 @@ describe('progress', () => {
 
   it('keeps its distance and counts upwards', async () => {
     const { sent, progress } = setUp();
+    const began = performance.now();
     for (let index = 0; index < 40; index++) {
       progress.report(`${index}\n`);
       await sleep(5);
     }
     await progress.finish();
     expect(sent.length).toBeGreaterThan(3);
-    expect(sent.length).toBeLessThan(9);
+    expect(sent.length).toBeLessThan((performance.now() - began) / 50 + 3);
     expect(sent.map(({ progress: count }) => count)).toEqual(sent.map((_, index) => index + 1));
     expect(sent.map(({ message }) => message).join('')).toBe(
       `${Array.from({ length: 40 }, (_, i) => i).join('\n')}\n`,

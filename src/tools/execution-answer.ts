@@ -63,9 +63,11 @@ export interface AnswerOptions {
 }
 
 export async function describeExecution(
-  execution: Execution,
+  current: Execution,
   options: AnswerOptions,
 ): Promise<{ data: ExecutionData; text: string }> {
+  // As it is now: it may end while its output is read, and the answer must not tell of both.
+  const execution: Execution = { ...current };
   const { record, bundle } = execution;
   const outcome = record.outcome;
   const shown = await readStreams(execution, options);

@@ -32,7 +32,7 @@ export function leavesRunning(command: string): boolean {
     .replaceAll(/<<-?\s*['"]?(\w+)['"]?[\s\S]*?\n\s*\1\b/g, '')
     .replaceAll(/'[^']*'|"(?:[^"\\]|\\.)*"|\\./g, '')
     .replaceAll(/\(\([\s\S]*?\)\)|(?:^|\s)#.*$/gm, '');
-  return /(?:^|[^&>|<])&(?![&>|])/.test(unquoted) && !/\bwait\b/.test(unquoted);
+  return /(?:^|[^&>|<;])&(?![&>|])/.test(unquoted) && !/\bwait\b/.test(unquoted);
 }
 
 /** bash, dash, zsh, fish and busybox each say it in their own order; `env` and `xargs` in a fourth. */
@@ -58,7 +58,7 @@ function deniedPath({ exitCode, stderr }: FailedCommand): string | undefined {
   return path === undefined || path.length > 500 ? undefined : path;
 }
 
-function hintForMissing(name: string, { directory, path }: FailedCommand): string {
+function hintForMissing(name: string, { directory, path, isWalled }: FailedCommand): string {
   if (name.includes('/')) return `There is no file ${resolve(directory, name)}.`;
   const place = likelyPlaces(directory).find((candidate) => isExecutable(join(candidate, name)));
   if (place !== undefined) {
@@ -68,7 +68,7 @@ function hintForMissing(name: string, { directory, path }: FailedCommand): strin
     .split(':')
     .map((entry) => join(entry, name))
     .find(isExecutable);
-  if (hidden !== undefined)
+  if (isWalled && hidden !== undefined)
     return `${hidden} exists, but the sandbox does not show it. The operator can show it with security.readable_paths.`;
   const near = nearestFew(name, commandsOn(path), 3);
   const suggestion = near.length === 0 ? '' : ` The nearest on PATH: ${near.join(', ')}.`;

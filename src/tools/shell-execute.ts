@@ -72,6 +72,7 @@ export const shellExecute = defineTool({
         mergeStderr: input.merge_stderr,
         sessionId: input.session_id,
         patienceMs: patience,
+        approval: call.approval,
       },
       call.signal,
     );

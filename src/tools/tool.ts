@@ -21,6 +21,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Present where the client asked for progress. Rate-limited and counted by the edge. */
   readonly progress: ((message: string) => void) | undefined;
+  /** What a person has agreed to, where the edge has asked one (security's ApprovalNeeded). */
+  readonly approval?: string | undefined;
   readonly modules: Modules;
 }
 

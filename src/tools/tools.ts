@@ -6,6 +6,7 @@ import { processGetExecution } from './process-get-execution.ts';
 import { processList } from './process-list.ts';
 import { processTerminate } from './process-terminate.ts';
 import { readExecutionOutput } from './read-execution-output.ts';
+import { securitySetRestrictions } from './security-set-restrictions.ts';
 import { shellExecute } from './shell-execute.ts';
 import { shellSetDefaultWorkdir } from './shell-set-default-workdir.ts';
 import type { Tool } from './tool.ts';
@@ -22,6 +23,7 @@ export const TOOLS: readonly Tool[] = [
   readExecutionOutput,
   deleteExecutionOutputs,
   shellSetDefaultWorkdir,
+  securitySetRestrictions,
   monitoringGetStats,
 ];
 

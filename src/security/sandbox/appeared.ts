@@ -2,9 +2,10 @@
  * What somebody outside would execute or obey, and that was not there when a command began. A mount cannot keep a file
  * from being created, and afterwards nobody can tell who made it, so that it is named and left where it is.
  */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isThere, readLinkAt } from './look.ts';
+import { modulesOf } from './protected.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
 /** A path, and where it led: undefined where there was nothing. */
@@ -37,10 +38,15 @@ export function watchedPaths(input: {
   const gits = [...new Set([...writable, ...repositories].map((root) => join(root, '.git')))].filter(isThere);
   const candidates = [
     ...writable.flatMap((root) => PROTECTED_IN_WORKSPACE.map((name) => join(root, name))),
-    ...gits.flatMap((git) => [git, ...IN_GIT.map((name) => join(git, name))]),
+    ...gits.flatMap((git) => [
+      git,
+      ...[git, ...modulesOf(git)].flatMap((path) => IN_GIT.map((name) => join(path, name))),
+    ]),
     ...(isHomeWritable ? IN_HOME.map((name) => join(home, name)) : []),
   ];
-  return candidates.flatMap((path) => {
+  // A directory on the way may be a link, and be exchanged itself.
+  const parents = candidates.map((path) => dirname(path)).filter((path) => readLinkAt(path) !== undefined);
+  return [...new Set([...candidates, ...parents])].flatMap((path) => {
     const link = readLinkAt(path);
     const isWatched = link !== undefined || !isThere(path);
     return isWatched && !input.opened.some((other) => isInside(path, other)) ? [{ path, link }] : [];

@@ -8,6 +8,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { isReadable, isThere, kindOf } from './look.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
+import { createMountTable } from './mount-table.ts';
 import { openings } from './openings.ts';
 import {
   CREDENTIAL_VARIABLES,
@@ -18,7 +19,7 @@ import {
   PROC_TREES,
 } from './private-paths.ts';
 import type { Mount, Profile } from './profile.ts';
-import { pinsFor, protectedIn, rootOf } from './protected.ts';
+import { protectedIn, rootOf } from './protected.ts';
 import { PRIVATE_CACHES, TOOL_CACHES } from './protected-paths.ts';
 
 export interface ProfileInput {
@@ -61,46 +62,48 @@ export function buildProfile(input: ProfileInput): Profile {
   const isHost = security.root === 'host';
   const workspace = workspaceOf(input);
   const tmp = tmpMounts(input, workspace);
-  const home = isHost ? homeMounts(input, workspace) : [];
-  // What lies in another of them is writable already; a mount of its own could not be replaced by another file.
-  const roots = outermost([
-    ...workspace,
-    ...input.gitDirectories.filter(isThere),
-    ...security.writablePaths.filter(isThere).map(realPathOf),
-  ]);
-  const writable = [...roots, ...home.flatMap(({ kind, path }) => (kind === 'writable' ? [path] : []))];
-  const isInWritable = (path: string): boolean => rootOf(path, writable) !== undefined;
+  const named = security.writablePaths.filter(isThere).map(realPathOf);
+  const roots = outermost([...workspace, ...input.gitDirectories.filter(isThere), ...named]);
   const opened = openings(security.expose, input);
-  const inside: Mount[] = [
-    // Of an empty root there is nothing to hide but what lies in what was mounted into it.
-    ...hidden(input, opened.paths).filter(({ path }) => isHost || isInWritable(path)),
-    ...[...input.redacted].map(([path, from]): Mount => ({ kind: 'readable', path: realPathOf(path), from })),
-    ...[...opened.paths, ...security.readablePaths].filter(isThere).map(realPathOf).map(asReadable),
-    ...protectedIn(writable, input),
-    ...opened.sockets
-      .filter(isThere)
-      .map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
-    ...proxyMount(input.proxySocket),
-    // Last of all, so that no setting uncovers them.
-    ...input.installation.filter((path) => isThere(path) && isInWritable(path)).map(asReadable),
-    ...input.ownPaths
-      .flatMap((path) => cover(path, input.emptyFile))
-      .filter(({ path }) => isHost || isInWritable(path)),
-  ];
-  const mounts: Mount[] = [
-    ...(isHost ? hostRoot() : emptyRoot(input)),
-    ...tmp,
-    ...tmpParents([...home, ...roots.map(asWritable)], input),
-    ...home,
-    ...roots.map(asWritable),
-    ...pinsFor(inside, writable),
-    ...inside,
-  ];
+  const readable = [...opened.paths, ...security.readablePaths].filter(isThere).map(realPathOf);
+  const table = createMountTable();
+  // Of one place the last that is put counts; in the end outer places come before inner ones.
+  table.put(isHost ? hostRoot() : emptyRoot(input));
+  table.put(tmp);
+  if (isHost) table.put(homeMounts(input, workspace));
+  table.put(readable.map(asReadable));
+  table.put(roots.map(asWritable));
+  const writable = (): string[] =>
+    table.list().flatMap(({ kind, path }) => (kind === 'writable' ? [path] : []));
+  const isShown = ({ path }: Mount): boolean =>
+    isHost || table.isWritable(path) || readable.some((root) => isInside(path, root));
+  const concealed = hidden(input, [...readable, ...named]).filter(isShown);
+  const isConcealed = (path: string): boolean => concealed.some((mount) => isInside(path, mount.path));
+  table.put(protectedIn(writable(), input).filter(({ path }) => !isConcealed(path)));
+  table.put(
+    [...input.redacted].map(([path, from]): Mount => ({ kind: 'readable', path: realPathOf(path), from })),
+  );
+  table.put(concealed);
+  // Inside what is protected or hidden a path of the operator's needs a mount of its own.
+  table.put(named.filter((path) => !table.isWritable(path)).map(asWritable));
+  table.put(
+    opened.sockets.filter(isThere).map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
+  );
+  table.put(proxyMount(input.proxySocket));
+  table.put(input.installation.filter((path) => isThere(path) && table.isWritable(path)).map(asReadable));
+  // No setting uncovers them.
+  const own = input.ownPaths.flatMap((path) => cover(path, input.emptyFile)).filter(isShown);
+  table.remove((path) => own.some((mount) => isInside(path, mount.path)));
+  table.put(own);
+  table.pin(
+    input.tmpDirectory === undefined ? undefined : (path) => tmpPlace(path, input.tmpDirectory ?? ''),
+  );
+  const mounts = table.list();
   return {
     root: isHost ? 'host' : 'empty',
     mounts,
     writable: roots,
-    pinned: pinned(mounts, [...writable, ...tmp.map(({ path }) => path)]),
+    pinned: pinned(mounts),
     network: security.network && input.proxySocket === undefined,
     coversProc: input.isRoot,
     procTrees: input.isRoot ? PROC_TREES.filter(isThere) : [],
@@ -122,10 +125,11 @@ function outermost(paths: readonly string[]): string[] {
  * Mounts below a directory that a command which runs right now could be changing: it might exchange a directory for a
  * link while bwrap follows the path. They are compared with what the kernel says was mounted, before anything runs.
  */
-function pinned(mounts: readonly Mount[], writable: readonly string[]): Profile['pinned'] {
-  // A later mount covers an earlier one of the same place.
-  const last = new Map(mounts.map((mount) => [mount.path, mount]));
-  return [...last.values()].flatMap((mount) => {
+function pinned(mounts: readonly Mount[]): Profile['pinned'] {
+  const writable = mounts.flatMap(({ kind, path }) =>
+    kind === 'writable' || kind === 'memory' ? [path] : [],
+  );
+  return mounts.flatMap((mount) => {
     if (rootOf(mount.path, writable) === undefined) return [];
     const isBound = mount.kind === 'readable' || mount.kind === 'writable';
     return [{ path: mount.path, source: isBound ? (mount.from ?? mount.path) : undefined }];
@@ -138,8 +142,8 @@ function proxyMount(socket: string | undefined): Mount[] {
 
 /** As real paths; a directory that is not there yet cannot be mounted, and "/" would uncover everything. */
 function workspaceOf({ security }: ProfileInput): string[] {
-  return outermost(security.workspace.map(realPathOf)).filter(
-    (path) => path !== '/' && kindOf(path) === 'directory',
+  return outermost(
+    security.workspace.map(realPathOf).filter((path) => path !== '/' && kindOf(path) === 'directory'),
   );
 }
 
@@ -177,12 +181,11 @@ function privateCaches(home: string, { tmpDirectory, security }: ProfileInput): 
 
 function caches(home: string, workspace: readonly string[]): Mount[] {
   return (
-    TOOL_CACHES.map((name) => join(home, name))
-      .filter((path) => kindOf(path) === 'directory' && !workspace.some((inside) => isInside(path, inside)))
-      .map((path) => realPathOf(path))
+    TOOL_CACHES.map((name) => realPathOf(join(home, name)))
       // A cache that is a link is as good as where it leads, if that is nobody else's.
-      .filter((path) => isInside(path, home))
-      .map((path): Mount => ({ kind: 'writable', path }))
+      .filter((path) => path !== home && isInside(path, home) && kindOf(path) === 'directory')
+      .filter((path) => !workspace.some((root) => isInside(path, root)))
+      .map(asWritable)
   );
 }
 
@@ -214,50 +217,30 @@ function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
   });
 }
 
-/**
- * The directories on the way to a mount inside a /tmp that is kept: a command could have put a link in their place,
- * or move them away.
- */
-function tmpParents(mounts: readonly Mount[], { tmpDirectory }: ProfileInput): Mount[] {
-  if (tmpDirectory === undefined) return [];
-  const parents = new Map<string, Mount>();
-  for (const { path } of mounts) {
-    for (const [root, name] of TMP_NAMES) {
-      if (path === root || !isInside(path, root)) continue;
-      const parts = relative(root, dirname(path))
-        .split('/')
-        .filter((part) => part !== '');
-      for (let count = 1; count <= parts.length; count++) {
-        const rest = parts.slice(0, count).join('/');
-        const from = join(tmpDirectory, name, rest);
-        makePlain(from);
-        parents.set(join(root, rest), { kind: 'writable', path: join(root, rest), from });
-      }
-    }
-  }
-  return [...parents.values()];
-}
-
 const TMP_NAMES = [
   ['/tmp', 'tmp'],
   ['/var/tmp', 'var-tmp'],
 ] as const;
 
-/** A directory and no link, whatever was there. */
-function makePlain(path: string): void {
-  if (kindOf(path) === 'directory') return;
-  rmSync(path, { force: true });
-  mkdirSync(path, { mode: 0o700 });
+/** Where a directory of a /tmp that is kept lies on the host; made there, and no link, whatever a command put there. */
+function tmpPlace(path: string, tmpDirectory: string): string | undefined {
+  for (const [root, name] of TMP_NAMES) {
+    if (path === root || !isInside(path, root)) continue;
+    const place = join(tmpDirectory, name, relative(root, path));
+    if (kindOf(place) !== 'directory') {
+      rmSync(place, { force: true });
+      mkdirSync(place, { recursive: true, mode: 0o700 });
+    }
+    return place;
+  }
+  return undefined;
 }
 
-function hidden(input: ProfileInput, opened: readonly string[]): Mount[] {
-  const named = [...opened, ...input.security.readablePaths, ...input.security.writablePaths].map(realPathOf);
-  return (
-    [...new Set([...input.privatePaths, ...input.specialFiles.map(realPathOf)])]
-      // Only the very thing that the operator named is opened: a directory around it is no such wish.
-      .filter((path) => !named.includes(path) && !holdsWorkspace(path, input))
-      .flatMap((path) => cover(path, input.emptyFile))
-  );
+/** Only the very thing that the operator named is opened: a directory around it is no such wish. */
+function hidden(input: ProfileInput, named: readonly string[]): Mount[] {
+  return [...new Set([...input.privatePaths, ...input.specialFiles.map(realPathOf)])]
+    .filter((path) => !named.includes(path) && !holdsWorkspace(path, input))
+    .flatMap((path) => cover(path, input.emptyFile));
 }
 
 /** What is private of the host, as it is now, by its real paths. */
@@ -298,7 +281,8 @@ function namesIn(directory: string, names: RegExp): string[] {
 function cover(path: string, emptyFile: string | undefined): Mount[] {
   const real = realPathOf(path);
   const kind = kindOf(real);
-  if (kind === undefined || real === '/') return [];
+  // A link that is left leads nowhere, and nothing can be mounted on it.
+  if (kind === undefined || kind === 'link' || real === '/') return [];
   if (kind === 'directory') return [{ kind: 'empty', path: real }];
   // Tools stop at a file that they may not read, and are content with an empty one.
   return [

@@ -29,6 +29,8 @@ export interface Explanation {
 }
 
 export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
+  // A command that succeeded may print anything; but git succeeds though it could not replace a protected file.
+  if (failed.exitCode === 0) return /\bgit\b/.test(failed.command) ? writing(failed, security) : undefined;
   for (const explain of [setup, fullTmp, largeFile, processes, network, program, writing, hidden]) {
     const found = explain(failed, security);
     if (found !== undefined) return found;
@@ -58,17 +60,14 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
   const said = linesSaying(text, READ_ONLY);
   const busy = linesSaying(text, BUSY).filter((line) => isProtected(pathIn(line, directory)));
   const lines = said.length > 0 ? said : busy;
-  if (
-    lines.length === 0 ||
-    (exitCode === 0 && said.length > 0 && !said.some((line) => pathIn(line, directory)))
-  )
-    return undefined;
+  if (lines.length === 0) return undefined;
+  if (exitCode === 0 && !lines.some((line) => isProtected(pathIn(line, directory)))) return undefined;
   const path = lines.map((line) => pathIn(line, directory)).findLast((found) => found !== undefined);
   const isInWorkspace =
     path !== undefined && security.workspace.some((root) => isInside(path, realPathOf(root)));
   if (isInWorkspace && isProtected(path)) {
     return {
-      sentence: `The sandbox keeps ${path} as it is: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(path)}].`,
+      sentence: `The sandbox keeps ${path} as it is: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(protectedRoot(path))}].`,
     };
   }
   // A name alone may be meant in a directory that the command went to.
@@ -78,22 +77,25 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
   };
 };
 
+/** What is mounted, and would have to be named: of a repository its hooks as a whole. */
+const protectedRoot = (path: string): string => path.replace(/(\/\.git\/hooks)\/.*$/, '$1');
+
 function isProtected(path: string | undefined): boolean {
   if (path === undefined) return false;
   const home = realPathOf(homedir());
   return (
     /\/\.git\/(?:hooks|config|info)(?:\/|$)|\/\.git$/.test(path) ||
-    PROTECTED_IN_WORKSPACE.some((name) => path.endsWith(`/${name}`)) ||
+    PROTECTED_IN_WORKSPACE.some(
+      (name) => path.endsWith(`/${name}`) || path.endsWith(`/${name.split('/')[0]}`),
+    ) ||
     PROTECTED_IN_HOME.some((name) => isInside(path, join(home, name)))
   );
 }
 
 const NO_NETWORK =
-  /Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;
+  /Could not resolve host|unable to resolve host|Could not resolve '|Temporary failure resolving|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;
 
-const network: Explain = ({ text, exitCode }, security) => {
-  if (exitCode === 0 && !/Could not resolve host|Temporary failure in name resolution/.test(text))
-    return undefined;
+const network: Explain = ({ text }, security) => {
   if (security.network && security.allowedDomains.length === 0) return undefined;
   if (security.network) {
     const host = /security\.allowed_domains/.test(text) ? undefined : NO_NETWORK.exec(text)?.[0];
@@ -104,7 +106,8 @@ const network: Explain = ({ text, exitCode }, security) => {
       sentence: `The sandbox lets commands reach only ${security.allowedDomains.join(', ')}, through the proxy that http_proxy and https_proxy name. The operator opens more with security.allowed_domains.`,
     };
   }
-  if (!NO_NETWORK.test(text)) return undefined;
+  const said = linesSaying(text, NO_NETWORK).filter((line) => !/localhost|127\.0\.0\.1|\[?::1\]?/.test(line));
+  if (said.length === 0) return undefined;
   return {
     code: 'EXECUTION_005',
     sentence:
@@ -112,8 +115,8 @@ const network: Explain = ({ text, exitCode }, security) => {
   };
 };
 
-const fullTmp: Explain = ({ text, exitCode }, security) => {
-  if (exitCode === 0 || !/No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|os error 28/i.test(text))
+const fullTmp: Explain = ({ text }, security) => {
+  if (!/No space left on device|ENOSPC(?!: System limit)|Disk quota exceeded|EDQUOT|os error 28/i.test(text))
     return undefined;
   const tmp =
     security.maxTmpBytes === undefined
@@ -122,8 +125,8 @@ const fullTmp: Explain = ({ text, exitCode }, security) => {
   return { code: 'EXECUTION_004', sentence: `The disk it wrote to is full.${tmp}` };
 };
 
-const largeFile: Explain = ({ text, signal, exitCode }, security) => {
-  if (security.maxFileBytes === undefined || exitCode === 0) return undefined;
+const largeFile: Explain = ({ text, signal }, security) => {
+  if (security.maxFileBytes === undefined) return undefined;
   if (signal !== 'SIGXFSZ' && !/File too large|EFBIG|File size limit exceeded/i.test(text)) return undefined;
   return {
     code: 'EXECUTION_004',
@@ -134,7 +137,7 @@ const largeFile: Explain = ({ text, signal, exitCode }, security) => {
 const processes: Explain = ({ text }, security) => {
   if (
     security.maxPids === undefined ||
-    !/fork: (?:retry: )?Resource temporarily unavailable|can't fork|EAGAIN.*spawn|spawn .*EAGAIN|Cannot fork|pthread_create/i.test(
+    !/fork: (?:retry: )?Resource temporarily unavailable|can't fork|EAGAIN.*spawn|spawn .*EAGAIN|Cannot fork|pthread_create(?: failed|: Resource)/i.test(
       text,
     )
   )
@@ -144,8 +147,7 @@ const processes: Explain = ({ text }, security) => {
   };
 };
 
-const program: Explain = ({ text, exitCode, command }, security) => {
-  if (exitCode === 0) return undefined;
+const program: Explain = ({ text, command }, security) => {
   // Words alone may be those of a test that failed.
   const found = HOST_PROGRAMS.find(({ says, names }) => says.test(text) && (names?.test(command) ?? true));
   if (found === undefined) return undefined;
@@ -156,8 +158,7 @@ const program: Explain = ({ text, exitCode, command }, security) => {
   };
 };
 
-const hidden: Explain = ({ text, directory, exitCode }, security) => {
-  if (exitCode === 0) return undefined;
+const hidden: Explain = ({ text, directory }, security) => {
   const path = linesSaying(text, /No such file or directory|ENOENT|Permission denied|EACCES/i)
     .map((line) => pathIn(line, directory))
     .findLast((found) => found !== undefined);
@@ -194,13 +195,16 @@ const SHELL_PREFIX = /^\S*?(?:ba|z|da|k|fi)?sh: (?:line \d+: )?/;
 /** The path that a complaint names: the last in quotes, or the one before the reason. */
 function pathIn(line: string, directory: string): string | undefined {
   const complaint = line.replace(SHELL_PREFIX, '');
-  const quoted = [...complaint.matchAll(/['"‘“`]([^'"’”`\n]+)['"’”`]/g)]
+  const all = [...complaint.matchAll(/['"‘“`]([^'"’”`\n]+)['"’”`]/g)]
     .map(([, inner]) => inner ?? '')
-    .findLast((inner) => /^[~\w./-][^\n]*$/.test(inner) && !/^E[A-Z]+$/.test(inner));
+    .filter((inner) => /^[~\w./-][^\n]*$/.test(inner) && !/^E[A-Z]+$/.test(inner));
+  // Of "move A to B" the first is meant, of "link A -> B" the last.
+  const quoted = /['’] to ['‘]/.test(complaint) ? all[0] : all.at(-1);
   const plain = [
     ...complaint.matchAll(/(?:^|[\s:])((?:~|\.{0,2})\/[^\s:'",]+|[\w.-]+(?:\/[^\s:'",]+)+)/g),
   ].at(-1)?.[1];
-  const typed = quoted ?? plain;
+  const first = /^([^\s:'"]+): /.exec(complaint)?.[1];
+  const typed = quoted ?? plain ?? first;
   if (typed === undefined || typed.length > 500) return undefined;
   const expanded = typed.startsWith('~/') ? join(homedir(), typed.slice(2)) : typed;
   return isAbsolute(expanded) ? resolve(expanded) : resolve(directory, expanded);

@@ -33,8 +33,12 @@ function commonDirectory(file: string): string | undefined {
   const own = resolve(dirname(file), target.trim());
   const back = readText(join(own, 'gitdir')).trim();
   if (back === '' || realPathOf(resolve(own, back)) !== realPathOf(file)) return undefined;
-  const common = readText(join(own, 'commondir')).trim();
-  return common === '' ? own : resolve(own, common);
+  const named = readText(join(own, 'commondir')).trim();
+  const common = named === '' ? own : resolve(own, named);
+  // A directory of a command's own could claim anything: git keeps its worktrees inside the repository.
+  return named === '' || dirname(realPathOf(own)) === join(realPathOf(common), 'worktrees')
+    ? common
+    : undefined;
 }
 
 const isRepository = (path: string): boolean =>

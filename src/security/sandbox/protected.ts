@@ -1,10 +1,6 @@
-/**
- * What can be written to and yet must not be: files that somebody outside executes or obeys. Each is mounted
- * read-only on itself. And what is mounted inside a writable directory is pinned: every directory in between is mounted
- * on itself, since it could otherwise be moved away, with the mount below it, and replaced.
- */
+/** What can be written to and yet must not be: files that somebody outside executes or obeys. */
 import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isThere, kindOf } from './look.ts';
 import type { Mount } from './profile.ts';
@@ -44,23 +40,13 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
       !opened.includes(path) &&
       isThere(path),
   );
-  return paths
-    .map(realPathOf)
-    .filter((real) => rootOf(real, writable) !== undefined)
-    .map((path): Mount => ({ kind: 'readable', path }));
-}
-
-/** The directories between a mount and the writable directory that it lies in, outer ones first. */
-export function pinsFor(mounts: readonly Mount[], writable: readonly string[]): Mount[] {
-  const pinned = new Set<string>();
-  for (const { path } of mounts) {
-    const root = rootOf(path, writable);
-    if (root !== undefined) for (const between of directoriesBetween(root, path)) pinned.add(between);
-  }
-  return [...pinned]
-    .filter((path) => kindOf(path) === 'directory')
-    .sort((a, b) => depth(a) - depth(b))
-    .map((path): Mount => ({ kind: 'writable', path }));
+  return (
+    paths
+      .map(realPathOf)
+      // A link that is left leads nowhere, and nothing can be mounted on it.
+      .filter((real) => rootOf(real, writable) !== undefined && kindOf(real) !== 'link')
+      .map((path): Mount => ({ kind: 'readable', path }))
+  );
 }
 
 /** Also of a worktree or submodule, whose `.git` is a file that names the directory. */
@@ -70,11 +56,13 @@ function gitPaths(directory: string): string[] {
   return insideGit(git);
 }
 
+/** The git directories of its submodules and worktrees. */
+export function modulesOf(git: string): string[] {
+  return [join(git, 'modules'), join(git, 'worktrees')].flatMap((path) => gitDirectoriesBelow(path, 4));
+}
+
 function insideGit(git: string): string[] {
-  const inner = [join(git, 'modules'), join(git, 'worktrees')].flatMap((path) =>
-    gitDirectoriesBelow(path, 4),
-  );
-  return [git, ...inner].flatMap((path) => PROTECTED_IN_GIT.map((name) => join(path, name)));
+  return [git, ...modulesOf(git)].flatMap((path) => PROTECTED_IN_GIT.map((name) => join(path, name)));
 }
 
 /** Submodules may have submodules. */
@@ -113,13 +101,3 @@ const MAX_INNER = 50;
 export function rootOf(path: string, writable: readonly string[]): string | undefined {
   return writable.find((directory) => path !== directory && isInside(path, directory));
 }
-
-function directoriesBetween(root: string, path: string): string[] {
-  const between: string[] = [];
-  for (let parent = dirname(path); parent !== root && isInside(parent, root); parent = dirname(parent)) {
-    between.unshift(parent);
-  }
-  return between;
-}
-
-const depth = (path: string): number => path.split('/').length;

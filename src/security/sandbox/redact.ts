@@ -26,17 +26,30 @@ const FILES = [
   '.bundle/config',
 ];
 
-/** `_authToken`, `_password`, `npmAuthToken`, `extraheader = AUTHORIZATION: …` and what curl and wget call it. */
-const SECRET_LINE =
-  /_auth\b|_authToken|_password|npmAuth(?:Token|Ident)|\bextraheader\b|^\s*(?:user|password|http_password|proxy-user|oauth2-bearer)\b\s*[=: ]/i;
+/** What follows a name that tells of a secret, and the places where curl, conda and bundler have theirs. */
+const SECRET_LINES: readonly RegExp[] = [
+  /_auth\b|npmAuth(?:Token|Ident)|\bextraheader\b/i,
+  /\b[\w.-]*(?:pass|passwd|password|secret|token|cookie|credential)[\w.-]*["']?\s*[=:]/i,
+  /^\s*(?:user|proxy-user|oauth2-bearer|header)\b\s*[=: ]/i,
+  /^\s*(?:-u|-U|-b|-H|--user|--proxy-user|--cookie|--header|--oauth2-bearer)\b/,
+  /\/t\/[^/\s]+/,
+  /^\s*BUNDLE_\w*__\w*\s*:/,
+];
 const MAX_BYTES = 256 * 1024;
 
 /** For each file that holds something to hide: its path, and the path of the copy. */
-export function redactFiles(home: string, directory: string, opened: readonly string[]): Map<string, string> {
+export function redactFiles(
+  home: string,
+  directory: string,
+  opened: readonly string[],
+  isHomeWritable = false,
+): Map<string, string> {
   const copies = new Map<string, string>();
   for (const name of FILES) {
-    const path = join(home, name);
-    if (kindOf(path) !== 'file' || opened.includes(path)) continue;
+    const named = join(home, name);
+    // A link is followed where no command can have made it.
+    const path = isHomeWritable ? named : realPathOf(named);
+    if (kindOf(path) !== 'file' || opened.includes(named) || opened.includes(path)) continue;
     try {
       const text = readPlainFile(path);
       const redacted = redactText(text);
@@ -69,7 +82,7 @@ export function redactText(text: string): string {
   if (text.length > MAX_BYTES) return '';
   return text
     .split('\n')
-    .filter((line) => !SECRET_LINE.test(line))
+    .filter((line) => !SECRET_LINES.some((pattern) => pattern.test(line)))
     .map(maskText)
     .join('\n');
 }

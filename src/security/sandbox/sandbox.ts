@@ -95,10 +95,16 @@ export function createSandbox(options: SandboxOptions): Sandbox {
           ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
           : undefined,
       redacted:
-        security.root === 'host'
-          ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths)
+        security.root === 'host' && principal !== undefined
+          ? redactFiles(
+              home,
+              join(stateDirectory, 'redacted'),
+              opened.paths,
+              security.workspace.some((root) => isInside(home, realPathOf(root))),
+            )
           : new Map(),
       programs: [
+        ...(domains === undefined ? [] : ['socat']),
         options.shell,
         'bash',
         'sh',

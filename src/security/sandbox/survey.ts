@@ -99,7 +99,7 @@ export function createSurvey(options: SurveyOptions): Survey {
 }
 
 /** Nothing of these is shown, but for a home directory that lies there. */
-const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run'];
+const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run', '/home', '/Users', '/var/home'];
 
 /** Each costs a few mounts. A command can make many, so that those which were there before it come first. */
 const MAX_REPOSITORIES = 20;

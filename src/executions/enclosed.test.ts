@@ -1,0 +1,315 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { needs } from '../../test/setup/needs.ts';
+import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
+import type { Sink, StreamType } from '../outputs/types.ts';
+import { bwrapOptions } from '../security/sandbox/bwrap.ts';
+import type { BubblewrapWall } from '../security/sandbox/profile.ts';
+import { createHost, type Host, UNCOVERED } from '../security/sandbox/sandbox.fixture.ts';
+import { createCgroups } from './cgroups/cgroups.ts';
+import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
+import { WallFailed } from './gate.ts';
+import { createPipes } from './pipes.ts';
+import { findProcess, listProcesses, type ProcessEntry } from './process-table.ts';
+
+const walled = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });
+
+function isStillAlive({ pid, startTime }: ProcessEntry): boolean {
+  const now = findProcess(pid);
+  return now !== undefined && now.startTime === startTime && !now.isZombie;
+}
+
+/** Alive, with the execution's mark in its environment: also inside, where it cannot be told from outside. */
+function membersOf(marker: string): string[] {
+  return listProcesses()
+    .filter(({ pid, isZombie }) => {
+      try {
+        return !isZombie && readFileSync(`/proc/${pid}/environ`, 'latin1').includes(marker);
+      } catch {
+        return false;
+      }
+    })
+    .map(({ name }) => name);
+}
+
+describe.skipIf(needs('bwrap'))('how a command behind a wall ended', () => {
+  test.for([
+    ['true', { status: 'completed', reason: 'exit', exitCode: 0 }],
+    ['exit 3', { status: 'failed', reason: 'exit', exitCode: 3 }],
+    ['exit 255', { status: 'failed', reason: 'exit', exitCode: 255 }],
+    ['no-such-command', { status: 'failed', reason: 'exit', exitCode: 127 }],
+    ['kill -TERM $$', { status: 'failed', reason: 'signal', exitCode: 143, signal: 'SIGTERM' }],
+    ['kill -KILL $$', { status: 'failed', reason: 'signal', exitCode: 137, signal: 'SIGKILL' }],
+    ['kill -SEGV $$', { status: 'failed', reason: 'signal', exitCode: 139, signal: 'SIGSEGV' }],
+    ['exit 128', { status: 'failed', reason: 'exit', exitCode: 128 }],
+    ['exit 200', { status: 'failed', reason: 'exit', exitCode: 200 }],
+  ] as const)('%s', async ([command, expected]) => {
+    await using world = walled();
+    const { outcome } = await world.run(command);
+    const { endedAtMs: _, peakMemoryBytes: _peak, ...rest } = outcome;
+    expect(rest).toEqual({ ...expected, survivors: [], endedLeftovers: [] });
+  });
+
+  test('is known though something in the background went on', async () => {
+    await using world = walled();
+    const { outcome, stdout } = await world.run(
+      '(sleep 300; echo late) & setsid sleep 300 & echo out; exit 4',
+    );
+    expect(outcome).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 4, survivors: [] });
+    expect(stdout).toBe('out\n');
+  });
+});
+
+describe.skipIf(needs('bwrap'))('ending what runs behind a wall', () => {
+  test('a trap on TERM has time to clean up, and its exit code is told', async () => {
+    await using world = walled();
+    const execution = await world.start(
+      'trap "echo cleaned > done; exit 9" TERM; echo ready; while :; do sleep 0.05; done',
+    );
+    await untilPrinted(execution, 'ready');
+    await execution.live?.end('terminated');
+    expect(await outcomeOf(execution)).toMatchObject({
+      status: 'failed',
+      reason: 'terminated',
+      exitCode: 9,
+      survivors: [],
+    });
+    expect(readFileSync(join(world.settings.defaultWorkdir, 'done'), 'utf8')).toBe('cleaned\n');
+  });
+
+  test('a polite request reaches the command alone, and what survives it goes on', async () => {
+    await using world = walled();
+    const execution = await world.start('trap "echo asked" TERM; echo ready; while :; do sleep 0.05; done');
+    await untilPrinted(execution, 'ready');
+    expect(await execution.live?.request('SIGTERM', 'leader', 50)).toBe(false);
+    await untilPrinted(execution, 'asked');
+    await execution.live?.end('terminated', 'SIGKILL');
+    expect(await outcomeOf(execution)).toMatchObject({ reason: 'terminated', survivors: [] });
+  });
+
+  test('KILL leaves nothing, whatever tried to get away', async () => {
+    await using world = walled();
+    const execution = await world.start(`
+      trap "" TERM INT HUP
+      setsid sh -c 'trap "" TERM; echo > one; while :; do sleep 1; done' &
+      (setsid env -i sh -c 'echo > two; exec sleep 300' &)
+      nohup sh -c 'echo > three; exec sleep 300' > /dev/null 2>&1 &
+      until [ -e one ] && [ -e two ] && [ -e three ]; do sleep 0.02; done
+      echo ready
+      while :; do sleep 1; done`);
+    await untilPrinted(execution, 'ready');
+    const tree = execution.live?.tree;
+    const members = tree?.members() ?? [];
+    expect(members.length).toBeGreaterThanOrEqual(6);
+    await execution.live?.end('terminated', 'SIGKILL');
+    expect(await outcomeOf(execution)).toMatchObject({ reason: 'terminated', survivors: [] });
+    expect(members.filter(isStillAlive)).toEqual([]);
+  });
+
+  test('a time limit ends it all', async () => {
+    await using world = walled();
+    const { outcome } = await world.run('trap "" TERM; setsid sleep 300 & sleep 300', { timeoutMs: 500 });
+    expect(outcome).toMatchObject({ status: 'timeout', errorCode: 'EXECUTION_002', survivors: [] });
+  });
+});
+
+describe.skipIf(needs('bwrap'))('a directory that the wall does not show', () => {
+  test.for(['foreground', 'background', 'detached'] as const)(
+    'is EXECUTION_001 in the %s, and explained',
+    async (mode) => {
+      await using world = walled();
+      const { root } = createHost(UNCOVERED);
+      const { outcome, stdout } = await world.run('echo ran', { workingDirectory: root, mode });
+      expect(outcome).toMatchObject({ status: 'failed', errorCode: 'EXECUTION_001', survivors: [] });
+      expect(outcome.explanation).toContain(`Nothing was run: the sandbox does not show ${root}.`);
+      expect(stdout).toBe('');
+    },
+  );
+});
+
+/** A bare capture, without records and permits. */
+function createBench(host: Host) {
+  const pipes = createPipes(join(host.state, 'pipes'), 4);
+  const cgroups = createCgroups();
+  onTestFinished(() => {
+    pipes.dispose();
+    cgroups.dispose();
+  });
+  const texts = new Map<StreamType, string>();
+  const sinkOf = (stream: StreamType): Sink => ({
+    totalBytes: 0,
+    problem: undefined,
+    write: (chunk) => void texts.set(stream, (texts.get(stream) ?? '') + Buffer.from(chunk).toString()),
+    close: () => undefined,
+  });
+  const start = (wall: BubblewrapWall, script: string, changes: Partial<EnclosedSpec> = {}) =>
+    startEnclosed(
+      {
+        id: 'test',
+        argv: ['/bin/bash', '-c', script],
+        environment: { PATH: '/usr/bin:/bin', MARK: host.root },
+        directory: host.workspace,
+        marker: `MARK=${host.root}`,
+        limits: {},
+        inputData: undefined,
+        sinks: new Map([
+          ['stdout', sinkOf('stdout')],
+          ['stderr', sinkOf('stderr')],
+        ]),
+        wantsState: false,
+        wall,
+        ...changes,
+      },
+      { pipes, cgroups, now: Date.now },
+    );
+  return { start, textOf: (stream: StreamType) => texts.get(stream) ?? '' };
+}
+
+function wallOf(host: Host): BubblewrapWall {
+  const profile = host.profile({ ownPaths: [host.state], isRoot: process.getuid?.() === 0 });
+  return {
+    kind: 'bubblewrap',
+    program: '/usr/bin/bwrap',
+    options: bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false }),
+    seccomp: undefined,
+    pinned: profile.pinned,
+    watched: [],
+    lastMount: profile.mounts.at(-1)?.path ?? '',
+  };
+}
+
+describe.skipIf(needs('bwrap'))('what is enclosed', () => {
+  test('prints, and ends as it says', async () => {
+    const host = createHost();
+    const { start, textOf } = createBench(host);
+    const { ending } = await start(wallOf(host), 'echo out; echo err >&2; pwd; exit 5');
+    expect(await ending.finished).toMatchObject({ reason: 'exit', exitCode: 5, survivors: [] });
+    expect([textOf('stdout'), textOf('stderr')]).toEqual([`out\n${host.workspace}\n`, 'err\n']);
+  });
+
+  test('has variables that no program outside of the wall has', async () => {
+    const host = createHost();
+    const { start, textOf } = createBench(host);
+    const environment = { PATH: '/usr/bin:/bin', MARK: host.root, LD_LIBRARY_PATH: host.workspace };
+    const { ending, capture } = await start(
+      wallOf(host),
+      'echo "$LD_LIBRARY_PATH"; until [ -e go ]; do sleep 0.02; done',
+      {
+        environment,
+        limits: { fileBytes: 1024 * 1024, memoryBytes: 512 * 1024 * 1024, processes: 64 },
+      },
+    );
+    const outer = readFileSync(`/proc/${capture.identity.pid}/environ`, 'utf8').split('\0').filter(Boolean);
+    // A shell before it may have set PWD.
+    expect(outer.filter((entry) => entry !== 'PWD=/').toSorted()).toEqual([
+      `MARK=${host.root}`,
+      'PATH=/usr/bin:/bin',
+    ]);
+    writeFileSync(join(host.workspace, 'go'), '');
+    expect(await ending.finished).toMatchObject({ exitCode: 0 });
+    expect(textOf('stdout')).toBe(`${host.workspace}\n`);
+  });
+
+  test('is refused where a directory was exchanged meanwhile, and leaves no process', async () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.makeDirectory('home/project/evil');
+    const wall = wallOf(host);
+    renameSync(join(host.workspace, '.git/hooks'), join(host.workspace, 'away'));
+    symlinkSync('../evil', join(host.workspace, '.git/hooks'));
+    const { start, textOf } = createBench(host);
+    await expect(start(wall, 'echo ran > here; echo ran')).rejects.toMatchObject({
+      code: 'SECURITY_003',
+      details: { path: join(host.workspace, '.git/hooks') },
+    });
+    expect(existsSync(join(host.workspace, 'here'))).toBe(false);
+    expect(textOf('stdout')).toBe('');
+    expect(membersOf(`MARK=${host.root}`)).toEqual([]);
+  });
+
+  test('is a failure of the wall where something it was to mount is gone, in bwrap’s own words', async () => {
+    const host = createHost();
+    const extra = host.makeDirectory('extra');
+    const wall = wallOf(host);
+    const { start } = createBench(host);
+    const failing = start(
+      { ...wall, options: ['--ro-bind', join(extra, 'gone'), '/x', ...wall.options] },
+      'echo ran > here',
+    );
+    await expect(failing).rejects.toThrow(WallFailed);
+    await expect(failing).rejects.toThrow(/Can't find source path .*extra\/gone/);
+    expect(existsSync(join(host.workspace, 'here'))).toBe(false);
+    expect(membersOf(`MARK=${host.root}`)).toEqual([]);
+  });
+
+  test('in a directory that the wall does not show has not run', async () => {
+    const host = createHost();
+    const { start } = createBench(host);
+    const { ending } = await start(wallOf(host), 'echo ran', { directory: join(host.root, 'not-shown') });
+    expect(await ending.finished).toMatchObject({
+      status: 'failed',
+      errorCode: 'EXECUTION_001',
+      exitCode: 1,
+    });
+  });
+
+  test('cannot write a larger file than it may', async () => {
+    const host = createHost();
+    const { start } = createBench(host);
+    const { ending } = await start(wallOf(host), 'exec head -c 3M /dev/zero > large', {
+      limits: { fileBytes: 1024 * 1024 },
+    });
+    expect(await ending.finished).toMatchObject({ signal: 'SIGXFSZ', exitCode: 153 });
+    expect(readFileSync(join(host.workspace, 'large')).length).toBe(1024 * 1024);
+  });
+
+  test('does not print what must not be seen', async () => {
+    const host = createHost();
+    const { start, textOf } = createBench(host);
+    const { ending } = await start(wallOf(host), 'printf hun; printf ter22; echo; echo hunter22 >&2', {
+      masked: ['hunter22'],
+    });
+    await ending.finished;
+    expect([textOf('stdout'), textOf('stderr')]).toEqual(['***\n', '***\n']);
+  });
+
+  test('reads what it was given', async () => {
+    const host = createHost();
+    const { start, textOf } = createBench(host);
+    const { ending } = await start(wallOf(host), 'cat; cat /dev/stdin | wc -c', { inputData: 'given\n' });
+    await ending.finished;
+    expect(textOf('stdout')).toMatch(/^given\n/);
+  });
+});
+
+describe.skipIf(needs('bwrap'))('a detached execution', () => {
+  test('runs behind the same wall, through its wrapper', async () => {
+    await using world = walled();
+    const outside = join(world.directory, 'outside');
+    mkdirSync(outside);
+    const { outcome, stdout } = await world.run(
+      `echo in > here; (echo out > ${outside}/x) 2> /dev/null && echo escaped; ls ${world.settings.stateDir}; exit 6`,
+      { mode: 'detached' },
+    );
+    expect(outcome).toMatchObject({ reason: 'exit', exitCode: 6, survivors: [] });
+    expect(stdout).toBe('');
+    expect(readFileSync(join(world.settings.defaultWorkdir, 'here'), 'utf8')).toBe('in\n');
+    expect(existsSync(join(outside, 'x'))).toBe(false);
+  });
+
+  test('is ended with all it started, politely first', async () => {
+    await using world = walled();
+    const execution = await world.start(
+      'trap "echo cleaned > done; exit 0" TERM; setsid sleep 300 & echo ready; while :; do sleep 0.05; done',
+      { mode: 'detached' },
+    );
+    await untilPrinted(execution, 'ready');
+    const members = execution.live?.tree.members() ?? [];
+    expect(members.length).toBeGreaterThanOrEqual(4);
+    expect(await execution.live?.end('terminated')).toEqual([]);
+    expect(await outcomeOf(execution)).toMatchObject({ reason: 'terminated', survivors: [] });
+    expect(existsSync(join(world.settings.defaultWorkdir, 'done'))).toBe(true);
+    expect(members.filter(isStillAlive)).toEqual([]);
+  });
+});

@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest';
+import { ENVIRONMENT_MODES } from '../base/config/presets.ts';
+import { currentUser } from '../base/user.ts';
+import {
+  buildEnvironment,
+  checkDangerous,
+  type EnvironmentParts,
+  MARKER_NAME,
+  withoutOwn,
+} from './environment.ts';
+
+const HOST = {
+  PATH: '/host/bin',
+  HOME: '/home/me',
+  USER: 'me',
+  LOGNAME: 'me',
+  LANG: 'de_DE.UTF-8',
+  LC_TIME: 'C',
+  TZ: 'Europe/Vienna',
+  TMPDIR: '/host/tmp',
+  TMP: '/host/tmp',
+  XDG_RUNTIME_DIR: '/run/user/1000',
+  EDITOR_THEME: 'dark',
+  GITHUB_TOKEN: 'secret-token',
+  DB_PASSWORD: 'secret-password',
+  AWS_SECRET_ACCESS_KEY: 'secret-key',
+  MCP_SHELL_TOKEN: 'own',
+};
+
+function build(changes: Partial<EnvironmentParts> = {}): Record<string, string> {
+  return buildEnvironment({
+    inherited: HOST,
+    mode: 'inherited',
+    allowed: [],
+    home: undefined,
+    isWalled: false,
+    hasNetwork: true,
+    path: '/bin',
+    shell: '/bin/bash',
+    session: new Map(),
+    caller: {},
+    marker: 'mark',
+    ...changes,
+  });
+}
+
+/** Of the host's variables, those that a command gets as they are. */
+const passedOn = (changes: Partial<EnvironmentParts>): string[] => {
+  const environment = build(changes);
+  return Object.entries(HOST).flatMap(([name, value]) => (environment[name] === value ? [name] : []));
+};
+
+describe('of the server’s own environment a command gets', () => {
+  test('all but what is the server’s business, where it is inherited', () => {
+    expect(passedOn({ mode: 'inherited' })).toEqual(
+      Object.keys(HOST).filter((name) => name !== 'PATH' && name !== 'MCP_SHELL_TOKEN'),
+    );
+  });
+
+  test('what does not look like a secret, where it is filtered', () => {
+    expect(passedOn({ mode: 'filtered' })).toEqual([
+      'HOME',
+      'USER',
+      'LOGNAME',
+      'LANG',
+      'LC_TIME',
+      'TZ',
+      'TMPDIR',
+      'TMP',
+      'XDG_RUNTIME_DIR',
+      'EDITOR_THEME',
+    ]);
+  });
+
+  test('what is common or named, where only allowed variables are', () => {
+    expect(passedOn({ mode: 'allowed' })).toEqual(['HOME', 'USER', 'LOGNAME', 'LANG', 'LC_TIME', 'TZ']);
+    expect(passedOn({ mode: 'allowed', allowed: ['GITHUB_TOKEN', 'GONE', 'MCP_SHELL_TOKEN'] })).toEqual([
+      'HOME',
+      'USER',
+      'LOGNAME',
+      'LANG',
+      'LC_TIME',
+      'TZ',
+      'GITHUB_TOKEN',
+    ]);
+  });
+
+  test.for(ENVIRONMENT_MODES)('nothing that begins with MCP_SHELL_, %s or not', (mode) => {
+    const environment = build({ mode, allowed: ['MCP_SHELL_TOKEN'] });
+    expect(Object.keys(environment).filter((name) => name.startsWith('MCP_SHELL_'))).toEqual([MARKER_NAME]);
+  });
+});
+
+describe('in every mode', () => {
+  test.for(ENVIRONMENT_MODES)('%s: what the caller and the session say holds', (mode) => {
+    const environment = build({
+      mode,
+      session: new Map([
+        ['API_TOKEN', 'of the session'],
+        ['LANG', undefined],
+      ]),
+      caller: { DB_PASSWORD: 'of the caller', PATH: '/own' },
+    });
+    expect(environment).toMatchObject({
+      API_TOKEN: 'of the session',
+      DB_PASSWORD: 'of the caller',
+      PATH: '/own',
+    });
+    expect(environment).not.toHaveProperty('LANG');
+  });
+
+  test.for(ENVIRONMENT_MODES)('%s: there are a home, a user and a language', (mode) => {
+    const { username, homedir } = currentUser();
+    expect(build({ mode, inherited: {} })).toMatchObject({
+      HOME: homedir,
+      USER: username,
+      LOGNAME: username,
+      LANG: 'C.UTF-8',
+      PATH: '/bin',
+      SHELL: '/bin/bash',
+    });
+    expect(build({ mode, inherited: { LC_ALL: 'C' } })).not.toHaveProperty('LANG');
+  });
+
+  test.for(ENVIRONMENT_MODES)('%s: nothing waits for a person', (mode) => {
+    const inherited = { PAGER: 'less', EDITOR: 'vim', GIT_TERMINAL_PROMPT: '1', TERM: 'xterm' };
+    expect(build({ mode, inherited })).toMatchObject({
+      PAGER: 'cat',
+      EDITOR: 'true',
+      GIT_TERMINAL_PROMPT: '0',
+      TERM: 'dumb',
+    });
+  });
+});
+
+describe('behind a wall', () => {
+  test('the host’s temporary directories are not named: /tmp is another one there', () => {
+    const names = ['TMPDIR', 'TMP', 'TEMP', 'TEMPDIR', 'XDG_RUNTIME_DIR'];
+    const inherited = Object.fromEntries(names.map((name) => [name, '/host']));
+    const of = (isWalled: boolean): string[] =>
+      Object.keys(build({ inherited, isWalled })).filter((name) => names.includes(name));
+    expect(of(false)).toEqual(names);
+    expect(of(true)).toEqual([]);
+  });
+
+  test('the session and the caller may name one', () => {
+    const environment = build({
+      isWalled: true,
+      caller: { TMPDIR: '/tmp/own' },
+      session: new Map([['TMP', '/tmp/s']]),
+    });
+    expect(environment).toMatchObject({ TMPDIR: '/tmp/own', TMP: '/tmp/s' });
+  });
+
+  test('another home takes the place of the user’s', () => {
+    expect(build({ isWalled: true, home: '/tmp' })['HOME']).toBe('/tmp');
+    expect(build({ isWalled: true, home: '/tmp', caller: { HOME: '/x' } })['HOME']).toBe('/x');
+  });
+
+  test('tar gives files to nobody else where the server is root, unless the operator has other wishes', () => {
+    const isRoot = process.getuid?.() === 0;
+    expect(build({ isWalled: true })['TAR_OPTIONS']).toBe(isRoot ? '--no-same-owner' : undefined);
+    expect(build({ isWalled: false })['TAR_OPTIONS']).toBeUndefined();
+    expect(build({ isWalled: true, inherited: { TAR_OPTIONS: '-v' } })['TAR_OPTIONS']).toBe('-v');
+    expect(build({ isWalled: true, caller: { TAR_OPTIONS: '-v' } })['TAR_OPTIONS']).toBe('-v');
+  });
+
+  test('npm does not try again where there is no network', () => {
+    expect(build({ hasNetwork: false })['npm_config_fetch_retries']).toBe('0');
+    expect(build({ hasNetwork: true })['npm_config_fetch_retries']).toBeUndefined();
+    const inherited = { npm_config_fetch_retries: '5' };
+    expect(build({ hasNetwork: false, inherited })['npm_config_fetch_retries']).toBe('5');
+  });
+});
+
+describe('variables that change what every program runs', () => {
+  test.for([
+    'LD_PRELOAD',
+    'LD_AUDIT',
+    'DYLD_INSERT_LIBRARIES',
+    'BASH_ENV',
+    'SHELLOPTS',
+    'BASHOPTS',
+    'PS4',
+    'PROMPT_COMMAND',
+    'GCONV_PATH',
+    'GLIBC_TUNABLES',
+  ])('%s is refused and named', (name) => {
+    expect(() => checkDangerous({ HARMLESS: 'x', [name]: 'x' })).toThrow(
+      expect.objectContaining({
+        code: 'SECURITY_003',
+        message: `environment_variables must not set ${name}.`,
+        details: { parameter: 'environment_variables', variable: name },
+      }),
+    );
+    expect(() => checkDangerous({ [name]: '' })).toThrow(/must not set/);
+  });
+
+  test.for([
+    'PATH',
+    'LD_LIBRARY_PATH',
+    'NODE_OPTIONS',
+    'PYTHONPATH',
+    'PS1',
+    'MY_LD_PRELOAD',
+    'ld_preload',
+    'LD_PRELOAD_X',
+  ])('%s is the caller’s own business', (name) => {
+    expect(() => checkDangerous({ [name]: 'x' })).not.toThrow();
+  });
+});
+
+test('without the server’s own names the rest stays', () => {
+  expect(withoutOwn({ MCP_SHELL_TOKEN: 'x', [MARKER_NAME]: 'y', MCP_SHEL: 'a', A: 'b' })).toEqual({
+    MCP_SHEL: 'a',
+    A: 'b',
+  });
+});

@@ -1,0 +1,179 @@
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findAppeared, type WatchedPath, watchedPaths } from './appeared.ts';
+import { PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
+import { createHost, type Host } from './sandbox.fixture.ts';
+
+interface Watching {
+  readonly writable?: readonly string[];
+  readonly repositories?: readonly string[];
+  readonly opened?: readonly string[];
+}
+
+function watch(host: Host, options: Watching = {}): WatchedPath[] {
+  const { writable = [host.workspace], repositories = [], opened = [] } = options;
+  return watchedPaths({ writable, repositories, homedir: host.home, opened });
+}
+
+const namesIn = (paths: readonly string[], host: Host): string[] =>
+  paths.map((path) => path.slice(host.home.length + 1));
+const watchedIn = (host: Host, options?: Watching): string[] =>
+  namesIn(
+    watch(host, options).map(({ path }) => path),
+    host,
+  );
+const appeared = (watched: readonly WatchedPath[], host: Host): string[] =>
+  namesIn(findAppeared(watched), host);
+
+describe('what is watched', () => {
+  test('is what is not there yet and would be obeyed', () => {
+    const host = createHost();
+    host.write('home/project/.mcp.json');
+    host.makeRepository('home/project');
+    expect(watchedIn(host)).toEqual(
+      [
+        ...PROTECTED_IN_WORKSPACE.filter((name) => name !== '.mcp.json'),
+        '.git/commondir',
+        '.git/config.worktree',
+      ].map((name) => `project/${name}`),
+    );
+  });
+
+  test('is what repositories inside lack', () => {
+    const host = createHost();
+    const inner = host.makeRepository('home/project/inner');
+    rmSync(join(inner, '.git/hooks'), { recursive: true });
+    expect(watchedIn(host, { repositories: [inner] })).toContain('project/inner/.git/hooks');
+  });
+
+  test('is what submodules lack, as in the repository itself', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/project/.git/modules/sub/HEAD');
+    host.write('home/project/.git/modules/sub/config');
+    expect(watchedIn(host)).toContain('project/.git/modules/sub/hooks');
+  });
+
+  test('is nothing of git where there is no repository', () => {
+    expect(watchedIn(createHost()).filter((name) => name.includes('.git'))).toEqual([]);
+  });
+
+  test('is what shells obey where the home directory can be written to, and nothing of it elsewhere', () => {
+    const host = createHost();
+    host.write('home/.bashrc');
+    expect(watchedIn(host).filter((name) => !name.startsWith('project/'))).toEqual([]);
+    const names = watchedIn(host, { writable: [host.home] });
+    expect(names).toEqual(expect.arrayContaining(['.profile', '.zshenv', '.ssh', '.config/systemd']));
+    expect(names).not.toContain('.bashrc');
+  });
+
+  test('is where a link leads', () => {
+    const host = createHost();
+    host.write('home/dotfiles/bashrc');
+    host.link('home/.bashrc', 'dotfiles/bashrc');
+    expect(watch(host, { writable: [host.home] })).toContainEqual({
+      path: join(host.home, '.bashrc'),
+      link: 'dotfiles/bashrc',
+    });
+  });
+
+  test('is not what the operator opened', () => {
+    const host = createHost();
+    const names = watchedIn(host, { opened: [join(host.workspace, '.vscode')] });
+    expect(names.filter((name) => name.includes('.vscode'))).toEqual([]);
+    expect(names).toContain('project/.mcp.json');
+  });
+
+  test('has each path once', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    const names = watchedIn(host, { repositories: [host.workspace] });
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('what appeared', () => {
+  test('is named, and left where it is', () => {
+    const host = createHost();
+    const watched = watch(host);
+    host.write('home/project/.mcp.json');
+    host.write('home/project/.vscode/tasks.json');
+    host.write('home/project/.vscode/snippets.json');
+    expect(appeared(watched, host)).toEqual(['project/.mcp.json', 'project/.vscode/tasks.json']);
+    expect(appeared(watched, host)).toEqual(['project/.mcp.json', 'project/.vscode/tasks.json']);
+  });
+
+  test('is nothing where nothing of the kind was created', () => {
+    const host = createHost();
+    const watched = watch(host);
+    host.write('home/project/src/.mcp.json');
+    host.write('home/project/package.json');
+    expect(appeared(watched, host)).toEqual([]);
+  });
+
+  test('may be a link, one to nowhere, or one to itself', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    rmSync(join(host.workspace, '.git/hooks'), { recursive: true });
+    const watched = watch(host);
+    host.write('home/project/evil/pre-commit');
+    host.link('home/project/.git/hooks', '../evil');
+    host.link('home/project/.mcp.json', 'nowhere');
+    host.link('home/project/.envrc', '.envrc');
+    expect(appeared(watched, host).toSorted()).toEqual([
+      'project/.envrc',
+      'project/.git/hooks',
+      'project/.mcp.json',
+    ]);
+  });
+
+  test('may lie behind a directory that is a link', () => {
+    const host = createHost();
+    const watched = watch(host);
+    host.write('home/project/evil/settings.json');
+    host.link('home/project/.claude', 'evil');
+    expect(appeared(watched, host)).toEqual(['project/.claude/settings.json']);
+  });
+
+  test('may be in place of a link; the link as it was is not', () => {
+    const host = createHost();
+    host.write('home/dotfiles/bashrc');
+    const bash = host.link('home/.bashrc', 'dotfiles/bashrc');
+    const zsh = host.link('home/.zshrc', 'dotfiles/zshrc');
+    const watched = watch(host, { writable: [host.home] });
+    expect(appeared(watched, host)).toEqual([]);
+    rmSync(bash);
+    writeFileSync(bash, 'evil');
+    rmSync(zsh);
+    symlinkSync('dotfiles/evil', zsh);
+    expect(appeared(watched, host)).toEqual(['.bashrc', '.zshrc']);
+  });
+
+  test('may be in place of a git directory that was a link', () => {
+    const host = createHost();
+    host.makeRepository('home/project/stored');
+    const git = host.link('home/project/.git', 'stored/.git');
+    const watched = watch(host);
+    rmSync(git);
+    host.write('home/project/.git/hooks/pre-commit', 'evil');
+    expect(appeared(watched, host)).toContain('project/.git');
+  });
+
+  test('may be in place of a directory on the way that was a link', () => {
+    const host = createHost();
+    host.write('home/dotfiles/config/fish/config.fish');
+    const config = host.link('home/.config', 'dotfiles/config');
+    const watched = watch(host, { writable: [host.home] });
+    rmSync(config);
+    host.write('home/.config/fish/config.fish', 'evil');
+    expect(appeared(watched, host)).not.toEqual([]);
+  });
+
+  test('is nothing where the whole workspace is gone', () => {
+    const host = createHost();
+    const watched = watch(host);
+    rmSync(host.workspace, { recursive: true });
+    expect(appeared(watched, host)).toEqual([]);
+  });
+});

@@ -1,0 +1,761 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { lacks } from '../../../test/setup/needs.ts';
+import { isInside } from '../../base/config/paths.ts';
+import { PRESET_NAMES } from '../../base/config/presets.ts';
+import { currentUser } from '../../base/user.ts';
+import { PROXY_SOCKET } from './build-profile.ts';
+import { makeTmp } from './places.ts';
+import type { Mount, Profile } from './profile.ts';
+import { createHost, type Host, linesOf, UNCOVERED, viewOf } from './sandbox.fixture.ts';
+
+const MIB = 1024 * 1024;
+
+const pathsOf = (profile: Profile, kind: Mount['kind']): string[] =>
+  profile.mounts.filter((mount) => mount.kind === kind).map(({ path }) => path);
+
+function indexOfMount(profile: Profile, path: string): number {
+  const index = profile.mounts.findIndex((mount) => mount.path === path);
+  if (index === -1) throw new Error(`${path} is not mounted`);
+  return index;
+}
+
+function canWriteTo(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('the home directory', () => {
+  test('where nothing covers it is there read-only, without what is private', () => {
+    const host = createHost(UNCOVERED);
+    host.write('home/.ssh/id_ed25519');
+    host.write('home/.netrc');
+    host.write('home/.bash_history');
+    host.write('home/.config/gh/hosts.yml');
+    host.write('home/.config/editor/settings');
+    host.write('home/notes.txt');
+    const profile = host.profile();
+    expect(linesOf(profile.mounts, host.root)).toEqual([
+      'writable home/project',
+      'empty home/.ssh',
+      'blank home/.netrc',
+      'blank home/.bash_history',
+      'empty home/.config/gh',
+    ]);
+    expect(viewOf(profile, join(host.home, 'notes.txt'))).toBe(`readable ${join(host.home, 'notes.txt')}`);
+    expect(viewOf(profile, join(host.home, '.ssh/id_ed25519'))).toBe('nothing');
+    expect(viewOf(profile, join(host.home, '.config/editor/settings'))).toMatch(/^readable /);
+  });
+
+  test('inside /tmp is shown again after /tmp was replaced', () => {
+    const host = createHost();
+    host.write('home/.ssh/id_ed25519');
+    const profile = host.profile();
+    expect(linesOf(profile.mounts, host.root)).toEqual([
+      'readable home',
+      'writable home/project',
+      'empty home/.ssh',
+    ]);
+    expect(indexOfMount(profile, '/tmp')).toBeLessThan(indexOfMount(profile, host.home));
+    // What lies beside it in the host's /tmp is not there.
+    expect(viewOf(profile, join(host.root, 'beside'))).toBe('nothing');
+  });
+
+  const own = currentUser().homedir;
+  const hasOwn = own !== '/home' && isInside(own, '/home') && existsSync(own);
+  test.skipIf(lacks(!hasOwn && !canWriteTo('/home'), 'no home directory in /home'))(
+    'in /home is shown alone, without those of others',
+    () => {
+      const home = hasOwn ? own : mkdtempSync('/home/host-');
+      onTestFinished(() => (hasOwn ? undefined : rmSync(home, { recursive: true })));
+      const profile = createHost().profile({ homedir: home });
+      expect(viewOf(profile, '/home')).toBe('empty');
+      expect(viewOf(profile, '/home/somebody-else/file')).toBe('nothing');
+      expect(viewOf(profile, home)).toBe(`readable ${home}`);
+    },
+  );
+
+  test('that is the workspace can be written to, but for what the user’s shells obey and what is private', () => {
+    const host = createHost(UNCOVERED);
+    host.write('home/.bashrc');
+    host.write('home/.config/fish/config.fish');
+    host.write('home/.local/bin/tool');
+    host.write('home/.ssh/id_ed25519');
+    host.write('home/.cache/pip/x');
+    host.makeRepository('home/project');
+    const profile = host.profile({
+      security: { workspace: [host.home] },
+      repositories: [host.workspace],
+    });
+    expect(linesOf(profile.mounts, host.root).sort()).toEqual([
+      'empty home/.ssh',
+      'readable home/.bashrc',
+      'readable home/.config/fish',
+      'readable home/.local/bin',
+      'readable home/project/.git/config',
+      'readable home/project/.git/hooks',
+      'writable home',
+      'writable home/.config',
+      'writable home/.local',
+      'writable home/project',
+      'writable home/project/.git',
+    ]);
+    expect(profile.writable).toEqual([host.home]);
+    expect(viewOf(profile, join(host.home, '.cache/pip/x'))).toMatch(/^writable /);
+  });
+
+  test('that is not there is not mounted', () => {
+    const host = createHost();
+    const profile = host.profile({ homedir: join(host.root, 'nobody') });
+    expect(viewOf(profile, join(host.root, 'nobody'))).toBe('nothing');
+  });
+
+  test('behind a link is the one that the link leads to', () => {
+    const host = createHost(UNCOVERED);
+    host.write('home/.ssh/id_ed25519');
+    const link = host.link('link', 'home');
+    const profile = host.profile({ homedir: link });
+    expect(viewOf(profile, join(host.home, '.ssh'))).toBe('empty');
+  });
+});
+
+describe('what is private', () => {
+  test('is hidden where a link leads to, absolute or relative', () => {
+    const host = createHost(UNCOVERED);
+    host.write('elsewhere/config/gh/hosts.yml');
+    host.link('home/.config', join(host.root, 'elsewhere/config'));
+    host.write('dotfiles/ssh/id_ed25519');
+    host.link('home/.ssh', '../dotfiles/ssh');
+    host.write('dotfiles/netrc');
+    host.link('home/.netrc', '../dotfiles/netrc');
+    const profile = host.profile();
+    expect(viewOf(profile, join(host.root, 'elsewhere/config/gh/hosts.yml'))).toBe('nothing');
+    expect(viewOf(profile, join(host.root, 'dotfiles/ssh/id_ed25519'))).toBe('nothing');
+    expect(viewOf(profile, join(host.root, 'dotfiles/netrc'))).toBe('blank');
+    // bwrap could not make a mount on a link.
+    const links = profile.mounts.filter(
+      ({ path }) => isInside(path, host.root) && lstatSync(path).isSymbolicLink(),
+    );
+    expect(links).toEqual([]);
+  });
+
+  test('that is a link to nowhere is no reason to fail', () => {
+    const host = createHost(UNCOVERED);
+    host.link('home/.ssh', 'gone');
+    host.link('home/.aws', '.aws');
+    const profile = host.profile();
+    expect(linesOf(profile.mounts, host.root)).toEqual(['writable home/project']);
+  });
+
+  test('is an empty file where there is one to show, so that tools are content with it', () => {
+    const host = createHost(UNCOVERED);
+    const netrc = host.write('home/.netrc');
+    const empty = host.write('state/empty');
+    expect(viewOf(host.profile({ emptyFile: empty }), netrc)).toBe(`readable ${empty}`);
+  });
+
+  test('is also what histories and copies of it are called', () => {
+    const host = createHost(UNCOVERED);
+    const names = [
+      '.bash_history-01234.tmp',
+      '.mysql_history',
+      '.zsh_history.bak',
+      '.histfile',
+      '.claude.json.backup',
+      '.ssh-old',
+      '.aws.bak',
+    ];
+    for (const name of names) host.write(`home/${name}`);
+    const visible = ['history.txt', '.profile', '.tool-versions', 'ssh-notes', 'claude.json'];
+    for (const name of visible) host.write(`home/${name}`);
+    const profile = host.profile();
+    for (const name of names) expect(viewOf(profile, join(host.home, name)), name).toBe('blank');
+    for (const name of visible) expect(viewOf(profile, join(host.home, name)), name).toMatch(/^readable/);
+  });
+
+  test('is what variables of the server name, several files included', () => {
+    const host = createHost(UNCOVERED);
+    const one = host.write('clusters/one');
+    const two = host.write('clusters/two');
+    const keys = host.makeDirectory('keys');
+    const profile = host.profile({
+      environment: { KUBECONFIG: `${one}:${two}:relative:/not/there`, GNUPGHOME: keys, OTHER: host.home },
+    });
+    expect([one, two, keys].map((path) => viewOf(profile, path))).toEqual(['blank', 'blank', 'empty']);
+  });
+
+  test('are sockets and FIFOs outside the workspace', () => {
+    const host = createHost(UNCOVERED);
+    const special = host.write('control/socket');
+    expect(viewOf(host.profile({ specialFiles: [special] }), special)).toBe('blank');
+  });
+
+  test('is not what the workspace lies in', () => {
+    const host = createHost(UNCOVERED);
+    const inside = host.makeDirectory('home/.claude/worktrees/one');
+    const profile = host.profile({ security: { workspace: [inside] } });
+    expect(viewOf(profile, inside)).toBe(`writable ${inside}`);
+  });
+
+  test.for(PRESET_NAMES)('stays hidden inside a workspace, in the preset %s', (preset) => {
+    const host = createHost(UNCOVERED);
+    host.write('home/.ssh/id_ed25519');
+    const profile = host.profile({ preset, security: { workspace: [host.home] } });
+    expect(viewOf(profile, join(host.home, '.ssh/id_ed25519'))).toBe('nothing');
+    expect(indexOfMount(profile, join(host.home, '.ssh'))).toBeGreaterThan(indexOfMount(profile, host.home));
+  });
+});
+
+describe('workspaces', () => {
+  test('inside one another are one', () => {
+    const host = createHost(UNCOVERED);
+    const inner = host.makeDirectory('home/project/inner');
+    const profile = host.profile({ security: { workspace: [inner, host.workspace, inner] } });
+    expect(linesOf(profile.mounts, host.root)).toEqual(['writable home/project']);
+    expect(profile.writable).toEqual([host.workspace]);
+  });
+
+  test('with a name that another one begins with are two', () => {
+    const host = createHost(UNCOVERED);
+    const other = host.makeDirectory('home/project-two');
+    const profile = host.profile({ security: { workspace: [host.workspace, other] } });
+    expect(profile.writable).toEqual([host.workspace, other]);
+  });
+
+  test('that are not there, are files, or are the root are left out', () => {
+    const host = createHost(UNCOVERED);
+    const file = host.write('file');
+    const profile = host.profile({
+      security: { workspace: ['/', file, join(host.root, 'gone'), host.workspace] },
+    });
+    expect(profile.writable).toEqual([host.workspace]);
+    expect(pathsOf(profile, 'writable')).toEqual([host.workspace]);
+  });
+
+  test('behind a link are where the link leads', () => {
+    const host = createHost(UNCOVERED);
+    const link = host.link('link', 'home/project');
+    expect(host.profile({ security: { workspace: [link] } }).writable).toEqual([host.workspace]);
+  });
+
+  test('that are /tmp itself make it the real one', () => {
+    const host = createHost(UNCOVERED);
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    const profile = host.profile({ security: { workspace: ['/tmp'] }, tmpDirectory });
+    expect(viewOf(profile, '/tmp/x')).toBe('writable /tmp/x');
+  });
+
+  test.for(PRESET_NAMES)('are what can be written to in the preset %s, and little else', (preset) => {
+    const host = createHost(UNCOVERED);
+    const profile = host.profile({ preset });
+    expect(pathsOf(profile, 'writable')).toEqual([host.workspace]);
+    const memory = preset === 'development' ? ['/tmp', '/var/tmp'] : ['/tmp'];
+    expect(pathsOf(profile, 'memory')).toEqual(memory);
+    expect(viewOf(profile, '/usr/bin/x')).not.toMatch(/^writable/);
+    expect(viewOf(profile, '/etc/x')).not.toMatch(/^writable/);
+  });
+});
+
+describe('writable_paths', () => {
+  test('inside the workspace open what is protected there, and need no mount of their own', () => {
+    const host = createHost(UNCOVERED);
+    host.makeRepository('home/project');
+    const hooks = join(host.workspace, '.git/hooks');
+    const profile = host.profile({ security: { writablePaths: [hooks] } });
+    expect(viewOf(profile, hooks)).toBe(`writable ${hooks}`);
+    expect(viewOf(profile, join(host.workspace, '.git/config'))).toMatch(/^readable/);
+  });
+
+  test('inside something protected are writable, and nothing beside them', () => {
+    const host = createHost(UNCOVERED);
+    host.makeRepository('home/project');
+    const hook = host.write('home/project/.git/hooks/pre-commit');
+    const profile = host.profile({ security: { writablePaths: [hook] } });
+    expect(viewOf(profile, join(host.workspace, '.git/hooks/post-merge'))).toMatch(/^readable/);
+    expect(viewOf(profile, hook)).toBe(`writable ${hook}`);
+  });
+
+  test('around the workspace take its place, and protect what is in it as before', () => {
+    const host = createHost(UNCOVERED);
+    host.makeRepository('home/project');
+    const profile = host.profile({
+      security: { writablePaths: [host.home] },
+      repositories: [host.workspace],
+    });
+    expect(profile.writable).toEqual([host.home]);
+    expect(viewOf(profile, join(host.workspace, '.git/hooks/pre-commit'))).toMatch(/^readable/);
+  });
+
+  test('that are files or links are opened where they lie', () => {
+    const host = createHost(UNCOVERED);
+    const file = host.write('home/log.txt');
+    const link = host.link('home/log', 'log.txt');
+    const profile = host.profile({ security: { writablePaths: [link, join(host.home, 'gone')] } });
+    expect(profile.writable).toEqual([host.workspace, file]);
+  });
+
+  test('that are private themselves are opened, and nothing beside them', () => {
+    const host = createHost(UNCOVERED);
+    const aws = host.makeDirectory('home/.aws');
+    host.makeDirectory('home/.ssh');
+    const profile = host.profile({ security: { writablePaths: [aws] } });
+    expect(viewOf(profile, aws)).toBe(`writable ${aws}`);
+    expect(viewOf(profile, join(host.home, '.ssh'))).toBe('empty');
+  });
+
+  test('inside something private are there though it is hidden', () => {
+    const host = createHost(UNCOVERED);
+    host.write('home/.config/gcloud/credentials.db');
+    const logs = host.makeDirectory('home/.config/gcloud/logs');
+    const profile = host.profile({ security: { writablePaths: [logs] } });
+    expect(viewOf(profile, join(host.home, '.config/gcloud/credentials.db'))).toBe('nothing');
+    expect(viewOf(profile, logs)).toBe(`writable ${logs}`);
+  });
+
+  test('around something private do not open it', () => {
+    const host = createHost(UNCOVERED);
+    host.write('home/.config/gh/hosts.yml');
+    const profile = host.profile({ security: { writablePaths: [join(host.home, '.config')] } });
+    expect(viewOf(profile, join(host.home, '.config/gh/hosts.yml'))).toBe('nothing');
+    expect(viewOf(profile, join(host.home, '.config/x'))).toMatch(/^writable/);
+  });
+});
+
+describe('readable_paths', () => {
+  test('inside something private are there, and nothing beside them', () => {
+    const host = createHost(UNCOVERED);
+    const known = host.write('home/.ssh/known_hosts');
+    const key = host.write('home/.ssh/id_ed25519');
+    const profile = host.profile({ security: { readablePaths: [known] } });
+    expect(viewOf(profile, known)).toBe(`readable ${known}`);
+    expect(viewOf(profile, key)).toBe('nothing');
+  });
+
+  test('that are private themselves are opened', () => {
+    const host = createHost(UNCOVERED);
+    const kube = host.makeDirectory('home/.kube');
+    expect(viewOf(host.profile({ security: { readablePaths: [kube] } }), kube)).toBe(`readable ${kube}`);
+  });
+
+  test.for(['home', 'home/.config'])('around something private do not open it: %s', (around) => {
+    const host = createHost(UNCOVERED);
+    const token = host.write('home/.config/gh/hosts.yml');
+    const profile = host.profile({ security: { readablePaths: [join(host.root, around)] } });
+    expect(viewOf(profile, token)).toBe('nothing');
+  });
+
+  test('around the workspace do not make it read-only', () => {
+    const host = createHost(UNCOVERED);
+    const file = host.write('home/project/file');
+    const profile = host.profile({ security: { readablePaths: [host.home] } });
+    expect(viewOf(profile, file)).toBe(`writable ${file}`);
+  });
+
+  test('inside the workspace are read-only', () => {
+    const host = createHost(UNCOVERED);
+    const vendor = host.makeDirectory('home/project/vendor');
+    const profile = host.profile({ security: { readablePaths: [vendor] } });
+    expect(viewOf(profile, join(vendor, 'x'))).toBe(`readable ${join(vendor, 'x')}`);
+  });
+
+  test('are there in a root that is otherwise empty', () => {
+    const host = createHost(UNCOVERED);
+    const data = host.write('data/set');
+    const profile = host.profile({ preset: 'sandbox', security: { readablePaths: [data] } });
+    expect(viewOf(profile, data)).toBe(`readable ${data}`);
+    expect(viewOf(profile, join(host.root, 'data/other'))).toBe('nothing');
+  });
+
+  test('that are not there are left out', () => {
+    const host = createHost(UNCOVERED);
+    const profile = host.profile({ security: { readablePaths: [join(host.root, 'gone')] } });
+    expect(linesOf(profile.mounts, host.root)).toEqual(['writable home/project']);
+  });
+});
+
+describe('expose', () => {
+  test('opens what it names and nothing else', () => {
+    const host = createHost(UNCOVERED);
+    for (const name of ['.config/gh', '.aws', '.ssh']) host.makeDirectory(`home/${name}`);
+    const profile = host.profile({ security: { expose: ['gh'] } });
+    expect(viewOf(profile, join(host.home, '.config/gh'))).toMatch(/^readable/);
+    expect(viewOf(profile, join(host.home, '.aws'))).toBe('empty');
+    expect(viewOf(profile, join(host.home, '.ssh'))).toBe('empty');
+  });
+
+  test('opens files in a directory that stays hidden, and a socket that a variable names', () => {
+    const host = createHost(UNCOVERED);
+    const known = host.write('home/.ssh/known_hosts');
+    host.write('home/.ssh/id_ed25519');
+    const agent = host.write('run/agent.sock');
+    const profile = host.profile({
+      security: { expose: ['ssh-agent'] },
+      environment: { SSH_AUTH_SOCK: agent },
+      specialFiles: [agent],
+    });
+    expect(viewOf(profile, known)).toBe(`readable ${known}`);
+    expect(viewOf(profile, join(host.home, '.ssh/id_ed25519'))).toBe('nothing');
+    expect(viewOf(profile, agent)).toBe(`readable ${agent}`);
+  });
+
+  test('of a path in the home directory opens it', () => {
+    const host = createHost(UNCOVERED);
+    const aws = host.makeDirectory('home/.aws');
+    expect(viewOf(host.profile({ security: { expose: ['~/.aws'] } }), aws)).toBe(`readable ${aws}`);
+  });
+
+  test('of a path around the workspace does not make it read-only', () => {
+    const host = createHost(UNCOVERED);
+    const profile = host.profile({ security: { expose: ['~'] } });
+    expect(viewOf(profile, host.workspace)).toBe(`writable ${host.workspace}`);
+  });
+});
+
+describe('copies without secrets', () => {
+  test('take the place of the files', () => {
+    const host = createHost(UNCOVERED);
+    const npmrc = host.write('home/.npmrc');
+    const copy = host.write('state/redacted/copy');
+    expect(viewOf(host.profile({ redacted: new Map([[npmrc, copy]]) }), npmrc)).toBe(`readable ${copy}`);
+  });
+
+  test('take their place in a home directory that is the workspace', () => {
+    const host = createHost(UNCOVERED);
+    const npmrc = host.write('home/.npmrc', '_authToken=x');
+    const gitconfig = host.write('home/.gitconfig');
+    const copy = host.write('state/redacted/copy');
+    const profile = host.profile({
+      security: { workspace: [host.home] },
+      redacted: new Map([[npmrc, copy]]),
+    });
+    expect(viewOf(profile, npmrc)).toBe(`readable ${copy}`);
+    expect(viewOf(profile, gitconfig)).toBe(`readable ${gitconfig}`);
+  });
+
+  test('stay in place though a directory around is made readable', () => {
+    const host = createHost(UNCOVERED);
+    const npmrc = host.write('home/.npmrc');
+    const copy = host.write('state/redacted/copy');
+    const profile = host.profile({
+      security: { readablePaths: [host.home] },
+      redacted: new Map([[npmrc, copy]]),
+    });
+    expect(viewOf(profile, npmrc)).toBe(`readable ${copy}`);
+  });
+});
+
+describe('caches of package managers', () => {
+  test('are writable where they are there', () => {
+    const host = createHost(UNCOVERED);
+    for (const name of ['.npm', '.cargo/registry', '.m2/repository']) host.makeDirectory(`home/${name}`);
+    host.write('home/.cargo/bin/cargo');
+    host.write('home/.cargo/credentials.toml');
+    const profile = host.profile();
+    expect(viewOf(profile, join(host.home, '.npm/x'))).toMatch(/^writable/);
+    expect(viewOf(profile, join(host.home, '.cargo/registry/x'))).toMatch(/^writable/);
+    expect(viewOf(profile, join(host.home, '.cargo/bin/cargo'))).toMatch(/^readable/);
+    expect(viewOf(profile, join(host.home, '.cargo/credentials.toml'))).toBe('blank');
+    expect(profile.writable).toEqual([host.workspace]);
+  });
+
+  test.for(['sandbox', 'production', 'minimal'] as const)('are not there in the preset %s', (preset) => {
+    const host = createHost(UNCOVERED);
+    host.makeDirectory('home/.npm');
+    expect(viewOf(host.profile({ preset }), join(host.home, '.npm'))).toBe('nothing');
+  });
+
+  test('below a link are writable where the link leads, if that is in the home directory', () => {
+    const host = createHost(UNCOVERED);
+    const registry = host.makeDirectory('home/disk/cargo/registry');
+    host.link('home/.cargo', 'disk/cargo');
+    host.makeDirectory('others/gradle/caches');
+    host.link('home/.gradle', join(host.root, 'others/gradle'));
+    const profile = host.profile();
+    expect(viewOf(profile, registry)).toBe(`writable ${registry}`);
+    expect(viewOf(profile, join(host.root, 'others/gradle/caches'))).toMatch(/^readable/);
+  });
+
+  test('that are links themselves are writable where they lead, if that is in the home directory', () => {
+    const host = createHost(UNCOVERED);
+    const npm = host.makeDirectory('home/disk/npm');
+    host.link('home/.npm', 'disk/npm');
+    host.makeDirectory('others/cache');
+    host.link('home/.cache', join(host.root, 'others/cache'));
+    const profile = host.profile();
+    expect(viewOf(profile, join(host.root, 'others/cache'))).toMatch(/^readable/);
+    expect(viewOf(profile, npm)).toBe(`writable ${npm}`);
+  });
+
+  test('stay as they are where every shell of the user runs what is in them', () => {
+    const host = createHost(UNCOVERED);
+    const prompt = host.write('home/.cache/p10k-instant-prompt-me.zsh');
+    const pip = host.write('home/.cache/pip/x');
+    const profile = host.profile();
+    expect(viewOf(profile, prompt)).toMatch(/^readable/);
+    expect(viewOf(profile, pip)).toMatch(/^writable/);
+  });
+
+  test('of programs that are run on demand are others inside', () => {
+    const host = createHost(UNCOVERED);
+    host.makeDirectory('home/.npm/_npx');
+    host.makeDirectory('home/.cache');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    const profile = host.profile({ tmpDirectory });
+    expect(viewOf(profile, join(host.home, '.npm/_npx/x'))).toBe(`writable ${tmpDirectory}/.npm-_npx/x`);
+    expect(viewOf(profile, join(host.home, '.cache/uv'))).toBe(`writable ${tmpDirectory}/.cache-uv`);
+    expect(viewOf(profile, join(host.home, '.npm/_cacache'))).toBe(`writable ${host.home}/.npm/_cacache`);
+    expect(profile.pinned).toContainEqual({
+      path: join(host.home, '.npm/_npx'),
+      source: join(tmpDirectory, '.npm-_npx'),
+    });
+  });
+
+  test('of programs that are run on demand are left alone where a link leads elsewhere', () => {
+    const host = createHost(UNCOVERED);
+    host.makeDirectory('others/cache');
+    host.link('home/.cache', '../others/cache');
+    host.makeDirectory('home/.npm');
+    host.link('home/.npm/_npx', join(host.root, 'others'));
+    const profile = host.profile({ tmpDirectory: makeTmp(join(host.state, 'tmp/me')) });
+    expect(linesOf(profile.mounts, host.home)).toEqual(['writable .npm', 'writable project']);
+  });
+
+  test('of a home directory that is the workspace need no mounts', () => {
+    const host = createHost(UNCOVERED);
+    host.makeDirectory('home/.npm/_npx');
+    const profile = host.profile({
+      security: { workspace: [host.home] },
+      tmpDirectory: makeTmp(join(host.state, 'tmp/me')),
+    });
+    expect(linesOf(profile.mounts, host.home)).toEqual([]);
+  });
+});
+
+describe('the server’s own files', () => {
+  test('inside the workspace are covered last of all, and cannot be moved away', () => {
+    const host = createHost(UNCOVERED);
+    const state = host.makeDirectory('home/project/.local/state');
+    const settings = host.write('home/project/mcp-shell-server.toml');
+    const installation = host.makeDirectory('home/project/dist');
+    const profile = host.profile({
+      security: { readablePaths: [state, settings], expose: [state], writablePaths: [state, installation] },
+      ownPaths: [settings, state],
+      installation: [installation],
+      specialFiles: [join(state, 'socket')],
+    });
+    expect(viewOf(profile, join(state, 'audit'))).toBe('nothing');
+    expect(viewOf(profile, settings)).toBe('blank');
+    expect(viewOf(profile, join(installation, 'cli.js'))).toMatch(/^readable/);
+    expect(profile.mounts).toEqual(
+      expect.arrayContaining([
+        { kind: 'readable', path: installation },
+        { kind: 'blank', path: settings },
+        { kind: 'empty', path: state },
+      ]),
+    );
+    expect(profile.mounts).toContainEqual({ kind: 'writable', path: join(host.workspace, '.local') });
+  });
+
+  test.for(PRESET_NAMES)('are not uncovered by any setting, in the preset %s', (preset) => {
+    const host = createHost(UNCOVERED);
+    const secret = host.write('state/audit/today.jsonl');
+    const profile = host.profile({
+      preset,
+      security: {
+        workspace: [host.root],
+        readablePaths: [host.state, join(host.state, 'audit'), secret],
+        writablePaths: [host.state, secret],
+        expose: [host.state, secret],
+      },
+      ownPaths: [host.state],
+    });
+    expect(viewOf(profile, host.state)).toBe('empty');
+    expect(viewOf(profile, secret)).toBe('nothing');
+  });
+
+  test('behind links are covered where they lie', () => {
+    const host = createHost(UNCOVERED);
+    const link = host.link('home/project/state', '../../state');
+    expect(viewOf(host.profile({ ownPaths: [link] }), host.state)).toBe('empty');
+  });
+
+  test('outside of what an empty root shows need no cover', () => {
+    const host = createHost(UNCOVERED);
+    const profile = host.profile({ preset: 'sandbox', ownPaths: [host.state] });
+    expect(viewOf(profile, host.state)).toBe('nothing');
+    expect(profile.mounts.some(({ path }) => path === host.state)).toBe(false);
+  });
+
+  test('shown by readable_paths in an empty root are covered all the same', () => {
+    const host = createHost(UNCOVERED);
+    const secret = host.write('state/audit/today.jsonl');
+    const profile = host.profile({
+      preset: 'sandbox',
+      security: { readablePaths: [host.root] },
+      ownPaths: [host.state],
+    });
+    expect(viewOf(profile, secret)).toBe('nothing');
+  });
+});
+
+describe('/tmp', () => {
+  const keeping = (host: Host): string => makeTmp(join(host.state, 'tmp/me'));
+
+  test('that is kept is a directory of the principal’s own', () => {
+    const host = createHost(UNCOVERED);
+    const tmpDirectory = keeping(host);
+    const profile = host.profile({ tmpDirectory });
+    expect(viewOf(profile, '/tmp/x')).toBe(`writable ${tmpDirectory}/tmp/x`);
+    expect(viewOf(profile, '/var/tmp/x')).toBe(`writable ${tmpDirectory}/var-tmp/x`);
+  });
+
+  test('that is not kept is memory, up to a limit; /var/tmp counts against the same', () => {
+    const host = createHost(UNCOVERED);
+    const { mounts, shmBytes } = host.profile({ preset: 'sandbox' });
+    expect(mounts).toContainEqual({ kind: 'memory', path: '/tmp', bytes: 256 * MIB });
+    expect(mounts).toContainEqual({ kind: 'link', path: '/var/tmp', target: '/tmp' });
+    expect(shmBytes).toBe(64 * MIB);
+    expect(host.profile().shmBytes).toBe(256 * MIB);
+  });
+
+  test('has the directories on the way to a workspace in it as mounts, outer ones first', () => {
+    const host = createHost();
+    const deep = host.makeDirectory('home/a/b/ws');
+    const tmpDirectory = keeping(host);
+    const profile = host.profile({ security: { workspace: [deep] }, tmpDirectory });
+    const name = host.root.slice('/tmp/'.length);
+    const parents = [...name.split('/').keys()].map((at) =>
+      name
+        .split('/')
+        .slice(0, at + 1)
+        .join('/'),
+    );
+    // The home directory itself is read-only there: nobody moves what is in it.
+    const expected = parents.map((rest) => ({
+      kind: 'writable',
+      path: `/tmp/${rest}`,
+      from: `${tmpDirectory}/tmp/${rest}`,
+    }));
+    const found = profile.mounts.filter((mount) => 'from' in mount && mount.path.startsWith('/tmp/'));
+    expect(found).toEqual(expected);
+    for (const { from } of expected) expect(lstatSync(from).isDirectory()).toBe(true);
+    expect(viewOf(profile, join(deep, 'file'))).toBe(`writable ${deep}/file`);
+  });
+
+  test.for(['a link', 'a file', 'a link to nowhere'])(
+    'that is kept gets directories again where a command left %s on the way',
+    (left) => {
+      const host = createHost();
+      const tmpDirectory = keeping(host);
+      const first = join(tmpDirectory, 'tmp', host.root.split('/')[2] ?? '');
+      const victim = host.makeDirectory('victim');
+      if (left === 'a file') host.write(first.slice(host.root.length));
+      else symlinkSync(left === 'a link' ? victim : '/nowhere/at/all', first);
+      host.profile({ tmpDirectory });
+      expect(lstatSync(first).isDirectory()).toBe(true);
+      expect(readdirSync(victim)).toEqual([]);
+    },
+  );
+
+  test('that is kept gets them also on the way to what is only read, and to sockets', () => {
+    const host = createHost();
+    const outside = createHost(UNCOVERED);
+    const tmpDirectory = keeping(outside);
+    const data = host.write('data/set');
+    const agent = host.write('agent/socket');
+    const first = join(tmpDirectory, 'tmp', host.root.split('/')[2] ?? '');
+    symlinkSync('/nowhere/at/all', first);
+    const profile = outside.profile({
+      security: { readablePaths: [data], expose: ['ssh-agent'] },
+      environment: { SSH_AUTH_SOCK: agent },
+      tmpDirectory,
+    });
+    expect(viewOf(profile, data)).toBe(`readable ${data}`);
+    expect(viewOf(profile, agent)).toBe(`readable ${agent}`);
+    expect(lstatSync(first).isDirectory()).toBe(true);
+  });
+
+  test('keeps what a command left beside them', () => {
+    const host = createHost();
+    const tmpDirectory = keeping(host);
+    mkdirSync(join(tmpDirectory, 'tmp/kept'));
+    host.profile({ tmpDirectory });
+    expect(readdirSync(join(tmpDirectory, 'tmp'))).toContain('kept');
+  });
+});
+
+describe('everything mounted where a running command can write', () => {
+  test('is pinned to what must be found there', () => {
+    const host = createHost(UNCOVERED);
+    host.makeRepository('home/project');
+    const own = host.makeDirectory('home/project/state');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    const { pinned } = host.profile({ tmpDirectory, ownPaths: [own] });
+    expect(pinned).toEqual([
+      { path: own, source: undefined },
+      { path: join(host.workspace, '.git'), source: join(host.workspace, '.git') },
+      { path: join(host.workspace, '.git/hooks'), source: join(host.workspace, '.git/hooks') },
+      { path: join(host.workspace, '.git/config'), source: join(host.workspace, '.git/config') },
+    ]);
+  });
+
+  test('is every such mount and no other', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.makeDirectory('home/.npm');
+    host.write('home/.ssh/known_hosts');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    const profile = host.profile({ tmpDirectory, ownPaths: [host.state] });
+    const below = profile.mounts.filter(({ path }) => path.startsWith('/tmp/'));
+    expect(profile.pinned.map(({ path }) => path)).toEqual([...new Set(below.map(({ path }) => path))]);
+  });
+});
+
+describe('the rest of a profile', () => {
+  test('has a network unless it is off, or a proxy is the only way', () => {
+    const host = createHost(UNCOVERED);
+    const socket = host.write('proxy');
+    expect(host.profile().network).toBe(true);
+    expect(host.profile({ security: { network: false } }).network).toBe(false);
+    const proxied = host.profile({ proxySocket: socket });
+    expect(proxied.network).toBe(false);
+    expect(viewOf(proxied, PROXY_SOCKET)).toBe(`readable ${socket}`);
+  });
+
+  test('shows nothing of what runs on the host', () => {
+    const host = createHost(UNCOVERED);
+    for (const preset of PRESET_NAMES) {
+      const profile = host.profile({ preset });
+      expect(viewOf(profile, '/run'), preset).toBe('empty');
+      expect(viewOf(profile, '/run/docker.sock'), preset).toBe('nothing');
+    }
+  });
+
+  test('covers /proc for root alone', () => {
+    const host = createHost(UNCOVERED);
+    expect(host.profile({ isRoot: false })).toMatchObject({
+      coversProc: false,
+      procTrees: [],
+      procFiles: [],
+    });
+    const { coversProc, procTrees, procFiles } = host.profile({ isRoot: true });
+    expect(coversProc).toBe(true);
+    expect([...procTrees, ...procFiles].filter((path) => !existsSync(path))).toEqual([]);
+    expect(procFiles.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { needs } from '../../../test/setup/needs.ts';
+import type { SecuritySettings, Settings } from '../../base/settings.ts';
+import { findWall } from './find-wall.ts';
+import { isInContainer, type RunHelper } from './probe.ts';
+import type { Wall } from './profile.ts';
+import { securityOf } from './sandbox.fixture.ts';
+
+const WALL: Wall = { kind: 'seatbelt', program: '/none', profile: '' };
+const HELP = [
+  '--args',
+  '--size',
+  '--json-status-fd',
+  '--block-fd',
+  '--perms',
+  '--clearenv',
+  '--disable-userns',
+];
+const SHUT = ['write', 'kernel', 'processes', 'privileges', 'network']
+  .map((name) => `${name} shut\n`)
+  .join('');
+
+interface Machine {
+  readonly help?: readonly string[];
+  /** What the attempt from inside answers. */
+  readonly inside?: { readonly code: number; readonly stdout?: string; readonly stderr?: string };
+  /** Whether the plainest namespace can be had. */
+  readonly hasPlain?: boolean;
+}
+
+/** bwrap as another machine may have it. */
+function find(
+  machine: Machine = {},
+  security: Partial<SecuritySettings> = {},
+  problem?: string,
+): {
+  readonly found: ReturnType<typeof findWall>;
+  readonly tried: string[];
+  readonly environments: unknown[];
+} {
+  const { help = HELP, inside = { code: 0, stdout: SHUT }, hasPlain = true } = machine;
+  const tried: string[] = [];
+  const environments: unknown[] = [];
+  const runHelper: RunHelper = async ({ argv, wall, environment }) => {
+    const empty = { stdout: '', stderr: '' };
+    if (wall !== undefined) {
+      tried.push('wall');
+      environments.push(environment);
+      return { ...empty, ...inside };
+    }
+    if (argv.includes('--help')) return { code: 0, ...empty, stdout: help.join('\n') };
+    if (argv.includes('--version')) return { code: 0, ...empty, stdout: 'bubblewrap 1.2.3\n' };
+    tried.push('plain');
+    return { code: hasPlain ? 0 : 1, ...empty };
+  };
+  const found = findWall({
+    settings: {
+      security: securityOf('development', {
+        workspace: ['/home/me/project'],
+        sandbox: 'required',
+        ...security,
+      }),
+    } as Settings,
+    runHelper,
+    home: '/home/me',
+    problem,
+    wallOf: async (program, disablesUserns) => {
+      tried.push(`${program} ${disablesUserns}`);
+      return WALL;
+    },
+  });
+  return { found, tried, environments };
+}
+
+describe('without a look at the machine', () => {
+  test('there is none where it is switched off', async () => {
+    const { found, tried } = find({}, { sandbox: 'off' });
+    expect(await found).toEqual({
+      state: { kind: 'none', summary: 'none (switched off in the settings)' },
+      program: '',
+      disablesUserns: false,
+    });
+    expect(tried).toEqual([]);
+  });
+
+  test('a container is the wall where there is one, and only there', async () => {
+    const { found, tried } = find({}, { sandbox: 'container' });
+    const { state } = await found;
+    expect(state.kind).toBe(isInContainer() ? 'container' : 'none');
+    expect(state.problem === undefined).toBe(isInContainer());
+    expect(tried).toEqual([]);
+  });
+});
+
+describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', () => {
+  test('is the wall where it holds', async () => {
+    const { found, tried } = find();
+    expect(await found).toEqual({
+      state: {
+        kind: 'bubblewrap',
+        summary: 'bubblewrap 1.2.3, development preset, network on',
+        version: 'bubblewrap 1.2.3',
+        checks: { write: true, kernel: true, processes: true, privileges: true },
+      },
+      program: expect.stringMatching(/\/bwrap$/),
+      disablesUserns: true,
+    });
+    expect(tried).toEqual([expect.stringMatching(/bwrap true$/), 'wall']);
+  });
+
+  test('says what network there is', async () => {
+    const summaryOf = async (security: Partial<SecuritySettings>): Promise<string> =>
+      (await find({}, security).found).state.summary;
+    expect(await summaryOf({ network: false })).toMatch(/network off$/);
+    expect(await summaryOf({ allowedDomains: ['a.example', 'b.example'] })).toMatch(
+      /network to a\.example, b\.example$/,
+    );
+  });
+
+  test('tries the network where it must be off, and the home directory where it must not be written to', async () => {
+    const triedOf = async (security: Partial<SecuritySettings>): Promise<unknown> => {
+      const { found, environments } = find({}, security);
+      await found;
+      return environments[0];
+    };
+    expect(await triedOf({})).toMatchObject({ NETWORK_TRIED: '0', HOME_TRIED: '/home/me' });
+    expect(await triedOf({ network: false })).toMatchObject({ NETWORK_TRIED: '1' });
+    expect(await triedOf({ workspace: ['/home/me'] })).toMatchObject({ HOME_TRIED: '/nowhere' });
+    expect(await triedOf({ workspace: ['/home'] })).toMatchObject({ HOME_TRIED: '/nowhere' });
+    expect(await triedOf({ root: 'minimal' })).toMatchObject({ HOME_TRIED: '/nowhere' });
+  });
+
+  test('of an older version goes without what it does not know', async () => {
+    const { found } = find({ help: HELP.filter((option) => option !== '--disable-userns') });
+    expect(await found).toMatchObject({ state: { kind: 'bubblewrap' }, disablesUserns: false });
+  });
+
+  test.for(HELP.slice(0, -1))('of a version without %s is none', async (option) => {
+    const { found, tried } = find({ help: HELP.filter((other) => other !== option) });
+    expect(await found).toMatchObject({
+      state: { kind: 'none', problem: `bubblewrap 1.2.3 does not know ${option}`, fix: /^Update it: / },
+      program: '',
+    });
+    expect(tried).toEqual([]);
+  });
+
+  const OPEN = { code: 0, stdout: SHUT.replace('kernel shut', 'kernel open') };
+  test('that can be got past is broken, not missing: nothing may run without it', async () => {
+    const { found, tried } = find({ inside: OPEN });
+    expect(await found).toEqual({
+      state: {
+        kind: 'broken',
+        summary: 'broken (from inside it could be got past: kernel)',
+        problem: 'from inside it could be got past: kernel',
+        fix: expect.stringContaining('[security]'),
+        version: 'bubblewrap 1.2.3',
+        checks: { write: true, kernel: false, processes: true, privileges: true },
+      },
+      program: '',
+      disablesUserns: false,
+    });
+    expect(tried.at(-1)).toBe('plain');
+  });
+
+  test('that fails where a plain one works is broken', async () => {
+    const inside = { code: 1, stderr: "bwrap: Can't find source path /x: No such file or directory\n" };
+    const { state } = await find({ inside }).found;
+    expect(state).toMatchObject({
+      kind: 'broken',
+      problem: "bwrap: Can't find source path /x: No such file or directory",
+    });
+  });
+
+  test('that fails where no plain one works either is missing', async () => {
+    const inside = { code: 1, stderr: 'bwrap: setting up uid map: Permission denied\n' };
+    const { state } = await find({ inside, hasPlain: false }).found;
+    expect(state).toMatchObject({ kind: 'none', problem: 'bwrap: setting up uid map: Permission denied' });
+    expect(state.fix).toBeDefined();
+  });
+
+  test('that could not be set up is tried again, since what was to be mounted may have gone', async () => {
+    const { found, tried } = find({ inside: { code: 1 } });
+    expect(await found).toMatchObject({ state: { kind: 'broken' } });
+    expect(tried.filter((what) => what === 'wall')).toHaveLength(3);
+    const open = find({ inside: OPEN });
+    await open.found;
+    expect(open.tried.filter((what) => what === 'wall')).toHaveLength(1);
+  });
+
+  test('is not enough where something else is missing that the settings ask for', async () => {
+    const { found, tried } = find({}, {}, 'security.allowed_domains needs socat');
+    expect(await found).toMatchObject({
+      state: { kind: 'none', problem: 'security.allowed_domains needs socat' },
+    });
+    expect(tried).toEqual([]);
+  });
+});

@@ -1,0 +1,136 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fixFor, installCommand, probeWall, type RunHelper } from './probe.ts';
+import type { Wall } from './profile.ts';
+import { createHost } from './sandbox.fixture.ts';
+
+const WALL: Wall = { kind: 'seatbelt', program: '/none', profile: '' };
+const HOST = { triesHome: undefined, triesNetwork: true };
+const SHUT = ['write', 'kernel', 'processes', 'privileges', 'network']
+  .map((name) => `${name} shut\n`)
+  .join('');
+const ALL_SHUT = { write: true, kernel: true, processes: true, privileges: true, network: true };
+
+type Call = Parameters<RunHelper>[0];
+
+/** Answers as a shell inside would. */
+function answering(
+  stdout: string,
+  { code = 0, stderr = '' }: { code?: number | null; stderr?: string } = {},
+) {
+  const calls: Call[] = [];
+  const run: RunHelper = async (call) => {
+    calls.push(call);
+    return { code, stdout, stderr };
+  };
+  return { run, calls };
+}
+
+describe('a wall', () => {
+  test('holds where every attempt was stopped', async () => {
+    const { run, calls } = answering(SHUT);
+    expect(await probeWall(WALL, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
+    expect(calls).toHaveLength(1);
+    expect(calls[0]).toMatchObject({
+      wall: WALL,
+      environment: { NETWORK_TRIED: '1', HOME_TRIED: '/nowhere' },
+    });
+    expect(calls[0]?.argv.slice(0, 2)).toEqual(['/bin/sh', '-c']);
+  });
+
+  test.for(['kernel', 'processes', 'privileges', 'network'])(
+    'does not hold where %s is open',
+    async (name) => {
+      const { run } = answering(SHUT.replace(`${name} shut`, `${name} open`));
+      expect(await probeWall(WALL, run, HOST)).toEqual({
+        holds: false,
+        checks: { ...ALL_SHUT, [name]: false },
+        problem: `from inside it could be got past: ${name}`,
+        isIncomplete: false,
+      });
+    },
+  );
+
+  test('names everything that is open', async () => {
+    const { run } = answering(
+      SHUT.replace('kernel shut', 'kernel open').replace('network shut', 'network open'),
+    );
+    const { problem } = await probeWall(WALL, run, HOST);
+    expect(problem).toBe('from inside it could be got past: kernel, network');
+  });
+
+  test('that could not be set up does not hold, in bwrap’s own words', async () => {
+    const { run } = answering('', {
+      code: 1,
+      stderr: 'warning\nbwrap: setting up uid map: Permission denied\n',
+    });
+    expect(await probeWall(WALL, run, HOST)).toMatchObject({
+      holds: false,
+      problem: 'bwrap: setting up uid map: Permission denied',
+    });
+  });
+
+  test.for([
+    ['ended without a word', '', 0, 'it ended with exit code 0'],
+    ['said a part only', 'write shut\nkernel shut\n', 0, 'it ended with exit code 0'],
+    ['was killed', SHUT, null, 'it ended with exit code null'],
+    ['ended with a failure', SHUT, 3, 'it ended with exit code 3'],
+  ] as const)('does not hold where the attempt %s', async ([, stdout, code, problem]) => {
+    const { run } = answering(stdout, { code });
+    expect(await probeWall(WALL, run, HOST)).toMatchObject({ holds: false, problem, isIncomplete: true });
+  });
+
+  test('does not hold where nothing could be run at all', async () => {
+    const run: RunHelper = () => Promise.reject(new Error('spawn ENOENT'));
+    expect(await probeWall(WALL, run, HOST)).toEqual({
+      holds: false,
+      checks: { write: false },
+      problem: 'Error: spawn ENOENT',
+      isIncomplete: true,
+    });
+  });
+
+  test('does not hold where a file came out of it, whatever was said inside; the file is removed', async () => {
+    const host = createHost();
+    const run: RunHelper = async ({ environment = {} }) => {
+      writeFileSync(join(environment['HOME_TRIED'] ?? '', environment['NAME_TRIED'] ?? ''), '');
+      return { code: 0, stdout: SHUT, stderr: '' };
+    };
+    expect(await probeWall(WALL, run, { triesHome: host.home, triesNetwork: true })).toEqual({
+      holds: false,
+      checks: { ...ALL_SHUT, write: false },
+      problem: 'from inside it could be got past: write',
+      isIncomplete: false,
+    });
+    expect(readdirSync(host.home)).toEqual(['project']);
+  });
+
+  test('holds where writing worked inside but nothing came out', async () => {
+    const { run } = answering(SHUT.replace('write shut', 'write open'));
+    expect(await probeWall(WALL, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
+  });
+
+  test('says nothing of a network that it need not keep away', async () => {
+    const { network: _, ...others } = ALL_SHUT;
+    const { run } = answering(SHUT.replace('network shut', 'network open'));
+    expect(await probeWall(WALL, run, { ...HOST, triesNetwork: false })).toEqual({
+      holds: true,
+      checks: others,
+    });
+  });
+
+  test('is tried with another name each time', async () => {
+    const { run, calls } = answering(SHUT);
+    await probeWall(WALL, run, HOST);
+    await probeWall(WALL, run, HOST);
+    const names = calls.map(({ environment }) => environment?.['NAME_TRIED']);
+    expect(new Set(names).size).toBe(2);
+    expect(names.filter((name) => existsSync(`/usr/${name}`) || existsSync(`/etc/${name}`))).toEqual([]);
+  });
+});
+
+test('what to do about it is a sentence, whatever the machine', () => {
+  expect(fixFor('some problem')).toMatch(/^[A-Z].*\.$|some problem/);
+  expect(installCommand('bubblewrap')).toMatch(/\bbubblewrap$/);
+});

@@ -1,0 +1,185 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Mount } from './profile.ts';
+import { protectedIn, rootOf } from './protected.ts';
+import { createHost, type Host } from './sandbox.fixture.ts';
+
+/** Paths below the host's root that are read-only. */
+function protectedOf(
+  host: Host,
+  options: {
+    readonly writable?: readonly string[];
+    readonly repositories?: readonly string[];
+    readonly gitDirectories?: readonly string[];
+    readonly installation?: readonly string[];
+    readonly writablePaths?: readonly string[];
+  } = {},
+): string[] {
+  const mounts = protectedIn(options.writable ?? [host.workspace], {
+    homedir: host.home,
+    installation: options.installation ?? [],
+    repositories: options.repositories ?? [],
+    gitDirectories: options.gitDirectories ?? [],
+    security: { writablePaths: options.writablePaths ?? [] },
+  });
+  expect(mounts.filter(({ kind }) => kind !== 'readable')).toEqual([]);
+  return mounts.map(({ path }) => path.slice(host.root.length + 1));
+}
+
+describe('what is read-only in a workspace', () => {
+  test('is what editors, agents and git obey, where it is there', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    const names = ['.mcp.json', '.envrc', '.vscode/tasks.json', '.claude/settings.json'];
+    const others = ['package.json', 'src/.mcp.json', '.vscode/snippets.json', '.claude/agents/x.md'];
+    for (const name of [...names, ...others]) host.write(`home/project/${name}`);
+    host.makeDirectory('home/project/.claude/hooks');
+    expect(protectedOf(host)).toEqual([
+      'home/project/.mcp.json',
+      'home/project/.claude/settings.json',
+      'home/project/.claude/hooks',
+      'home/project/.vscode/tasks.json',
+      'home/project/.envrc',
+      'home/project/.git/hooks',
+      'home/project/.git/config',
+    ]);
+  });
+
+  test('is nothing where there is nothing', () => {
+    expect(protectedOf(createHost())).toEqual([]);
+  });
+
+  test('is also in repositories inside it', () => {
+    const host = createHost();
+    const inner = host.makeRepository('home/project/libs/inner');
+    host.write('home/project/libs/inner/.git/info/attributes');
+    expect(protectedOf(host, { repositories: [inner] })).toEqual([
+      'home/project/libs/inner/.git/hooks',
+      'home/project/libs/inner/.git/config',
+      'home/project/libs/inner/.git/info/attributes',
+    ]);
+  });
+
+  test('is not what lies in a repository elsewhere', () => {
+    const host = createHost();
+    const other = host.makeRepository('home/other');
+    expect(protectedOf(host, { repositories: [other] })).toEqual([]);
+  });
+
+  test('is in submodules and theirs, and in worktrees', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    const git = 'home/project/.git';
+    for (const name of ['one', 'group/two', 'one/modules/three']) {
+      host.write(`${git}/modules/${name}/HEAD`);
+      host.write(`${git}/modules/${name}/config`);
+      host.makeDirectory(`${git}/modules/${name}/hooks`);
+    }
+    host.write(`${git}/worktrees/feature/HEAD`);
+    host.write(`${git}/worktrees/feature/commondir`);
+    host.write(`${git}/worktrees/feature/config.worktree`);
+    expect(protectedOf(host).toSorted()).toEqual(
+      [
+        'config',
+        'hooks',
+        'modules/group/two/config',
+        'modules/group/two/hooks',
+        'modules/one/config',
+        'modules/one/hooks',
+        'modules/one/modules/three/config',
+        'modules/one/modules/three/hooks',
+        'worktrees/feature/commondir',
+        'worktrees/feature/config.worktree',
+      ].map((name) => `${git}/${name}`),
+    );
+  });
+
+  test('is the file that names the git directory of a worktree or submodule', () => {
+    const host = createHost();
+    host.write('home/project/.git', 'gitdir: ../main/.git/worktrees/project\n');
+    const sub = host.makeDirectory('home/project/sub');
+    host.write('home/project/sub/.git', 'gitdir: ../.git/modules/sub\n');
+    expect(protectedOf(host, { repositories: [sub] })).toEqual([
+      'home/project/.git',
+      'home/project/sub/.git',
+    ]);
+  });
+
+  test('is in a git directory that lies elsewhere and is written to', () => {
+    const host = createHost();
+    const git = join(host.makeRepository('home/main'), '.git');
+    host.write('home/main/.git/worktrees/feature/HEAD');
+    host.write('home/main/.git/worktrees/feature/commondir');
+    expect(protectedOf(host, { writable: [host.workspace, git], gitDirectories: [git] })).toEqual([
+      'home/main/.git/hooks',
+      'home/main/.git/config',
+      'home/main/.git/worktrees/feature/commondir',
+    ]);
+  });
+
+  test('is what a link leads to, as long as that can be written to', () => {
+    const host = createHost();
+    host.makeDirectory('home/project/.git');
+    host.makeDirectory('home/project/tools/hooks');
+    host.link('home/project/.git/hooks', '../tools/hooks');
+    host.write('outside/tasks.json');
+    host.link('home/project/.vscode', join(host.root, 'outside'));
+    expect(protectedOf(host)).toEqual(['home/project/tools/hooks']);
+  });
+
+  test('survives a link that leads to itself', () => {
+    const host = createHost();
+    host.link('home/project/.vscode', '.vscode');
+    host.link('home/project/.git', '.git');
+    expect(() => protectedOf(host)).not.toThrow();
+  });
+
+  test('has nothing that bwrap could not mount: a link to nowhere', () => {
+    const host = createHost();
+    host.link('home/project/.envrc', 'gone');
+    expect(protectedOf(host)).toEqual([]);
+  });
+
+  test('does not have what the operator opened by its own name', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    const config = join(host.workspace, '.git/config');
+    expect(protectedOf(host, { writablePaths: [config, host.workspace] })).toEqual([
+      'home/project/.git/hooks',
+    ]);
+  });
+
+  test('is a part of the home directory only where that can be written to', () => {
+    const host = createHost();
+    host.write('home/.bashrc');
+    host.write('home/.cargo/bin/cargo');
+    host.write('home/.cargo/registry/index');
+    expect(protectedOf(host)).toEqual([]);
+    expect(protectedOf(host, { writable: [host.home] })).toEqual(['home/.bashrc', 'home/.cargo/bin']);
+    expect(protectedOf(host, { writable: [join(host.home, '.cargo')] })).toEqual(['home/.cargo/bin']);
+  });
+
+  test('is the server’s own program', () => {
+    const host = createHost();
+    const dist = host.makeDirectory('home/project/dist');
+    const elsewhere = host.makeDirectory('opt/dist');
+    expect(protectedOf(host, { installation: [dist, elsewhere] })).toEqual(['home/project/dist']);
+  });
+
+  test('is bounded, however many submodules a command makes', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    for (let index = 0; index < 80; index++) {
+      host.write(`home/project/.git/modules/m${index}/HEAD`);
+      host.write(`home/project/.git/modules/m${index}/config`);
+    }
+    expect(protectedOf(host).length).toBeLessThanOrEqual(52);
+  });
+
+  test('ends where a command nests directories without end', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write(`home/project/.git/modules/${'m/'.repeat(60)}HEAD`);
+    expect(protectedOf(host)).toEqual(['home/project/.git/hooks', 'home/project/.git/config']);
+  });
+});

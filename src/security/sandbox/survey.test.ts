@@ -1,0 +1,184 @@
+import { execFileSync } from 'node:child_process';
+import { linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createHost, type Host } from './sandbox.fixture.ts';
+import { createSurvey, type SurveyOptions } from './survey.ts';
+
+function surveyOf(host: Host, options: Partial<SurveyOptions> = {}) {
+  const survey = createSurvey({
+    roots: [host.home],
+    workspace: [host.workspace],
+    home: host.home,
+    skip: [],
+    ...options,
+  });
+  onTestFinished(() => survey.dispose());
+  const look = async () => {
+    const { specialFiles, repositories } = await survey.look();
+    // The kernel lists sockets of the whole machine.
+    const ours = specialFiles.filter((path) => path.startsWith(`${host.root}/`));
+    const shorten = (path: string): string => path.slice(host.home.length + 1);
+    return {
+      specialFiles: ours.map(shorten).toSorted(),
+      repositories: repositories.map(shorten),
+    };
+  };
+  return { look };
+}
+
+function makeFifo(host: Host, path: string): string {
+  const full = join(host.makeDirectory(join(path, '..')), path.split('/').at(-1) ?? '');
+  execFileSync('mkfifo', [full]);
+  return full;
+}
+
+async function listenAt(path: string): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(path, resolve);
+  });
+  return server;
+}
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+
+/** A socket that nobody listens at: the kernel's list does not have it. */
+async function makeDeadSocket(host: Host, path: string): Promise<void> {
+  const full = host.write(path);
+  rmSync(full);
+  const server = await listenAt(`${full}.bound`);
+  linkSync(`${full}.bound`, full);
+  await closed(server);
+}
+
+describe('sockets and FIFOs', () => {
+  test('are found outside the workspace, however deep', async () => {
+    const host = createHost();
+    makeFifo(host, 'home/control');
+    makeFifo(host, 'home/a/b/c/d/pipe');
+    await makeDeadSocket(host, 'home/run/agent');
+    makeFifo(host, 'home/project/own');
+    host.write('home/plain');
+    const { look } = surveyOf(host);
+    await expect
+      .poll(async () => (await look()).specialFiles)
+      .toEqual(['a/b/c/d/pipe', 'control', 'run/agent']);
+  });
+
+  test('that are bound now are found at once, wherever they are', async () => {
+    const host = createHost();
+    const server = await listenAt(join(host.makeDirectory('home/late'), 's'));
+    try {
+      const { look } = surveyOf(host, { roots: [] });
+      expect((await look()).specialFiles).toEqual(['late/s']);
+      const second = await listenAt(join(host.home, 'late/t'));
+      expect((await look()).specialFiles).toEqual(['late/s', 'late/t']);
+      await closed(second);
+      expect((await look()).specialFiles).toEqual(['late/s']);
+    } finally {
+      await closed(server);
+    }
+  });
+
+  test('of the workspace are its own business', async () => {
+    const host = createHost();
+    const server = await listenAt(join(host.workspace, 's'));
+    try {
+      expect((await surveyOf(host, { roots: [] }).look()).specialFiles).toEqual([]);
+    } finally {
+      await closed(server);
+    }
+  });
+
+  test('are not looked for in what is skipped, nor where there are very many files', async () => {
+    const host = createHost();
+    makeFifo(host, 'home/skipped/pipe');
+    makeFifo(host, 'home/node_modules/pipe');
+    makeFifo(host, 'home/found/pipe');
+    const { look } = surveyOf(host, { skip: [join(host.home, 'skipped')] });
+    await expect.poll(async () => (await look()).specialFiles).toEqual(['found/pipe']);
+  });
+
+  test('that are gone are not told', async () => {
+    const host = createHost();
+    const pipe = makeFifo(host, 'home/pipe');
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).specialFiles).toEqual(['pipe']);
+    rmSync(pipe);
+    expect((await look()).specialFiles).toEqual([]);
+  });
+
+  test('are not followed through links, and a link in a circle is no trap', async () => {
+    const host = createHost();
+    makeFifo(host, 'outside/pipe');
+    host.link('home/link', join(host.root, 'outside'));
+    host.link('home/circle', '.');
+    makeFifo(host, 'home/z/pipe');
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).specialFiles).toEqual(['z/pipe']);
+  });
+
+  test('with a line break or spaces in the name are found', async () => {
+    const host = createHost();
+    makeFifo(host, 'home/with space/p q');
+    makeFifo(host, 'home/new\nline');
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).specialFiles).toEqual(['new\nline', 'with space/p q']);
+  });
+});
+
+describe('repositories', () => {
+  test('are found inside the workspace alone: directories, worktrees and submodules', async () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.makeRepository('home/project/libs/one');
+    host.write('home/project/libs/two/.git', 'gitdir: elsewhere');
+    host.makeRepository('home/other');
+    host.makeRepository('home/project/node_modules/three');
+    const { look } = surveyOf(host);
+    await expect
+      .poll(async () => (await look()).repositories.toSorted())
+      .toEqual(['project', 'project/libs/one', 'project/libs/two']);
+  });
+
+  test('that are gone are not told', async () => {
+    const host = createHost();
+    host.makeRepository('home/project/one');
+    host.makeRepository('home/project/two');
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).repositories).toHaveLength(2);
+    rmSync(join(host.workspace, 'one'), { recursive: true });
+    expect((await look()).repositories).toEqual(['project/two']);
+  });
+
+  test('that were there before a command made many come first, and there is an end to them', async () => {
+    const host = createHost();
+    const old = Array.from({ length: 5 }, (_, index) => `project/zz-old-${index}`);
+    for (const name of old) {
+      makeLater(host, `home/${name}/.git`);
+    }
+    for (let index = 0; index < 40; index++) makeLater(host, `home/project/a-new-${index}/.git`);
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).repositories).toHaveLength(20);
+    const { repositories } = await look();
+    expect(repositories.slice(0, 5)).toEqual(old);
+    expect(repositories.slice(5)).toEqual(Array.from({ length: 15 }, (_, index) => `project/a-new-${index}`));
+  });
+
+  let clock = 0;
+  /** Made when the file system's clock has gone on since the last: it ticks every few milliseconds. */
+  function makeLater(host: Host, path: string): void {
+    const probe = join(host.root, 'probe');
+    do {
+      rmSync(probe, { force: true });
+      writeFileSync(probe, '');
+    } while (statSync(probe).birthtimeMs <= clock);
+    mkdirSync(join(host.root, path), { recursive: true });
+    clock = statSync(join(host.root, path)).birthtimeMs;
+  }
+});

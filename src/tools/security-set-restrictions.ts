@@ -1,0 +1,101 @@
+/** security_set_restrictions: a caller tightens what it may do itself, until the server restarts. Never the other way. */
+import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
+import { POLICY_MODES, PRESET_NAMES } from '../base/config/presets.ts';
+import { createId } from '../base/ids.ts';
+import { type Effective, wireName } from '../security/security.ts';
+import { defineTool } from './tool.ts';
+
+const inputSchema = z.strictObject({
+  security_mode: z.enum(POLICY_MODES).optional(),
+  security_preset: z.enum(PRESET_NAMES).optional(),
+  allowed_commands: z.array(z.string().min(1).max(1000)).max(1000).optional(),
+  blocked_commands: z.array(z.string().min(1).max(1000)).max(1000).optional(),
+  allowed_directories: z.array(z.string().min(1)).max(100).optional(),
+  max_execution_time: z.number().int().min(1).max(86_400).optional().describe('Seconds'),
+  max_memory_mb: z.number().int().min(1).max(32_768).optional(),
+  enable_network: z.boolean().optional(),
+});
+
+const restrictionFields = z.object({
+  security_preset: z.string(),
+  security_mode: z.string(),
+  allowed_commands: z.record(z.string(), z.array(z.string())),
+  blocked_commands: z.array(z.string()),
+  ask_commands: z.array(z.string()),
+  allowed_directories: z.array(z.string()).optional(),
+  writable_directories: z.array(z.string()),
+  max_execution_time: z.number().optional(),
+  max_memory_mb: z.number().optional(),
+  enable_network: z.boolean(),
+  sandbox: z.string(),
+});
+
+export const securitySetRestrictions = defineTool({
+  name: 'security_set_restrictions',
+  title: 'Tighten restrictions',
+  description:
+    'Tightens what this caller may run, until the server restarts; without parameters it shows what holds. Nothing can be loosened.',
+  input: inputSchema,
+  output: z.object({
+    restriction_id: z.string().optional(),
+    active: z.boolean().optional(),
+    configured_at: z.string().optional(),
+    restrictions: restrictionFields.optional(),
+    changes: z.array(z.object({ parameter: z.string(), from: z.unknown(), to: z.unknown() })).optional(),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    const { security, clock } = call.modules;
+    const { allowed_commands: allowedCommands, allowed_directories: directories } = input;
+    const hasLists = allowedCommands !== undefined || input.blocked_commands !== undefined;
+    const { effective, changes } = security.tighten(call, {
+      // Lists without a mode mean that exactly the lists hold.
+      mode: input.security_mode ?? (hasLists && allowedCommands !== undefined ? 'custom' : undefined),
+      preset: input.security_preset,
+      allowedCommands,
+      blockedCommands: input.blocked_commands,
+      allowedDirectories: directories,
+      maxExecutionSeconds: input.max_execution_time,
+      maxMemoryMb: input.max_memory_mb,
+      enableNetwork: input.enable_network,
+    });
+    const named = changes.map(({ key, from, to }) => ({ parameter: wireName(key), from, to }));
+    const restrictions = describe(effective);
+    const lines = named.map(({ parameter, from, to }) => `${parameter}: ${show(from)} -> ${show(to)}`);
+    return {
+      data: {
+        restriction_id: createId('rst'),
+        active: true,
+        configured_at: isoTime(clock.now()),
+        restrictions,
+        changes: named,
+      },
+      text: `${lines.length === 0 ? 'Nothing changed.' : lines.join('\n')}\nIn force: ${JSON.stringify(restrictions)}`,
+    };
+  },
+});
+
+function describe({ policy, security, restrictions }: Effective): z.input<typeof restrictionFields> {
+  const entryText = (entry: string | { readonly entry: string }): string =>
+    typeof entry === 'string' ? entry : entry.entry;
+  return {
+    security_preset: security.preset,
+    security_mode: restrictions.mode,
+    allowed_commands: policy.allowedTable(),
+    blocked_commands: (restrictions.blockedCommands ?? []).map(entryText),
+    ask_commands: (restrictions.askCommands ?? []).map(entryText),
+    ...(security.allowedDirectories !== undefined && {
+      allowed_directories: [...security.allowedDirectories],
+    }),
+    writable_directories: [...security.workspace],
+    ...(restrictions.maxExecutionSeconds !== undefined && {
+      max_execution_time: restrictions.maxExecutionSeconds,
+    }),
+    ...(restrictions.maxMemoryMb !== undefined && { max_memory_mb: restrictions.maxMemoryMb }),
+    enable_network: security.network,
+    sandbox: security.sandbox,
+  };
+}
+
+const show = (value: unknown): string => (value === undefined ? 'not set' : JSON.stringify(value));
