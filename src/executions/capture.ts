@@ -80,7 +80,9 @@ export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Cap
     const stdout = await take(merged !== undefined || spec.sinks.has('stdout'));
     const stderr = merged === undefined ? await take(spec.sinks.has('stderr')) : stdout;
     const state = await take(spec.wantsState);
-    return await begin(spec, { stdin, stdout, stderr, state });
+    const block = spec.wall?.kind === 'bubblewrap' ? await pipes.takeOwn() : undefined;
+    if (block !== undefined) opened.push(block);
+    return await begin(spec, { stdin, stdout, stderr, state, block });
   } catch (error) {
     closeQuietly(...opened);
     throw error;
@@ -92,13 +94,15 @@ interface Streams {
   readonly stdout: Pipe | undefined;
   readonly stderr: Pipe | undefined;
   readonly state: Pipe | undefined;
+  /** What the wall waits on before it runs the command. */
+  readonly block: number | undefined;
 }
 
 function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
-  const { stdin, stdout, stderr, state } = streams;
+  const { stdin, stdout, stderr, state, block } = streams;
   const { wall } = spec;
   const isWalled = wall?.kind === 'bubblewrap';
-  const start = wall === undefined ? undefined : startBehind(wall, spec);
+  const start = wall === undefined ? undefined : startBehind(wall, spec, block);
   const argv = start?.argv ?? spec.argv;
   const [file = '', ...args] = spec.prefix?.(argv) ?? argv;
   const ends = [stdin, stdout?.writeFd, stderr?.writeFd, state?.writeFd];
@@ -112,7 +116,7 @@ function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
   });
   const gate =
     wall?.kind === 'bubblewrap' && child.pid !== undefined
-      ? createGate(child, wall, spec.environment)
+      ? createGate(child, wall, spec.environment, block)
       : undefined;
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => void describeExit({ code, signal }, gate).then(resolve));

@@ -175,7 +175,6 @@ function wallOf(host: Host): BubblewrapWall {
     seccomp: undefined,
     pinned: profile.pinned,
     watched: [],
-    lastMount: profile.mounts.at(-1)?.path ?? '',
   };
 }
 

@@ -17,6 +17,7 @@ import {
   untilEmpty,
   WallFailed,
 } from './gate.ts';
+import { createPipes } from './pipes.ts';
 import { sendSignal } from './tree.ts';
 
 const BWRAP = '/usr/bin/bwrap';
@@ -33,7 +34,6 @@ function wallOf(host: Host, changes: HostChanges = {}, seccomp?: Uint8Array): Bu
     seccomp: seccomp === undefined ? undefined : Buffer.from(seccomp).toString('base64'),
     pinned: profile.pinned,
     watched: [],
-    lastMount: profile.mounts.at(-1)?.path ?? '',
   };
 }
 
@@ -48,13 +48,16 @@ afterEach(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-function startIn(
+async function startIn(
   host: Host,
   wall: BubblewrapWall,
   script: string,
   environment: Record<string, string> = { PATH: '/usr/bin:/bin' },
-): Started {
-  const start = startBehind(wall, { argv: ['/bin/bash', '-c', script], directory: host.workspace });
+): Promise<Started> {
+  const pipes = createPipes(join(host.root, 'pipes'), 2);
+  const block = await pipes.takeOwn();
+  const command = { argv: ['/bin/bash', '-c', script], directory: host.workspace };
+  const start = startBehind(wall, command, block);
   const [file = '', ...args] = start.argv;
   const child = spawn(file, args, {
     cwd: '/',
@@ -75,12 +78,12 @@ function startIn(
     running.delete(child);
     return { code: code as number | null, signal: signal as string | null, stdout, stderr };
   });
-  return { child, gate: createGate(child, wall, environment), ended };
+  return { child, gate: createGate(child, wall, environment, block), ended };
 }
 
 /** Lets it run to its end. */
 async function run(host: Host, wall: BubblewrapWall, script: string, environment?: Record<string, string>) {
-  const { gate, ended } = startIn(host, wall, script, environment);
+  const { gate, ended } = await startIn(host, wall, script, environment);
   gate.open();
   return ended;
 }
@@ -101,15 +104,15 @@ describe('what is started instead of a command', () => {
       pinned: [],
       watched: [],
     } as const;
-    expect(startBehind({ ...wall, seccomp: 'AA==', lastMount: '' }, command)).toEqual({
+    expect(startBehind({ ...wall, seccomp: 'AA==' }, command, 9)).toEqual({
       argv: [BWRAP, '--args', '4', '--chdir', '/work', '--', ...command.argv],
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe', 9],
     });
-    expect(startBehind({ ...wall, seccomp: undefined, lastMount: '' }, command).stdio).toEqual([
+    expect(startBehind({ ...wall, seccomp: undefined }, command).stdio).toEqual([
       'pipe',
       'ignore',
       'pipe',
-      'pipe',
+      'ignore',
     ]);
   });
 
@@ -126,7 +129,7 @@ describe.skipIf(needs('bwrap'))('behind the gate', () => {
   test('nothing of the command has run before it is opened', async () => {
     const host = createHost();
     const wall = wallOf(host);
-    const { gate, ended } = startIn(host, wall, 'echo ran > here; echo said');
+    const { gate, ended } = await startIn(host, wall, 'echo ran > here; echo said');
     const init = await gate.entered;
     expect(init?.pid).toBeGreaterThan(1);
     await checkMounts(init?.pid ?? 0, wall);
@@ -139,14 +142,14 @@ describe.skipIf(needs('bwrap'))('behind the gate', () => {
 
   test('whoever goes away without opening it does not open it', async () => {
     const host = createHost();
-    const { child, gate, ended } = startIn(host, wallOf(host), 'echo ran > here');
+    const { child, gate, ended } = await startIn(host, wallOf(host), 'echo ran > here');
     const init = await gate.entered;
     child.kill('SIGKILL');
-    expect(await ended).toMatchObject({ code: null, signal: 'SIGKILL' });
+    await once(child, 'exit');
     expect(await gate.hasRun).toBe(false);
-    // Nobody is left who could let it run.
-    await untilEmpty(gate);
+    // Whoever is left behind waits for ever, and is found and ended by its marker.
     if (init !== undefined) sendSignal(init, 'SIGKILL');
+    await ended;
     expect(existsSync(join(host.workspace, 'here'))).toBe(false);
   });
 
@@ -159,7 +162,12 @@ describe.skipIf(needs('bwrap'))('behind the gate', () => {
       NODE_OPTIONS: '--require=./evil.js',
       API_TOKEN: 'hunter22',
     };
-    const { child, gate, ended } = startIn(host, wallOf(host), 'export -p; read -r line < go', environment);
+    const { child, gate, ended } = await startIn(
+      host,
+      wallOf(host),
+      'export -p; read -r line < go',
+      environment,
+    );
     host.write('home/project/go', 'on\n');
     const init = await gate.entered;
     for (const pid of [child.pid ?? 0, init?.pid ?? 0]) {
@@ -216,7 +224,7 @@ describe.skipIf(needs('bwrap'))('behind the gate', () => {
     ['no-such-command', 127],
   ] as const)('%s ends in %s', async ([script, code]) => {
     const host = createHost();
-    const { gate, ended } = startIn(host, wallOf(host), script);
+    const { gate, ended } = await startIn(host, wallOf(host), script);
     gate.open();
     expect(await ended).toMatchObject({ code, signal: null });
     expect(await gate.hasRun).toBe(true);
@@ -248,7 +256,7 @@ describe.skipIf(needs('bwrap'))('a wall that cannot be set up', () => {
 
   test('is told by bwrap, and nothing has run', async () => {
     const host = createHost();
-    const { gate, ended } = startIn(host, broken(wallOf(host)), 'echo ran > here');
+    const { gate, ended } = await startIn(host, broken(wallOf(host)), 'echo ran > here');
     gate.open();
     const { code, stderr } = await ended;
     expect(code).toBe(1);
@@ -260,7 +268,7 @@ describe.skipIf(needs('bwrap'))('a wall that cannot be set up', () => {
   test('is a failure to whoever waits for its mounts', async () => {
     const host = createHost();
     const wall = broken(wallOf(host));
-    const { gate, ended } = startIn(host, wall, 'true');
+    const { gate, ended } = await startIn(host, wall, 'true');
     const init = await gate.entered;
     await ended;
     await expect(checkMounts(init?.pid ?? 2 ** 22 + 1, wall)).rejects.toThrow(WallFailed);
@@ -269,7 +277,7 @@ describe.skipIf(needs('bwrap'))('a wall that cannot be set up', () => {
   test('because of a word that is no option ends before there is a process', async () => {
     const host = createHost();
     const wall = wallOf(host);
-    const { gate, ended } = startIn(
+    const { gate, ended } = await startIn(
       host,
       { ...wall, options: ['--no-such-option', ...wall.options] },
       'true',
@@ -288,7 +296,7 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     host.write('home/.ssh/id');
     const wall = wallOf(host, { ownPaths: [host.state] });
     expect(wall.pinned.length).toBeGreaterThan(3);
-    const { gate, ended } = startIn(host, wall, 'true');
+    const { gate, ended } = await startIn(host, wall, 'true');
     const init = await gate.entered;
     await expect(checkMounts(init?.pid ?? 0, wall)).resolves.toBeUndefined();
     gate.open();
@@ -305,7 +313,7 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     renameSync(path, join(host.workspace, 'away'));
     // Relative, since bwrap cannot follow others.
     symlinkSync(name === '.git' ? 'evil' : '../evil/hooks', path);
-    const { gate, ended } = startIn(host, wall, 'echo ran > here');
+    const { gate, ended } = await startIn(host, wall, 'echo ran > here');
     const init = await gate.entered;
     await expect(checkMounts(init?.pid ?? 0, wall)).rejects.toMatchObject({
       code: 'SECURITY_003',
@@ -324,7 +332,7 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     const wall = wallOf(host, { ownPaths: [state, host.state] });
     renameSync(join(host.workspace, 'a'), join(host.workspace, 'away'));
     symlinkSync('b', join(host.workspace, 'a'));
-    const { gate, ended } = startIn(host, wall, 'true');
+    const { gate, ended } = await startIn(host, wall, 'true');
     const init = await gate.entered;
     await expect(checkMounts(init?.pid ?? 0, wall)).rejects.toMatchObject({
       code: 'SECURITY_003',

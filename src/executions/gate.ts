@@ -3,10 +3,11 @@
  * waits to be let on: until then limits are joined and mounts compared, and nothing of the command has run.
  */
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync, writeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ShellServerError } from '../base/errors.ts';
+import { once } from '../base/once.ts';
 import { type BubblewrapWall, WALL_FDS, type Wall } from '../security/security.ts';
 import { findUnexpectedMount } from './mounts.ts';
 import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
@@ -23,12 +24,13 @@ export interface Gate {
 /** What is started instead of the command itself, and the descriptors from 4 on that it needs. */
 export interface WalledStart {
   readonly argv: readonly string[];
-  readonly stdio: readonly ('ignore' | 'pipe')[];
+  readonly stdio: readonly ('ignore' | 'pipe' | number)[];
 }
 
 export function startBehind(
   wall: Wall,
   command: { readonly argv: readonly string[]; readonly directory: string },
+  block?: number,
 ): WalledStart {
   if (wall.kind === 'seatbelt')
     return { argv: [wall.program, '-p', wall.profile, ...command.argv], stdio: [] };
@@ -42,7 +44,7 @@ export function startBehind(
       '--',
       ...command.argv,
     ],
-    stdio: ['pipe', wall.seccomp === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', wall.seccomp === undefined ? 'ignore' : 'pipe', 'pipe', block ?? 'ignore'],
   };
 }
 
@@ -52,11 +54,15 @@ export function startBehind(
  */
 export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
 
-/** Tells bwrap its options and the command's variables, and listens to it. */
+/**
+ * Tells bwrap its options and the command's variables, and listens to it. With `block`, bwrap waits before it runs the
+ * command; it holds both ends of that pipe, since it would go on at the end of it, when we die, say.
+ */
 export function createGate(
   child: ChildProcess,
   wall: BubblewrapWall,
   environment: Readonly<Record<string, string>>,
+  block?: number,
 ): Gate {
   const socketOf = (fd: number): Socket => {
     // Node has as many as were asked for; its types know five.
@@ -65,10 +71,13 @@ export function createGate(
     return socket.on('error', () => undefined);
   };
   const variables = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
-  socketOf(WALL_FDS.options).end([...wall.options, '--clearenv', ...variables].join('\0'));
+  const waiting = block === undefined ? [] : ['--block-fd', String(WALL_FDS.block)];
+  socketOf(WALL_FDS.options).end([...wall.options, ...waiting, '--clearenv', ...variables].join('\0'));
   if (wall.seccomp !== undefined) socketOf(WALL_FDS.seccomp).end(Buffer.from(wall.seccomp, 'base64'));
   const status = socketOf(WALL_FDS.status);
-  const block = socketOf(WALL_FDS.block);
+  const leave = once(() => {
+    if (block !== undefined) closeSync(block);
+  });
   let text = '';
   let enter: (process: ProcessIdentity | undefined) => void = () => undefined;
   const entered = new Promise<ProcessIdentity | undefined>((resolve) => {
@@ -78,7 +87,7 @@ export function createGate(
     const finish = (): void => {
       enter(undefined);
       resolve(/"exit-code"/.test(text));
-      block.destroy();
+      leave();
       status.destroy();
     };
     status.setEncoding('utf8');
@@ -90,7 +99,14 @@ export function createGate(
     status.on('error', finish);
     status.on('close', finish);
   });
-  return { entered, hasRun, open: () => void block.end('\n') };
+  return {
+    entered,
+    hasRun,
+    open: once(() => {
+      if (block !== undefined) writeSync(block, '\n');
+      leave();
+    }),
+  };
 }
 
 /** The kernel ends what is in the namespace by itself; an answer should not come before that is done. */

@@ -24,6 +24,8 @@ export interface Pipes {
   readonly directory: string;
   /** Our end does not block; the command's does, as a program expects. */
   take(): Promise<Pipe>;
+  /** Both ends in one descriptor: whoever reads from it holds the other end too, and never sees its end. */
+  takeOwn(): Promise<number>;
   dispose(): void;
 }
 
@@ -76,6 +78,12 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
         closeSync(readFd);
         throw error;
       }
+    },
+    async takeOwn() {
+      const path = await takePath();
+      const fd = openSync(path, constants.O_RDWR);
+      unlinkSync(path);
+      return fd;
     },
     dispose() {
       rmSync(directory, { recursive: true, force: true });

@@ -2,7 +2,7 @@
  * Real bash as the judge of what a text runs. Scripts run where nothing is: a PATH that leads nowhere, a root that holds bash and its
  * libraries read-only, a tmpfs, no network, no other processes; every command that bash does not find is recorded.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 /** Script number, then the words of a command that bash tried to run. */
@@ -28,34 +28,26 @@ done
 builtin printf '%s\\0' end 0
 `;
 
-export function findBubblewrap(): string | undefined {
-  return ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'].find((path) => existsSync(path));
+/** Whether bubblewrap is there and may make namespaces. */
+export function canRunOracle(): boolean {
+  return (
+    spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', '/bin/true'], { stdio: 'ignore' }).status ===
+    0
+  );
 }
 
 /** Runs the scripts one after another; a script that hangs is killed after half a second. */
 export async function runScripts(scripts: readonly string[]): Promise<Ran[]> {
   const libraries = ['/lib', '/lib64', '/usr/lib', '/usr/lib64'].filter((path) => existsSync(path));
   const args = [
-    ...[
-      '--unshare-all',
-      '--die-with-parent',
-      '--new-session',
-      '--cap-drop',
-      'ALL',
-      '--clearenv',
-      '--setenv',
-      'LC_ALL',
-      'C.UTF-8',
-      '--setenv',
-      'HOME',
-      '/tmp',
-    ],
-    ...libraries.flatMap((path) => ['--ro-bind', path, path]),
-    ...['--ro-bind', '/bin/bash', '/bin/bash', '--ro-bind', '/usr/bin/timeout', '/t/timeout'],
-    ...['--dev', '/dev', '--size', '16000000', '--tmpfs', '/tmp', '--remount-ro', '/', '--chdir', '/tmp'],
-    ...['--', '/bin/bash', '--norc', '--noprofile', '-c', DRIVER],
-  ];
-  const child = spawn(findBubblewrap() ?? 'bwrap', args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    '--unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv'.split(' '),
+    '--setenv LC_ALL C.UTF-8 --setenv HOME /tmp'.split(' '),
+    libraries.flatMap((path) => ['--ro-bind', path, path]),
+    '--ro-bind /bin/bash /bin/bash --ro-bind /usr/bin/timeout /t/timeout'.split(' '),
+    '--dev /dev --size 16000000 --tmpfs /tmp --remount-ro / --chdir /tmp'.split(' '),
+    ['--', '/bin/bash', '--norc', '--noprofile', '-c', DRIVER],
+  ].flat();
+  const child = spawn('bwrap', args, { stdio: ['pipe', 'pipe', 'pipe'] });
   const chunks: Buffer[] = [];
   const complaints: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));

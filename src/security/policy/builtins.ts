@@ -3,7 +3,7 @@
  * arguments as commands.
  */
 import type { Input, Invocation, Scope, Walk } from './findings.ts';
-import { followInput, followText, joinArgs, setUnknown } from './follow.ts';
+import { followInput, followPrinted, followText, joinArgs, setUnknown } from './follow.ts';
 import { recordArithmetic } from './inspect.ts';
 import { readLeading } from './options.ts';
 import { type Arg, literalArg, unknownArg } from './words.ts';
@@ -133,7 +133,7 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   set: setOptions,
   shopt: (call) => {
     const names = call.args.filter(({ value }) => !/^-[supqo]+$/.test(value ?? ''));
-    if (names.length > 0 && names.some(({ value }) => !SHOPT_NAMES.has(value ?? ''))) changesReading(call);
+    if (names.some(({ value }) => !SHOPT_NAMES.has(value ?? ''))) changesReading(call);
   },
   alias: (call) => {
     if (call.args.length > 0) changesReading(call);
@@ -161,8 +161,7 @@ function inside(scope: Scope, label: string): Scope {
 }
 
 function changeDirectory({ walk, args, scope, invocation }: Call): void {
-  const operands = args.filter(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
-  const [target] = operands;
+  const target = args.find(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
   const isPushd = invocation.args[0]?.value === 'pushd';
   if (target === undefined) scope.cwds = isPushd ? [null] : [walk.realPath(walk.context.home)];
   else if (/^[-+]\d*$/.test(target.value ?? '')) scope.cwds = [null];
@@ -174,7 +173,10 @@ function readFile({ walk, invocation, args, scope, input }: Call): void {
   const inner = inside(scope, 'source');
   if (['/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(file?.value ?? '')) {
     followInput(walk, invocation, 'bash', inner, input);
-  } else setUnknown(walk, invocation, 'the shell runs what stands in a file', scope);
+  } else {
+    setUnknown(walk, invocation, 'the shell runs what stands in a file', scope);
+    followPrinted(walk, invocation, inner);
+  }
 }
 
 function declare(call: Call): void {
@@ -234,7 +236,7 @@ function setOptions(call: Call): void {
     const word = args[at]?.value;
     if (word === '--' || (word !== undefined && !/^[-+]/.test(word))) {
       const positional = args.slice(word === '--' ? at + 1 : at);
-      positional.forEach((arg, index) => scope.variables.set(String(index + 1), arg.guesses));
+      setPositional(scope, positional);
       return;
     }
     const isNamed = word !== undefined && /^[-+][euxfvCETbmhn]*o$/.test(word);
@@ -244,6 +246,14 @@ function setOptions(call: Call): void {
       return;
     }
   }
+}
+
+/** `$1` and `$@`, as far as they can be guessed. */
+export function setPositional(scope: Scope, args: readonly Arg[]): void {
+  args.forEach((arg, index) => scope.variables.set(String(index + 1), arg.guesses));
+  const all = [args.map(({ guesses }) => guesses[0] ?? '').join(' ')];
+  scope.variables.set('@', all);
+  scope.variables.set('*', all);
 }
 
 function testArguments(call: Call): void {

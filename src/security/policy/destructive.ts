@@ -9,6 +9,7 @@ import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findForkBomb } from './fork-bomb.ts';
 import {
+  CODE_PROGRAMS,
   DISK_WRITERS,
   GUESSED_NAMES,
   NARROWING,
@@ -77,7 +78,7 @@ function judgeWords(
   const isVital = (path: string): boolean => isVitalPath(path, invocation, context);
   const recursive = options.some((option) => /^-\w*[rR]|^--rec/.test(option));
   if (name === 'rm') {
-    if (options.some((option) => /^--no-p/.test(option))) return 'rm --no-preserve-root';
+    if (options.some((option) => option.startsWith('--no-p'))) return 'rm --no-preserve-root';
     const vital = recursive ? operands.find(isVital) : undefined;
     return vital === undefined ? undefined : `rm of ${vital}`;
   }
@@ -91,7 +92,7 @@ function judgeWords(
     const source = operands.slice(0, -1).find(isVital);
     if (source !== undefined) return `mv of ${source}`;
   }
-  if (name === 'rsync' && options.some((option) => /^--del/.test(option))) {
+  if (name === 'rsync' && options.some((option) => option.startsWith('--del'))) {
     const target = operands.at(-1);
     return target !== undefined && isVital(target) ? `rsync --delete to ${target}` : undefined;
   }
@@ -103,7 +104,7 @@ function judgeWords(
   if (name === 'systemctl' && SYSTEMCTL_POWER.test(operands[0] ?? '')) return `systemctl ${operands[0]}`;
   if (name === 'kill' || name === 'pkill' || name === 'killall' || name === 'killall5' || name === 'skill')
     return judgeKill(name, words, invocation, context);
-  if (/^(?:python[\d.]*|node|perl|ruby|php)$/.test(name)) return judgeCode(words.join(' '));
+  if (CODE_PROGRAMS.test(name)) return judgeCode(name, words);
   return undefined;
 }
 
@@ -232,12 +233,8 @@ function judgeKill(
     return asked === undefined ? undefined : 'kill of the server or its client';
   }
   const { options, operands } = split(words);
-  if (
-    words.some((word) => /^-\w*u$|^--uid|^--euid|^-U$/.test(word)) &&
-    operands.length <= 1 &&
-    name === 'pkill'
-  )
-    return 'pkill of all processes of a user';
+  if (words.some((word) => /^-\w*u$|^--uid|^--euid|^-U$/.test(word)) && operands.length <= 1)
+    return `${name} of all processes of a user`;
   const isFull = options.some((option) => /^-[a-zA-Z]*f|^--full/.test(option));
   const isExact =
     name === 'killall'
@@ -271,12 +268,15 @@ function matches(pattern: string, text: string): boolean {
 }
 
 /** Only the plainest spellings: code can say everything in a hundred ways. */
-function judgeCode(code: string): string | undefined {
+function judgeCode(name: string, words: readonly string[]): string | undefined {
+  const code = (name === 'git' ? words.filter((word) => /^alias\.[^=]*=!/.test(word)) : words).join(' ');
   if (
     /\bfork\s+while\s+(?:fork|1)\b|while\s*\(?\s*(?:1|true|True)\s*\)?\s*[:{]?\s*(?:os\.)?fork\b/.test(code)
   )
     return 'fork bomb';
-  return /(?:rmtree|rmSync|rm_rf|removeSync|remove_dir_all)\(\s*["'](?:\/|~)["']/.test(code)
-    ? 'deleting the root'
+  if (/(?:rmtree|rmSync|rm_rf|removeSync|remove_dir_all)\(\s*["'](?:\/|~)["']/.test(code))
+    return 'deleting the root';
+  return /\brm\s+(?:-\S+\s+)*-\w*[rR]\w*\s+(?:-\S+\s+)*(?:\/|~|\$HOME)\/?\*?(?:["'`\s;)]|$)/.test(code)
+    ? 'rm of the root'
     : undefined;
 }

@@ -59,7 +59,10 @@ export function pathsOf(invocation: Invocation): PathUse[] {
   const program = baseName(name);
   if (name === 'cd' || name === 'pushd' || name === 'popd') return entered(args, cwds);
   if (cwds.includes(null)) uses.push({ path: '.', text: invocation.text, cwds });
-  if (TEXT_PROGRAMS.has(program) || invocation.isFunction) return uses;
+  if (TEXT_PROGRAMS.has(program) || invocation.isFunction) {
+    // Even for `echo` the shell reads the directory of a pattern.
+    return [...uses, ...args.filter(({ isGlob }) => isGlob).flatMap((arg) => pathUse(arg, cwds))];
+  }
   const own = invocation.ownWords === undefined ? args.slice(1) : args.slice(1, invocation.ownWords);
   const found = program === 'find' || program === 'gfind' ? findPaths(own) : argumentPaths(program, own);
   return [...uses, ...found.flatMap((arg) => pathUse(arg, cwds))];
@@ -93,7 +96,8 @@ function argumentPaths(program: string, args: readonly Arg[]): Arg[] {
     else if (isOpen && word.length > 1 && word.startsWith('-')) {
       const value = attachedValue(arg, isPathOption);
       if (value !== undefined) paths.push(value);
-    } else if (isOpen && /^-/.test(words[index - 1] ?? '') && !isPathOption(words[index - 1] ?? '')) return;
+    } else if (isOpen && words[index - 1]?.startsWith('-') === true && !isPathOption(words[index - 1] ?? ''))
+      return;
     else if (skipsFirst) skipsFirst = false;
     else paths.push(arg);
   });
@@ -121,7 +125,7 @@ function findPaths(args: readonly Arg[]): Arg[] {
     /^[-(!]/.test(value ?? start) && !/^-[HLPDO]/.test(value ?? start);
   const end = args.findIndex(isExpression);
   const starts = (end === -1 ? args : args.slice(0, end)).filter(
-    ({ value, start }) => !/^-/.test(value ?? start),
+    ({ value, start }) => !(value ?? start).startsWith('-'),
   );
   const files = args.filter((_, index) =>
     /^-(?:a|c)?newer|^-newer\w\w$|^-samefile$|^-f(?:print0?|printf|ls)$|^-files0-from$/.test(
@@ -134,8 +138,7 @@ function findPaths(args: readonly Arg[]): Arg[] {
 function pathUse(arg: Arg, cwds: Cwds): PathUse[] {
   const { value, text } = arg;
   if (value === undefined) return [{ path: arg.isGlob ? globDirectory(arg) : undefined, text, cwds }];
-  if (/^[A-Za-z][\w+.-]*:\/\//.test(value) && !value.startsWith('file:')) return [];
-  if (/^[\w.@-]+:(?!\/\/)/.test(value) && value.includes('/')) return [];
+  // An address like https://host/x or host:/x is a path in the working directory, too, and as such inside.
   const assigned = /^[A-Za-z_][\w-]*=(.*)$/s.exec(value)?.[1];
   const path = value.startsWith('file://') ? value.slice(7) : (assigned ?? value);
   return path === '' ? [] : [{ path, text, cwds }];

@@ -142,16 +142,25 @@ function pipelineEntry(source: string, stages: readonly (readonly string[])[]): 
 function regexEntry(source: string, pattern: Pattern, body: string): CompiledEntry {
   return {
     source,
-    name: /^\^?(?:\(\?:)?([\w.-]+)(?![\w.-]*[*+?{|])/.exec(body)?.[1],
+    name: leadingName(body),
     words: [],
-    blocks: (invocation, realName) => shownForms(invocation, realName).some((text) => pattern.test(text)),
+    // Time grows with the text, so of a very long command only the beginning is held against a pattern that blocks.
+    blocks: (invocation, realName) =>
+      shownForms(invocation, realName).some((text) => pattern.test(text.slice(0, pattern.textLength))),
     allows: ({ args, isGuess }) => {
       if (isGuess || args[0]?.value === undefined) return false;
-      return pattern.test(normalText(args));
+      const text = normalText(args);
+      return text.length <= pattern.textLength && pattern.test(text);
     },
     speaksOf: (word) => body.includes(word),
     meetsText: () => false,
   };
+}
+
+/** The program that a pattern begins with: `npm` of `^npm (test|run)`, `python` of `^python3? `. */
+function leadingName(body: string): string | undefined {
+  const [, name = '', quantifier] = /^\^?(?:\((?:\?:)?)?([\w.-]+)([*?{])?/.exec(body) ?? [];
+  return (quantifier === undefined ? name : name.slice(0, -1)) || undefined;
 }
 
 /** Something that lists of others hold, such as a fork bomb: found where it stands as it is. */

@@ -20,6 +20,8 @@ export interface Invocation {
   unknown: string | undefined;
   /** Of a wrapper: how many words are its own; the others are judged as the command that it runs. */
   ownWords: number | undefined;
+  /** What may stand on its input, where that is written out. */
+  readonly given: readonly string[];
   /** Commands whose output it reads as its arguments or its input. */
   readonly fedBy: readonly Invocation[];
 }
@@ -66,7 +68,8 @@ export interface Findings {
   readonly assignments: Assigned[];
   readonly arithmetic: Arithmetic[];
   readonly unknowns: Unknown[];
-  readonly functions: Set<string>;
+  /** Name -> looks at its body once more, with these arguments. */
+  readonly functions: Map<string, (scope: Scope) => void>;
   tooComplex: string | undefined;
 }
 
@@ -100,6 +103,7 @@ export interface Scope {
   /** What commands read that have no redirection of their own. */
   readonly input: Input;
   readonly depth: number;
+  readonly calls: number;
 }
 
 export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {

@@ -56,7 +56,6 @@ function startedScope(scope: Scope, label: string, input: Input = NO_INPUT): Sco
 
 /** A text that a shell gets: looked into where it is known, and where it may be guessed. */
 export function followText(walk: Walk, invocation: Invocation, text: Arg, scope: Scope): void {
-  walk.spend(text.text.length);
   if (text.value !== undefined) {
     walk.walkText(text.value, scope);
     return;
@@ -105,8 +104,15 @@ function followShell(
     first === undefined ||
     names.has('s') ||
     ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(first.value ?? '');
-  if (!isInput) setUnknown(walk, invocation, `${base} runs what stands in a file`, scope);
-  else followInput(walk, invocation, base, inner, input);
+  if (!isInput) {
+    setUnknown(walk, invocation, `${base} runs what stands in a file`, scope);
+    followPrinted(walk, invocation, inner);
+  } else followInput(walk, invocation, base, inner, input);
+}
+
+/** `bash <(echo rm x)`: the file is what another command prints. */
+export function followPrinted(walk: Walk, { fedBy }: Invocation, scope: Scope): void {
+  for (const text of printed(fedBy)) walk.walkText(text, copyScope(scope, { isGuess: true }));
 }
 
 /** `bash +x` switches options off; for finding the operand it is the same. */
@@ -129,7 +135,7 @@ export function followInput(
     return;
   }
   if (input.kind === 'pipe') {
-    for (const text of piped(input)) walk.walkText(text, copyScope(scope, { isGuess: true }));
+    for (const text of printed(input.from)) walk.walkText(text, copyScope(scope, { isGuess: true }));
   }
   setUnknown(walk, invocation, `${base} runs what comes from its input`, scope);
 }
@@ -260,7 +266,8 @@ function followXargs(
   }
   const replacing = read.options.find(({ name }) => ['I', 'i', 'J', 'replace'].includes(name));
   const mark = replacing === undefined ? undefined : (replacing.value?.value ?? '{}');
-  const guesses = input.kind === 'pipe' ? piped(input) : input.kind === 'text' ? input.text.guesses : [];
+  const guesses =
+    input.kind === 'pipe' ? printed(input.from) : input.kind === 'text' ? input.text.guesses : [];
   const added = unknownArg('(from the input of xargs)', guesses);
   invocation.ownWords = invocation.args.length - read.rest.length;
   const command = read.rest.length > 0 ? read.rest : [literalArg('echo')];
@@ -328,12 +335,17 @@ function words(args: readonly Arg[]): string {
   return args.map(({ text }) => text).join(' ');
 }
 
-/** What an earlier stage of a pipeline may print, where that is plain to see. */
-function piped(input: Input & { readonly kind: 'pipe' }): string[] {
-  return input.from.flatMap(({ args }) => {
-    const [name, ...rest] = args.map(({ guesses }) => guesses[0]);
-    if (name !== 'echo' && name !== 'printf' && name !== 'find' && name !== 'ls') return [];
-    const shown = rest.filter((word) => word !== undefined && !/^-|^%s/.test(word));
-    return shown.length === 0 ? [] : [shown.join(' ').replaceAll('\\n', '\n')];
+/** What a command may print, where that is plain to see. */
+export function printed(from: readonly Invocation[]): string[] {
+  return from.flatMap(({ args, given, fedBy }) => {
+    const [name = '', ...rest] = args.map(({ guesses }) => guesses[0] ?? '');
+    if (name === 'cat' || name === 'tee') return given;
+    if (name === 'base64' && rest.some((word) => /^-(?:d|D|-decode)$/.test(word))) {
+      return [...given, ...printed(fedBy)].map((text) => Buffer.from(text, 'base64').toString());
+    }
+    if (name === 'find' || name === 'ls') return rest.filter((word) => !word.startsWith('-')).slice(0, 1);
+    if (name !== 'echo' && name !== 'printf') return [];
+    const first = rest.findIndex((word) => !/^-[neE]+$|^%s(?:\\n)?$/.test(word));
+    return first === -1 ? [] : [rest.slice(first).join(' ').replaceAll('\\n', '\n')];
   });
 }

@@ -12,7 +12,7 @@ export function findForkBomb({ invocations, pipelines, functions }: Findings): s
   }
   const bodies = new Map<string, Invocation[]>();
   for (const invocation of invocations) {
-    const owner = invocation.inFunction;
+    const owner = invocation.isGuess ? undefined : invocation.inFunction;
     if (owner !== undefined && functions.has(nameOf(invocation)))
       bodies.set(owner, [...(bodies.get(owner) ?? []), invocation]);
   }

@@ -21,9 +21,10 @@ for (const gadget of GADGETS) {
     BY_PROGRAM.set(program, [...(BY_PROGRAM.get(program) ?? []), gadget]);
 }
 
-export function findGadgets(args: readonly Arg[]): GadgetFound[] {
+/** `table`: the rows to hold it against, all of them by default. */
+export function findGadgets(args: readonly Arg[], table?: readonly Gadget[]): GadgetFound[] {
   const program = baseName(args[0]?.value ?? '');
-  const gadgets = BY_PROGRAM.get(program);
+  const gadgets = table?.filter(({ programs }) => programs.includes(program)) ?? BY_PROGRAM.get(program);
   if (gadgets === undefined) return [];
   const rest = args.slice(1);
   const open =
@@ -150,7 +151,7 @@ function scriptsOf(language: 'sed' | 'awk', args: readonly Arg[]): Arg[] {
       );
     else if (word.startsWith('--')) continue;
     else if (word.startsWith('-') && word !== '-') {
-      const place = [...word].findIndex((letter, index) => index > 0 && letters.includes(letter));
+      const place = Array.from(word).findIndex((letter, index) => index > 0 && letters.includes(letter));
       if (place === -1) continue;
       const attached = word.slice(place + 1);
       const isScript = language === 'sed' && word[place] === 'e';

@@ -3,7 +3,14 @@ import type { CommandNode, ParsedScript, PipelineNode, Redirected, Statement } f
 import { isBuiltin } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
 import { copyScope, type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
-import { inspectArithmetic, inspectParts, inspectTest, inspectWord, sourceOf } from './inspect.ts';
+import {
+  inspectArithmetic,
+  inspectParts,
+  inspectTest,
+  inspectWord,
+  recordRead,
+  sourceOf,
+} from './inspect.ts';
 import { syntaxProblem } from './parse.ts';
 import { evaluateWord, unknownArg } from './words.ts';
 
@@ -74,7 +81,13 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
       return;
     case 'Function': {
       const name = node.name.value;
-      walk.findings.functions.add(name);
+      walk.findings.functions.set(name, (called) =>
+        walkCommandNode(walk, node.body as CommandNode, {
+          ...called,
+          source: scope.source,
+          inFunction: name,
+        }),
+      );
       if (isBuiltin(name))
         walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
       if (!scope.isConditional) scope.functions.add(name);
@@ -120,7 +133,9 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
     case 'Select': {
       const values = (node.wordlist ?? []).flatMap((word) => {
         inspectWord(walk, word, scope);
-        return evaluateWord(word, walk.knowledge(scope));
+        const words = evaluateWord(word, walk.knowledge(scope));
+        if (words.some(({ isGlob }) => isGlob)) recordRead(walk, word, scope);
+        return words;
       });
       const isNumber = node.wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
       const guesses = values.flatMap((value) => value.guesses).slice(0, MAX_GUESSES);

@@ -172,11 +172,21 @@ export function recordArithmetic(walk: Walk, text: string, scope: Scope): void {
 
 const ARITHMETIC_TESTS = new Set(['-eq', '-ne', '-lt', '-le', '-gt', '-ge']);
 
+const FILE_TESTS = new Set('-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S'.split(' '));
+
+/** The shell itself looks at a file or a directory. */
+export function recordRead(walk: Walk, word: Word, scope: Scope): void {
+  const target = evaluateText(word, walk.knowledge(scope));
+  const { cwds, isGuess } = scope;
+  walk.findings.redirections.push({ kind: 'read', target, text: word.text, cwds, isGuess });
+}
+
 export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope): void {
   switch (expression.type) {
     case 'TestUnary': {
       const { operator, operand } = expression;
       inspectParts(walk, operand, scope);
+      if (FILE_TESTS.has(operator)) recordRead(walk, operand, scope);
       if (
         (operator === '-v' || operator === '-R') &&
         !NAME.test(evaluateText(operand, walk.knowledge(scope)).value ?? '')
@@ -188,6 +198,7 @@ export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope
     case 'TestBinary':
       for (const side of [expression.left, expression.right]) {
         inspectParts(walk, side, scope);
+        if (/^-(?:nt|ot|ef)$/.test(expression.operator)) recordRead(walk, side, scope);
         if (!ARITHMETIC_TESTS.has(expression.operator)) continue;
         recordArithmetic(walk, `${side.text} ${side.value}`, scope);
       }

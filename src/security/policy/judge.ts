@@ -6,6 +6,7 @@ import { type CompiledEntry, normalText } from './entries.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
+import { resolvePath, safeRealPath } from './places.ts';
 import { escapeText, showPart } from './show.ts';
 import { OPEN_DEVICES, PROTECTED_FILES } from './tables/paths.ts';
 import { dangerOf } from './tables/variables.ts';
@@ -17,6 +18,7 @@ export interface Rules {
   readonly ask: readonly CompiledEntry[];
   readonly directories: readonly string[] | undefined;
   readonly openPaths: readonly string[];
+  readonly shellWrites: boolean;
 }
 
 export interface Asked {
@@ -132,9 +134,10 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
 }
 
 /** What the link `/tmp/x` to `/bin/rm` is. */
-function realName({ args }: Invocation, { realPath }: JudgeContext): string | undefined {
+function realName({ args, cwds }: Invocation, { realPath, directory }: JudgeContext): string | undefined {
   const name = args[0]?.value;
-  return name?.startsWith('/') === true && realPath !== undefined ? baseName(realPath(name)) : undefined;
+  if (name?.includes('/') !== true) return undefined;
+  return baseName(resolvePath(cwds[0] ?? directory, name, safeRealPath(realPath)));
 }
 
 function findQuestion(
@@ -266,13 +269,13 @@ function variable(name: string, part: string): Denial {
 }
 
 /** Under an allow-list the shell itself may write only where directories are open for it. */
-function findWrite({ redirections }: Findings, { directories }: Rules): Denial | undefined {
+function findWrite({ redirections }: Findings, { shellWrites }: Rules): Denial | undefined {
   for (const { kind, target, text } of redirections) {
     const path = target.value;
     const isNetwork = target.guesses.some((guess) => /^\/dev\/(?:tcp|udp)\//.test(guess));
     if (isNetwork) return redirect('the network', text, 'opens a connection');
     if (kind !== 'write' || (path !== undefined && OPEN_DEVICES.test(path))) continue;
-    if (directories === undefined) return redirect(path ?? target.text, text, 'writes a file');
+    if (!shellWrites) return redirect(path ?? target.text, text, 'writes a file');
     if (path === undefined) return undecidable('where the output goes is only known when it runs', text);
     if (PROTECTED_FILES.test(path)) return redirect(path, text, 'writes a file that others run');
   }
@@ -296,7 +299,7 @@ function findOutside(
   context: JudgeContext,
 ): Denial | undefined {
   if (directories === undefined) return undefined;
-  const fence = createFence(directories, openPaths, context.realPath ?? ((path) => path), context.home);
+  const fence = createFence(directories, openPaths, safeRealPath(context.realPath), context.home);
   for (const { path, text, cwds } of allPaths(findings)) {
     const place = path === undefined ? 'unknown' : fence.locate(path, cwds);
     if (place === 'inside' || (place === 'unknown' && allow === undefined)) continue;

@@ -87,7 +87,7 @@ function literal(value: string): Arg {
 export function looseOptions(word: string, singleDash = false): string[] {
   if (word.startsWith('--')) return [word.split('=')[0] ?? word];
   if (singleDash) return [word.split('=')[0] ?? word];
-  return [...word.slice(1)].map((letter) => `-${letter}`);
+  return Array.from(word.slice(1), (letter) => `-${letter}`);
 }
 
 export function isOptionWord(word: string): boolean {

@@ -4,6 +4,17 @@ import type { Cwds } from './findings.ts';
 
 export type RealPath = (path: string) => string;
 
+/** As it was handed in, or the path itself; a path that the disk cannot answer for is taken as it is. */
+export function safeRealPath(realPath: RealPath | undefined): RealPath {
+  return (path) => {
+    try {
+      return realPath?.(path) ?? path;
+    } catch {
+      return path;
+    }
+  };
+}
+
 /** Where a path leads from a real directory: `..` behind a link means the parent of what it points to. */
 export function resolvePath(directory: string, path: string, realPath: RealPath): string {
   const whole = posix.isAbsolute(path) ? path : `${directory}/${path}`;

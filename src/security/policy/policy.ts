@@ -56,6 +56,7 @@ export function createPolicy(config: PolicyConfig): Policy {
     ask,
     directories: config.allowedDirectories,
     openPaths: config.openPaths ?? [],
+    shellWrites: config.allowedDirectories !== undefined && config.shellWrites !== false,
   };
 
   return {
@@ -70,6 +71,7 @@ export function createPolicy(config: PolicyConfig): Policy {
       config.askCommands ?? [],
       config.allowedDirectories ?? null,
       config.openPaths ?? [],
+      rules.shellWrites,
     ]),
     judge(command, context) {
       const findings = findCommands(command, context);

@@ -58,7 +58,7 @@ export function findSedEffect(script: string): string | undefined {
     else if (':btT'.includes(command)) at += /^[^;\n}]*/.exec(rest())?.[0].length ?? 0;
     else if ('aic'.includes(command)) {
       // The text goes on where a line ends in a backslash.
-      at += /^(?:[^\n\\]|\\[^])*\n?/.exec(rest())?.[0].length ?? 0;
+      at += /^(?:[^\n\\]|\\[^]|\\$)*\n?/.exec(rest())?.[0].length ?? 0;
     } else if (command === 's' || command === 'y') {
       const mark = script[at];
       at += 1;

@@ -60,8 +60,11 @@ export function tighten(current: Restrictions, wish: Wish, options: TightenOptio
       maxExecutionSeconds: smaller('maxExecutionSeconds', current, wish, presetValues, refuse),
       maxMemoryMb: smaller('maxMemoryMb', current, wish, presetValues, refuse),
       enableNetwork: nextNetwork(current, wish, presetValues, refuse),
+      shellWrites: nextShellWrites(current, wish),
     }),
   };
+  if (wish.shellWrites === true && current.shellWrites === false)
+    refuse('shellWrites', 'redirections do not write here');
   if (wish.openPaths !== undefined) refuse('openPaths', 'only the operator opens paths');
   if (loosening.length > 0) return { kind: 'refused', loosening };
   return { kind: 'tightened', next, changes: differences(current, next) };
@@ -242,6 +245,13 @@ function nextNetwork(
     refuse('enableNetwork', 'the network is off');
   const values = [current.enableNetwork, wish.enableNetwork, preset?.enableNetwork];
   return values.includes(false) ? false : (current.enableNetwork ?? wish.enableNetwork);
+}
+
+/** Naming directories must not open them for redirections, where an allow-list had none before. */
+function nextShellWrites(current: Restrictions, wish: Wish): boolean | undefined {
+  const wasClosed = effectiveAllowed(current) !== undefined && current.allowedDirectories === undefined;
+  if (wish.shellWrites === false || (wasClosed && wish.allowedDirectories !== undefined)) return false;
+  return current.shellWrites;
 }
 
 function differences(current: Restrictions, next: Restrictions): Change[] {

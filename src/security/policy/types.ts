@@ -21,6 +21,8 @@ export interface PolicyConfig {
   readonly allowedArguments?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Absolute. Undefined: any directory. Empty: none. */
   readonly allowedDirectories?: readonly string[] | undefined;
+  /** Under an allow-list: whether redirections may write into the allowed directories. Undefined: where there are some. */
+  readonly shellWrites?: boolean | undefined;
   /** Paths that are open beside the allowed directories, such as a private /tmp. */
   readonly openPaths?: readonly string[] | undefined;
 }

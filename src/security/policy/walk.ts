@@ -2,7 +2,7 @@
  * Finds every command that a text would run. It follows the shell's grammar from left to right and keeps what the shell
  * would know: the directory, functions, values of variables. What it cannot follow is unknown, never left out.
  */
-import { applyBuiltin } from './builtins.ts';
+import { applyBuiltin, setPositional } from './builtins.ts';
 import {
   copyScope,
   type Findings,
@@ -16,7 +16,7 @@ import {
 import { followInvocation } from './follow.ts';
 import { walkScript } from './grammar.ts';
 import { parseBounded } from './parse.ts';
-import { enterPath } from './places.ts';
+import { enterPath, safeRealPath } from './places.ts';
 import type { JudgeContext } from './types.ts';
 import { type Arg, guessedWords, literalArg } from './words.ts';
 
@@ -26,6 +26,10 @@ const MAX_DEPTH = 24;
 const MAX_UNITS = 3_000_000;
 const MAX_INVOCATIONS = 5000;
 const MAX_GUESSES = 6;
+/** Functions that call each other with arguments are followed so far. */
+const MAX_CALLS = 3;
+/** A script with many functions is looked at once; the rest of its calls are judged by their bodies alone. */
+const MAX_BODIES = 64;
 
 export function findCommands(command: string, context: JudgeContext): Findings {
   const walk = createWalk(context);
@@ -79,6 +83,7 @@ function startScope(context: JudgeContext): Scope {
     inFunction: undefined,
     input: NO_INPUT,
     depth: 0,
+    calls: 0,
   };
 }
 
@@ -90,11 +95,12 @@ function createWalk(context: JudgeContext): Walk {
     assignments: [],
     arithmetic: [],
     unknowns: [],
-    functions: new Set(),
+    functions: new Map(),
     tooComplex: undefined,
   };
   const assigned = new Set<string>();
   let units = 0;
+  let bodies = 0;
 
   const realPath = createRealPath(context);
 
@@ -132,6 +138,7 @@ function createWalk(context: JudgeContext): Walk {
       }
     },
     walkText(text, scope) {
+      walk.spend(text.length);
       const parsed = parseBounded(text);
       if (parsed.kind === 'too-complex') throw new TooComplex(parsed.reason);
       walkScript(walk, parsed.script, { ...scope, source: text });
@@ -141,20 +148,25 @@ function createWalk(context: JudgeContext): Walk {
       if (findings.invocations.length >= MAX_INVOCATIONS)
         throw new TooComplex('it has too many commands to be judged');
       if (scope.depth > MAX_DEPTH) throw new TooComplex('it is nested too deeply to be judged');
-      const invocation = addInvocation(findings, args, text, scope, fedBy);
+      const words = scope.isGuess ? args.flatMap(settle) : args;
+      const invocation = addInvocation(findings, words, text, scope, input, fedBy);
       applyBuiltin(walk, invocation, scope, input);
       followInvocation(walk, invocation, scope, input);
       if (!scope.isGuess) guess(walk, invocation, scope, input);
+      if (!invocation.isFunction || bodies >= MAX_BODIES) return;
+      bodies += 1;
+      callFunction(findings, invocation, scope);
     },
   };
   return walk;
 }
 
 /** A path is asked for more than once in a judgement, and each time is a look at the disk. */
-function createRealPath({ realPath }: JudgeContext): (path: string) => string {
+function createRealPath(context: JudgeContext): (path: string) => string {
+  const realPath = safeRealPath(context.realPath);
   const known = new Map<string, string>();
   return (path) => {
-    const found = known.get(path) ?? realPath?.(path) ?? path;
+    const found = known.get(path) ?? realPath(path);
     known.set(path, found);
     return found;
   };
@@ -165,6 +177,7 @@ function addInvocation(
   args: readonly Arg[],
   text: string,
   scope: Scope,
+  input: Input,
   fedBy: readonly Invocation[],
 ): Invocation {
   const name = args[0]?.value;
@@ -180,6 +193,7 @@ function addInvocation(
     isFunction: name !== undefined && scope.functions.has(name),
     unknown: undefined,
     ownWords: undefined,
+    given: input.kind === 'text' ? input.text.guesses : [],
     fedBy,
   };
   findings.invocations.push(invocation);
@@ -189,6 +203,21 @@ function addInvocation(
   return invocation;
 }
 
+/** Inside of a guess every open word is guessed as well. */
+function settle(arg: Arg): readonly Arg[] {
+  if (arg.value !== undefined || arg.guesses.length === 0) return [arg];
+  return guessedWords([arg], 0).map((word) => literalArg(word));
+}
+
+/** The body with the arguments of this call; it was judged without them where it is defined. */
+function callFunction({ functions }: Findings, { args }: Invocation, scope: Scope): void {
+  const body = functions.get(args[0]?.value ?? '');
+  if (body === undefined || args.length < 2 || scope.calls >= MAX_CALLS) return;
+  const inner = copyScope(scope, { isGuess: true, depth: scope.depth + 1, calls: scope.calls + 1 });
+  setPositional(inner, args.slice(1));
+  body(inner);
+}
+
 /** Where a word is open, the command is looked at once more with what it may be. */
 function guess(walk: Walk, { args, text, fedBy, isFunction }: Invocation, scope: Scope, input: Input): void {
   if (isFunction || args.every(({ value }) => value !== undefined)) return;
@@ -196,8 +225,8 @@ function guess(walk: Walk, { args, text, fedBy, isFunction }: Invocation, scope:
   const count = Math.min(MAX_GUESSES, Math.max(1, ...args.map(({ guesses }) => guesses.length)));
   for (let variant = 0; variant < count; variant++) {
     const words = guessedWords(args, variant);
-    const key = words?.join('\0') ?? '';
-    if (words === undefined || words.length === 0 || seen.has(key)) continue;
+    const key = words.join('\0');
+    if (words.length === 0 || seen.has(key)) continue;
     seen.add(key);
     walk.invoke(
       words.map((word) => literalArg(word)),

@@ -31,6 +31,7 @@ export interface Knowledge {
 }
 
 const MAX_GUESSES = 6;
+const MAX_GUESS_LENGTH = 4000;
 
 export function literalArg(value: string, text = value): Arg {
   return { text, value, guesses: [value], start: value, isMany: false, isGlob: false };
@@ -82,6 +83,8 @@ function plainArg(text: string, value: string, knowledge: Knowledge): Arg {
 interface Piece {
   readonly value: string | undefined;
   readonly guesses: readonly string[];
+  /** What an open piece begins with. */
+  readonly start?: string;
   readonly isMany?: boolean;
   readonly isGlob?: boolean;
 }
@@ -92,8 +95,8 @@ function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge)
   const value = isKnown ? pieces.map((piece) => piece.value).join('') : undefined;
   const firstOpen = pieces.findIndex((piece) => piece.value === undefined);
   const start = pieces
-    .slice(0, firstOpen === -1 ? undefined : firstOpen)
-    .map((piece) => piece.value)
+    .slice(0, firstOpen === -1 ? undefined : firstOpen + 1)
+    .map((piece) => piece.value ?? piece.start ?? '')
     .join('');
   return {
     text,
@@ -108,9 +111,11 @@ function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge)
 function joinGuesses(pieces: readonly Piece[]): string[] {
   if (pieces.some(({ guesses }) => guesses.length === 0)) return [];
   const count = Math.min(MAX_GUESSES, Math.max(...pieces.map(({ guesses }) => guesses.length)));
-  return Array.from({ length: count }, (_, n) =>
-    pieces.map(({ guesses }) => guesses[Math.min(n, guesses.length - 1)]).join(''),
+  const guesses = Array.from({ length: count }, (_, n) =>
+    pieces.map((piece) => piece.guesses[Math.min(n, piece.guesses.length - 1)]).join(''),
   );
+  // `x="$x $x"` would double it each time.
+  return guesses.filter((guess) => guess.length <= MAX_GUESS_LENGTH);
 }
 
 function known(value: string): Piece {
@@ -135,7 +140,7 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
       // "$@" becomes several words even in quotes, and quotes inside of quotes open them again.
       const isMany =
         /\$(?:@|\{@|\{\w+\[@\])/.test(part.text) || /"/.test(part.text.slice(1, -1).replace(/\\[^]/g, ''));
-      return { value: inner.value, guesses: inner.guesses, isMany };
+      return { value: inner.value, guesses: inner.guesses, start: inner.start, isMany };
     }
     case 'LocaleString':
       // A catalogue may translate it.
@@ -195,7 +200,7 @@ function echoed(script: Script | undefined, knowledge: Knowledge): string[] {
 }
 
 /** A guess with blanks in it, of a word that is not quoted, is split as the shell would. */
-export function guessedWords(args: readonly Arg[], variant: number): string[] | undefined {
+export function guessedWords(args: readonly Arg[], variant: number): string[] {
   const words: string[] = [];
   for (const arg of args) {
     const guess = arg.guesses[Math.min(variant, arg.guesses.length - 1)];

@@ -75,7 +75,6 @@ describe('the options of bubblewrap', () => {
       '--ro-bind /dev/null /home/me/.netrc',
       '--seccomp 5',
       '--json-status-fd 6',
-      '--block-fd 7',
     ]);
   });
 
@@ -118,7 +117,6 @@ describe('the options of bubblewrap', () => {
       '--tmpfs /tmp',
       '--remount-ro /',
       '--json-status-fd 6',
-      '--block-fd 7',
     ]);
   });
 
@@ -174,7 +172,6 @@ describe('the options of bubblewrap', () => {
     '--dev /dev',
     '--remount-ro /dev',
     '--json-status-fd 6',
-    '--block-fd 7',
   ];
   test.for(PRESET_NAMES)('of the preset %s leave nothing out', (preset) => {
     const host = createHost();

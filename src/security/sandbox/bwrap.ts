@@ -43,8 +43,6 @@ export function bwrapOptions(
     ...(options.hasSeccomp ? ['--seccomp', String(WALL_FDS.seccomp)] : []),
     '--json-status-fd',
     String(WALL_FDS.status),
-    '--block-fd',
-    String(WALL_FDS.block),
   ];
 }
 

@@ -50,8 +50,6 @@ export interface BubblewrapWall {
   readonly pinned: readonly PinnedMount[];
   /** What must not appear while the command runs. */
   readonly watched: readonly WatchedPath[];
-  /** The mount point that is mounted last; when it is there, all are. */
-  readonly lastMount: string;
 }
 
 export interface SeatbeltWall {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Mount } from './profile.ts';
-import { protectedIn, rootOf } from './protected.ts';
+import { protectedIn } from './protected.ts';
 import { createHost, type Host } from './sandbox.fixture.ts';
 
 /** Paths below the host's root that are read-only. */

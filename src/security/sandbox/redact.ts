@@ -28,7 +28,7 @@ const FILES = [
 
 /** What follows a name that tells of a secret, and the places where curl, conda and bundler have theirs. */
 const SECRET_LINES: readonly RegExp[] = [
-  /_auth\b|npmAuth(?:Token|Ident)|\bextraheader\b/i,
+  /_auth(?:Token)?\b|_password\b|npmAuth(?:Token|Ident)|\bextraheader\b/i,
   /\b[\w.-]*(?:pass|passwd|password|secret|token|cookie|credential)[\w.-]*["']?\s*[=:]/i,
   /^\s*(?:user|proxy-user|oauth2-bearer|header)\b\s*[=: ]/i,
   /^\s*(?:-u|-U|-b|-H|--user|--proxy-user|--cookie|--header|--oauth2-bearer)\b/,

@@ -147,7 +147,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       seccomp: seccomp === undefined ? undefined : Buffer.from(seccomp).toString('base64'),
       pinned: profile.pinned,
       watched,
-      lastMount: profile.mounts.at(-1)?.path ?? '/dev/shm',
     };
   }
 

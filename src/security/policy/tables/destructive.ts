@@ -2,7 +2,7 @@
 
 /** A disk, or the kernel's memory: writing to it destroys what is on it. */
 export const RAW_DEVICE =
-  /^\/dev\/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|md\/|dm-\d|loop\d|nbd\d|mapper\/.|disk\/|root$|mem$|kmem$|port$|mtd|zvol\/|sr\d)|^\/proc\/(?:sysrq-trigger|kcore)$/;
+  /^\/dev\/(?:[shv]d[a-z*?[]|xvd[a-z*?[]|nvme[\d*?[]|mmcblk\d|r?disk\d|md\d|md\/|dm-\d|loop\d|nbd\d|mapper\/.|disk\/|root$|mem$|kmem$|port$|mtd|zvol\/|sr\d)|^\/proc\/(?:sysrq-trigger|kcore)$/;
 
 /** Directories of the system, with nothing below them named. */
 export const SYSTEM_DIRECTORY =
@@ -35,3 +35,7 @@ export const NARROWING =
 /** Names that a pattern for a command may turn into. */
 export const GUESSED_NAMES: readonly string[] =
   'rm dd mkfs shred wipefs chmod chown mv find shutdown reboot halt poweroff kill pkill killall'.split(' ');
+
+/** Programs that run code or commands out of their arguments. */
+export const CODE_PROGRAMS =
+  /^(?:python[\d.]*|node|nodejs|deno|bun|perl|ruby|php|lua|[gmn]?awk|vim?|nvim|ex|emacs|tar|g?sed|git)$/;

@@ -1,4 +1,5 @@
 /** git: an option is enough to run a program, and a subcommand may do so as well. */
+import { list } from '../list.ts';
 import type { Gadget } from './gadgets.ts';
 
 const programs = ['git'];
@@ -7,7 +8,7 @@ export const GIT_GADGETS: readonly Gadget[] = [
   {
     programs,
     does: 'runs a program',
-    options: ['-c', '--config-env', '--exec-path', '--git-dir', '--work-tree', '--attr-source'],
+    options: list('-c --config-env --exec-path --git-dir --work-tree --attr-source'),
     subcommands: [''],
     hint: 'Leave the option out; settings belong in the configuration of the repository.',
     match: [
@@ -35,21 +36,9 @@ export const GIT_GADGETS: readonly Gadget[] = [
   {
     programs,
     does: 'runs a program',
-    options: [
-      '--ext-diff',
-      '--upload-pack',
-      '--receive-pack',
-      '--exec',
-      '--open-files-in-pager',
-      '--extcmd',
-      '--sendmail-cmd',
-      '--smtp-server',
-      '--to-cmd',
-      '--cc-cmd',
-      '--web',
-      '--tool',
-      '--gpg-program',
-    ],
+    options: list(
+      '--ext-diff --upload-pack --receive-pack --exec --open-files-in-pager --extcmd --sendmail-cmd --smtp-server --to-cmd --cc-cmd --web --tool --gpg-program',
+    ),
     match: [
       'git ls-remote --upload-pa=x .',
       'git fetch --upload-pack x',
@@ -80,6 +69,14 @@ export const GIT_GADGETS: readonly Gadget[] = [
   {
     programs,
     does: 'runs a program',
+    subcommands: ['clone', 'init', 'help', 'interpret-trailers'],
+    options: ['-c', '-w', '--config', '--template', '--separate-git-dir', '--in-place'],
+    match: ['git clone -c core.x=y z', 'git init --template=x', 'git clone --conf a=b z', 'git help -w x'],
+    notMatch: ['git clone x', 'git commit --template=x', 'git init'],
+  },
+  {
+    programs,
+    does: 'runs a program',
     words: /^[A-Za-z0-9+-]*::/,
     match: ["git clone 'ext::sh -c x'", 'git ls-remote ext::x'],
     notMatch: ['git clone https://example.org/x', 'git log HEAD'],
@@ -87,26 +84,9 @@ export const GIT_GADGETS: readonly Gadget[] = [
   {
     programs,
     does: 'runs a program',
-    subcommands: [
-      'filter-branch',
-      'difftool',
-      'mergetool',
-      'daemon',
-      'instaweb',
-      'web--browse',
-      'hook',
-      'send-email',
-      'svn',
-      'p4',
-      'credential',
-      'shell',
-      'upload-pack',
-      'receive-pack',
-      'http-backend',
-      'cvsserver',
-      'gui',
-      'citool',
-    ],
+    subcommands: list(
+      'filter-branch difftool mergetool daemon instaweb web--browse hook send-email svn p4 credential shell upload-pack receive-pack http-backend cvsserver gui citool',
+    ),
     always: true,
     match: ['git difftool', 'git filter-branch --all', 'git -C x credential fill'],
     notMatch: ['git diff', 'git log filter-branch'],
@@ -114,7 +94,7 @@ export const GIT_GADGETS: readonly Gadget[] = [
   {
     programs,
     does: 'runs a program',
-    subcommands: ['bisect', 'submodule', 'for-each-repo', 'worktree', 'maintenance'],
+    subcommands: list('bisect submodule for-each-repo worktree maintenance'),
     words: /^(?:run|foreach|add|start|update|visualize|view)$/,
     match: ['git bisect run x', 'git submodule foreach x', 'git submodule update'],
     notMatch: ['git bisect log', 'git submodule status', 'git worktree list'],
@@ -132,26 +112,10 @@ export const GIT_GADGETS: readonly Gadget[] = [
   {
     programs,
     does: 'writes a file',
-    subcommands: ['branch', 'tag', 'stash', 'remote', 'notes', 'reflog', 'symbolic-ref'],
-    options: [
-      '-d',
-      '-D',
-      '-m',
-      '-M',
-      '-C',
-      '-f',
-      '-u',
-      '--delete',
-      '--move',
-      '--copy',
-      '--force',
-      '--set-upstream-to',
-      '--unset-upstream',
-      '--edit-description',
-      '-s',
-      '--sign',
-      '--create-reflog',
-    ],
+    subcommands: list('branch tag stash remote notes reflog symbolic-ref'),
+    options: list(
+      '-d -D -m -M -C -f -u --delete --move --copy --force --set-upstream-to --unset-upstream --edit-description -s --sign --create-reflog',
+    ),
     match: ['git branch -D main', 'git tag --delete v1', 'git branch --move a b'],
     notMatch: ['git branch', 'git branch -a -vv', 'git tag -l', 'git remote -v'],
   },

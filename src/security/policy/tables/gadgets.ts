@@ -2,8 +2,9 @@
  * Options and arguments through which a program that an allow-list holds for harmless runs another one, writes, or loads
  * code. Each row has commands that it meets and commands that it does not, which a test checks.
  */
+import { BUILDING_GADGETS } from './gadgets-building.ts';
 import { GIT_GADGETS } from './gadgets-git.ts';
-import { TOOL_GADGETS } from './gadgets-tools.ts';
+import { READING_GADGETS } from './gadgets-reading.ts';
 
 export type Effect = 'runs a program' | 'writes a file' | 'loads code' | 'changes the system' | 'sends data';
 
@@ -75,4 +76,4 @@ export const SINGLE_DASH = new Set([
   'dd',
 ]);
 
-export const GADGETS: readonly Gadget[] = [...GIT_GADGETS, ...TOOL_GADGETS];
+export const GADGETS: readonly Gadget[] = [...GIT_GADGETS, ...READING_GADGETS, ...BUILDING_GADGETS];

@@ -2,7 +2,7 @@
 
 /** Nothing that these are given is opened. */
 export const TEXT_PROGRAMS: ReadonlySet<string> = new Set(
-  'echo printf : true false exit return break continue shift set export local declare typeset readonly unset wait read let sleep seq expr kill type which whereis basename dirname cal whoami id uname hostname trap eval numfmt factor tr man whatis apropos pgrep pkill killall pidof command builtin alias umask ulimit printenv getconf groups users nproc tty locale'.split(
+  'echo printf : true false exit return break continue shift set export local declare typeset readonly unset wait read let sleep seq expr kill type which whereis basename dirname cal whoami id uname hostname trap eval numfmt factor tr whatis apropos pgrep pkill killall pidof command builtin alias umask ulimit printenv getconf groups users nproc tty locale'.split(
     ' ',
   ),
 );

@@ -20,7 +20,7 @@ export const READING_COMMANDS: readonly string[] = [
   'env',
   'xargs',
   'command',
-  ...'status log show diff blame annotate shortlog describe rev-parse rev-list ls-files ls-tree cat-file grep name-rev merge-base whatchanged count-objects for-each-ref show-ref show-branch diff-tree diff-index diff-files check-ignore check-attr version help'
+  ...'status log show diff blame annotate shortlog describe rev-parse rev-list ls-files ls-tree cat-file grep name-rev merge-base whatchanged count-objects for-each-ref show-ref show-branch diff-tree diff-index diff-files check-ignore check-attr version'
     .split(' ')
     .map((subcommand) => `git ${subcommand}`),
   ...[
@@ -29,7 +29,6 @@ export const READING_COMMANDS: readonly string[] = [
     'branch --show-current',
     'tag -l',
     'tag --list',
-    'remote show',
     'stash list',
     'stash show',
     'worktree list',
