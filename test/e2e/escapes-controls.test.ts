@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALL_PRESETS, type User } from './escapes/attempt.ts';
 import { CONTROLS } from './escapes/controls.ts';
 import { cannotRun } from './escapes/describe.ts';
-import { createHouse, type House, type Server, startIn } from './escapes/stage.ts';
+import { createHouse, createUndoing, type House, type Server, startIn } from './escapes/stage.ts';
 
 const USERS: readonly User[] = ['root', 'ordinary user'];
 /** Both presets of programs have only what is allowed; the controls are of builtins there. */
@@ -13,10 +13,12 @@ const cases = USERS.flatMap((user) => ALL_PRESETS.map((preset) => ({ user, prese
 
 describe.skipIf(cannotRun).for(cases)('as $user in the $preset preset', ({ user, preset }) => {
   const controls = CONTROLS.filter(({ presets = ['development', 'sandbox'] }) => presets.includes(preset));
+  const undoing = createUndoing();
   let house: House;
   let server: Server;
   beforeAll(async () => {
     house = createHouse(user);
+    undoing.add(house.remove);
     house.write('readable', 'yes\n');
     for (const [index, { script }] of controls.entries()) {
       mkdirSync(join(house.work, String(index)));
@@ -24,11 +26,9 @@ describe.skipIf(cannotRun).for(cases)('as $user in the $preset preset', ({ user,
     }
     house.handOver();
     server = await startIn(house, { preset, env: { MCP_SHELL_SECURITY_MODE: 'permissive' } });
+    undoing.add(server.close);
   });
-  afterAll(async () => {
-    await server.close();
-    house.remove();
-  });
+  afterAll(undoing.run);
 
   test.for(controls.map(({ name }, index) => [name, index] as const))('%s', async ([, index]) => {
     const { data, text } = await server.execute(`bash ../${index}.sh`, {

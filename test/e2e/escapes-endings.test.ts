@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { lacks, needs } from '../setup/needs.ts';
 import { quoted, type User } from './escapes/attempt.ts';
-import { createHouse, type House, type Server, startIn } from './escapes/stage.ts';
+import { createHouse, createUndoing, type House, type Server, startIn } from './escapes/stage.ts';
 import { SURVIVORS } from './escapes/survivors.ts';
 
 const cannotRun =
@@ -50,20 +50,20 @@ function everyWay(): { command: string; lengths: Map<string, string> } {
 }
 
 describe.skipIf(cannotRun).for<User>(['root', 'ordinary user'])('as %s', (user) => {
+  const undoing = createUndoing();
   let house: House;
   let server: Server;
   beforeAll(async () => {
     house = createHouse(user);
+    undoing.add(house.remove);
     house.handOver();
     server = await startIn(house, {
       preset: 'sandbox',
       env: { MCP_SHELL_SECURITY_MAX_MEMORY_MB: '256', MCP_SHELL_SECURITY_MAX_PIDS: '100' },
     });
+    undoing.add(server.close);
   });
-  afterAll(async () => {
-    await server.close();
-    house.remove();
-  });
+  afterAll(undoing.run);
 
   describe('nothing survives', () => {
     /** Runs until all of them are there, or the shell has ended. */

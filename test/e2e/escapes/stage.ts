@@ -67,6 +67,30 @@ export function removeRoom(room: string): void {
   rooms.delete(room);
 }
 
+/** What is to be undone, last things first, also where setting up ended half way. */
+export interface Undoing {
+  add(step: () => unknown): void;
+  run(): Promise<void>;
+}
+
+export function createUndoing(): Undoing {
+  const steps: (() => unknown)[] = [];
+  return {
+    add: (step) => void steps.push(step),
+    async run() {
+      const errors: unknown[] = [];
+      for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+        try {
+          await step();
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+      if (errors.length > 0) throw new AggregateError(errors, 'not everything could be undone');
+    },
+  };
+}
+
 export function createHouse(user: User): House {
   const base = makeRoom('/home');
   const [home, bob, server] = [join(base, 'alice'), join(base, 'bob'), join(base, 'server')];
