@@ -8,6 +8,7 @@ import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
 import { checkMounts, WallFailed } from './gate.ts';
 import type { Pipes } from './pipes.ts';
+import { listProcesses } from './process-table.ts';
 import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 
@@ -39,11 +40,11 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
   const capture = await startCapture(
     {
       ...spec,
-      argv: isWalled ? limitForks(spec.argv, limits.processes, tools.cgroups) : spec.argv,
       marked: entryOf(marker),
       prefix: (argv) => {
         const joined = joinsFirst ? group.joining(argv, isWalled ? {} : spec.environment) : argv;
-        return limitFiles(joined, limits.fileBytes);
+        const limited = isWalled ? limitForks(joined, limits.processes, tools.cgroups) : joined;
+        return limitFiles(limited, limits.fileBytes);
       },
     },
     tools.pipes,
@@ -111,10 +112,13 @@ function entryOf(marker: string): Record<string, string> {
   return { [marker.slice(0, at)]: marker.slice(at + 1) };
 }
 
-/** Without a cgroup: inside, an ordinary user's processes are counted apart from those of the host. */
+/**
+ * Without a cgroup, for an ordinary user. In the namespace its processes are counted apart, but those of the host count
+ * for the namespace around, so that there is room for them too.
+ */
 function limitForks(argv: readonly string[], most: number | undefined, cgroups: Cgroups): readonly string[] {
   if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined) return argv;
-  return ['/usr/bin/prlimit', `--nproc=${most}`, '--', ...argv];
+  return ['/usr/bin/prlimit', `--nproc=${most + listProcesses().length}`, '--', ...argv];
 }
 
 /** prlimit becomes what follows it. */

@@ -65,6 +65,7 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
     const endedAtMs = now();
     // What comes from here on finds it ended: it is nobody's cause any more.
     const { passed, peakMemoryBytes } = watchdog.conclude();
+    const refusedForks = group?.limitHits().processes ?? 0;
     const judgement = judge(exit, cause ?? passed ?? (requests > 0 ? 'terminated' : undefined));
     let leftovers: ProcessEntry[] = [];
     let survivors: Survivor[] = [];
@@ -89,6 +90,7 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
       survivors: survivors.map(nameOf),
       endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
       ...(peakMemoryBytes !== undefined && { peakMemoryBytes }),
+      ...(refusedForks > 0 && { refusedForks }),
     };
   }
 

@@ -15,6 +15,7 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
       directory: record.directory,
       exitCode: outcome.exitCode,
       signal: outcome.signal,
+      refusedForks: outcome.refusedForks ?? 0,
       hasRun: outcome.errorCode !== 'EXECUTION_001',
       startedAtMs: record.createdAtMs,
       // Some programs complain on stdout, and only there.

@@ -40,6 +40,8 @@ export const outcomeSchema = z.object({
   appeared: z.array(z.string()).optional(),
   /** What the wall stopped, and which setting would let it through. */
   explanation: z.string().optional(),
+  /** How often the kernel refused it another process. */
+  refusedForks: z.number().optional(),
   /** What could not be ended. */
   survivors: z.array(survivor),
   /** What the shell left running when it ended, and was ended with it. */

@@ -250,7 +250,7 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   }
   if (outcome.appeared !== undefined) {
     said.push(
-      `New since it began, and executed or obeyed by programs outside the sandbox: ${outcome.appeared.slice(0, 10).join(', ')}. The person should look at that before a client, a shell or git uses it.`,
+      `New since it began, and executed or obeyed by programs outside the sandbox: ${outcome.appeared.slice(0, 60).join(', ')}${outcome.appeared.length > 60 ? ` and ${outcome.appeared.length - 60} more` : ''}. The person should look at that before a client, a shell or git uses it.`,
     );
   }
   if (outcome.explanation !== undefined) said.push(outcome.explanation);

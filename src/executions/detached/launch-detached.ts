@@ -39,7 +39,8 @@ export interface DetachedTools {
 
 export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): Promise<Live> {
   const child = spawn(process.execPath, [tools.wrapperPath], {
-    cwd: spec.directory,
+    // Behind a wall the directory may be one that only exists there.
+    cwd: spec.wall === undefined ? spec.directory : '/',
     env: { PATH: tools.path },
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,

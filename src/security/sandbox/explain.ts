@@ -17,6 +17,8 @@ export interface Failed {
   readonly directory: string;
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
+  /** How often the kernel refused it another process; 0 also where nobody counts. */
+  readonly refusedForks?: number;
   /** False where the wall could not be set up. */
   readonly hasRun: boolean;
   /** The last part of what it printed on stderr, or of all it printed. */
@@ -29,6 +31,7 @@ export interface Explanation {
 }
 
 export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
+  if ((failed.refusedForks ?? 0) > 0) return tooManyProcesses(security);
   // A command that succeeded may print anything; but git succeeds though it could not replace a protected file.
   if (failed.exitCode === 0) return /\bgit\b/.test(failed.command) ? writing(failed, security) : undefined;
   for (const explain of [setup, fullTmp, largeFile, processes, network, program, writing, hidden]) {
@@ -142,9 +145,7 @@ const processes: Explain = ({ text }, security) => {
     )
   )
     return undefined;
-  return {
-    sentence: `It may have ${security.maxPids} processes and threads; the operator changes that with security.max_pids.`,
-  };
+  return tooManyProcesses(security);
 };
 
 const program: Explain = ({ text, command }, security) => {
@@ -184,6 +185,12 @@ const hidden: Explain = ({ text, directory }, security) => {
     sentence: `In the ${security.preset} preset only the workspace and a minimal system are there, so ${path} may exist outside. The operator can show it with security.readable_paths.`,
   };
 };
+
+function tooManyProcesses({ maxPids }: SecuritySettings): Explanation {
+  return {
+    sentence: `It may have ${maxPids} processes and threads; the operator changes that with security.max_pids.`,
+  };
+}
 
 function linesSaying(text: string, says: RegExp): string[] {
   return text.split('\n').filter((line) => says.test(line));

@@ -81,7 +81,8 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
     return missing(`${version} does not know ${unknown}`, `Update it: ${installCommand('bubblewrap')}.`);
   const disablesUserns = help.includes('--disable-userns');
   const isHomeShown =
-    security.root === 'host' && !security.workspace.some((path) => isInside(home, realPathOf(path)));
+    security.root === 'host' &&
+    ![...security.workspace, ...security.writablePaths].some((path) => isInside(home, realPathOf(path)));
   const probe = async (): Promise<ProbeResult> =>
     probeWall(await options.wallOf(program, disablesUserns), runHelper, {
       triesHome: isHomeShown ? home : undefined,

@@ -109,7 +109,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         'bash',
         'sh',
         'env',
-        'prlimit',
         ...(principal === undefined ? [] : options.programsOf(principal)),
       ],
       emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),

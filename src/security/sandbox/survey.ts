@@ -29,6 +29,8 @@ export interface SurveyOptions {
 const FIRST_WAIT_MS = 300;
 const AGAIN_AFTER_MS = 60_000;
 const MAX_DIRECTORIES = 20_000;
+/** A command can make as many as it likes before the next start. */
+const MAX_IN_WORKSPACE = 100_000;
 const MAX_DEPTH = 8;
 /** Below these nobody keeps repositories or control files, and there are very many of them. */
 const LARGE = new Set(['node_modules', '.git', '__pycache__', 'site-packages', 'target', '.venv', 'venv']);
@@ -46,6 +48,7 @@ export function createSurvey(options: SurveyOptions): Survey {
 
   /** From the top down, each kind of place with a budget of its own. */
   async function walk(
+    budget: number,
     roots: readonly string[],
     visit: (entry: Dirent, directory: string) => void,
   ): Promise<void> {
@@ -53,7 +56,7 @@ export function createSurvey(options: SurveyOptions): Survey {
     for (let depth = 0, entered = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
       const next: string[] = [];
       for (const directory of level) {
-        if (isDisposed || entered++ > MAX_DIRECTORIES) return;
+        if (isDisposed || entered++ > budget) return;
         for (const entry of await list(directory)) {
           visit(entry, directory);
           const path = join(directory, entry.name);
@@ -65,10 +68,10 @@ export function createSurvey(options: SurveyOptions): Survey {
   }
 
   async function walkAll(): Promise<void> {
-    await walk(options.workspace, (entry, directory) => {
+    await walk(MAX_IN_WORKSPACE, options.workspace, (entry, directory) => {
       if (entry.name === '.git') repositories.add(directory);
     });
-    await walk(options.roots, (entry, directory) => {
+    await walk(MAX_DIRECTORIES, options.roots, (entry, directory) => {
       if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
     });
     walkedAtMs = performance.now();
