@@ -1,0 +1,3 @@
+import { describeRaces } from './escapes/races.ts';
+
+describeRaces('ordinary user');

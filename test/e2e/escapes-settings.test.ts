@@ -1,0 +1,3 @@
+import { describeSettings } from './escapes/settings.ts';
+
+describeSettings('ordinary user');
