@@ -130,7 +130,7 @@ export async function checkMounts(pid: number, wall: BubblewrapWall): Promise<vo
     if (table === undefined) throw new WallFailed();
     const answer = findUnexpectedMount(table, wall);
     if (answer === undefined) return;
-    if (answer !== 'not yet') throw swapped(answer);
+    if (answer !== null) throw swapped(answer);
     if (performance.now() > deadline)
       throw new ShellServerError('EXECUTION_001', 'The sandbox was not set up in time.');
     await sleep(pauseMs);

@@ -9,19 +9,19 @@ interface MountEntry {
   readonly device: string;
 }
 
-/** The first mount point that shows something else than it should; 'not yet' while mounts are still being made. */
+/** The first mount point that shows something else than it should; null while mounts are still being made. */
 export function findUnexpectedMount(
   table: string,
   { pinned }: Pick<BubblewrapWall, 'pinned'>,
   own: string = readFileSync('/proc/self/mountinfo', 'utf8'),
-): string | 'not yet' | undefined {
+): string | null | undefined {
   // A later entry covers an earlier one of the same place.
   const inside = new Map(parseMounts(table).map((entry) => [entry.point, entry]));
   const outside = parseMounts(own);
   // bwrap moves to its new root when all is mounted; until then ours is there, or none.
   const proc = inside.get('/proc');
   if (proc === undefined || outside.some(({ point, device }) => point === '/proc' && device === proc.device))
-    return 'not yet';
+    return null;
   const wrong = pinned.find(({ path, source }) => {
     const found = inside.get(path);
     if (found === undefined) return true;

@@ -62,7 +62,7 @@ export function directories(words: Words<readonly string[]>): Setting<readonly s
     schema: listOf(pathText, 'must name at least one directory; leave the key out to allow all'),
     values: 'list of paths',
     fromText: splitList,
-    locate: (paths, base) => paths.map((path) => locatePath(path, base)),
+    locate: (entries, base) => entries.map((path) => locatePath(path, base)),
   };
 }
 
@@ -166,13 +166,13 @@ export function paths(words: Words<readonly string[]>): Setting<readonly string[
 }
 
 export function choice<const Name extends string>(
-  names: readonly Name[],
+  options: readonly Name[],
   words: Words<NoInfer<Name>>,
 ): Setting<Name> {
   return {
     ...words,
-    schema: z.enum(names, { error: `must be one of ${names.join(', ')}` }),
-    values: names.map((name) => `\`${name}\``).join(', '),
+    schema: z.enum(options, { error: `must be one of ${options.join(', ')}` }),
+    values: options.map((name) => `\`${name}\``).join(', '),
     fromText: asIs,
     locate: (value) => value,
   };
@@ -213,8 +213,8 @@ function listOf(item: z.ZodType<string>, whenEmpty: string): z.ZodType<readonly 
 }
 
 /** Empty entries are what a trailing comma or an unset shell variable leaves behind, and mean nothing. */
-function splitList(list: string): string[] {
-  return list
+function splitList(typed: string): string[] {
+  return typed
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');

@@ -22,11 +22,11 @@ interface Around {
 export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings {
   const preset = hold('security.preset').value ?? 'development';
   const says = PRESETS[preset];
-  const limit = (held: Held<number>, unit: number, preset: number | undefined): number | undefined => {
-    if (held.value === undefined) return preset;
+  const limit = (held: Held<number>, unit: number, otherwise: number | undefined): number | undefined => {
+    if (held.value === undefined) return otherwise;
     const value = held.value * unit;
     // The operator may go beyond the preset; a file that came with a clone may not.
-    return held.origin.source === 'project' ? Math.min(value, preset ?? Infinity) : value;
+    return held.origin.source === 'project' ? Math.min(value, otherwise ?? Infinity) : value;
   };
   const listOf = (
     key:

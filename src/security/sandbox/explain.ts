@@ -46,7 +46,7 @@ type Explain = (failed: Failed, security: SecuritySettings) => Explanation | und
 const setup: Explain = ({ text, directory, hasRun }) => {
   if (hasRun) return undefined;
   const problem = /^bwrap: (.*)$/m.exec(text)?.[1] ?? 'it ended early';
-  if (/^Can't chdir to/.test(problem)) {
+  if (problem.startsWith("Can't chdir to")) {
     return {
       sentence: `Nothing was run: the sandbox does not show ${directory}. Work in the workspace; security.readable_paths shows other directories.`,
     };

@@ -41,7 +41,8 @@ export function createMountTable(): MountTable {
     },
     isWritable: (path) => isOpen(around(path)),
     pin(placeOf = () => undefined) {
-      for (const path of [...mounts.keys()]) {
+      const places = [...mounts.keys()];
+      for (const path of places) {
         const between: string[] = [];
         for (
           let parent = dirname(path);

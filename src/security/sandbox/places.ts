@@ -13,7 +13,7 @@ import type { SurveyOptions } from './survey.ts';
 
 export function surveyOf({ settings }: SandboxOptions, home: string): SurveyOptions {
   const { security } = settings;
-  const workspace = security.workspace.map(realPathOf);
+  const workspace = [...security.workspace, ...security.writablePaths].map(realPathOf);
   const hidden = [
     '/proc',
     '/sys',

@@ -80,6 +80,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const security = principal === undefined ? settings.security : options.securityOf(principal);
     const { specialFiles, repositories } = await survey.look();
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
+    const isHomeWritable = [...security.workspace, ...security.writablePaths].some((root) =>
+      isInside(home, realPathOf(root)),
+    );
     const input: ProfileInput = {
       security,
       homedir: home,
@@ -95,13 +98,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
           ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
           : undefined,
       redacted:
-        security.root === 'host' && principal !== undefined
-          ? redactFiles(
-              home,
-              join(stateDirectory, 'redacted'),
-              opened.paths,
-              security.workspace.some((root) => isInside(home, realPathOf(root))),
-            )
+        principal !== undefined && (security.root === 'host' || isHomeWritable)
+          ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths, isHomeWritable)
           : new Map(),
       programs: [
         ...(domains === undefined ? [] : ['socat']),

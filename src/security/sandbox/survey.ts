@@ -105,7 +105,7 @@ export function createSurvey(options: SurveyOptions): Survey {
 const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run', '/home', '/Users', '/var/home'];
 
 /** Each costs a few mounts. A command can make many, so that those which were there before it come first. */
-const MAX_REPOSITORIES = 20;
+const MAX_REPOSITORIES = 64;
 
 function oldest(repositories: readonly string[]): string[] {
   if (repositories.length <= MAX_REPOSITORIES)

@@ -82,7 +82,12 @@ export const REACH: readonly Attempt[] = [
     script: () =>
       'for s in /run/docker.sock /var/run/docker.sock /run/containerd/containerd.sock /run/podman/podman.sock /run/dbus/system_bus_socket /run/systemd/private /run/user/*/bus /run/systemd/journal/socket /tmp/.X11-unix/X0; do [ -S $s ] && echo ESCAPED $s; done; true',
   },
-  { name: 'an abstract socket', script: (t) => connect(`\\0${t.abstractName}`) },
+  {
+    name: 'an abstract socket',
+    // With the network on, its namespace is the host's, and so are the names in it.
+    presets: ['sandbox', 'production'],
+    script: (t) => connect(`\\0${t.abstractName}`),
+  },
   {
     name: 'a FIFO that a host process reads',
     script: (t) =>
