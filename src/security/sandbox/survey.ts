@@ -26,7 +26,10 @@ export interface SurveyOptions {
   readonly skip: readonly string[];
 }
 
+/** What is near is found by then. */
 const FIRST_WAIT_MS = 300;
+/** A workspace without very many directories takes a few milliseconds. */
+const WORKSPACE_WAIT_MS = 5000;
 const AGAIN_AFTER_MS = 60_000;
 const MAX_DIRECTORIES = 20_000;
 /** A command can make as many as it likes before the next start. */
@@ -39,7 +42,8 @@ export function createSurvey(options: SurveyOptions): Survey {
   // What was found stays known while it is there: a command could make so much that a later walk does not come far.
   const special = new Set<string>();
   const repositories = new Set<string>();
-  let walking: Promise<void> | undefined;
+  let walking: Promise<unknown> | undefined;
+  let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
   let isDisposed = false;
   const isWorkspace = (path: string): boolean => options.workspace.some((root) => isInside(path, root));
@@ -67,25 +71,25 @@ export function createSurvey(options: SurveyOptions): Survey {
     }
   }
 
-  async function walkAll(): Promise<void> {
-    await walk(MAX_IN_WORKSPACE, options.workspace, (entry, directory) => {
+  function walkAll(): void {
+    const inWorkspace = walk(MAX_IN_WORKSPACE, options.workspace, (entry, directory) => {
       if (entry.name === '.git') repositories.add(directory);
     });
-    await walk(MAX_DIRECTORIES, options.roots, (entry, directory) => {
+    const outside = walk(MAX_DIRECTORIES, options.roots, (entry, directory) => {
       if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
     });
-    walkedAtMs = performance.now();
+    walking = Promise.all([inWorkspace, outside]).finally(() => {
+      walking = undefined;
+      walkedAtMs = performance.now();
+    });
+    // Once: whoever comes while it goes on gets what is known by then.
+    first ??= Promise.all([atMost(inWorkspace, WORKSPACE_WAIT_MS), atMost(outside, FIRST_WAIT_MS)]);
   }
 
   return {
     async look() {
-      const isFirst = walkedAtMs === Number.NEGATIVE_INFINITY;
-      if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) {
-        walking = walkAll().finally(() => {
-          walking = undefined;
-        });
-      }
-      if (isFirst) await Promise.race([walking, sleep(FIRST_WAIT_MS, undefined, { ref: false })]);
+      if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) walkAll();
+      await first;
       for (const path of special) if (kindOf(path) !== 'special') special.delete(path);
       const sockets = boundSockets().filter((path) => kindOf(path) === 'special');
       return {
@@ -117,6 +121,9 @@ function oldest(repositories: readonly string[]): string[] {
     .slice(0, MAX_REPOSITORIES)
     .map(({ path }) => path);
 }
+
+const atMost = (work: Promise<unknown>, ms: number): Promise<unknown> =>
+  Promise.race([work, sleep(ms, undefined, { ref: false })]);
 
 async function list(directory: string) {
   try {

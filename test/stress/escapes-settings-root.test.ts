@@ -1,4 +1,4 @@
 /** The same as escapes-settings.test.ts, with a server that runs as root. */
-import { describeSettings } from './escapes/settings.ts';
+import { describeSettings } from '../e2e/escapes/settings.ts';
 
 describeSettings('root');

@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { quoted, type User } from '../e2e/escapes/attempt.ts';
+import { createHouse, createUndoing, type House, type Server, startIn } from '../e2e/escapes/stage.ts';
+import { SURVIVORS } from '../e2e/escapes/survivors.ts';
 import { lacks, needs } from '../setup/needs.ts';
-import { quoted, type User } from './escapes/attempt.ts';
-import { createHouse, createUndoing, type House, type Server, startIn } from './escapes/stage.ts';
-import { SURVIVORS } from './escapes/survivors.ts';
 
 const cannotRun =
   needs('bwrap', 'python3') ||

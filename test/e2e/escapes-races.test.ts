@@ -1,3 +1,0 @@
-import { describeRaces } from './escapes/races.ts';
-
-describeRaces('ordinary user');

@@ -1,0 +1,3 @@
+import { describeRaces } from '../e2e/escapes/races.ts';
+
+describeRaces('ordinary user');
