@@ -162,12 +162,12 @@ describe('repositories', () => {
     for (const name of old) {
       makeLater(host, `home/${name}/.git`);
     }
-    for (let index = 0; index < 40; index++) makeLater(host, `home/project/a-new-${index}/.git`);
+    for (let index = 0; index < 80; index++) makeLater(host, `home/project/a-new-${index}/.git`);
     const { look } = surveyOf(host);
-    await expect.poll(async () => (await look()).repositories).toHaveLength(20);
+    await expect.poll(async () => (await look()).repositories).toHaveLength(64);
     const { repositories } = await look();
     expect(repositories.slice(0, 5)).toEqual(old);
-    expect(repositories.slice(5)).toEqual(Array.from({ length: 15 }, (_, index) => `project/a-new-${index}`));
+    expect(repositories.slice(5)).toEqual(Array.from({ length: 59 }, (_, index) => `project/a-new-${index}`));
   });
 
   let clock = 0;
