@@ -235,6 +235,8 @@ function createMaker(random: Random): Maker {
       () => ` >"/tmp/o$(${name()})"`,
       () => ` <<E\nx $(${list(depth - 2)}) \`${name()}\`\nE\n`,
       () => ` <<'E'\n$(${name()})\nE\n`,
+      () =>
+        ` <<E\n\${x:-${pick(["'", '"', "$'", '\\\\'])}$(${name()})${pick(["'", '"', ''])}} \${y#'\`${name()}\`'}\nE\n`,
       () => ` <<-E\n\t$(${name()})\n\tE\n`,
       () => ` <<"E" <<F\n$(fa)\nE\n$(${name()})\nF\n`,
     ])();

@@ -1,7 +1,7 @@
 /** One simple command: its assignments, redirections and words. */
 import type { Assignment, Command, Redirection as Redirect } from 'unbash';
 import type { Input, Scope, Walk } from './findings.ts';
-import { inspectArithmetic, inspectParts, inspectWord, isNumberWord } from './inspect.ts';
+import { inspectArithmetic, inspectBody, inspectParts, inspectWord, isNumberWord } from './inspect.ts';
 import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg } from './words.ts';
 
 /** Words that are grammar where a command begins; bash may read them so where the parser does not. */
@@ -37,7 +37,12 @@ export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
 function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope): void {
   walkAssignmentArg(walk, assignment, scope);
   const { name, value, index, append, text } = assignment;
-  if (index !== undefined) inspectArithmetic(walk, undefined, index.text, scope);
+  if (index !== undefined) {
+    inspectArithmetic(walk, undefined, index.text, scope);
+    // `a[if 1]]=x` is the name of a command for bash.
+    if (/[[\]\s]/.test(index.text))
+      walk.unknown('an assignment that bash may read as a command', text, scope);
+  }
   if (value.type === 'ArrayValue') {
     walk.assign(name, undefined, text, scope);
     return;
@@ -77,6 +82,14 @@ export function walkRedirects(walk: Walk, redirects: readonly Redirect[], scope:
   let input: Input | undefined;
   for (const redirect of redirects) {
     const before = walk.findings.invocations.length;
+    // bash joins `2\` and `>x` on the next line to one redirection.
+    if (/[\w}](?:\\\n)+$/.test(scope.source.slice(Math.max(0, redirect.pos - 40), redirect.pos))) {
+      walk.unknown(
+        'a redirection that begins on the line before',
+        scope.source.slice(redirect.pos, redirect.end),
+        scope,
+      );
+    }
     const isInput =
       redirect.descriptor === undefined ||
       (redirect.descriptor.type === 'FileDescriptor' && redirect.descriptor.value === 0);
@@ -84,10 +97,18 @@ export function walkRedirects(walk: Walk, redirects: readonly Redirect[], scope:
       walk.assign(redirect.descriptor.name, undefined, `{${redirect.descriptor.name}}`, scope, true);
     }
     if (redirect.type === 'HereDoc') {
-      const { body, delimiter, operator } = redirect;
+      const { body, delimiter, operator, closing } = redirect;
+      // Where its end is missing, or its word is an expansion, bash may look for the body elsewhere.
+      if (closing === undefined || /[$`()<>\n]/.test(delimiter?.text ?? '$')) {
+        walk.unknown(
+          'a here-document whose end is not clear',
+          scope.source.slice(redirect.pos, redirect.end),
+          scope,
+        );
+      }
       if (delimiter?.quoted !== true) {
         walk.spend(body.text.length);
-        inspectParts(walk, body, scope);
+        inspectBody(walk, body, scope);
       }
       const from = walk.findings.invocations.slice(before);
       if (isInput)

@@ -426,6 +426,7 @@ const TABLE: readonly Cases[] = [
       echo $((1+$(rm -rf x)))
       cat <<E⏎$(rm -rf x)⏎E
       cat <<< "$(rm -rf x)"
+      cat <<E⏎${"${x:-'$(rm -rf x)'}"}⏎E
       ls > "$(rm -rf x)"
       x=$(rm -rf x)
       [[ -n $(rm -rf x) ]]

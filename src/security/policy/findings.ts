@@ -144,3 +144,10 @@ export interface Walk {
 }
 
 export class TooComplex extends Error {}
+
+/** Of substitutions, wrappers and shells inside each other; people write three. */
+const MAX_DEPTH = 24;
+
+export function checkDepth({ depth }: Scope): void {
+  if (depth > MAX_DEPTH) throw new TooComplex('it is nested too deeply to be judged');
+}

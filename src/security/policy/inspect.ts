@@ -12,7 +12,7 @@ import {
   type TestExpression,
   type Word,
 } from 'unbash';
-import { copyScope, type Scope, type Walk } from './findings.ts';
+import { checkDepth, copyScope, type Scope, type Walk } from './findings.ts';
 import { evaluateText } from './words.ts';
 
 const NAME = /^[A-Za-z_]\w*$/;
@@ -30,12 +30,33 @@ export function inspectWord(walk: Walk, word: Word, scope: Scope): void {
   inspectParts(walk, word, scope);
 }
 
-const UNREAD = /[<>()|&;`"']|\$[({['"\w@*#?!$-]/;
+const UNREAD = /[\s<>()|&;`"']|\$[({['"\w@*#?!$-]|\{[^{}]*(?:,|\.\.)[^{}]*\}/;
 
 /** A pattern or a here-document, where such signs are text. */
 export function inspectParts(walk: Walk, word: Word | HereDocBody, scope: Scope): void {
   if (word.parts === undefined) return;
   for (const part of word.parts) inspectNode(walk, part, scope);
+}
+
+/**
+ * The body of a here-document. A single quote in `${x:-'…'}` quotes nothing there, but the parser takes it for one and
+ * does not look at what it holds.
+ */
+export function inspectBody(walk: Walk, body: HereDocBody, scope: Scope): void {
+  inspectParts(walk, body, scope);
+  const look = (node: SyntaxNode): void => {
+    if (node.type === 'CommandExpansion') return;
+    if ((node.type !== 'SingleQuoted' && node.type !== 'AnsiCQuoted') || !/[$`]/.test(node.text)) {
+      forEachChild(node, look);
+      return;
+    }
+    walk.unknown('quotes in a here-document that bash does not heed', node.text, scope);
+    walk.walkText(
+      `: "${node.value.replaceAll('"', '')}"`,
+      copyScope(scope, { isGuess: true, depth: scope.depth + 1 }),
+    );
+  };
+  forEachChild(body, look);
 }
 
 function inspectNode(walk: Walk, node: SyntaxNode, scope: Scope): void {
@@ -69,6 +90,7 @@ function enter(
   scope: Scope,
 ): void {
   walk.spend(text.length);
+  checkDepth(scope);
   if (script === undefined) {
     walk.unknown('a substitution that cannot be read', text, scope);
     return;

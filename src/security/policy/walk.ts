@@ -4,6 +4,7 @@
  */
 import { applyBuiltin, setPositional } from './builtins.ts';
 import {
+  checkDepth,
   copyScope,
   type Findings,
   type Input,
@@ -20,10 +21,8 @@ import { enterPath, safeRealPath } from './places.ts';
 import type { JudgeContext } from './types.ts';
 import { type Arg, guessedWords, literalArg } from './words.ts';
 
-/** Of substitutions, wrappers and shells inside each other; people write three. */
-const MAX_DEPTH = 24;
 /** Characters of nested text that are looked at, each time they are looked at. */
-const MAX_UNITS = 3_000_000;
+const MAX_UNITS = 1_500_000;
 const MAX_INVOCATIONS = 5000;
 const MAX_GUESSES = 6;
 /** Functions that call each other with arguments are followed so far. */
@@ -147,7 +146,7 @@ function createWalk(context: JudgeContext): Walk {
     invoke(args, text, scope, input, fedBy = []) {
       if (findings.invocations.length >= MAX_INVOCATIONS)
         throw new TooComplex('it has too many commands to be judged');
-      if (scope.depth > MAX_DEPTH) throw new TooComplex('it is nested too deeply to be judged');
+      checkDepth(scope);
       const words = scope.isGuess ? args.flatMap(settle) : args;
       const invocation = addInvocation(findings, words, text, scope, input, fedBy);
       applyBuiltin(walk, invocation, scope, input);

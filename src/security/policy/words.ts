@@ -144,7 +144,7 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
     }
     case 'LocaleString':
       // A catalogue may translate it.
-      return { value: undefined, guesses: combine(part.text, part.parts, knowledge).guesses };
+      return { value: undefined, guesses: combine(part.text, part.parts, knowledge).guesses, isMany: true };
     case 'Glob':
       return { value: undefined, guesses: [part.text], isMany: true, isGlob: true };
     case 'ExtendedGlob':
