@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { realPathOf } from '../base/config/paths.ts';
 import type { Settings } from '../base/settings.ts';
+import { ownProcesses } from '../executions/executions.ts';
 import { createRestrictions, type Judgement } from '../security/security.ts';
 
 /** As SPEC names the fields: the decision, the code, the rule, the reason, and every command that was found. */
@@ -26,6 +27,7 @@ export function createExplain(settings: Settings): (command: string) => Explaine
       directory: realPathOf(settings.defaultWorkdir),
       home: homedir(),
       realPath: realPathOf,
+      protectedProcesses: ownProcesses(),
     });
     const { decision, code, rule, reason, part, hint, commands, unknowns } = judgement;
     return {

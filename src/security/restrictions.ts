@@ -8,7 +8,7 @@ import { isInside, realPathOf } from '../base/config/paths.ts';
 import { ENVIRONMENT_MODES, PRESETS, type PresetName, type RootView } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import type { SecuritySettings } from '../base/settings.ts';
-import { createPolicy } from './policy/policy.ts';
+import { combinePolicies, createPolicy } from './policy/policy.ts';
 import { PRESET_COMMANDS } from './policy/presets.ts';
 import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
 import type { Entry, Policy, PolicyConfig } from './policy/types.ts';
@@ -70,7 +70,9 @@ export function createRestrictions(base: SecuritySettings): RestrictionStore {
         }),
       });
       if (result.kind === 'refused') throw loosens(result.loosening);
-      const effective = effectiveOf(base, result.next);
+      const { policy, ...rest } = effectiveOf(base, result.next);
+      // Whatever the wish came to, it never allows what was refused before it.
+      const effective = { ...rest, policy: combinePolicies(initial.policy, policy) };
       tightened.set(principal, effective);
       return { effective, changes: result.changes };
     },

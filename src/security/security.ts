@@ -168,7 +168,12 @@ export function createSecurity(options: {
         path,
         shell: shells.configured,
         session: request.sessionEnvironment,
-        caller: { ...enclosure?.variables, ...request.callerEnvironment },
+        caller: {
+          ...enclosure?.variables,
+          ...request.callerEnvironment,
+          // What was judged is read by bash in this encoding.
+          ...(policy.hasAllowList && { LC_ALL: 'C.UTF-8' }),
+        },
         marker,
       }),
       directory,
