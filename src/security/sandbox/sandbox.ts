@@ -78,7 +78,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     principal: string | undefined,
   ): Promise<{ profile: Profile; watched: readonly WatchedPath[] }> {
     const security = principal === undefined ? settings.security : options.securityOf(principal);
-    const { specialFiles, repositories } = await survey.look();
+    const { specialFiles, repositories } = await survey.look(principal !== undefined);
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const isHomeWritable = [...security.workspace, ...security.writablePaths].some((root) =>
       isInside(home, realPathOf(root)),

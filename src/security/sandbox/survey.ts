@@ -12,8 +12,8 @@ import { isInside } from '../../base/config/paths.ts';
 import { kindOf } from './look.ts';
 
 export interface Survey {
-  /** What is known now; the first call waits a moment for the walk. */
-  look(): Promise<{ readonly specialFiles: string[]; readonly repositories: string[] }>;
+  /** What is known now; the first calls wait a moment for the walk, unless they say that they need not. */
+  look(waits?: boolean): Promise<{ readonly specialFiles: string[]; readonly repositories: string[] }>;
   dispose(): void;
 }
 
@@ -87,9 +87,9 @@ export function createSurvey(options: SurveyOptions): Survey {
   }
 
   return {
-    async look() {
+    async look(waits = true) {
       if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) walkAll();
-      await first;
+      if (waits) await first;
       for (const path of special) if (kindOf(path) !== 'special') special.delete(path);
       const sockets = boundSockets().filter((path) => kindOf(path) === 'special');
       return {
