@@ -155,6 +155,7 @@ async function startNow(
     try {
       return await tryStart(options, request, part);
     } catch (error) {
+      options.security.sandbox.forget(request.principal);
       if (!(error instanceof WallFailed)) throw error;
       if (attempt === WALL_ATTEMPTS) {
         throw new ShellServerError(

@@ -20,6 +20,7 @@ import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
 import type { Profile, Wall } from './profile.ts';
+import { isFresh, type Signed, signatureOf } from './profile-cache.ts';
 import { redactFiles } from './redact.ts';
 import { seatbeltProfile } from './seatbelt.ts';
 import { buildSeccompFilter } from './seccomp.ts';
@@ -32,6 +33,8 @@ export interface Sandbox {
   state(): Promise<SandboxState>;
   /** For one execution; undefined where there is none and none is required. Throws SECURITY_003 otherwise. */
   wallFor(principal: string): Promise<Enclosure | undefined>;
+  /** The next wall is built anew: with the last one something was wrong. */
+  forget(principal: string): void;
   /** What the wall had to do with a failure. */
   explain(failed: Failed & { readonly startedAtMs: number }, principal: string): Explanation | undefined;
   /** The host's directory that a principal's commands see as this one. */
@@ -45,6 +48,11 @@ export interface Enclosure {
   relayed(argv: readonly string[]): readonly string[];
   /** By which programs find the proxy. */
   readonly variables: Readonly<Record<string, string>>;
+}
+
+interface Built {
+  readonly profile: Profile;
+  readonly watched: readonly WatchedPath[];
 }
 
 export interface SandboxOptions {
@@ -72,17 +80,28 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const prepareHome = once(() => makeCaches(options, home));
   const gitDirectories = findGitDirectories(settings.security.workspace);
   const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
+  const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
   let found: Promise<Found> | undefined;
 
-  async function profileFor(
-    principal: string | undefined,
-  ): Promise<{ profile: Profile; watched: readonly WatchedPath[] }> {
+  async function profileFor(principal: string | undefined): Promise<Built> {
     const security = principal === undefined ? settings.security : options.securityOf(principal);
     const { specialFiles, repositories } = await survey.look(principal !== undefined);
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
-    const isHomeWritable = [...security.workspace, ...security.writablePaths].some((root) =>
-      isInside(home, realPathOf(root)),
-    );
+    const roots = [...security.workspace, ...security.writablePaths].map(realPathOf);
+    const isHomeWritable = roots.some((root) => isInside(home, root));
+    const signature = signatureOf({
+      roots,
+      repositories,
+      others: [
+        home,
+        stateDirectory,
+        ...(principal === undefined ? [] : [tmpDirectoryOf(stateDirectory, principal)]),
+      ],
+      names: [...specialFiles, '', ...repositories],
+    });
+    const known = principal === undefined ? undefined : cache.get(principal);
+    if (known !== undefined && known.security === security && !isHomeWritable && isFresh(known, signature))
+      return known.built;
     const input: ProfileInput = {
       security,
       homedir: home,
@@ -120,7 +139,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       homedir: home,
       opened: security.writablePaths.map(realPathOf).filter((path) => !security.workspace.includes(path)),
     });
-    return { profile, watched };
+    const built = { profile, watched };
+    if (principal !== undefined)
+      cache.set(principal, { built, security, signature, atMs: performance.now() });
+    return built;
   }
 
   /** As a command's, but without what is written to the disk for one. */
@@ -199,6 +221,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (isInside(path, '/tmp')) return join(directory, 'tmp', path.slice('/tmp'.length));
       return isInside(path, '/var/tmp') ? join(directory, 'var-tmp', path.slice('/var/tmp'.length)) : path;
     },
+    forget: (principal) => void cache.delete(principal),
     async dispose() {
       survey.dispose();
       await domains?.dispose();

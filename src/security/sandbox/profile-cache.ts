@@ -1,0 +1,49 @@
+/**
+ * A profile is built for each execution, since commands change what it is built from; but most do not. It is used again
+ * for a moment where the directories that decide about it are as they were.
+ */
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
+
+export interface Signed {
+  readonly signature: string;
+  readonly atMs: number;
+}
+
+/** Settings files in the home directory may be edited without a trace in these directories. */
+const FRESH_MS = 2000;
+
+export const isFresh = (known: Signed | undefined, signature: string): boolean =>
+  known !== undefined && known.signature === signature && performance.now() - known.atMs < FRESH_MS;
+
+/** Directories in which a protected file may come or go. */
+const INSIDE = [
+  ...new Set([
+    '.git',
+    '.git/info',
+    '.git/modules',
+    '.git/worktrees',
+    ...PROTECTED_IN_WORKSPACE.map((name) => dirname(name)),
+  ]),
+];
+
+/** Differs where an entry of one of these directories was made, removed or replaced, or anything else that is listed. */
+export function signatureOf(places: {
+  readonly roots: readonly string[];
+  readonly repositories: readonly string[];
+  readonly others: readonly string[];
+  readonly names: readonly string[];
+}): string {
+  const directories = [
+    ...places.roots.flatMap((root) => INSIDE.map((name) => join(root, name))),
+    ...places.repositories.map((path) => join(path, '.git')),
+    ...places.others,
+  ];
+  return [...directories.map(stampOf), ...places.names].join('\n');
+}
+
+function stampOf(path: string): string {
+  const about = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return about === undefined ? '-' : `${about.ino} ${about.mtimeNs} ${about.ctimeNs}`;
+}
