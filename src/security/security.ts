@@ -30,6 +30,7 @@ export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
+export { escapeText } from './policy/show.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import type { Execution } from '../executions/executions.ts';
 import { EXECUTION_MODES } from '../executions/executions.ts';
+import { escapeText } from '../security/security.ts';
 import { describeExecution, executionFields } from './execution-answer.ts';
 import { patienceMs } from './patience.ts';
 import { defineTool } from './tool.ts';
@@ -66,7 +67,10 @@ export const processGetExecution = defineTool({
       usage === undefined
         ? ''
         : ` It uses ${describeBytes(usage.memoryBytes)} of memory and ${usage.cpuPercent} % of a processor in ${usage.processes} processes.`;
-    return { data: { ...data, ...more }, text: `${text}${using}\nCommand: ${record.command.slice(0, 1000)}` };
+    return {
+      data: { ...data, ...more },
+      text: `${text}${using}\nCommand: ${showLines(record.command.slice(0, 1000))}`,
+    };
   },
 });
 
@@ -85,3 +89,6 @@ function sizes({ bundle, record }: Execution): { stdout_size?: number; stderr_si
     ...(stderr !== undefined && { stderr_size: stderr }),
   };
 }
+
+/** Its lines stay lines; nothing else of it that a terminal would obey does. */
+const showLines = (text: string): string => text.split('\n').map(escapeText).join('\n');

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { createFilter } from '../base/pattern.ts';
 import type { Summary } from '../executions/executions.ts';
+import { escapeText } from '../security/security.ts';
 import { defineTool } from './tool.ts';
 import { describeDuration } from './words.ts';
 
@@ -53,7 +54,7 @@ export const processList = defineTool({
       .map((summary) => toWire(summary, now));
     const lines = processes.map(
       (entry) =>
-        `${entry.execution_id} ${entry.status}${entry.exit_code === undefined ? '' : ` (${entry.exit_code})`} ${describeDuration(entry.execution_time_ms)} pid ${entry.process_id ?? '-'}: ${entry.command.split('\n')[0]}`,
+        `${entry.execution_id} ${entry.status}${entry.exit_code === undefined ? '' : ` (${entry.exit_code})`} ${describeDuration(entry.execution_time_ms)} pid ${entry.process_id ?? '-'}: ${escapeText(entry.command.split('\n')[0] ?? '')}`,
     );
     const rest = matching.length - input.offset - processes.length;
     const more = rest > 0 ? `\n${rest} more: offset ${input.offset + processes.length}.` : '';
