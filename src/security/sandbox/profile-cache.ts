@@ -44,6 +44,11 @@ export function signatureOf(places: {
 }
 
 function stampOf(path: string): string {
-  const about = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return about === undefined ? '-' : `${about.ino} ${about.mtimeNs} ${about.ctimeNs}`;
+  try {
+    const about = statSync(path, { throwIfNoEntry: false, bigint: true });
+    return about === undefined ? '-' : `${about.ino} ${about.mtimeNs} ${about.ctimeNs}`;
+  } catch {
+    // Below a file, say: a root may be one, and so may .git.
+    return '-';
+  }
 }

@@ -16,6 +16,7 @@ import { createDomains } from './domains.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { type Found, findWall, type SandboxState } from './find-wall.ts';
 import { findGitDirectories } from './git-directories.ts';
+import { isThere } from './look.ts';
 import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
@@ -95,9 +96,17 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       others: [
         home,
         stateDirectory,
+        ...gitDirectories.flatMap((git) => [git, join(git, 'modules'), join(git, 'worktrees')]),
         ...(principal === undefined ? [] : [tmpDirectoryOf(stateDirectory, principal)]),
       ],
-      names: [...specialFiles, '', ...repositories],
+      names: [
+        ...specialFiles,
+        '',
+        ...repositories,
+        '',
+        ...opened.paths.filter(isThere),
+        ...roots.filter(isThere),
+      ],
     });
     const known = principal === undefined ? undefined : cache.get(principal);
     if (known !== undefined && known.security === security && !isHomeWritable && isFresh(known, signature))
