@@ -22,7 +22,7 @@ export function longCommand({ work }: Place, name: string): LongCommand {
   };
 }
 
-export async function until(what: string, done: () => boolean, timeoutMs = 10_000): Promise<void> {
+export async function until(what: string, done: () => boolean, timeoutMs = 30_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!done()) {
     if (Date.now() > deadline) throw new Error(`${what}: not within ${timeoutMs} ms`);

@@ -22,7 +22,7 @@ export async function startProductHttp(
   const server = startRaw(
     place.command(['--http', '127.0.0.1:0', ...args], { ...env, MCP_SHELL_TOKEN: token }),
   );
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 30_000;
   for (;;) {
     const url = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(server.stdout())?.[0];
     if (url !== undefined) return { url, token, process: server, stop: () => stop(server) };

@@ -64,13 +64,13 @@ export function startRaw(server: ServerCommand): RawProcess {
     say: (...messages) =>
       void child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
     end: () => void child.stdin.end(),
-    async next(timeoutMs = 10_000) {
+    async next(timeoutMs = 30_000) {
       await waitFor('a message', timeoutMs, () => lines.length > 0 || ended !== undefined);
       const line = lines.shift();
       if (line === undefined) throw new Error(`the process ended; stderr: ${errors}`);
       return JSON.parse(line);
     },
-    async rest(timeoutMs = 10_000) {
+    async rest(timeoutMs = 30_000) {
       await waitFor('the end of the process', timeoutMs, () => ended !== undefined);
       if (partial !== '') lines.push(partial);
       const messages = lines.splice(0).map((line) => JSON.parse(line) as unknown);
