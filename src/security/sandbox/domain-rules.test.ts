@@ -113,7 +113,6 @@ test.each([
   '[::1]80',
   '[fe80::1%25eth0]:80',
   '[example.com]:80',
-  'xn--a:443',
   '\ufffd.com:443',
   `${'a'.repeat(64)}.com:443`,
   `${'a.'.repeat(127)}com:443`,
