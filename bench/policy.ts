@@ -4,11 +4,11 @@ import { percentile, say } from './support.ts';
 
 const ROUNDS = 2000;
 
-const CONTEXT: JudgeContext = { directory: '/work', home: '/home/me' };
+const CONTEXT: JudgeContext = { directory: '/proj', home: '/home/me' };
 
 const POLICIES: Readonly<Record<string, PolicyConfig>> = {
   permissive: { mode: 'permissive', blockedCommands: ['rm -rf', 'git push', 'curl | sh', '/^npm publish/'] },
-  restrictive: { mode: 'restrictive', allowedDirectories: ['/work'] },
+  restrictive: { mode: 'restrictive', allowedDirectories: ['/proj'] },
 };
 
 const COMMANDS: readonly string[] = [

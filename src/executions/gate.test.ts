@@ -94,7 +94,7 @@ const environmentOf = (pid: number): string[] =>
     .filter((entry) => entry !== '');
 
 describe('what is started instead of a command', () => {
-  const command = { argv: ['/bin/sh', '-c', 'echo "$1"', '--', '--bind'], directory: '/work' };
+  const command = { argv: ['/bin/sh', '-c', 'echo "$1"', '--', '--bind'], directory: '/proj' };
 
   test('is bwrap with nothing but the command in its own words', () => {
     const wall = {
@@ -105,7 +105,7 @@ describe('what is started instead of a command', () => {
       watched: [],
     } as const;
     expect(startBehind({ ...wall, seccomp: 'AA==' }, command, 9)).toEqual({
-      argv: [BWRAP, '--args', '4', '--chdir', '/work', '--', ...command.argv],
+      argv: [BWRAP, '--args', '4', '--chdir', '/proj', '--', ...command.argv],
       stdio: ['pipe', 'pipe', 'pipe', 9],
     });
     expect(startBehind({ ...wall, seccomp: undefined }, command).stdio).toEqual([

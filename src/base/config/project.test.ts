@@ -41,7 +41,7 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
   ],
   'security.sandbox': ['security.sandbox = "off"', '"off" is ignored: a project file can only set required'],
   'security.readable_paths': [
-    'security.readable_paths = ["/root/.ssh"]',
+    'security.readable_paths = ["/home/me/.ssh"]',
     'ignored: a project file cannot set it',
   ],
   'security.writable_paths': ['security.writable_paths = ["/"]', 'ignored: a project file cannot set it'],

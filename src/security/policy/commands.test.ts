@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { createPolicy, type JudgeContext, type PolicyConfig } from './policy.ts';
 
 /**
- * Commands and what becomes of them. `⏎` stands for a line's end, `→|` for a tab. Links: /work/out leads to /etc, and
- * /work/in to /work/src; /tmp/remove is a link to /bin/rm.
+ * Commands and what becomes of them. `⏎` stands for a line's end, `→|` for a tab. Links: /proj/out leads to /etc, and
+ * /proj/in to /proj/src; /tmp/remove is a link to /bin/rm.
  */
 const CONTEXT: JudgeContext = {
-  directory: '/work',
+  directory: '/proj',
   home: '/home/me',
   realPath: (path) =>
     path
-      .replace(/^\/work\/out(?=\/|$)/, '/etc')
-      .replace(/^\/work\/in(?=\/|$)/, '/work/src')
+      .replace(/^\/proj\/out(?=\/|$)/, '/etc')
+      .replace(/^\/proj\/in(?=\/|$)/, '/proj/src')
       .replace(/^\/tmp\/remove$/, '/bin/rm'),
   protectedProcesses: [
     { pid: 4242, name: 'node', commandLine: 'node /opt/mcp-shell-server/dist/cli.js' },
@@ -38,7 +38,7 @@ const POLICIES = {
       'find -delete',
     ],
   },
-  fenced: { mode: 'permissive', allowedDirectories: ['/work'], openPaths: ['/tmp'] },
+  fenced: { mode: 'permissive', allowedDirectories: ['/proj'], openPaths: ['/tmp'] },
   reading: { mode: 'restrictive' },
   listed: {
     mode: 'custom',
@@ -97,7 +97,7 @@ const POLICIES = {
       'ln',
       'dd',
     ],
-    allowedDirectories: ['/work', '/data'],
+    allowedDirectories: ['/proj', '/data'],
     openPaths: ['/tmp/mine'],
   },
 } satisfies Record<string, PolicyConfig>;
@@ -577,8 +577,8 @@ const TABLE: readonly Cases[] = [
       cat -- /etc/passwd
       sort --output=/etc/x y
       tee /etc/x
-      cat /workother/x
-      cat /work/../etc/passwd
+      cat /projother/x
+      cat /proj/../etc/passwd
       cat file1 /etc/passwd
       cat < /dev/tcp/example.org/80
       source /etc/profile`,
@@ -590,8 +590,8 @@ const TABLE: readonly Cases[] = [
       ls
       ls .
       cat src/x
-      cat /work/x
-      cat /work
+      cat /proj/x
+      cat /proj
       cat /tmp/x
       echo x > /tmp/y
       cat in/x
@@ -1091,14 +1091,14 @@ const TABLE: readonly Cases[] = [
       ln -s /etc x
       dd if=x of=/etc/y
       wc --files0-from=/etc/x
-      while read -r d; do cd "$d"; cat ../x; done < /work/list`,
+      while read -r d; do cd "$d"; cat ../x; done < /proj/list`,
   },
   {
     policy: 'listedFenced',
     expected: 'allow',
     commands: String.raw`
       cat x
-      cat /work/x /data/y
+      cat /proj/x /data/y
       ls /data
       cd /data && cat x
       cd src && cat ../x
@@ -1120,7 +1120,7 @@ const TABLE: readonly Cases[] = [
     commands: String.raw`
       echo x > .git/hooks/pre-commit
       echo x > .git/config
-      echo x >> /work/.bashrc`,
+      echo x >> /proj/.bashrc`,
   },
 ];
 

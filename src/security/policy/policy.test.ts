@@ -4,7 +4,7 @@ import { PRESET_COMMANDS } from './presets.ts';
 import { escapeText, quoteWord, showPart } from './show.ts';
 import { type Restrictions, tighten, type Wish } from './tighten.ts';
 
-const CONTEXT = { directory: '/work', home: '/home/me' };
+const CONTEXT = { directory: '/proj', home: '/home/me' };
 
 describe('a judgement explains itself', () => {
   test('in full', () => {
@@ -229,7 +229,7 @@ describe('the ratchet', () => {
       allowedCommands: ['ls'],
     });
     expect(after(base, { mode: 'restrictive' })).toMatchObject({ mode: 'restrictive' });
-    expect(after(base, { allowedDirectories: ['/work'] })).toMatchObject({ allowedDirectories: ['/work'] });
+    expect(after(base, { allowedDirectories: ['/proj'] })).toMatchObject({ allowedDirectories: ['/proj'] });
     expect(after(base, { maxExecutionSeconds: 5, maxMemoryMb: 10, enableNetwork: false })).toMatchObject({
       maxExecutionSeconds: 5,
       maxMemoryMb: 10,
@@ -252,8 +252,8 @@ describe('the ratchet', () => {
       blockedCommands: ['a', 'b'],
     });
     expect(
-      after({ mode: 'custom', allowedDirectories: ['/work'] }, { allowedDirectories: ['/work/src'] }),
-    ).toMatchObject({ allowedDirectories: ['/work/src'] });
+      after({ mode: 'custom', allowedDirectories: ['/proj'] }, { allowedDirectories: ['/proj/src'] }),
+    ).toMatchObject({ allowedDirectories: ['/proj/src'] });
     expect(after({ mode: 'restrictive' }, { mode: 'custom' })).toMatchObject({
       mode: 'custom',
       allowedCommands: expect.arrayContaining(['ls', 'git status']),
@@ -280,15 +280,15 @@ describe('the ratchet', () => {
     [{ mode: 'custom', allowedCommands: ['ls'] }, { allowedArguments: { rm: [] } }, 'allowedArguments'],
     [{ mode: 'custom', blockedCommands: ['rm'] }, { blockedCommands: [] }, 'blockedCommands'],
     [{ mode: 'custom', askCommands: ['rm'] }, { askCommands: [] }, 'askCommands'],
-    [{ mode: 'custom', allowedDirectories: ['/work'] }, { allowedDirectories: ['/'] }, 'allowedDirectories'],
+    [{ mode: 'custom', allowedDirectories: ['/proj'] }, { allowedDirectories: ['/'] }, 'allowedDirectories'],
     [
-      { mode: 'custom', allowedDirectories: ['/work'] },
-      { allowedDirectories: ['/work', '/etc'] },
+      { mode: 'custom', allowedDirectories: ['/proj'] },
+      { allowedDirectories: ['/proj', '/etc'] },
       'allowedDirectories',
     ],
     [
-      { mode: 'custom', allowedDirectories: ['/work'] },
-      { allowedDirectories: ['/workshop'] },
+      { mode: 'custom', allowedDirectories: ['/proj'] },
+      { allowedDirectories: ['/projector'] },
       'allowedDirectories',
     ],
     [{ mode: 'permissive', maxExecutionSeconds: 10 }, { maxExecutionSeconds: 11 }, 'maxExecutionSeconds'],
@@ -347,7 +347,7 @@ describe('the ratchet', () => {
       'cat /etc/passwd',
       'echo x > y',
       'grep x y',
-      'cat /work/x',
+      'cat /proj/x',
       'id',
     ];
     const wishes: Wish[] = [
@@ -358,8 +358,8 @@ describe('the ratchet', () => {
       { allowedCommands: ['ls'] },
       { allowedCommands: [] },
       { blockedCommands: ['ls'] },
-      { allowedDirectories: ['/work'] },
-      { allowedDirectories: ['/work/src'] },
+      { allowedDirectories: ['/proj'] },
+      { allowedDirectories: ['/proj/src'] },
       { preset: 'minimal' },
       { preset: 'production' },
       { preset: 'sandbox' },

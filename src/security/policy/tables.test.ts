@@ -6,7 +6,7 @@ import { DANGEROUS_VARIABLES, dangerOf, HARMLESS_VARIABLES } from './tables/vari
 import { WRAPPERS } from './tables/wrappers.ts';
 import { findCommands } from './walk.ts';
 
-const CONTEXT = { directory: '/work', home: '/home/me' };
+const CONTEXT = { directory: '/proj', home: '/home/me' };
 
 function argvs(command: string): (string | undefined)[][] {
   return findCommands(command, CONTEXT)

@@ -5,7 +5,7 @@ import { enterPath, isInside, resolvePath } from './places.ts';
 import { createPolicy } from './policy.ts';
 import { findArgvCommands, findCommands } from './walk.ts';
 
-const CONTEXT = { directory: '/work', home: '/home/me' };
+const CONTEXT = { directory: '/proj', home: '/home/me' };
 
 function found(command: string): string[] {
   return findCommands(command, CONTEXT)
@@ -212,23 +212,23 @@ describe('time is bounded', () => {
 });
 
 describe('paths', () => {
-  const realPath = (path: string): string => path.replace(/^\/work\/link(?=\/|$)/, '/etc/deep');
+  const realPath = (path: string): string => path.replace(/^\/proj\/link(?=\/|$)/, '/etc/deep');
 
   test('`..` behind a link is the parent of what it points to', () => {
-    expect(resolvePath('/work', 'link/../x', realPath)).toBe('/etc/x');
-    expect(resolvePath('/work', 'a/../x', realPath)).toBe('/work/x');
-    expect(resolvePath('/work', '/../..//x', realPath)).toBe('/x');
+    expect(resolvePath('/proj', 'link/../x', realPath)).toBe('/etc/x');
+    expect(resolvePath('/proj', 'a/../x', realPath)).toBe('/proj/x');
+    expect(resolvePath('/proj', '/../..//x', realPath)).toBe('/x');
   });
 
   test('`cd` may go either way', () => {
-    expect(enterPath(['/work'], 'link/..', realPath)).toEqual(['/work', '/etc']);
-    expect(enterPath([null, '/work'], 'a', realPath)).toEqual([null, '/work/a']);
+    expect(enterPath(['/proj'], 'link/..', realPath)).toEqual(['/proj', '/etc']);
+    expect(enterPath([null, '/proj'], 'a', realPath)).toEqual([null, '/proj/a']);
   });
 
   test('a name that begins like a directory is not inside it', () => {
-    expect(isInside('/workshop', '/work')).toBe(false);
-    expect(isInside('/work', '/work')).toBe(true);
-    expect(isInside('/work/x', '/work')).toBe(true);
+    expect(isInside('/projector', '/proj')).toBe(false);
+    expect(isInside('/proj', '/proj')).toBe(true);
+    expect(isInside('/proj/x', '/proj')).toBe(true);
     expect(isInside('/x', '/')).toBe(true);
   });
 });
