@@ -4,14 +4,14 @@
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type App, createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, readEnvironment } from './base/config/config.ts';
 import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
-import { TOOLS, TOOLSETS } from './tools/tools.ts';
+import { TOOL_NAMES, TOOLSETS } from './tools/tools.ts';
 
 interface Flags {
   readonly shell?: string;
@@ -19,6 +19,7 @@ interface Flags {
   readonly stateDir?: string;
   readonly tools?: string;
   readonly http?: string | true;
+  readonly greeting?: true;
 }
 
 const program = new Command('mcp-shell-server')
@@ -35,6 +36,11 @@ const program = new Command('mcp-shell-server')
     `toolsets or single tools, separated by commas: ${Object.keys(TOOLSETS).join(', ')}`,
   )
   .option('--http [host:port]', 'serve Streamable HTTP instead of stdio (default 127.0.0.1:3737)')
+  .addOption(
+    new Option('--greeting', 'say a first message, for clients from before MCP that wait for it').conflicts(
+      'http',
+    ),
+  )
   .showHelpAfterError('(mcp-shell-server --help shows what there is)')
   .allowExcessArguments(false)
   .action(serve);
@@ -87,7 +93,9 @@ async function serve(flags: Flags): Promise<void> {
         : 'every command is refused: the sandbox that the settings require is missing';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
-  await (flags.http === undefined ? serveStdio(app, log) : serveOverHttp(app, settings, log));
+  await (flags.http === undefined
+    ? serveStdio(app, log, flags.greeting === true)
+    : serveOverHttp(app, settings, log));
 }
 
 /** The exit code says whether something is wrong. */
@@ -136,7 +144,7 @@ function load(flags: Flags): LoadedSettings {
     environment: readEnvironment(),
     cwd: process.cwd(),
     homedir: homedir(),
-    toolsets: { ...TOOLSETS, ...Object.fromEntries(TOOLS.map(({ name }) => [name, [name]])) },
+    toolsets: TOOL_NAMES,
   });
 }
 
@@ -155,7 +163,7 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
   return { app, settings, warnings: [...warnings, ...app.warnings], log };
 }
 
-async function serveStdio(app: App, log: Log): Promise<void> {
+async function serveStdio(app: App, log: Log, greets: boolean): Promise<void> {
   const { serveStdioConnection } = await import('./server/stdio.ts');
   const shutDown = prepareShutdown(log, async () => {
     // Both at once: what runs is ended while the last answers are written.
@@ -166,6 +174,7 @@ async function serveStdio(app: App, log: Log): Promise<void> {
     output: process.stdout,
     factory: app.factory,
     log,
+    greets,
     onClientGone: () => shutDown('the client is gone', 0),
   });
 }
@@ -191,6 +200,7 @@ async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<vo
     host: settings.http.host,
     port: settings.http.port,
     factory: app.factory,
+    dispatch: app.dispatch,
     tokens: createTokens([{ token, principal: 'local' }]),
     log,
   });

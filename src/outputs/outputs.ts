@@ -99,7 +99,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
       const sizes = outputs.length < filter.limit ? entry.bundle.measure() : undefined;
       if (sizes?.size === 0) forgetIfGone(key, entry);
       for (const type of entry.bundle.types()) {
-        if (filter.type !== undefined && filter.type !== 'all' && filter.type !== type) continue;
+        if (filter.types?.includes(type) === false) continue;
         total++;
         if (outputs.length < filter.limit) outputs.push(describe(entry, type, sizes?.get(type) ?? 0));
       }

@@ -8,29 +8,33 @@ import type { Clock } from '../base/clock.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
+import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
+import { combinePolicies } from './policy/policy.ts';
+import { escapeText } from './policy/show.ts';
 import type { Wish } from './policy/tighten.ts';
-import type { ProtectedProcess } from './policy/types.ts';
-import { createRestrictions, type RestrictionStore } from './restrictions.ts';
+import type { JudgeContext, Policy, ProtectedProcess } from './policy/types.ts';
+import { checkProgram, nameProgram } from './programs.ts';
+import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 import type { RunHelper } from './sandbox/probe.ts';
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
-import { secretValues } from './secrets.ts';
+import { maskText, secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
 export type { Audit, AuditEntry } from './audit/audit.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
+export type { LaunchRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
-export { escapeText } from './policy/show.ts';
+export { escapeText, quoteWord } from './policy/show.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
@@ -39,27 +43,6 @@ export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';
-
-export interface LaunchRequest {
-  readonly principal: string;
-  readonly client: string;
-  readonly requestId: string;
-  readonly executionId: string;
-  readonly command: string;
-  readonly mode: string;
-  readonly sessionId: string | undefined;
-  /** As the caller typed it; undefined: `defaultDirectory`. */
-  readonly workingDirectory: string | undefined;
-  readonly defaultDirectory: string;
-  readonly callerEnvironment: Readonly<Record<string, string>>;
-  readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
-  readonly path: string;
-  /** The command as it is handed to the shell, where that is more than the caller's text. */
-  readonly script?: string;
-  readonly inputData?: string | undefined;
-  /** The binding of an ApprovalNeeded to which a person has agreed. */
-  readonly approval?: string | undefined;
-}
 
 export interface Security {
   readonly shells: Shells;
@@ -99,6 +82,7 @@ export function createSecurity(options: {
 }): Security {
   const { settings } = options;
   const restrictions = createRestrictions(settings.security);
+  const shellTool = shellToolPolicy(settings.shellTool);
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
   const sandbox = createSandbox({
     ...options,
@@ -130,13 +114,19 @@ export function createSecurity(options: {
     checkDangerous(request.callerEnvironment);
     // What a path means depends on the wall.
     await sandbox.state();
+    const within = request.rules === undefined ? undefined : settings.shellTool.allowedDirectories;
     const directory = directories.check(
-      request.workingDirectory ?? request.defaultDirectory,
+      request.workingDirectory ?? startIn(request.defaultDirectory, within),
       request.defaultDirectory,
-      { principal },
+      { principal, within },
     );
-    const { policy, security } = restrictions.of(principal);
-    const judgement = policy.judge(request.command, {
+    const { policy: everybodys, security } = restrictions.of(principal);
+    const policy =
+      request.rules === undefined || shellTool === undefined
+        ? everybodys
+        : combinePolicies(everybodys, shellTool);
+    const argv = request.argv === undefined ? undefined : nameProgram(request.argv, policy);
+    const context: JudgeContext = {
       directory,
       home: homedir(),
       realPath: realPathOf,
@@ -145,20 +135,25 @@ export function createSecurity(options: {
         ...request.callerEnvironment,
       },
       protectedProcesses: options.protectedProcesses(),
-    });
+    };
+    const judgement =
+      argv === undefined ? policy.judge(request.command, context) : policy.judgeArgv(argv, context);
     if (judgement.decision === 'deny') throw denied(judgement);
     if (judgement.decision === 'ask') checkApproval(request, judgement, { directory, policy });
     const enclosure = await sandbox.wallFor(principal);
     const isShut = security.root !== 'host' && enclosure !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
-    // Under an allow-list, exactly the shell whose grammar was judged.
-    const shell = policy.hasAllowList ? JUDGED_SHELL : shells.forCommands;
-    checkShell(shell, path);
+    const program = argv ?? shellCommand(request, { policy, path });
+    if (argv !== undefined)
+      checkProgram(argv[0] ?? '', {
+        directory,
+        path: request.callerEnvironment['PATH'] ?? path,
+        isWalled: enclosure !== undefined,
+      });
     const marker = randomText();
     const seconds = security.maxExecutionTimeSeconds;
-    const argv = shellArgv(shell, request.script ?? request.command);
     const permit = issuePermit({
-      argv: enclosure?.relayed(argv) ?? argv,
+      argv: enclosure?.relayed(program) ?? program,
       environment: buildEnvironment({
         inherited: settings.environment,
         mode: security.environment,
@@ -193,6 +188,31 @@ export function createSecurity(options: {
         : [],
     });
     return { permit, rule: judgement.rule };
+  }
+
+  function shellCommand(
+    { script, command }: LaunchRequest,
+    { policy, path }: { readonly policy: Policy; readonly path: string },
+  ): readonly string[] {
+    // Under an allow-list, exactly the shell whose grammar was judged.
+    const shell = policy.hasAllowList ? JUDGED_SHELL : shells.forCommands;
+    checkShell(shell, path);
+    return shellArgv(shell, script ?? command);
+  }
+
+  /** For the operator who follows the log; the audit has it anyway. */
+  function logCommand(
+    { rules, requestId, command, workingDirectory }: LaunchRequest,
+    decision: string,
+  ): void {
+    if (rules === undefined || !settings.shellTool.logsCommands) return;
+    const shown = escapeText(maskText(command).slice(0, LOGGED_LENGTH));
+    options.log.info('shell', {
+      request_id: requestId,
+      decision,
+      command: shown,
+      directory: workingDirectory,
+    });
   }
 
   return {
@@ -241,6 +261,7 @@ export function createSecurity(options: {
       try {
         const { permit, rule } = await decide(request);
         note(request.principal, true);
+        logCommand(request, 'allow');
         audit.write({
           event: 'execution_allowed',
           decision: 'allow',
@@ -254,6 +275,7 @@ export function createSecurity(options: {
           // Not decided yet: whether a person was asked and what they said, the edge records.
           const isOpen = error instanceof ApprovalNeeded;
           if (!isOpen) note(request.principal, false);
+          logCommand(request, isOpen ? 'ask' : 'deny');
           audit.write({
             event: isOpen ? 'approval_needed' : 'execution_denied',
             decision: isOpen ? 'ask' : 'deny',
@@ -281,6 +303,9 @@ export function createSecurity(options: {
   };
 }
 
+/** Of a command in the log. */
+const LOGGED_LENGTH = 1000;
+
 /** Remembered for statistics; the audit log has all of them. */
 const MAX_DECISIONS = 10_000;
 
@@ -299,28 +324,10 @@ interface Decided {
 /** Entries of the table that name a program, and not a pattern. */
 const isProgram = (name: string): boolean => /^[\w.+-]+$/.test(name);
 
-function definedEntries(variables: ReadonlyMap<string, string | undefined>): [string, string][] {
-  return [...variables].flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as [string, string]],
-  );
-}
-
 /** Where only a minimal root is, the tools of a home directory are not. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 function homeBehindWall(workspace: readonly string[]): string {
   const home = realPathOf(homedir());
   return workspace.some((directory) => isInside(home, realPathOf(directory))) ? home : '/tmp';
-}
-
-function checkCommand(command: string): void {
-  if (command.trim() === '') {
-    throw new ShellServerError('PARAM_002', 'command is empty.', { hint: 'Say what should be run.' });
-  }
-  const bytes = Buffer.byteLength(command);
-  if (bytes <= LIMITS.commandBytes) return;
-  throw new ShellServerError('PARAM_002', `command has ${bytes} bytes; at most ${LIMITS.commandBytes} fit.`, {
-    hint: 'Send long data as input_data, which the command reads from its stdin, or write a script to a file first.',
-    details: { parameter: 'command', bytes, limit: LIMITS.commandBytes },
-  });
 }

@@ -5,6 +5,7 @@ import { LIMITS } from '../base/limits.ts';
 import { type Execution, waitForEnd } from '../executions/executions.ts';
 import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
 import { patienceMs } from './patience.ts';
+import { reportProgress } from './report-progress.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
@@ -130,15 +131,6 @@ async function answer(
     path: await executions.commandPath(),
     now: clock.now(),
     signal: call.signal,
-  });
-}
-
-/** The last lines as they come; the edge decides how often they are sent. */
-function reportProgress({ live }: Execution, { progress }: Call): void {
-  if (progress === undefined) return;
-  live?.onOutput((chunk) => {
-    const text = Buffer.from(chunk.subarray(-LIMITS.progressMessageBytes)).toString('utf8').trimEnd();
-    if (text !== '') progress(text);
   });
 }
 
