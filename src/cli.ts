@@ -11,6 +11,7 @@ import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
+import { addSetupCommands } from './commands/setup.ts';
 import { TOOL_NAMES, TOOLSETS } from './tools/tools.ts';
 
 interface Flags {
@@ -21,6 +22,14 @@ interface Flags {
   readonly http?: string | true;
   readonly greeting?: true;
 }
+
+const EXAMPLES = `
+Examples:
+  mcp-shell-server install claude-code         connect a client; --all connects those that are found
+  mcp-shell-server config init                 a few questions, and a settings file
+  mcp-shell-server doctor                      what works here, and how to repair the rest
+  mcp-shell-server --http                      one server for several clients, on 127.0.0.1:3737
+  mcp-shell-server policy explain 'git push'   what would be decided, without running it`;
 
 const program = new Command('mcp-shell-server')
   .description(
@@ -42,22 +51,44 @@ const program = new Command('mcp-shell-server')
     ),
   )
   .showHelpAfterError('(mcp-shell-server --help shows what there is)')
+  .addHelpText('after', EXAMPLES)
   .allowExcessArguments(false)
   .action(serve);
 
 program
   .command('doctor')
+  .helpGroup('Looking at it:')
   .description('say what works on this machine, and how to repair what does not')
   .option('--json', 'as JSON')
   .action(doctor);
 
-const policy = program.command('policy').description('look at the rules for commands');
+const policy = program
+  .command('policy')
+  .helpGroup('Looking at it:')
+  .description('look at the rules for commands');
 policy
   .command('explain')
   .description('say what would be decided about a command, without running it')
   .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
   .option('--json', 'as JSON')
   .action(explainPolicy);
+
+const machine = { platform: process.platform, home: homedir(), environment: readEnvironment() };
+addSetupCommands(program, {
+  version: __VERSION__,
+  machine,
+  cwd: process.cwd(),
+  nodePath: process.execPath,
+  cliPath: fileURLToPath(import.meta.url),
+  toolNames: Object.keys(TOOLSETS),
+  input: process.stdin,
+  flags: () => program.opts<Flags>(),
+  load: () => load(program.opts<Flags>()),
+  write: (text) => void process.stdout.write(text),
+  fail: () => {
+    process.exitCode = 1;
+  },
+});
 
 /** Shorter ones can be guessed. */
 const MIN_TOKEN_LENGTH = 20;
@@ -102,7 +133,7 @@ async function serve(flags: Flags): Promise<void> {
 async function doctor(options: { readonly json?: boolean }): Promise<void> {
   const { examine, renderFindings } = await import('./commands/doctor.ts');
   const { app, settings, warnings } = prepare(program.opts<Flags>(), true);
-  const findings = await examine(app, settings, warnings);
+  const findings = await examine(app, settings, { warnings, machine });
   process.stdout.write(
     options.json === true ? `${JSON.stringify(findings, null, 2)}\n` : renderFindings(findings),
   );

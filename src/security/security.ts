@@ -38,10 +38,11 @@ export { escapeText, quoteWord } from './policy/show.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
+export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
-export { maskEnvironment, maskText } from './secrets.ts';
+export { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';
 
 export interface Security {

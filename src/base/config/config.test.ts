@@ -59,6 +59,7 @@ describe('loadSettings', () => {
   it('gives the defaults where nobody set anything', () => {
     const place = createPlace();
     expect(place.load()).toEqual({
+      values: expect.objectContaining({ 'security.preset': 'development', default_workdir: place.project }),
       settings: {
         defaultWorkdir: place.project,
         tools: ['standard'],
@@ -171,6 +172,7 @@ describe('loadSettings', () => {
       where: `${join(place.root, 'etc/server.toml')}:${line}`,
     });
     expect(place.load({ flags: { config: '../../etc/server.toml' } })).toEqual({
+      values: expect.objectContaining({ 'security.preset': 'production', 'http.port': 0 }),
       settings: {
         defaultWorkdir: join(place.root, 'etc/work'),
         tools: ['simple', 'process_list'],

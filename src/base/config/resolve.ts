@@ -18,6 +18,8 @@ export interface Origin {
 
 export interface LoadedSettings {
   readonly settings: Settings;
+  /** What was set, or the default; absent where neither is there. */
+  readonly values: Readonly<Partial<SettingValues>>;
   readonly origins: Readonly<Record<SettingKey, Origin>>;
   /** For the log: what a project's file asked for and did not get, and directories that are not there. */
   readonly warnings: readonly string[];
@@ -98,6 +100,11 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
   const all = SETTING_KEYS.map((key) => [key, hold(key, layers, project)] as const);
   return {
     settings,
+    values: {
+      ...Object.fromEntries(all.map(([key, held]) => [key, held.value])),
+      default_workdir: workdir.path,
+      state_dir: settings.stateDir,
+    },
     origins: { ...originsOf(all), default_workdir: workdir.origin },
     warnings: [
       ...all.flatMap(([, held]) => held.refusals),
