@@ -119,9 +119,9 @@ describe('shell_exec', () => {
   });
 
   test('what ran out of time says so and gives what there is', async () => {
-    const { call: use } = await start('simple', 'limits.shell_exec_seconds = 1');
+    const { call: use } = await start('simple', 'limits.shell_exec_seconds = 3');
     expect(await use('shell_exec', { command: 'echo begun; sleep 60' })).toMatchObject({
-      data: { stdout: 'begun', success: false, message: 'Command timeout after 1 seconds' },
+      data: { stdout: 'begun', success: false, message: 'Command timeout after 3 seconds' },
       isError: true,
     });
   });
@@ -206,16 +206,16 @@ describe('shell', () => {
   });
 
   test('a time above what is allowed is refused, and what holds is listed', async () => {
-    const server = await start('shell', '[shell_tool]\ndefault_timeout = 1\nmax_timeout = 2');
+    const server = await start('shell', '[shell_tool]\ndefault_timeout = 3\nmax_timeout = 4');
     const [tool] = await server.client.listTools();
     expect(tool?.inputSchema).toMatchObject({
-      properties: { timeout: { minimum: 1, maximum: 2, default: 1, type: 'integer' } },
+      properties: { timeout: { minimum: 1, maximum: 4, default: 3, type: 'integer' } },
     });
-    expect((await server.call('shell', { command: 'true', timeout: 3 })).data.error.code).toBe('PARAM_002');
+    expect((await server.call('shell', { command: 'true', timeout: 5 })).data.error.code).toBe('PARAM_002');
     expect((await server.call('shell', { command: 'true', timeout: 1.5 })).isError).toBe(true);
     const long = longCommand(place, 'long');
     expect(await blocks(server, 'shell', { command: `echo begun; ${long.text}` })).toEqual([
-      'Command timed out after 1 seconds',
+      'Command timed out after 3 seconds',
       'begun\n',
     ]);
     expect(long.isRunning()).toBe(false);
