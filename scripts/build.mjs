@@ -4,6 +4,7 @@
  */
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -21,7 +22,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
 /** The programs: what is started as a process of its own. */
-const entryPoints = { cli: 'src/cli.ts', wrapper: 'src/executions/detached/wrapper.ts' };
+const entryPoints = {
+  cli: 'src/cli.ts',
+  wrapper: 'src/executions/detached/wrapper.ts',
+  'pty-host': 'src/terminals/host/pty-host.ts',
+};
 const DAY_MS = 86_400_000;
 
 // CommonJS packages (commander) call require for Node's own modules, which an ES module does not have.
@@ -37,6 +42,7 @@ for (const file of outputFiles.sort((a, b) => depth(b) - depth(a))) {
   renameSync(`${file.path}.new`, file.path);
   written.add(file.path);
 }
+cpSync(`${root}/src/terminals/shell-integration`, `${root}/dist/shell-integration`, { recursive: true });
 chmodSync(`${root}/dist/cli.js`, 0o755);
 removeOldChunks();
 
@@ -53,6 +59,8 @@ function bundle() {
       splitting: true,
       format: 'esm',
       platform: 'node',
+      // Its native part is found by its place.
+      external: ['@lydell/node-pty'],
       target: 'node20',
       // Names stay, so that stack traces can be read.
       minifyWhitespace: true,

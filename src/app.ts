@@ -25,6 +25,7 @@ import { createDefinitions } from './server/definitions.ts';
 import { type ApprovalEntry, type CallEntry, createDispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
+import { createTerminals, type Terminals } from './terminals/terminals.ts';
 import { type Modules, pickTools } from './tools/tools.ts';
 
 export interface App {
@@ -47,12 +48,17 @@ export interface AppOptions {
   readonly settings: Settings;
   readonly version: string;
   readonly wrapperPath: string;
+  /** The program of the process that holds terminals. */
+  readonly hostPath: string;
+  /** The start-up files of shells in terminals. */
+  readonly scripts: string;
   /** Directories with the program itself: no command may change them. */
   readonly installation: readonly string[];
   readonly log: Log;
 }
 
-export function createApp({ settings, version, wrapperPath, installation, log }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { settings, version, wrapperPath, hostPath, scripts, installation, log } = options;
   const clock = systemClock;
   const disposables = createDisposables((name, error) =>
     log.error('could not be closed', { name, error: messageOf(error) }),
@@ -79,6 +85,7 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
     log,
   });
   const executions = createExecutions({
+    onTakenOver: (dead) => terminals.takeOver(dead),
     settings,
     security,
     outputs,
@@ -91,7 +98,20 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
   });
   disposables.add('executions', executions.dispose);
 
-  const modules: Modules = { settings, clock, outputs, security, executions };
+  const terminals: Terminals = createTerminals({
+    settings,
+    security,
+    outputs,
+    executions,
+    instance,
+    hostPath,
+    scripts,
+    clock,
+    log,
+  });
+  disposables.add('terminals', terminals.dispose);
+
+  const modules: Modules = { settings, clock, outputs, security, executions, terminals };
   const tools = pickTools(settings.tools);
   const facts: InstructionFacts = {
     shell: security.shells.forCommands,

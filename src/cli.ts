@@ -148,6 +148,8 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
     settings,
     version: __VERSION__,
     wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
+    hostPath: fileURLToPath(new URL('./pty-host.js', import.meta.url)),
+    scripts: fileURLToPath(new URL('./shell-integration', import.meta.url)),
     installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
     log,
   });

@@ -73,6 +73,18 @@ export const LIMITS = {
 
   /** 004's default. */
   processes: 50,
+  /** 004's default. */
+  terminals: 20,
+  /** Time to start the server again, or the machine's editor with it. */
+  terminalGraceSeconds: 600,
+  terminalWidth: 500,
+  terminalHeight: 300,
+  terminalLinesDefault: 100,
+  terminalLinesMax: 10_000,
+  /** A person pastes less; more belongs in a file. */
+  terminalInputBytes: 1 * MIB,
+  terminalWaitSecondsDefault: 30,
+  terminalWaitSecondsMax: 300,
   timeoutSecondsDefault: 30,
   timeoutSecondsMax: 3600,
   foregroundTimeoutSecondsDefault: 10,

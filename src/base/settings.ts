@@ -47,6 +47,8 @@ export interface Settings {
   readonly security: SecuritySettings;
   readonly limits: {
     readonly maxProcesses: number;
+    readonly maxTerminals: number;
+    readonly terminalGraceMs: number;
     readonly maxOutputBytes: number;
     readonly inlineOutputBytes: number;
     /** undefined: chosen by the client's name. */

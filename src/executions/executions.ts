@@ -27,7 +27,7 @@ import { waitForEnd } from './wait.ts';
 
 export type { Cause, EndSignal } from './ending.ts';
 export { runHelper } from './helper.ts';
-export { createInstance } from './instance.ts';
+export { createInstance, type Instance } from './instance.ts';
 export type { LimitKeepers } from './limit-keepers.ts';
 export type { Live } from './live.ts';
 export { ownProcesses } from './own-processes.ts';
@@ -82,6 +82,8 @@ export interface ExecutionsOptions {
   readonly wrapperPath: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of servers that are gone and were taken over, while what they left in their directories is still there. */
+  readonly onTakenOver?: (dead: readonly string[]) => Promise<void>;
   /** Told of each execution that ended. */
   readonly onEnded?: () => void;
 }
@@ -109,7 +111,15 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     marker: instance.id,
   });
   const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
-  const inventory = createInventory({ store, running, outputs, instance, clock, log });
+  const inventory = createInventory({
+    store,
+    running,
+    outputs,
+    instance,
+    clock,
+    log,
+    onTakenOver: options.onTakenOver ?? (() => Promise.resolve()),
+  });
   let disposing: Promise<void> | undefined;
 
   /** Stays true after the end, for the caller who started it or waited for it. */

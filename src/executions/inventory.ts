@@ -13,8 +13,7 @@ import type { Instance } from './instance.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
 import type { Store } from './store.ts';
-import { terminateTree } from './terminate.ts';
-import { createTree } from './tree.ts';
+import { endByMarker } from './terminate.ts';
 import { createUsageMeter } from './usage.ts';
 
 export interface Inventory {
@@ -35,6 +34,8 @@ export interface InventoryOptions {
   readonly instance: Instance;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of the servers that were taken over, before their directories go. */
+  onTakenOver(dead: readonly string[]): Promise<void>;
 }
 
 /** Between two looks at what other servers do. */
@@ -49,6 +50,7 @@ export function createInventory({
   instance,
   clock,
   log,
+  onTakenOver,
 }: InventoryOptions): Inventory {
   let isOpen = false;
   let scanning: Promise<void> | undefined;
@@ -102,15 +104,14 @@ export function createInventory({
     );
     await Promise.all(endings);
     for (const dead of taken) await endHelpersOf(dead);
+    await onTakenOver([...taken]);
     instance.settle([...taken]);
     if (isFirst) await collect();
   }
 
   /** What a killed server had started for itself: its question to the login shell. */
   async function endHelpersOf(dead: string): Promise<void> {
-    const leader = { pid: 0, startTime: 0 };
-    const tree = createTree({ leader, marker: `${MARKER_NAME}=${dead}`, group: undefined });
-    if (tree.members().length > 0) await terminateTree(tree, { signal: 'SIGKILL' });
+    await endByMarker(`${MARKER_NAME}=${dead}`);
   }
 
   function bundleOf(record: ExecutionRecord): Bundle {

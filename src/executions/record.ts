@@ -62,7 +62,7 @@ const recordSchema = z.object({
   defaultDirectory: z.string(),
   /** What the caller set, secrets masked. */
   environment: z.record(z.string(), z.string()),
-  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log'])),
+  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log', 'cast'])),
   createdAtMs: z.number(),
   timeoutMs: z.number().optional(),
   /** Known before the process is, so that one is found whose server died in between. */

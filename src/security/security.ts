@@ -3,6 +3,7 @@
  * permits are issued here alone: the directory is checked, the environment built, the decision written to the audit
  * log, and only then is there something that executions/ can launch.
  */
+import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
@@ -10,14 +11,14 @@ import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import type { Settings } from '../base/settings.ts';
+import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
 import type { Wish } from './policy/tighten.ts';
-import type { ProtectedProcess } from './policy/types.ts';
+import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import { createRestrictions, type RestrictionStore } from './restrictions.ts';
 import type { RunHelper } from './sandbox/probe.ts';
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
@@ -59,6 +60,34 @@ export interface LaunchRequest {
   readonly inputData?: string | undefined;
   /** The binding of an ApprovalNeeded to which a person has agreed. */
   readonly approval?: string | undefined;
+  /** A shell in a terminal, into which the command is typed; there may be none. */
+  readonly terminal?: TerminalRequest;
+}
+
+export interface TerminalRequest {
+  readonly shell: string;
+  /** The directory with the start-up files of shells. */
+  readonly scripts: string;
+  start(
+    scripts: string,
+    options: { readonly isWalled: boolean; readonly inherited: Readonly<Record<string, string>> },
+  ): { readonly argv: readonly string[]; readonly environment: Readonly<Record<string, string>> };
+}
+
+/** What is about to be typed into a terminal. */
+export interface InputRequest {
+  readonly principal: string;
+  readonly client: string;
+  readonly requestId: string;
+  readonly terminalId: string;
+  /** What `rulesOf` said when the terminal was opened. */
+  readonly openedUnder: string;
+  readonly directory: string | undefined;
+  /** Commands that the shell would run; undefined where it is not the shell that gets it. */
+  readonly commands: string | undefined;
+  /** For the record; undefined at a password prompt. */
+  readonly input: string | undefined;
+  readonly approval?: string | undefined;
 }
 
 export interface Security {
@@ -67,6 +96,10 @@ export interface Security {
   readonly audit: Audit;
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
+  /** A checksum of what holds for a principal now. */
+  rulesOf(principal: string): string;
+  /** Throws where it must not be typed; audited either way, before anything is typed. */
+  authorizeInput(request: InputRequest): void;
   readonly sandbox: Sandbox;
   readonly restrictions: Pick<RestrictionStore, 'of' | 'warnings'>;
   /** Tightens what holds for a principal; audited, and so is an attempt to loosen it. */
@@ -125,7 +158,7 @@ export function createSecurity(options: {
 
   async function decide(request: LaunchRequest): Promise<Decided> {
     const { principal } = request;
-    checkCommand(request.command);
+    if (request.terminal === undefined || request.command !== '') checkCommand(request.command);
     checkEnvironment(request.callerEnvironment);
     checkDangerous(request.callerEnvironment);
     // What a path means depends on the wall.
@@ -136,27 +169,36 @@ export function createSecurity(options: {
       { principal },
     );
     const { policy, security } = restrictions.of(principal);
-    const judgement = policy.judge(request.command, {
-      directory,
-      home: homedir(),
-      realPath: realPathOf,
-      environment: {
-        ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
-        ...request.callerEnvironment,
-      },
-      protectedProcesses: options.protectedProcesses(),
-    });
-    if (judgement.decision === 'deny') throw denied(judgement);
-    if (judgement.decision === 'ask') checkApproval(request, judgement, { directory, policy });
-    const enclosure = await sandbox.wallFor(principal);
+    const isEmpty = request.terminal !== undefined && request.command === '';
+    const judgement = isEmpty
+      ? undefined
+      : policy.judge(request.command, {
+          directory,
+          home: homedir(),
+          realPath: realPathOf,
+          environment: {
+            ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
+            ...request.callerEnvironment,
+          },
+          protectedProcesses: options.protectedProcesses(),
+        });
+    if (judgement?.decision === 'deny') throw denied(judgement);
+    if (judgement?.decision === 'ask') checkApproval(request, judgement, { directory, policy });
+    const { terminal } = request;
+    const enclosure = await sandbox.wallFor(principal, terminal?.scripts);
+    if (terminal !== undefined) checkTerminal(policy, security, enclosure !== undefined);
     const isShut = security.root !== 'host' && enclosure !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
     // Under an allow-list, exactly the shell whose grammar was judged.
-    const shell = policy.hasAllowList ? JUDGED_SHELL : shells.forCommands;
+    const shell = terminal?.shell ?? (policy.hasAllowList ? JUDGED_SHELL : shells.forCommands);
     checkShell(shell, path);
     const marker = randomText();
     const seconds = security.maxExecutionTimeSeconds;
-    const argv = shellArgv(shell, request.script ?? request.command);
+    const started = terminal?.start(enclosure?.scripts ?? terminal.scripts, {
+      isWalled: enclosure !== undefined,
+      inherited: settings.environment,
+    });
+    const argv = started?.argv ?? shellArgv(shell, request.script ?? request.command);
     const permit = issuePermit({
       argv: enclosure?.relayed(argv) ?? argv,
       environment: buildEnvironment({
@@ -174,8 +216,10 @@ export function createSecurity(options: {
           ...request.callerEnvironment,
           // What was judged is read by bash in this encoding.
           ...(policy.hasAllowList && { LC_ALL: 'C.UTF-8' }),
+          ...started?.environment,
         },
         marker,
+        isTerminal: terminal !== undefined,
       }),
       directory,
       marker: `${MARKER_NAME}=${marker}`,
@@ -192,7 +236,45 @@ export function createSecurity(options: {
         ? secretValues({ ...settings.environment, ...request.callerEnvironment })
         : [],
     });
-    return { permit, rule: judgement.rule };
+    return { permit, rule: judgement?.rule ?? 'terminal' };
+  }
+
+  function rulesOf(principal: string): string {
+    const { security: held, policy } = restrictions.of(principal);
+    return createHash('sha256')
+      .update(JSON.stringify([held, policy.identity]))
+      .digest('hex')
+      .slice(0, 32);
+  }
+
+  /** A fence: what is typed key by key, or into another program, the wall alone holds. */
+  function judgeInput(request: InputRequest): Judgement | undefined {
+    const { principal, openedUnder, commands, directory = settings.defaultWorkdir } = request;
+    const now = restrictions.of(principal);
+    if (openedUnder !== rulesOf(principal)) {
+      throw new ShellServerError(
+        'SECURITY_003',
+        'Other restrictions hold than when this terminal was opened.',
+        {
+          hint: 'Close it with terminal_close and open another, which is held to them.',
+          details: { rule: 'terminal' },
+        },
+      );
+    }
+    if (commands === undefined || commands.trim() === '') return undefined;
+    const judgement = now.policy.judge(commands, {
+      directory,
+      home: homedir(),
+      realPath: realPathOf,
+      environment: {},
+      protectedProcesses: options.protectedProcesses(),
+    });
+    if (judgement.decision === 'deny') throw denied(judgement);
+    if (judgement.decision === 'ask') {
+      const asked = { ...request, command: commands, callerEnvironment: {}, sessionEnvironment: new Map() };
+      checkApproval(asked, judgement, { directory, policy: now.policy });
+    }
+    return judgement;
   }
 
   return {
@@ -267,6 +349,36 @@ export function createSecurity(options: {
         throw error;
       }
     },
+    rulesOf,
+    authorizeInput(request) {
+      const { principal, client, requestId, terminalId, input } = request;
+      const about = {
+        principal,
+        client,
+        requestId,
+        terminalId,
+        ...(input === undefined ? { secret: true } : { input }),
+      };
+      try {
+        const judgement = judgeInput(request);
+        if (request.commands !== undefined) note(principal, true);
+        audit.write({ event: 'terminal_input', decision: 'allow', rule: judgement?.rule, ...about });
+      } catch (error) {
+        if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
+          const isOpen = error instanceof ApprovalNeeded;
+          if (!isOpen) note(principal, false);
+          audit.write({
+            event: isOpen ? 'approval_needed' : 'terminal_input_denied',
+            decision: isOpen ? 'ask' : 'deny',
+            code: error.code,
+            rule: error.details?.['rule'],
+            reason: error.message,
+            ...about,
+          });
+        }
+        throw error;
+      }
+    },
     decisionsSince(principal, sinceMs) {
       const made = decisions.filter(
         (decision) => decision.principal === principal && decision.atMs >= sinceMs,
@@ -294,6 +406,19 @@ interface Decided {
   readonly permit: LaunchPermit;
   /** Which rule decided. */
   readonly rule: string;
+}
+
+/** What is typed cannot be held to a list; that only the programs on it exist can. */
+function checkTerminal(policy: Policy, security: SecuritySettings, isWalled: boolean): void {
+  const hasPrograms = isWalled && security.root === 'programs';
+  if (security.hasTerminals && (!policy.hasAllowList || hasPrograms)) return;
+  const why = security.hasTerminals
+    ? 'Only some commands are allowed, and what is typed into a terminal cannot be held to that'
+    : `There are no terminals under the preset ${security.preset}`;
+  throw new ShellServerError('SECURITY_003', `${why}.`, {
+    hint: 'Use shell_execute. Under an allow-list, terminals need a sandbox in which only the allowed programs exist (preset "production").',
+    details: { rule: 'terminal' },
+  });
 }
 
 /** Entries of the table that name a program, and not a pattern. */

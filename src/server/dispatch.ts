@@ -117,7 +117,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const audit = (outcome: CallEntry['outcome'], code?: ErrorCode): void =>
       options.audit?.({
         ...started,
-        input: args,
+        input: recorded(args, entry.tool),
         startedAtMs,
         durationMs: clock.now() - startedAtMs,
         outcome,
@@ -199,6 +199,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 
   return { call };
+}
+
+function recorded(args: unknown, { unrecorded = [] }: Tool): unknown {
+  if (unrecorded.length === 0 || args === null || typeof args !== 'object') return args;
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !unrecorded.includes(name)));
 }
 
 function prepare(tool: Tool): Entry {

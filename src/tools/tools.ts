@@ -9,6 +9,13 @@ import { readExecutionOutput } from './read-execution-output.ts';
 import { securitySetRestrictions } from './security-set-restrictions.ts';
 import { shellExecute } from './shell-execute.ts';
 import { shellSetDefaultWorkdir } from './shell-set-default-workdir.ts';
+import { terminalClose } from './terminal-close.ts';
+import { terminalCreate } from './terminal-create.ts';
+import { terminalGetInfo } from './terminal-get-info.ts';
+import { terminalGetOutput } from './terminal-get-output.ts';
+import { terminalList } from './terminal-list.ts';
+import { terminalResize } from './terminal-resize.ts';
+import { terminalSendInput } from './terminal-send-input.ts';
 import type { Tool } from './tool.ts';
 
 export type { Modules } from './modules.ts';
@@ -22,6 +29,13 @@ export const TOOLS: readonly Tool[] = [
   listExecutionOutputs,
   readExecutionOutput,
   deleteExecutionOutputs,
+  terminalCreate,
+  terminalList,
+  terminalGetInfo,
+  terminalSendInput,
+  terminalGetOutput,
+  terminalResize,
+  terminalClose,
   shellSetDefaultWorkdir,
   securitySetRestrictions,
   monitoringGetStats,

@@ -37,6 +37,8 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'security.max_execution_time': '7',
   'security.max_memory_mb': '7',
   'limits.max_processes': '7',
+  'limits.max_terminals': '7',
+  'limits.terminal_grace_seconds': '7',
   'limits.max_output_mb': '7',
   'limits.inline_output_kb': '7',
   'limits.max_wait_seconds': '7',

@@ -48,6 +48,22 @@ const TABLE = {
       fromProject: smaller(),
     },
   ),
+  'limits.max_terminals': integer(
+    { min: 1, max: 200 },
+    {
+      description: 'How many terminals may be open at the same time.',
+      default: LIMITS.terminals,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.terminal_grace_seconds': integer(
+    { min: 0, max: 86_400 },
+    {
+      description: 'How long terminals live on after their server was killed, for the next one to find them.',
+      default: LIMITS.terminalGraceSeconds,
+      fromProject: smaller(),
+    },
+  ),
   'limits.max_output_mb': integer(
     { min: 1, max: 10_240 },
     {

@@ -98,6 +98,14 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
     'limits.max_processes = 51',
     '51 is ignored: a project file can only lower it, and 50 holds',
   ],
+  'limits.max_terminals': [
+    'limits.max_terminals = 31',
+    '31 is ignored: a project file can only lower it, and 20 holds',
+  ],
+  'limits.terminal_grace_seconds': [
+    'limits.terminal_grace_seconds = 601',
+    '601 is ignored: a project file can only lower it, and 600 holds',
+  ],
   'limits.max_output_mb': [
     'limits.max_output_mb = 101',
     '101 is ignored: a project file can only lower it, and 100 holds',

@@ -72,6 +72,8 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     }),
     limits: {
       maxProcesses: get('limits.max_processes'),
+      maxTerminals: get('limits.max_terminals'),
+      terminalGraceMs: get('limits.terminal_grace_seconds') * 1000,
       maxOutputBytes: get('limits.max_output_mb') * MIB,
       inlineOutputBytes: get('limits.inline_output_kb') * KIB,
       maxWaitSeconds: find('limits.max_wait_seconds'),

@@ -1,0 +1,20 @@
+# Lets the shell mark its prompts and commands, so that the terminal knows when one has ended, how, and what it wrote.
+set -g __mcp_nonce $MCP_SHELL_NONCE
+set -e MCP_SHELL_NONCE
+set -g fish_greeting
+
+function __mcp_begins --on-event fish_preexec
+    printf '\e]133;C;aid=%s\a' $__mcp_nonce
+end
+
+function __mcp_ended --on-event fish_postexec
+    printf '\e]133;D;%s;aid=%s\a' $status $__mcp_nonce
+end
+
+functions --query fish_prompt; or source (status fish-path | string replace -r 'bin/fish$' 'share/fish/functions/fish_prompt.fish') 2>/dev/null
+functions --copy fish_prompt __mcp_prompt
+function fish_prompt
+    printf '\e]133;A;aid=%s\a' $__mcp_nonce
+    __mcp_prompt
+    printf '\e]133;B;aid=%s\a' $__mcp_nonce
+end
