@@ -108,6 +108,10 @@ export interface Waited {
   /** What the command wrote, where the shell told of its beginning and end. */
   readonly commandOutput: string | undefined;
   readonly isCommandOutputCut: boolean;
+  /** The line in which the prompt after it begins. */
+  readonly untilLine: number | undefined;
+  /** The program draws its screen, so that lines say little. */
+  readonly isRedrawn: boolean;
   readonly waitedMs: number;
 }
 

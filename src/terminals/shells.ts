@@ -54,6 +54,9 @@ export function findShell(type: ShellType | undefined, configured: string, path:
 /** Shells that only have a prompt to say things in. */
 const PLAIN = new Set(['sh', 'dash', 'ash', 'busybox']);
 
+/** In the private /tmp of every wall. */
+const FISH_PLACE = '/tmp/.mcp-shell-fish';
+
 function startOf(program: string, name: string): TerminalShell['start'] {
   return (scripts, { nonce, isWalled, inherited }) => {
     const told = { MCP_SHELL_NONCE: nonce };
@@ -71,11 +74,18 @@ function startOf(program: string, name: string): TerminalShell['start'] {
       };
     }
     if (name === 'fish') {
-      // Behind the wall it cannot keep its variables, and would complain with every one.
-      const quiet = isWalled ? ['--private'] : [];
+      const places = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME'];
+      const own = places.flatMap((place) =>
+        inherited[place] === undefined ? [] : [[`MCP_SHELL_${place}`, inherited[place]]],
+      );
       return {
-        argv: [program, ...quiet, '--init-command', `source ${join(scripts, 'fish.fish')}`, '-i'],
-        environment: told,
+        argv: [program, '--init-command', `source ${join(scripts, 'fish.fish')}`, '-i'],
+        environment: {
+          ...told,
+          // Behind the wall it cannot write to the home directory, and would not stop complaining; the script sets
+          // them right, and reads what is there.
+          ...(isWalled && { ...Object.fromEntries(places.map((place) => [place, FISH_PLACE])), ...Object.fromEntries(own) }),
+        },
       };
     }
     if (PLAIN.has(name))

@@ -119,7 +119,7 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
     terminalCaller(call),
   );
   // A full-screen program has no lines, only what it shows.
-  const lines = view.isAlternate
+  const lines = view.isAlternate || waited?.isRedrawn === true
     ? (
         await terminals.read(
           input.terminal_id,
@@ -128,7 +128,9 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
         )
       ).lines
     : view.lines;
-  const whole = waited?.commandOutput ?? lines.join('\n');
+  const isUntilPrompt = waited?.untilLine !== undefined && !view.isAlternate;
+  const fresh = isUntilPrompt ? lines.slice(0, Math.max(0, (waited.untilLine ?? 0) - view.from)) : lines;
+  const whole = waited?.commandOutput ?? fresh.join('\n');
   const how = `terminal_get_output with start_line ${result.fromLine} has them`;
   const { text, isCut } = fitOutput(whole, settings.limits.inlineOutputBytes, how);
   const words = waitWords(waited, view.isSecretPrompt);

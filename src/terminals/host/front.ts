@@ -2,7 +2,7 @@
  * Who is in front: the process group that the terminal's input goes to, and whether it is waiting for it. Asked of the
  * kernel each time, never remembered: between two looks another program may have come to the front.
  */
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { findProcess, listProcesses, type ProcessEntry } from '../../executions/processes.ts';
 
@@ -83,16 +83,43 @@ export function readActivity(member: number): FrontActivity | undefined {
   return { activity, cpuTicks, groupId };
 }
 
+/** Of many threads, one that reads or listens is enough. */
 function activityOf(entry: ProcessEntry): Activity {
   if (entry.state !== 'S') return 'busy';
+  const activities = tasksOf(entry.pid).map((task) => activityOfTask(entry.pid, task));
+  return (['reading', 'listening', 'asleep'] as const).find((each) => activities.includes(each)) ?? 'busy';
+}
+
+/** A program with more is no less asleep. */
+const MAX_TASKS = 64;
+
+function tasksOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).slice(0, MAX_TASKS);
+  } catch {
+    return [];
+  }
+}
+
+function activityOfTask(pid: number, task: string): Activity {
   const calls = CALLS[process.arch];
-  const text = readText(`/proc/${entry.pid}/syscall`);
+  const text = readText(`/proc/${pid}/task/${task}/syscall`);
   if (calls === undefined || text === undefined) return 'asleep';
   const [number = '', first = ''] = text.split(' ');
   if (calls.read.includes(Number(number)))
-    return isTerminal(entry.pid, Number.parseInt(first, 16)) ? 'reading' : 'busy';
-  if (calls.poll.includes(Number(number))) return isTerminal(entry.pid, 0) ? 'listening' : 'busy';
+    return isTerminal(pid, Number.parseInt(first, 16)) ? 'reading' : 'busy';
+  if (calls.poll.includes(Number(number))) return readsTerminal(pid) ? 'listening' : 'busy';
   return 'busy';
+}
+
+/** Its stdin is the terminal, or it has opened it besides: fzf reads what to choose from elsewhere. */
+function readsTerminal(pid: number): boolean {
+  if (isTerminal(pid, 0)) return true;
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => Number(fd) > 2 && isTerminal(pid, Number(fd)));
+  } catch {
+    return false;
+  }
 }
 
 function isTerminal(pid: number, fd: number): boolean {

@@ -8,7 +8,8 @@ const ENTER = Buffer.from('\r');
 const PASTE_BEGINS = '\x1b[200~';
 const PASTE_ENDS = '\x1b[201~';
 
-export function bytesOf(typed: Typed, modes: ScreenModes): Buffer {
+/** An editor is typed into, line ends and all; a shell is pasted to. */
+export function bytesOf(typed: Typed, modes: ScreenModes & { readonly isAlternate: boolean }): Buffer {
   switch (typed.kind) {
     case 'keys':
       return Buffer.from(keysOf(typed.keys, modes));
@@ -31,9 +32,9 @@ function withEnter(bytes: Buffer, isEntered: boolean): Buffer {
 }
 
 /** Several lines are pasted where the program can tell a paste from typing; else each ends with Enter. */
-function textOf(text: string, { bracketedPaste }: ScreenModes): string {
+function textOf(text: string, { bracketedPaste, isAlternate }: ScreenModes & { readonly isAlternate: boolean }): string {
   const lines = text.replaceAll(/\r\n|\n/g, '\r');
-  if (!lines.includes('\r') || !bracketedPaste) return lines;
+  if (!lines.includes('\r') || !bracketedPaste || isAlternate) return lines;
   // Whoever ends the paste within the text would have the rest typed.
   return `${PASTE_BEGINS}${lines.replaceAll(PASTE_ENDS, '')}${PASTE_ENDS}`;
 }

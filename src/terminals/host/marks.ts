@@ -16,13 +16,18 @@ export interface FinishedCommand {
   readonly isCut: boolean;
   /** How many commands had ended by then. */
   readonly number: number;
+  /** How many had begun when it did. */
+  readonly begun: number;
+  /** The line in which it ended. */
+  readonly lastLine: number;
 }
 
 export interface Marks {
   readonly state: ShellState;
   readonly lastExitCode: number | undefined;
-  /** Commands that have ended since the shell started. */
+  /** Commands that have ended since the shell started, and that have begun. */
   readonly finished: number;
+  readonly begun: number;
   readonly lastCommand: FinishedCommand | undefined;
 }
 
@@ -37,6 +42,7 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
   const atPrompt = hasCommandMark ? 'prompt' : 'unknown';
   let state: ShellState = 'unknown';
   let finished = 0;
+  let begun = 0;
   let lastExitCode: number | undefined;
   let lastCommand: FinishedCommand | undefined;
   let began: Place | undefined;
@@ -58,7 +64,14 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     const { output, isCut } = textSince(screen, place);
     // Where only prompts are marked, the command that was typed is in front of what it wrote.
     const own = hasCommandMark || isCut ? output : output.slice(output.indexOf('\n') + 1);
-    lastCommand = { exitCode: lastExitCode, output: own, isCut, number: finished };
+    lastCommand = {
+      exitCode: lastExitCode,
+      output: own,
+      isCut,
+      number: finished,
+      begun,
+      lastLine: screen.cursorLine(),
+    };
     leave(place);
     began = undefined;
     prompted = undefined;
@@ -72,11 +85,15 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
       state = atPrompt;
       leave(prompted);
       prompted = here();
+      if (!hasCommandMark) begun++;
     },
     C: () => {
       state = 'running';
       // Of several commands that came in one paste, the first.
-      began ??= here();
+      if (began === undefined) {
+        began = here();
+        begun++;
+      }
     },
     D: (code) => end(code),
   };
@@ -94,6 +111,9 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     },
     get lastExitCode() {
       return lastExitCode;
+    },
+    get begun() {
+      return begun;
     },
     get finished() {
       return finished;
@@ -120,5 +140,13 @@ function textSince({ terminal }: Screen, { marker, column }: Place): { output: s
     text += line.translateToString(!isJoined, from, to);
     if (row < last && !isJoined) text += '\n';
   }
-  return { output: text, isCut: isLost };
+  return { output: withoutFilling(text, terminal.cols), isCut: isLost };
+}
+
+/** zsh fills up a last line that does not end, so that its prompt begins a new one. */
+function withoutFilling(text: string, columns: number): string {
+  const lines = text.split('\n').map((line) => (line.length >= columns ? line.replace(/ +$/, '') : line));
+  // What is left of it is the new line.
+  const isFilled = lines.at(-1) === '' && lines.length > 1 && text.split('\n').at(-2) !== lines.at(-2);
+  return (isFilled ? lines.slice(0, -1) : lines).join('\n');
 }

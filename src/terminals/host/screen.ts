@@ -46,6 +46,8 @@ export interface Screen {
   resize(columns: number, rows: number): void;
   view(): ScreenView;
   modes(): ScreenModes;
+  /** How often the screen was wiped, or the cursor sent home: by programs that draw rather than print. */
+  readonly redraws: number;
   /** The number of the first line in memory. */
   firstLine(): number;
   /** All lines there ever were, up to the last that has something in it or the cursor. */
@@ -86,6 +88,7 @@ export function createScreen(options: ScreenOptions): Screen {
   let dropped = 0;
   let title = '';
   let isCursorVisible = true;
+  let redraws = 0;
   const normal = (): IBuffer => terminal.buffer.normal;
 
   if (options.onReply !== undefined) terminal.onData(options.onReply);
@@ -101,6 +104,11 @@ export function createScreen(options: ScreenOptions): Screen {
   // `clear` and `reset` throw lines away: they are counted before that.
   terminal.parser.registerCsiHandler({ final: 'J' }, (params) => {
     if (params[0] === 3) countDropped(normal().baseY);
+    if (params[0] === 2) redraws++;
+    return false;
+  });
+  terminal.parser.registerCsiHandler({ final: 'H' }, (params) => {
+    if ((params[0] ?? 0) === 0 || (params[0] === 1 && (params[1] ?? 1) === 1)) redraws++;
     return false;
   });
   terminal.parser.registerEscHandler({ final: 'c' }, () => {
@@ -170,6 +178,9 @@ export function createScreen(options: ScreenOptions): Screen {
     get rows() {
       return terminal.rows;
     },
+    get redraws() {
+      return redraws;
+    },
     get pendingBytes() {
       return pendingBytes;
     },
@@ -189,7 +200,7 @@ export function createScreen(options: ScreenOptions): Screen {
       const buffer = terminal.buffer.active;
       const rows: string[] = [];
       for (let row = 0; row < terminal.rows; row++)
-        rows.push(buffer.getLine(buffer.baseY + row)?.translateToString(true) ?? '');
+        rows.push(buffer.getLine(buffer.baseY + row)?.translateToString(true).trimEnd() ?? '');
       while (rows.at(-1) === '') rows.pop();
       return {
         rows,
@@ -249,5 +260,6 @@ function textOf(buffer: IBuffer, start: number, end: number): string {
   let text = '';
   for (let row = start; row < end; row++)
     text += buffer.getLine(row)?.translateToString(row === end - 1) ?? '';
-  return text;
+  // Nobody sees what a shell or an editor fills its line up with.
+  return text.trimEnd();
 }

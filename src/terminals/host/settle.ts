@@ -28,6 +28,8 @@ export interface Before {
   readonly at: number;
   readonly receivedBytes: number;
   readonly finished: number;
+  readonly begun: number;
+  readonly redraws: number;
   /** The first line that is not the echo of what is typed. */
   readonly line: number;
 }
@@ -38,11 +40,16 @@ export function rememberBefore({ screen, marks, receivedBytes }: Observed, echoe
     at: performance.now(),
     receivedBytes: receivedBytes(),
     finished: marks.finished,
+    begun: marks.begun,
+    redraws: screen.redraws,
     line: screen.cursorLine() + echoed,
   };
 }
 
 const TICK_MS = 20;
+/** Most commands end soon. */
+const FIRST_TICK_MS = 4;
+const FIRST_TICKS_MS = 200;
 /** Two looks that far apart tell whether anything was done. */
 const SAMPLE_MS = 40;
 const QUIET_MS = 80;
@@ -74,8 +81,11 @@ export async function settle(
       reason,
       matched,
       exitCode: isDone ? lastCommand.exitCode : undefined,
-      commandOutput: isDone ? lastCommand.output : undefined,
+      // What began earlier has written more than came of this input.
+      commandOutput: isDone && lastCommand.begun > before.begun ? lastCommand.output : undefined,
       isCommandOutputCut: isDone && lastCommand.isCut,
+      untilLine: isDone ? lastCommand.lastLine : undefined,
+      isRedrawn: !isDone && observed.screen.redraws > before.redraws,
       waitedMs: Math.round(performance.now() - before.at),
     };
   };
@@ -110,7 +120,8 @@ export async function settle(
       if (!isSame) earlier = activity === undefined ? undefined : { ...activity, at: now };
     } else earlier = undefined;
     if (now >= deadline) return answer('timeout_still_running');
-    await sleep(Math.min(TICK_MS, Math.max(1, deadline - now)), undefined, { signal }).catch(() => undefined);
+    const tick = now - before.at < FIRST_TICKS_MS ? FIRST_TICK_MS : TICK_MS;
+    await sleep(Math.min(tick, Math.max(1, deadline - now)), undefined, { signal }).catch(() => undefined);
   }
 }
 

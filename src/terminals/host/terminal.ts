@@ -195,7 +195,8 @@ export async function startTerminal(
   async function send(request: SendRequest, signal: AbortSignal): Promise<SendResult> {
     const guard = request.guard === undefined ? undefined : checkGuard(request.guard);
     await screen.flush();
-    const bytes = bytesOf(request.typed, screen.modes());
+    const { isAlternate } = screen.view();
+    const bytes = bytesOf(request.typed, { ...screen.modes(), isAlternate });
     const before = rememberBefore(observed, echoedLines(request.typed));
     const fromLine = screen.cursorLine();
     const refuse = (why: SendResult['why'], now: Front | undefined): SendResult => ({

@@ -3,6 +3,21 @@ set -g __mcp_nonce $MCP_SHELL_NONCE
 set -e MCP_SHELL_NONCE
 set -g fish_greeting
 
+# Where it may not write to the home directory, fish was started with its own files elsewhere.
+if test "$XDG_CONFIG_HOME" = /tmp/.mcp-shell-fish
+    for place in XDG_CONFIG_HOME XDG_DATA_HOME
+        set -l own MCP_SHELL_$place
+        set -q $own; and set -gx $place $$own; or set -e $place
+        set -e $own
+    end
+    set -l config ~/.config/fish
+    set -q XDG_CONFIG_HOME; and set config $XDG_CONFIG_HOME/fish
+    set -p fish_function_path $config/functions
+    for file in $config/conf.d/*.fish $config/config.fish
+        test -r $file; and source $file
+    end
+end
+
 function __mcp_begins --on-event fish_preexec
     printf '\e]133;C;aid=%s\a' $__mcp_nonce
 end
