@@ -37,6 +37,9 @@ export interface InventoryOptions {
   readonly log: Log;
 }
 
+/** Which call started it, the log of the server knows that did. */
+const ADOPTED = { requestId: 'adopted', client: undefined };
+
 /** Between two looks at what other servers do. */
 const SCAN_EVERY_MS = 1000;
 /** Between two looks for old outputs. */
@@ -143,7 +146,7 @@ export function createInventory({
         live: adoption.live,
         meter: createUsageMeter(record.createdAtMs, now),
         sinks: new Map(),
-        requestId: 'adopted',
+        ...ADOPTED,
         sessionChange: undefined,
         isLetGo: true,
         releaseSession: () => undefined,
@@ -153,7 +156,7 @@ export function createInventory({
     const outcome = await adoption.outcome;
     const concluded = { ...ours, outcome };
     store.save(concluded);
-    running.recordEnd(concluded, bundle, outcome, 'adopted');
+    running.recordEnd(concluded, bundle, outcome, ADOPTED);
   }
 
   async function collect(): Promise<void> {

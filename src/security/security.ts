@@ -24,7 +24,9 @@ import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
 import { secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 
-export type { Audit, AuditEntry } from './audit/audit.ts';
+export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
+export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
+export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
@@ -115,6 +117,8 @@ export function createSecurity(options: {
     directory: options.auditDirectory,
     instance: options.instance,
     clock: options.clock,
+    syncs: settings.audit.syncs,
+    maxFileBytes: settings.audit.maxFileBytes,
   });
 
   const decisions: { readonly atMs: number; readonly principal: string; readonly isAllowed: boolean }[] = [];
