@@ -36,7 +36,7 @@ export interface Verification {
   /** How often a server could not write, and how many entries are missing for it. */
   readonly lost: number;
   readonly heads: readonly AuditHead[];
-  /** The first one of each log, the earliest first. */
+  /** The first one of each log, the earliest first; then what is not there at all. */
   readonly problems: readonly AuditProblem[];
 }
 
@@ -63,14 +63,14 @@ export function verifyAudit({ directory, anchors = [], executions = [] }: Verify
       instance,
       witnesses: witnesses.get(instance) ?? new Map(),
       visit: (line) => {
-        missing.anchors.delete(line.hash);
+        if (line.isIntact) missing.anchors.delete(line.hash);
         if (line.fields['event'] === 'execution_allowed')
           missing.executions.delete(String(line.fields['executionId']));
       },
     }),
   );
   const problems = [
-    ...found.flatMap(({ problem }) => problem ?? []),
+    ...found.flatMap(({ problem }) => problem ?? []).toSorted((a, b) => (a.after < b.after ? -1 : 1)),
     ...[...witnesses].flatMap(([instance, seen]) => (logs.has(instance) ? [] : [wholeLog(instance, seen)])),
     ...[...missing.anchors].map((hash) => absent(`No line has the hash ${hash}.`)),
     ...[...missing.executions].map((id) => absent(`${id} has a record, and no line allows it.`)),
@@ -81,7 +81,7 @@ export function verifyAudit({ directory, anchors = [], executions = [] }: Verify
     torn: found.flatMap(({ torn }) => torn),
     lost: found.reduce((sum, { lost }) => sum + lost, 0),
     heads: found.map(({ head }) => head),
-    problems: problems.toSorted((a, b) => (a.after < b.after ? -1 : 1)),
+    problems,
   };
 }
 
@@ -128,7 +128,7 @@ function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: 
       continue;
     }
     // Behind the first problem lines are no longer judged, but what they tell of is not missing.
-    if (line?.isIntact === true) visit(line);
+    if (line !== undefined) visit(line);
     problem ??= judge(placed, { last, next, instance, witnesses });
     if (problem !== undefined || line === undefined) continue;
     if (line.fields['event'] === 'entries_lost') lost += Number(line.fields['count']);
