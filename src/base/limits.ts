@@ -73,6 +73,10 @@ export const LIMITS = {
 
   /** 004's default. */
   processes: 50,
+  /** Monitors of a principal, those that ended included: each costs a few files at each look. */
+  monitors: 20,
+  /** Samples that wait to be read: an hour of minutes, a minute of seconds, and not too much for an answer. */
+  monitorSamples: 60,
   timeoutSecondsDefault: 30,
   timeoutSecondsMax: 3600,
   foregroundTimeoutSecondsDefault: 10,

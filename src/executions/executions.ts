@@ -16,6 +16,7 @@ import { createInventory } from './inventory.ts';
 import { type LimitKeepers, limitKeepers } from './limit-keepers.ts';
 import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
+import { createMonitors, type Monitors } from './monitors.ts';
 import { createPipes } from './pipes.ts';
 import type { ExecutionRecord } from './record.ts';
 import { createRunning, type RunningEntry } from './running.ts';
@@ -30,9 +31,11 @@ export { runHelper } from './helper.ts';
 export { createInstance } from './instance.ts';
 export type { LimitKeepers } from './limit-keepers.ts';
 export type { Live } from './live.ts';
+export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
+export { type Figure, METRICS, type Metric, type Sample } from './sampler.ts';
 export type { SessionChange } from './sessions.ts';
 export type { StartRequest } from './start.ts';
 export type { Summary } from './store.ts';
@@ -51,6 +54,7 @@ export interface Execution {
 
 export interface Executions {
   readonly sessions: Sessions;
+  readonly monitors: Monitors;
   /** Resolves when what earlier servers left is known. */
   ready(): Promise<void>;
   /** Starts it; resolves as soon as the process is there. */
@@ -110,6 +114,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   });
   const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
   const inventory = createInventory({ store, running, outputs, instance, clock, log });
+  const monitors = createMonitors({ clock });
   let disposing: Promise<void> | undefined;
 
   /** Stays true after the end, for the caller who started it or waited for it. */
@@ -155,6 +160,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
 
   return {
     sessions,
+    monitors,
     async start(request, signal) {
       inventory.open();
       return viewRunning(await starter.start(request, signal));
@@ -199,6 +205,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
 
   async function dispose(): Promise<void> {
     loginPath.dispose();
+    monitors.dispose();
     await starter.stop();
     await running.close();
     pipes.dispose();

@@ -19,7 +19,23 @@ export interface ProcessEntry extends ProcessIdentity {
   readonly isZombie: boolean;
   readonly name: string;
   readonly cpuTicks: number;
+  /** Of children that ended and were waited for, and of theirs. */
+  readonly childTicks: number;
   readonly residentBytes: number;
+}
+
+export interface Transfer {
+  /** Through files, pipes and sockets alike. */
+  readonly readBytes: number;
+  readonly writtenBytes: number;
+  /** Of them, what a disk had to do with. */
+  readonly diskReadBytes: number;
+  readonly diskWrittenBytes: number;
+}
+
+export interface Network {
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
 }
 
 const PAGE_BYTES = 4096;
@@ -71,6 +87,67 @@ export function hasEnvironmentEntry(pid: number, entry: string): boolean {
     return false;
   } catch {
     return false;
+  }
+}
+
+/** The entries of a process's environment that begin so ("NAME="); none where it cannot be read. */
+export function readEnvironmentEntries(pid: number, prefix: string): string[] {
+  if (!isLinux) return [];
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`);
+    const wanted = Buffer.from(prefix);
+    const found: string[] = [];
+    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
+      if (at !== 0 && environment[at - 1] !== 0) continue;
+      const end = environment.indexOf(0, at);
+      found.push(environment.toString('utf8', at, end === -1 ? undefined : end));
+    }
+    return found;
+  } catch {
+    return [];
+  }
+}
+
+/** What a process has read and written, with its children that ended; undefined where the kernel does not say. */
+export function readTransfer(pid: number): Transfer | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/io`, 'latin1');
+    const field = (name: string): number => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+    return {
+      readBytes: field('rchar'),
+      writtenBytes: field('wchar'),
+      diskReadBytes: field('read_bytes'),
+      diskWrittenBytes: field('write_bytes'),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What came and went through all interfaces of the network namespace that a process is in. */
+export function readNetwork(pid: number): Network | undefined {
+  try {
+    const rows = readFileSync(`/proc/${pid}/net/dev`, 'latin1').split('\n').slice(2);
+    const columns = rows.map((row) =>
+      row
+        .slice(row.indexOf(':') + 1)
+        .trim()
+        .split(/\s+/)
+        .map(Number),
+    );
+    const sum = (column: number): number => columns.reduce((total, row) => total + (row[column] ?? 0), 0);
+    return { receivedBytes: sum(0), sentBytes: sum(8) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which network namespace a process is in; undefined where that cannot be known. */
+export function readNetworkNamespace(pid: number | 'self'): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return undefined;
   }
 }
 
@@ -147,6 +224,7 @@ function parseStat(stat: string): ProcessEntry {
     groupId: field(5),
     sessionId: field(6),
     cpuTicks: field(14) + field(15),
+    childTicks: field(16) + field(17),
     startTime: field(22),
     residentBytes: field(24) * PAGE_BYTES,
   };
@@ -177,6 +255,8 @@ function listWithPs(): ProcessEntry[] {
       isZombie: state?.startsWith('Z') === true,
       residentBytes: Number(residentKib) * 1024,
       cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
+      // Not to be had from `ps`.
+      childTicks: 0,
       startTime: Math.floor(Date.parse(started ?? '') / 1000),
       name: name ?? '',
     });

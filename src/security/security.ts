@@ -12,6 +12,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
+import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
@@ -81,8 +82,8 @@ export interface Security {
     },
     wish: Wish,
   ): ReturnType<RestrictionStore['tighten']>;
-  /** How often commands of a principal were allowed and denied since then, as far as it is remembered. */
-  decisionsSince(principal: string, sinceMs: number): { readonly allow: number; readonly deny: number };
+  /** How commands of a principal were decided since then, by this server; the audit log has all of them. */
+  decisionsSince(principal: string, sinceMs: number): DecisionTotals;
   dispose(): Promise<void>;
 }
 
@@ -122,11 +123,7 @@ export function createSecurity(options: {
     maxFileBytes: settings.audit.maxFileBytes,
   });
 
-  const decisions: { readonly atMs: number; readonly principal: string; readonly isAllowed: boolean }[] = [];
-  function note(principal: string, isAllowed: boolean): void {
-    decisions.push({ atMs: options.clock.now(), principal, isAllowed });
-    if (decisions.length > MAX_DECISIONS) decisions.splice(0, MAX_DECISIONS / 10);
-  }
+  const decisions = createDecisionCounts(options.clock);
 
   async function decide(request: LaunchRequest): Promise<Decided> {
     const { principal } = request;
@@ -245,7 +242,7 @@ export function createSecurity(options: {
       };
       try {
         const { permit, rule } = await decide(request);
-        note(request.principal, true);
+        decisions.note(request.principal, 'allow');
         audit.write({
           event: 'execution_allowed',
           decision: 'allow',
@@ -258,7 +255,7 @@ export function createSecurity(options: {
         if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
           // Not decided yet: whether a person was asked and what they said, the edge records.
           const isOpen = error instanceof ApprovalNeeded;
-          if (!isOpen) note(request.principal, false);
+          decisions.note(request.principal, isOpen ? 'ask' : 'deny');
           audit.write({
             event: isOpen ? 'approval_needed' : 'execution_denied',
             decision: isOpen ? 'ask' : 'deny',
@@ -272,22 +269,13 @@ export function createSecurity(options: {
         throw error;
       }
     },
-    decisionsSince(principal, sinceMs) {
-      const made = decisions.filter(
-        (decision) => decision.principal === principal && decision.atMs >= sinceMs,
-      );
-      const allow = made.filter(({ isAllowed }) => isAllowed).length;
-      return { allow, deny: made.length - allow };
-    },
+    decisionsSince: decisions.since,
     async dispose() {
       await sandbox.dispose();
       audit.close();
     },
   };
 }
-
-/** Remembered for statistics; the audit log has all of them. */
-const MAX_DECISIONS = 10_000;
 
 /** Paths of a caller count from the home directory where they are not absolute. */
 const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });
