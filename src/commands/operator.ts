@@ -7,6 +7,8 @@ import type { SearchOptions, TailOptions } from './audit/search.ts';
 import type { StatsOptions } from './audit/stats.ts';
 import type { VerifyOptions } from './audit/verify.ts';
 import type { CommandContext } from './context.ts';
+import type { PruneOptions } from './state.ts';
+import type { TopOptions } from './top/top.ts';
 
 const SINCE = 'not earlier: 90s, 30m, 2h or 7d ago, 2026-11-15, or 2026-11-15T10:00 (UTC)';
 const UNTIL = 'not later';
@@ -66,6 +68,31 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .action(async (options: StatsOptions) =>
       (await import('./audit/stats.ts')).statsCommand(context, options),
     );
+
+  program
+    .command('top')
+    .description('show what runs on the state directory, live; ends one on request')
+    .option('--once', 'one picture, and no terminal needed')
+    .option('--end <id>', 'end this one with everything it started')
+    .option('--json', 'one picture as JSON')
+    .action(async (options: TopOptions) => (await import('./top/top.ts')).top(context, options));
+
+  const state = program.command('state').description('look at the state directory, or make it smaller');
+  state
+    .command('show')
+    .description('say what it holds, and how much that is')
+    .option('--json', 'as JSON')
+    .action(async (options: { readonly json?: boolean }) =>
+      (await import('./state.ts')).showState(context, options),
+    );
+  state
+    .command('prune')
+    .description('remove executions that ended, with their outputs, by the settings of [retention]')
+    .option('--older-than <span>', 'those that ended longer ago: 90s, 30m, 2h, 7d or 2w')
+    .option('--keep <count>', 'all but the newest so many', count)
+    .option('--dry-run', 'remove nothing, and say what would be')
+    .option('--json', 'as JSON')
+    .action(async (options: PruneOptions) => (await import('./state.ts')).pruneState(context, options));
 }
 
 const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];

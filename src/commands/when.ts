@@ -49,3 +49,13 @@ export function showBytes(bytes: number): string {
   for (; size >= 1000 && unit < SIZES.length - 1; unit++) size /= 1024;
   return `${unit === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${SIZES[unit]}`;
 }
+
+/** "12:05", "3:04:05" or "4d 03:00", for a column. */
+export function showClock(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const [days, hours] = [Math.floor(seconds / 86_400), Math.floor((seconds % 86_400) / 3600)];
+  const [minutes, rest] = [Math.floor((seconds % 3600) / 60), seconds % 60];
+  if (days > 0) return `${days}d ${two(hours)}:${two(minutes)}`;
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}

@@ -10,6 +10,7 @@ import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
+import { createEndRequests } from './end-requests.ts';
 import { createExplainer } from './explainer.ts';
 import type { Instance } from './instance.ts';
 import { createInventory } from './inventory.ts';
@@ -26,12 +27,14 @@ import { createStore, type Summary } from './store.ts';
 import type { Usage } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
+export { OPERATOR } from './end-requests.ts';
 export type { Cause, EndSignal } from './ending.ts';
 export { runHelper } from './helper.ts';
 export { createInstance } from './instance.ts';
 export type { LimitKeepers } from './limit-keepers.ts';
 export type { Live } from './live.ts';
 export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
+export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
@@ -113,7 +116,16 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     marker: instance.id,
   });
   const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
-  const inventory = createInventory({ store, running, outputs, instance, clock, log });
+  const inventory = createInventory({
+    store,
+    running,
+    outputs,
+    instance,
+    audit: security.audit,
+    endRequests: createEndRequests({ directory: instance.directory, running, audit: security.audit, log }),
+    clock,
+    log,
+  });
   const monitors = createMonitors({ clock });
   let disposing: Promise<void> | undefined;
 

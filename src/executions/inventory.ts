@@ -6,9 +6,10 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
-import { MARKER_NAME } from '../security/security.ts';
+import { type Audit, MARKER_NAME } from '../security/security.ts';
 import { adopt } from './adopt.ts';
 import { lostOutcome } from './detached/launch-detached.ts';
+import type { EndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
@@ -33,12 +34,17 @@ export interface InventoryOptions {
   readonly running: Running;
   readonly outputs: Outputs;
   readonly instance: Instance;
+  readonly audit: Audit;
+  readonly endRequests: EndRequests;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Which call started it, the log of the server knows that did. */
 const ADOPTED = { requestId: 'adopted', client: undefined };
+
+/** By the settings of [retention], and nobody's call. */
+const BY_AGE = { principal: 'server', requestId: 'retention' };
 
 /** Between two looks at what other servers do. */
 const SCAN_EVERY_MS = 1000;
@@ -50,6 +56,8 @@ export function createInventory({
   running,
   outputs,
   instance,
+  audit,
+  endRequests,
   clock,
   log,
 }: InventoryOptions): Inventory {
@@ -71,6 +79,7 @@ export function createInventory({
     isOpen = true;
     collecting = setInterval(() => void collect(), COLLECT_EVERY_MS);
     collecting.unref();
+    endRequests.open();
     void ready();
   }
 
@@ -161,7 +170,10 @@ export function createInventory({
 
   async function collect(): Promise<void> {
     try {
-      for (const id of await outputs.collect()) store.remove(id);
+      const collected = await outputs.collect();
+      for (const id of collected) store.remove(id);
+      if (collected.length > 0)
+        audit.write({ event: 'outputs_collected', ...BY_AGE, executionIds: collected });
     } catch (error) {
       log.error('old outputs cannot be collected', { error: messageOf(error) });
     }
@@ -177,6 +189,7 @@ export function createInventory({
     },
     close() {
       clearInterval(collecting);
+      endRequests.close();
       if (isOpen) instance.close(running.entries.size > 0);
     },
   };

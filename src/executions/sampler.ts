@@ -1,6 +1,7 @@
 /** From looks at a tree to samples: what it used between two looks, and how that was over all of them. */
 import { LIMITS } from '../base/limits.ts';
-import type { Network, ProcessEntry, Transfer } from './process-table.ts';
+import type { ProcessEntry } from './process-table.ts';
+import type { Network, Transfer } from './transfers.ts';
 import { percentOf, readOwnNetwork, sumResident, sumTicks, sumTransfer } from './usage.ts';
 
 export const METRICS = ['cpu', 'memory', 'io', 'network'] as const;

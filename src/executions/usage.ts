@@ -1,13 +1,7 @@
 /** What a tree uses now: memory, processor time and transfers of every member together. */
-import {
-  type Network,
-  type ProcessEntry,
-  readNetwork,
-  readNetworkNamespace,
-  readTransfer,
-  TICKS_PER_SECOND,
-  type Transfer,
-} from './process-table.ts';
+import type { Look } from './look.ts';
+import { type ProcessEntry, TICKS_PER_SECOND } from './process-table.ts';
+import { type Network, readNetwork, readNetworkNamespace, readTransfer, type Transfer } from './transfers.ts';
 import type { ProcessTree } from './tree.ts';
 
 export interface Usage {
@@ -18,14 +12,14 @@ export interface Usage {
 }
 
 export interface UsageMeter {
-  read(tree: ProcessTree): Usage;
+  read(tree: ProcessTree, look?: Look): Usage;
 }
 
 export function createUsageMeter(startedAtMs: number, now: () => number): UsageMeter {
   let last = { atMs: startedAtMs, ticks: 0 };
   return {
-    read(tree) {
-      const members = tree.members();
+    read(tree, look) {
+      const members = tree.members(look);
       const atMs = now();
       const ticks = sumTicks(members);
       const seconds = Math.max((atMs - last.atMs) / 1000, 0.05);

@@ -89,7 +89,8 @@ function describeCall(fields: Fields): Described {
       textOf(fields['tool']),
       outcome,
       showSpan(Number(fields['durationMs'])),
-      textOf(fields['input']),
+      // Its command has lines of its own.
+      fields['tool'] === 'shell_execute' ? '' : textOf(fields['input']),
     ]),
   };
 }

@@ -138,10 +138,14 @@ function createCounter() {
   };
 }
 
-/** The first program that a command names: without variables before it, and without its directory. */
+const ASSIGNMENTS = /^(?:\w+=(?:\$\([^)]*\)|"[^"]*"|'[^']*'|[^\s;]*)\s*;?\s*)+/;
+
+/** The first word of a command: without variables before it, and without its directory. */
 function nameOf(command: unknown): string {
-  const words = String(command).trim().split(/\s+/);
-  const word = words.find((each) => !/^\w+=/.test(each)) ?? '';
+  const [word = ''] = String(command)
+    .trim()
+    .replace(ASSIGNMENTS, '')
+    .split(/[\s;|&]+/);
   return clipTo(escapeText(/([^/]+)\/*$/.exec(word)?.[1] ?? word), 40);
 }
 

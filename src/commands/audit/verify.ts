@@ -49,10 +49,13 @@ export function renderVerification(found: Verification, paint: Paint): string {
     ...newest
       .slice(0, SHOWN)
       .map(
-        ({ instance, lines: own, lastTime, isClosed, hash }) =>
-          `${paint('quiet', showTime(lastTime))} ${instance} ${many(own, 'line')}${isClosed ? '' : ', open'}  ${paint('quiet', hash)}`,
+        ({ instance, lines: own, lastTime, isClosed }) =>
+          `  ${paint('quiet', showTime(lastTime))} ${instance} ${many(own, 'line')}${isClosed ? '' : ', open'}`,
       ),
-    ...(heads.length > SHOWN ? [`… ${heads.length - SHOWN} more`] : []),
+    ...(heads.length > SHOWN ? [`  … ${heads.length - SHOWN} more`] : []),
+    ...(newest[0] === undefined
+      ? []
+      : ['The last hash, to be noted elsewhere and given with --anchor:', newest[0].hash]),
   ];
   return `${text.join('\n')}\n`;
 }
