@@ -102,7 +102,7 @@ async function passGate(
   if (gate === undefined || wall?.kind !== 'bubblewrap') return;
   const init = await gate.entered;
   if (init === undefined) throw new WallFailed();
-  await Promise.all([group?.join(init.pid), checkMounts(init.pid, wall)]);
+  await Promise.all([group?.join(init.pid), checkMounts(init, gate, wall)]);
   gate.open();
 }
 

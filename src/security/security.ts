@@ -39,7 +39,7 @@ export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
 export type { RunHelper } from './sandbox/probe.ts';
-export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
+export { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';

@@ -138,6 +138,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         ...(principal === undefined ? [] : options.programsOf(principal)),
       ],
       emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),
+      copies:
+        principal === undefined || process.platform !== 'linux' ? undefined : join(stateDirectory, 'roots'),
       isRoot: process.getuid?.() === 0,
       proxySocket: principal === undefined || !security.network ? undefined : await domains?.open(),
     };
