@@ -170,20 +170,17 @@ function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
 
 /** Who was asked for what, and what they said: written before the command runs, or it does not. */
 function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
-  const decision = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' }[entry.event];
-  return { ...entry, decision, client: client.name };
+  return { ...entry, decision: ANSWERS[entry.event], client: client.name };
 }
+
+const ANSWERS = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' } as const;
 
 /** Of a long text only the beginning: input_data may have megabytes. */
 function shorten(input: unknown): unknown {
   // Masked first: a secret that was cut has no longer the shape by which it is known.
   if (typeof input === 'string')
     return input.length > 500 ? `${maskText(input.slice(0, 5000)).slice(0, 500)}…` : input;
-  if (Array.isArray(input)) return input.slice(0, 50).map(shorten);
+  if (Array.isArray(input)) return input.map(shorten);
   if (input === null || typeof input !== 'object') return input;
-  return Object.fromEntries(
-    Object.entries(input)
-      .slice(0, 50)
-      .map(([key, value]) => [key, shorten(value)]),
-  );
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value)]));
 }

@@ -11,6 +11,7 @@ import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
+import { addOperatorCommands } from './commands/operator.ts';
 import { TOOLS, TOOLSETS } from './tools/tools.ts';
 
 interface Flags {
@@ -52,6 +53,20 @@ policy
   .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
   .option('--json', 'as JSON')
   .action(explainPolicy);
+
+addOperatorCommands(program, {
+  settings: () => load(program.opts<Flags>()).settings,
+  input: process.stdin,
+  get output() {
+    return pipedOutput();
+  },
+  get interrupted() {
+    return interruption();
+  },
+  setExitCode: (code) => {
+    process.exitCode = code;
+  },
+});
 
 /** Shorter ones can be guessed. */
 const MIN_TOKEN_LENGTH = 20;
@@ -205,6 +220,19 @@ async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<vo
   const shown = given === undefined ? token : '<MCP_SHELL_TOKEN>';
   const setup = clientSetup({ url: server.url, token: shown, cliPath, nodePath });
   process.stdout.write(`Listening on ${server.url}\nToken: ${shown}\n\n${setup}\n`);
+}
+
+/** For what goes on until a person has seen enough: it then puts the terminal in order and ends by itself. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => controller.abort());
+  return controller.signal;
+}
+
+/** `audit search … | head` closes the pipe when it has enough. */
+function pipedOutput(): NodeJS.WriteStream {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => process.exit());
+  return process.stdout;
 }
 
 /**

@@ -59,6 +59,11 @@ export interface Settings {
     readonly maxTotalBytes: number;
     readonly maxCount: number;
   };
+  readonly audit: {
+    /** Each line is on the disk before anything follows from it. */
+    readonly syncs: boolean;
+    readonly maxFileBytes: number;
+  };
   readonly http: {
     readonly host: string;
     readonly port: number;

@@ -23,6 +23,8 @@ export interface ProcessEntry extends ProcessIdentity {
   readonly isZombie: boolean;
   readonly name: string;
   readonly cpuTicks: number;
+  /** Of children that ended and were waited for, and of theirs. */
+  readonly childTicks: number;
   readonly residentBytes: number;
 }
 
@@ -75,6 +77,24 @@ export function hasEnvironmentEntry(pid: number, entry: string): boolean {
     return false;
   } catch {
     return false;
+  }
+}
+
+/** The entries of a process's environment that begin so ("NAME="); none where it cannot be read. */
+export function readEnvironmentEntries(pid: number, prefix: string): string[] {
+  if (!isLinux) return [];
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`);
+    const wanted = Buffer.from(prefix);
+    const found: string[] = [];
+    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
+      if (at !== 0 && environment[at - 1] !== 0) continue;
+      const end = environment.indexOf(0, at);
+      found.push(environment.toString('utf8', at, end === -1 ? undefined : end));
+    }
+    return found;
+  } catch {
+    return [];
   }
 }
 
@@ -153,6 +173,7 @@ function parseStat(stat: string): ProcessEntry {
     foregroundGroupId: field(8),
     state: fields[0] ?? '',
     cpuTicks: field(14) + field(15),
+    childTicks: field(16) + field(17),
     startTime: field(22),
     residentBytes: field(24) * PAGE_BYTES,
   };
@@ -185,6 +206,8 @@ function listWithPs(): ProcessEntry[] {
       isZombie: state?.startsWith('Z') === true,
       residentBytes: Number(residentKib) * 1024,
       cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
+      // Not to be had from `ps`.
+      childTicks: 0,
       startTime: Math.floor(Date.parse(started ?? '') / 1000),
       name: name ?? '',
     });

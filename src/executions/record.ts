@@ -40,6 +40,8 @@ export const outcomeSchema = z.object({
   appeared: z.array(z.string()).optional(),
   /** What the wall stopped, and which setting would let it through. */
   explanation: z.string().optional(),
+  /** What the audit log marks. */
+  securityEvent: z.enum(['command_not_found', 'permission_denied', 'stopped_by_sandbox']).optional(),
   /** How often the kernel refused it another process. */
   refusedForks: z.number().optional(),
   /** What could not be ended. */

@@ -147,7 +147,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
     }
   }
 
-  async function collect(): Promise<string[]> {
+  async function collect({ isTrial = false }: { isTrial?: boolean } = {}): Promise<string[]> {
     const pace = createPace();
     const now = options.clock.now();
     const candidates = [];
@@ -163,6 +163,10 @@ export function createOutputs(options: OutputsOptions): Outputs {
     for (const key of decideExpired(candidates, options.retention, now)) {
       const entry = entries.get(key);
       if (entry === undefined || entry.isRunning()) continue;
+      if (isTrial) {
+        removed.push(entry.bundle.id);
+        continue;
+      }
       entries.delete(key);
       try {
         await rm(entry.bundle.directory, { recursive: true, force: true });

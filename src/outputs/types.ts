@@ -104,8 +104,11 @@ export interface Outputs {
     owner: string,
     outputIds: readonly string[],
   ): { deleted: string[]; failed: { outputId: string; reason: string }[] };
-  /** Removes old bundles by age, count and total size, never running ones; returns the ids of those removed. */
-  collect(): Promise<string[]>;
+  /**
+   * Removes old bundles by age, count and total size, never running ones; returns the ids of those removed. A trial
+   * removes nothing.
+   */
+  collect(options?: { readonly isTrial?: boolean }): Promise<string[]>;
   /** Number and bytes of what is kept, for one owner or for all. */
   totals(owner?: string): { count: number; bytes: number };
 }

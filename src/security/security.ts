@@ -3,7 +3,6 @@
  * permits are issued here alone: the directory is checked, the environment built, the decision written to the audit
  * log, and only then is there something that executions/ can launch.
  */
-import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
@@ -11,21 +10,26 @@ import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import type { SecuritySettings, Settings } from '../base/settings.ts';
+import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
+import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
 import type { Wish } from './policy/tighten.ts';
-import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
+import type { ProtectedProcess } from './policy/types.ts';
 import { createRestrictions, type RestrictionStore } from './restrictions.ts';
 import type { RunHelper } from './sandbox/probe.ts';
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
 import { secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
+import { checkTerminal, createTypedCheck, type TypedCheck } from './typed.ts';
 
-export type { Audit, AuditEntry } from './audit/audit.ts';
+export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
+export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
+export { type AuditLine, byTime, followAudit, readAudit, type TimeRange } from './audit/read.ts';
+export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
@@ -40,6 +44,7 @@ export { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from './sandbox/p
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';
+export type { InputRequest } from './typed.ts';
 
 export interface LaunchRequest {
   readonly principal: string;
@@ -74,32 +79,12 @@ export interface TerminalRequest {
   ): { readonly argv: readonly string[]; readonly environment: Readonly<Record<string, string>> };
 }
 
-/** What is about to be typed into a terminal. */
-export interface InputRequest {
-  readonly principal: string;
-  readonly client: string;
-  readonly requestId: string;
-  readonly terminalId: string;
-  /** What `rulesOf` said when the terminal was opened. */
-  readonly openedUnder: string;
-  readonly directory: string | undefined;
-  /** Commands that the shell would run; undefined where it is not the shell that gets it. */
-  readonly commands: string | undefined;
-  /** For the record; undefined at a password prompt. */
-  readonly input: string | undefined;
-  readonly approval?: string | undefined;
-}
-
-export interface Security {
+export interface Security extends TypedCheck {
   readonly shells: Shells;
   readonly directories: Directories;
   readonly audit: Audit;
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
-  /** A checksum of what holds for a principal now. */
-  rulesOf(principal: string): string;
-  /** Throws where it must not be typed; audited either way, before anything is typed. */
-  authorizeInput(request: InputRequest): void;
   readonly sandbox: Sandbox;
   readonly restrictions: Pick<RestrictionStore, 'of' | 'warnings'>;
   /** Tightens what holds for a principal; audited, and so is an attempt to loosen it. */
@@ -111,8 +96,8 @@ export interface Security {
     },
     wish: Wish,
   ): ReturnType<RestrictionStore['tighten']>;
-  /** How often commands of a principal were allowed and denied since then, as far as it is remembered. */
-  decisionsSince(principal: string, sinceMs: number): { readonly allow: number; readonly deny: number };
+  /** How commands of a principal were decided since then, by this server; the audit log has all of them. */
+  decisionsSince(principal: string, sinceMs: number): DecisionTotals;
   dispose(): Promise<void>;
 }
 
@@ -148,13 +133,13 @@ export function createSecurity(options: {
     directory: options.auditDirectory,
     instance: options.instance,
     clock: options.clock,
+    syncs: settings.audit.syncs,
+    maxFileBytes: settings.audit.maxFileBytes,
   });
 
-  const decisions: { readonly atMs: number; readonly principal: string; readonly isAllowed: boolean }[] = [];
-  function note(principal: string, isAllowed: boolean): void {
-    decisions.push({ atMs: options.clock.now(), principal, isAllowed });
-    if (decisions.length > MAX_DECISIONS) decisions.splice(0, MAX_DECISIONS / 10);
-  }
+  const decisions = createDecisionCounts(options.clock);
+
+  const input = createTypedCheck({ ...options, restrictions, audit, decisions });
 
   async function decide(request: LaunchRequest): Promise<Decided> {
     const { principal } = request;
@@ -239,44 +224,6 @@ export function createSecurity(options: {
     return { permit, rule: judgement?.rule ?? 'terminal' };
   }
 
-  function rulesOf(principal: string): string {
-    const { security: held, policy } = restrictions.of(principal);
-    return createHash('sha256')
-      .update(JSON.stringify([held, policy.identity]))
-      .digest('hex')
-      .slice(0, 32);
-  }
-
-  /** A fence: what is typed key by key, or into another program, the wall alone holds. */
-  function judgeInput(request: InputRequest): Judgement | undefined {
-    const { principal, openedUnder, commands, directory = settings.defaultWorkdir } = request;
-    const now = restrictions.of(principal);
-    if (openedUnder !== rulesOf(principal)) {
-      throw new ShellServerError(
-        'SECURITY_003',
-        'Other restrictions hold than when this terminal was opened.',
-        {
-          hint: 'Close it with terminal_close and open another, which is held to them.',
-          details: { rule: 'terminal' },
-        },
-      );
-    }
-    if (commands === undefined || commands.trim() === '') return undefined;
-    const judgement = now.policy.judge(commands, {
-      directory,
-      home: homedir(),
-      realPath: realPathOf,
-      environment: {},
-      protectedProcesses: options.protectedProcesses(),
-    });
-    if (judgement.decision === 'deny') throw denied(judgement);
-    if (judgement.decision === 'ask') {
-      const asked = { ...request, command: commands, callerEnvironment: {}, sessionEnvironment: new Map() };
-      checkApproval(asked, judgement, { directory, policy: now.policy });
-    }
-    return judgement;
-  }
-
   return {
     shells,
     directories,
@@ -322,7 +269,7 @@ export function createSecurity(options: {
       };
       try {
         const { permit, rule } = await decide(request);
-        note(request.principal, true);
+        decisions.note(request.principal, 'allow');
         audit.write({
           event: 'execution_allowed',
           decision: 'allow',
@@ -335,7 +282,7 @@ export function createSecurity(options: {
         if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
           // Not decided yet: whether a person was asked and what they said, the edge records.
           const isOpen = error instanceof ApprovalNeeded;
-          if (!isOpen) note(request.principal, false);
+          decisions.note(request.principal, isOpen ? 'ask' : 'deny');
           audit.write({
             event: isOpen ? 'approval_needed' : 'execution_denied',
             decision: isOpen ? 'ask' : 'deny',
@@ -349,52 +296,14 @@ export function createSecurity(options: {
         throw error;
       }
     },
-    rulesOf,
-    authorizeInput(request) {
-      const { principal, client, requestId, terminalId, input } = request;
-      const about = {
-        principal,
-        client,
-        requestId,
-        terminalId,
-        ...(input === undefined ? { secret: true } : { input }),
-      };
-      try {
-        const judgement = judgeInput(request);
-        if (request.commands !== undefined) note(principal, true);
-        audit.write({ event: 'terminal_input', decision: 'allow', rule: judgement?.rule, ...about });
-      } catch (error) {
-        if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
-          const isOpen = error instanceof ApprovalNeeded;
-          if (!isOpen) note(principal, false);
-          audit.write({
-            event: isOpen ? 'approval_needed' : 'terminal_input_denied',
-            decision: isOpen ? 'ask' : 'deny',
-            code: error.code,
-            rule: error.details?.['rule'],
-            reason: error.message,
-            ...about,
-          });
-        }
-        throw error;
-      }
-    },
-    decisionsSince(principal, sinceMs) {
-      const made = decisions.filter(
-        (decision) => decision.principal === principal && decision.atMs >= sinceMs,
-      );
-      const allow = made.filter(({ isAllowed }) => isAllowed).length;
-      return { allow, deny: made.length - allow };
-    },
+    ...input,
+    decisionsSince: decisions.since,
     async dispose() {
       await sandbox.dispose();
       audit.close();
     },
   };
 }
-
-/** Remembered for statistics; the audit log has all of them. */
-const MAX_DECISIONS = 10_000;
 
 /** Paths of a caller count from the home directory where they are not absolute. */
 const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });
@@ -406,19 +315,6 @@ interface Decided {
   readonly permit: LaunchPermit;
   /** Which rule decided. */
   readonly rule: string;
-}
-
-/** What is typed cannot be held to a list; that only the programs on it exist can. */
-function checkTerminal(policy: Policy, security: SecuritySettings, isWalled: boolean): void {
-  const hasPrograms = isWalled && security.root === 'programs';
-  if (security.hasTerminals && (!policy.hasAllowList || hasPrograms)) return;
-  const why = security.hasTerminals
-    ? 'Only some commands are allowed, and what is typed into a terminal cannot be held to that'
-    : `There are no terminals under the preset ${security.preset}`;
-  throw new ShellServerError('SECURITY_003', `${why}.`, {
-    hint: 'Use shell_execute. Under an allow-list, terminals need a sandbox in which only the allowed programs exist (preset "production").',
-    details: { rule: 'terminal' },
-  });
 }
 
 /** Entries of the table that name a program, and not a pattern. */

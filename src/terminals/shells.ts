@@ -84,7 +84,10 @@ function startOf(program: string, name: string): TerminalShell['start'] {
           ...told,
           // Behind the wall it cannot write to the home directory, and would not stop complaining; the script sets
           // them right, and reads what is there.
-          ...(isWalled && { ...Object.fromEntries(places.map((place) => [place, FISH_PLACE])), ...Object.fromEntries(own) }),
+          ...(isWalled && {
+            ...Object.fromEntries(places.map((place) => [place, FISH_PLACE])),
+            ...Object.fromEntries(own),
+          }),
         },
       };
     }

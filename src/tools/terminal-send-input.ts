@@ -119,15 +119,16 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
     terminalCaller(call),
   );
   // A full-screen program has no lines, only what it shows.
-  const lines = view.isAlternate || waited?.isRedrawn === true
-    ? (
-        await terminals.read(
-          input.terminal_id,
-          { view: 'screen', from: undefined, count: 1, withAnsi: false, wait: undefined },
-          terminalCaller(call),
-        )
-      ).lines
-    : view.lines;
+  const lines =
+    view.isAlternate || waited?.isRedrawn === true
+      ? (
+          await terminals.read(
+            input.terminal_id,
+            { view: 'screen', from: undefined, count: 1, withAnsi: false, wait: undefined },
+            terminalCaller(call),
+          )
+        ).lines
+      : view.lines;
   const isUntilPrompt = waited?.untilLine !== undefined && !view.isAlternate;
   const fresh = isUntilPrompt ? lines.slice(0, Math.max(0, (waited.untilLine ?? 0) - view.from)) : lines;
   const whole = waited?.commandOutput ?? fresh.join('\n');

@@ -4,6 +4,7 @@ import { listExecutionOutputs } from './list-execution-outputs.ts';
 import { monitoringGetStats } from './monitoring-get-stats.ts';
 import { processGetExecution } from './process-get-execution.ts';
 import { processList } from './process-list.ts';
+import { processMonitor } from './process-monitor.ts';
 import { processTerminate } from './process-terminate.ts';
 import { readExecutionOutput } from './read-execution-output.ts';
 import { securitySetRestrictions } from './security-set-restrictions.ts';
@@ -26,6 +27,7 @@ export const TOOLS: readonly Tool[] = [
   processGetExecution,
   processList,
   processTerminate,
+  processMonitor,
   listExecutionOutputs,
   readExecutionOutput,
   deleteExecutionOutputs,

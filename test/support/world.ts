@@ -80,6 +80,7 @@ export function createWorld(options: WorldOptions = {}): World {
       maxTotalBytes: LIMITS.retentionTotalBytes,
       maxCount: LIMITS.retentionCount,
     },
+    audit: { syncs: false, maxFileBytes: LIMITS.auditFileBytes },
     http: { host: '127.0.0.1', port: 0 },
     environment: definedOnly(process.env),
     ...rest,

@@ -45,6 +45,8 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'retention.max_age_hours': '7',
   'retention.max_total_mb': '7',
   'retention.max_count': '7',
+  'audit.fsync': 'true',
+  'audit.max_file_mb': '7',
   'http.host': 'localhost',
   'http.port': '7',
 };
@@ -90,6 +92,7 @@ describe('loadSettings', () => {
           maxTotalBytes: LIMITS.retentionTotalBytes,
           maxCount: LIMITS.retentionCount,
         },
+        audit: { syncs: false, maxFileBytes: LIMITS.auditFileBytes },
         http: { host: '127.0.0.1', port: 3737 },
         environment: {},
       },
@@ -140,6 +143,9 @@ describe('loadSettings', () => {
         '[http]',
         'host = "::1"',
         'port = 0',
+        '[audit]',
+        'fsync = true',
+        'max_file_mb = 2',
       ].join('\n'),
     );
     const from = (line: number) => ({
@@ -188,6 +194,7 @@ describe('loadSettings', () => {
           maxWaitSeconds: 50,
         },
         retention: { maxAgeHours: 1, maxTotalBytes: 2 * 1024 * 1024, maxCount: 3 },
+        audit: { syncs: true, maxFileBytes: 2 * 1024 * 1024 },
         http: { host: '::1', port: 0 },
         environment: {},
       },
@@ -228,6 +235,8 @@ describe('loadSettings', () => {
         'retention.max_count': from(33),
         'http.host': from(35),
         'http.port': from(36),
+        'audit.fsync': from(38),
+        'audit.max_file_mb': from(39),
       },
       warnings: [],
     });

@@ -5,7 +5,7 @@
  */
 import { LIMITS } from '../limits.ts';
 import { MARKER_NAME } from '../marker.ts';
-import { directory, host, integer, names, program, type Setting } from './kinds.ts';
+import { directory, host, integer, names, program, type Setting, toggle } from './kinds.ts';
 import { fewerTools, insideProject, never, smaller } from './project-rules.ts';
 import { SECURITY_TABLE } from './security-keys.ts';
 
@@ -111,6 +111,21 @@ const TABLE = {
     {
       description: 'The number of executions that are kept before the oldest are collected.',
       default: LIMITS.retentionCount,
+      fromProject: never(),
+    },
+  ),
+
+  'audit.fsync': toggle({
+    description:
+      'Whether each line of the audit log is on the disk before anything follows from it. Without it a line survives the end of the server, but not always a power cut.',
+    default: false,
+    fromProject: never(),
+  }),
+  'audit.max_file_mb': integer(
+    { min: 1, max: 1024 },
+    {
+      description: 'The MiB after which the audit log goes on in a new file; a new day has one in any case.',
+      default: LIMITS.auditFileBytes / MIB,
       fromProject: never(),
     },
   ),

@@ -121,6 +121,8 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
   'retention.max_age_hours': ['retention.max_age_hours = 1', 'ignored: a project file cannot set it'],
   'retention.max_total_mb': ['retention.max_total_mb = 1', 'ignored: a project file cannot set it'],
   'retention.max_count': ['retention.max_count = 1', 'ignored: a project file cannot set it'],
+  'audit.fsync': ['audit.fsync = false', 'ignored: a project file cannot set it'],
+  'audit.max_file_mb': ['audit.max_file_mb = 1', 'ignored: a project file cannot set it'],
   'http.host': ['http.host = "0.0.0.0"', 'ignored: a project file cannot set it'],
   'http.port': ['http.port = 1', 'ignored: a project file cannot set it'],
 };

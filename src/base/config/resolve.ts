@@ -83,6 +83,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
       maxTotalBytes: get('retention.max_total_mb') * MIB,
       maxCount: get('retention.max_count'),
     },
+    audit: { syncs: get('audit.fsync'), maxFileBytes: get('audit.max_file_mb') * MIB },
     http: { host: get('http.host'), port: get('http.port') },
     environment: context.environment,
   };

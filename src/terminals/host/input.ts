@@ -32,7 +32,10 @@ function withEnter(bytes: Buffer, isEntered: boolean): Buffer {
 }
 
 /** Several lines are pasted where the program can tell a paste from typing; else each ends with Enter. */
-function textOf(text: string, { bracketedPaste, isAlternate }: ScreenModes & { readonly isAlternate: boolean }): string {
+function textOf(
+  text: string,
+  { bracketedPaste, isAlternate }: ScreenModes & { readonly isAlternate: boolean },
+): string {
   const lines = text.replaceAll(/\r\n|\n/g, '\r');
   if (!lines.includes('\r') || !bracketedPaste || isAlternate) return lines;
   // Whoever ends the paste within the text would have the rest typed.

@@ -200,7 +200,12 @@ export function createScreen(options: ScreenOptions): Screen {
       const buffer = terminal.buffer.active;
       const rows: string[] = [];
       for (let row = 0; row < terminal.rows; row++)
-        rows.push(buffer.getLine(buffer.baseY + row)?.translateToString(true).trimEnd() ?? '');
+        rows.push(
+          buffer
+            .getLine(buffer.baseY + row)
+            ?.translateToString(true)
+            .trimEnd() ?? '',
+        );
       while (rows.at(-1) === '') rows.pop();
       return {
         rows,
