@@ -77,6 +77,19 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .option('--json', 'one picture as JSON')
     .action(async (options: TopOptions) => (await import('./top/top.ts')).top(context, options));
 
+  program
+    .command('terminals')
+    .description('list the terminals that are open on the state directory')
+    .option('--json', 'as JSON')
+    .action(async (options: { readonly json?: boolean }) =>
+      (await import('./terminals.ts')).terminals(context, options),
+    );
+  program
+    .command('attach')
+    .description('look at a terminal live, and type into it; Ctrl-] leaves it as it is')
+    .argument('<terminal>', 'its id, the beginning of it, or the name of its session')
+    .action(async (terminal: string) => (await import('./terminals.ts')).attach(context, terminal));
+
   const state = program.command('state').description('look at the state directory, or make it smaller');
   state
     .command('show')

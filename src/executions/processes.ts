@@ -15,3 +15,4 @@ export {
 } from './process-table.ts';
 export { type Outcome, outcomeSchema } from './record.ts';
 export { endByMarker } from './terminate.ts';
+export { createUsageMeter, type Usage } from './usage.ts';

@@ -3,7 +3,7 @@
  * ours and of one version. A host that outlived its server is spoken to by the next one, so the version is checked.
  */
 import { z } from 'zod';
-import type { Outcome } from '../executions/processes.ts';
+import type { Outcome, Usage } from '../executions/processes.ts';
 import type { Limits, Wall } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
@@ -74,6 +74,8 @@ export interface TerminalState {
   readonly viewers: number;
   readonly rules: string;
   readonly outcome: Outcome | undefined;
+  /** Of everything in it, where it was asked for. */
+  readonly usage?: Usage | undefined;
 }
 
 export interface FrontInfo {
@@ -177,7 +179,7 @@ export interface ReadResult {
 export interface Methods {
   readonly hello: [{ readonly protocol: number; readonly isServer: boolean }, { readonly protocol: number }];
   readonly create: [TerminalSpec, TerminalState];
-  readonly list: [Record<string, never>, readonly TerminalState[]];
+  readonly list: [{ readonly withUsage: boolean }, readonly TerminalState[]];
   readonly look: [{ readonly id: string }, Look];
   readonly send: [SendRequest, SendResult];
   readonly read: [ReadRequest, ReadResult];

@@ -357,7 +357,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
 
   async function takeOverHost(host: Host, dead: string): Promise<void> {
     watch(host);
-    for (const state of await host.ask('list', {})) {
+    for (const state of await host.ask('list', { withUsage: false })) {
       const { id, owner, sessionName, createdAtMs } = state;
       remember({ id, owner, sessionName, createdAtMs, host });
       log.info('took over a terminal', { terminal: id, from: dead });

@@ -100,7 +100,10 @@ function serve(spec: HostSpec): void {
       });
       return terminal.state();
     },
-    list: async () => [...terminals.values()].map((terminal) => terminal.state()),
+    list: async ({ withUsage }) =>
+      [...terminals.values()].map((terminal) =>
+        withUsage ? { ...terminal.state(), usage: terminal.usage() } : terminal.state(),
+      ),
     look: async ({ id }) => find(id).look(),
     send: async (request, { signal }) => find(request.id).send(request, signal),
     read: async (request, { signal }) => find(request.id).read(request, signal),

@@ -6,11 +6,13 @@ import { writeFileWhole } from '../../base/files.ts';
 import {
   type createCgroups,
   createPipes,
+  createUsageMeter,
   type Enclosed,
   findProcess,
   listChildren,
   type Outcome,
   startEnclosed,
+  type Usage,
   WallFailed,
 } from '../../executions/processes.ts';
 import { createMasker } from '../../security/security.ts';
@@ -40,6 +42,7 @@ export interface HostedTerminal {
   readonly spec: TerminalSpec;
   state(): TerminalState;
   look(): Promise<Look>;
+  usage(): Usage | undefined;
   send(request: SendRequest, signal: AbortSignal): Promise<SendResult>;
   read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult>;
   resize(columns: number, rows: number): void;
@@ -134,6 +137,7 @@ export async function startTerminal(
     return ended;
   })();
 
+  const meter = createUsageMeter(spec.createdAtMs, Date.now);
   const observed: Observed = {
     screen,
     marks,
@@ -271,6 +275,7 @@ export async function startTerminal(
         isSecretPrompt: await isSecretPrompt(),
       };
     },
+    usage: () => (outcome === undefined ? meter.read(enclosed.tree) : undefined),
     send,
     read,
     resize(newColumns, newRows) {
