@@ -1,5 +1,6 @@
 /** A server to be measured, with its memory as the kernel sees it. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createPlace } from '../test/e2e/support/product.ts';
@@ -13,6 +14,8 @@ export interface MeasuredServer {
   /** The most it ever had. */
   peakMib(): number;
   descriptors(): number;
+  /** Resolves when the server has done what it does after its first call: looking around on the disk, say. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,6 +43,15 @@ export async function startMeasured(options: { env?: Record<string, string> } = 
     residentMib: () => Math.round(status('VmRSS') / 1024),
     peakMib: () => Math.round(status('VmHWM') / 1024),
     descriptors: () => status('FDSize'),
+    async settled() {
+      for (let ticks = -1, last = -100; ticks - last > 2; await sleep(1000)) {
+        last = ticks;
+        // After the name, which may have spaces in it, user and system time are fields 12 and 13.
+        const fields =
+          readFileSync(`/proc/${transport.pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+        ticks = Number(fields[11]) + Number(fields[12]);
+      }
+    },
     async close() {
       await client.close();
       place.remove();

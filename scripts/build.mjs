@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -22,7 +23,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
 /** The programs: what is started as a process of its own. */
-const entryPoints = { cli: 'src/cli.ts', wrapper: 'src/executions/detached/wrapper.ts' };
+const entryPoints = {
+  cli: 'src/cli.ts',
+  wrapper: 'src/executions/detached/wrapper.ts',
+  'pty-host': 'src/terminals/host/pty-host.ts',
+};
 const DAY_MS = 86_400_000;
 
 // CommonJS packages (commander) call require for Node's own modules, which an ES module does not have.
@@ -38,6 +43,7 @@ for (const file of outputFiles.sort((a, b) => depth(b) - depth(a))) {
   renameSync(`${file.path}.new`, file.path);
   written.add(file.path);
 }
+cpSync(`${root}/src/terminals/shell-integration`, `${root}/dist/shell-integration`, { recursive: true });
 chmodSync(`${root}/dist/cli.js`, 0o755);
 // The manual page comes from the program's own definitions; npm puts it where man finds it.
 const manual = execFileSync(process.execPath, [`${root}/dist/cli.js`, 'man']);
@@ -58,8 +64,10 @@ function bundle() {
       splitting: true,
       format: 'esm',
       platform: 'node',
-      // jsonc-parser's CommonJS form loads its parts in a way that no bundler can follow; its other form is here.
-      mainFields: ['module', 'main'],
+      // Its CommonJS form loads its parts in a way that no bundler can follow.
+      alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+      // Its native part is found by its place.
+      external: ['@lydell/node-pty'],
       target: 'node20',
       // Names stay, so that stack traces can be read.
       minifyWhitespace: true,

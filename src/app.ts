@@ -25,6 +25,7 @@ import { createDefinitions } from './server/definitions.ts';
 import { type ApprovalEntry, type CallEntry, createDispatch, type Dispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
+import { createTerminals, type Terminals } from './terminals/terminals.ts';
 import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
@@ -49,12 +50,17 @@ export interface AppOptions {
   readonly settings: Settings;
   readonly version: string;
   readonly wrapperPath: string;
+  /** The program of the process that holds terminals. */
+  readonly hostPath: string;
+  /** The start-up files of shells in terminals. */
+  readonly scripts: string;
   /** Directories with the program itself: no command may change them. */
   readonly installation: readonly string[];
   readonly log: Log;
 }
 
-export function createApp({ settings, version, wrapperPath, installation, log }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { settings, version, wrapperPath, hostPath, scripts, installation, log } = options;
   const clock = systemClock;
   const disposables = createDisposables((name, error) =>
     log.error('could not be closed', { name, error: messageOf(error) }),
@@ -81,6 +87,7 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
     log,
   });
   const executions = createExecutions({
+    onTakenOver: (dead) => terminals.takeOver(dead),
     settings,
     security,
     outputs,
@@ -93,7 +100,20 @@ export function createApp({ settings, version, wrapperPath, installation, log }:
   });
   disposables.add('executions', executions.dispose);
 
-  const modules: Modules = { settings, clock, outputs, security, executions };
+  const terminals: Terminals = createTerminals({
+    settings,
+    security,
+    outputs,
+    executions,
+    instance,
+    hostPath,
+    scripts,
+    clock,
+    log,
+  });
+  disposables.add('terminals', terminals.dispose);
+
+  const modules: Modules = { settings, clock, outputs, security, executions, terminals };
   const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
   const facts: InstructionFacts = {
     shell: security.shells.forCommands,
@@ -156,20 +176,17 @@ function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
 
 /** Who was asked for what, and what they said: written before the command runs, or it does not. */
 function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
-  const decision = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' }[entry.event];
-  return { ...entry, decision, client: client.name };
+  return { ...entry, decision: ANSWERS[entry.event], client: client.name };
 }
+
+const ANSWERS = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' } as const;
 
 /** Of a long text only the beginning: input_data may have megabytes. */
 function shorten(input: unknown): unknown {
   // Masked first: a secret that was cut has no longer the shape by which it is known.
   if (typeof input === 'string')
     return input.length > 500 ? `${maskText(input.slice(0, 5000)).slice(0, 500)}…` : input;
-  if (Array.isArray(input)) return input.slice(0, 50).map(shorten);
+  if (Array.isArray(input)) return input.map(shorten);
   if (input === null || typeof input !== 'object') return input;
-  return Object.fromEntries(
-    Object.entries(input)
-      .slice(0, 50)
-      .map(([key, value]) => [key, shorten(value)]),
-  );
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value)]));
 }

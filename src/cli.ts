@@ -11,6 +11,7 @@ import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
+import { addOperatorCommands } from './commands/operator.ts';
 import { addSetupCommands } from './commands/setup.ts';
 import { TOOL_NAMES, TOOLSETS } from './tools/tools.ts';
 
@@ -87,6 +88,20 @@ addSetupCommands(program, {
   write: (text) => void process.stdout.write(text),
   fail: () => {
     process.exitCode = 1;
+  },
+});
+
+addOperatorCommands(program, {
+  settings: () => load(program.opts<Flags>()).settings,
+  input: process.stdin,
+  get output() {
+    return pipedOutput();
+  },
+  get interrupted() {
+    return interruption();
+  },
+  setExitCode: (code) => {
+    process.exitCode = code;
   },
 });
 
@@ -187,6 +202,8 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
     settings,
     version: __VERSION__,
     wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
+    hostPath: fileURLToPath(new URL('./pty-host.js', import.meta.url)),
+    scripts: fileURLToPath(new URL('./shell-integration', import.meta.url)),
     installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
     log,
   });
@@ -244,6 +261,19 @@ async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<vo
   const shown = given === undefined ? token : '<MCP_SHELL_TOKEN>';
   const setup = clientSetup({ url: server.url, token: shown, cliPath, nodePath });
   process.stdout.write(`Listening on ${server.url}\nToken: ${shown}\n\n${setup}\n`);
+}
+
+/** For what goes on until a person has seen enough: it then puts the terminal in order and ends by itself. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => controller.abort());
+  return controller.signal;
+}
+
+/** `audit search … | head` closes the pipe when it has enough. */
+function pipedOutput(): NodeJS.WriteStream {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => process.exit());
+  return process.stdout;
 }
 
 /**

@@ -21,6 +21,7 @@ test('the tools, in the order in which they are listed, with their parameters an
     ['process_get_execution', 'execution_id wait_seconds', 'execution_id'],
     ['process_list', 'status_filter command_pattern session_id limit offset', ''],
     ['process_terminate', 'process_id execution_id signal force', ''],
+    ['process_monitor', 'process_id monitor_interval_ms include_metrics monitor_id action', ''],
     ['list_execution_outputs', 'output_type execution_id name_pattern limit', ''],
     [
       'read_execution_output',

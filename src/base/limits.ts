@@ -73,6 +73,22 @@ export const LIMITS = {
 
   /** 004's default. */
   processes: 50,
+  /** 004's default. */
+  terminals: 20,
+  /** Time to start the server again, or the machine's editor with it. */
+  terminalGraceSeconds: 600,
+  terminalWidth: 500,
+  terminalHeight: 300,
+  terminalLinesDefault: 100,
+  terminalLinesMax: 10_000,
+  /** A person pastes less; more belongs in a file. */
+  terminalInputBytes: 1 * MIB,
+  terminalWaitSecondsDefault: 30,
+  terminalWaitSecondsMax: 300,
+  /** Monitors of a principal, those that ended included: each costs a few files at each look. */
+  monitors: 20,
+  /** Samples that wait to be read: an hour of minutes, a minute of seconds, and not too much for an answer. */
+  monitorSamples: 60,
   timeoutSecondsDefault: 30,
   timeoutSecondsMax: 3600,
   /** 000's own: five minutes, and half an hour at most. */
@@ -100,6 +116,17 @@ export const LIMITS = {
   retentionHours: 168,
   retentionTotalBytes: 2048 * MIB,
   retentionCount: 10_000,
+
+  /** A file of the audit log: small enough to be copied and opened, large enough that a busy day has few. */
+  auditFileBytes: 64 * MIB,
+  /** Characters in a line of the audit log: a whole command, and as much again about it. */
+  auditLineChars: 256 * KIB,
+  /** Of one text in it: more than a command may have. */
+  auditTextChars: 128 * KIB,
+  /** Of a list in it: as many outputs as can be deleted at once. */
+  auditListItems: 1000,
+  /** Other logs of which a new one notes the last line; with each it reads one end of a file. */
+  auditHeads: 100,
 
   /** Messages in one JSON-RPC batch; the SDK's HTTP transport draws the line at the same number. */
   batchMessages: 100,

@@ -59,6 +59,8 @@ export interface Settings {
   readonly security: SecuritySettings;
   readonly limits: {
     readonly maxProcesses: number;
+    readonly maxTerminals: number;
+    readonly terminalGraceMs: number;
     readonly maxOutputBytes: number;
     readonly inlineOutputBytes: number;
     /** undefined: chosen by the client's name. */
@@ -71,6 +73,11 @@ export interface Settings {
     readonly maxAgeHours: number;
     readonly maxTotalBytes: number;
     readonly maxCount: number;
+  };
+  readonly audit: {
+    /** Each line is on the disk before anything follows from it. */
+    readonly syncs: boolean;
+    readonly maxFileBytes: number;
   };
   readonly http: {
     readonly host: string;

@@ -38,7 +38,10 @@ describe.skipIf(needs('bwrap'))('how a command behind a wall ended', () => {
     ['true', { status: 'completed', reason: 'exit', exitCode: 0 }],
     ['exit 3', { status: 'failed', reason: 'exit', exitCode: 3 }],
     ['exit 255', { status: 'failed', reason: 'exit', exitCode: 255 }],
-    ['no-such-command', { status: 'failed', reason: 'exit', exitCode: 127 }],
+    [
+      'no-such-command',
+      { status: 'failed', reason: 'exit', exitCode: 127, securityEvent: 'command_not_found' },
+    ],
     ['kill -TERM $$', { status: 'failed', reason: 'signal', exitCode: 143, signal: 'SIGTERM' }],
     ['kill -KILL $$', { status: 'failed', reason: 'signal', exitCode: 137, signal: 'SIGKILL' }],
     ['kill -SEGV $$', { status: 'failed', reason: 'signal', exitCode: 139, signal: 'SIGSEGV' }],

@@ -17,6 +17,8 @@ export interface EnclosedSpec extends CaptureSpec {
   readonly id: string;
   readonly marker: string;
   readonly limits: Limits;
+  /** The path of a terminal that it gets instead of pipes, and that becomes its controlling one. */
+  readonly terminal?: string | undefined;
 }
 
 export interface Enclosed {
@@ -44,7 +46,8 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
       prefix: (argv) => {
         const joined = joinsFirst ? group.joining(argv, isWalled ? {} : spec.environment) : argv;
         const limited = isWalled ? limitForks(joined, limits.processes, tools.cgroups) : joined;
-        return limitFiles(limited, limits.fileBytes);
+        const filed = limitFiles(limited, limits.fileBytes);
+        return spec.terminal === undefined ? filed : onTerminal(filed, spec.terminal);
       },
     },
     tools.pipes,
@@ -102,7 +105,7 @@ async function passGate(
   if (gate === undefined || wall?.kind !== 'bubblewrap') return;
   const init = await gate.entered;
   if (init === undefined) throw new WallFailed();
-  await Promise.all([group?.join(init.pid), checkMounts(init.pid, wall)]);
+  await Promise.all([group?.join(init.pid), checkMounts(init, gate, wall)]);
   gate.open();
 }
 
@@ -120,6 +123,19 @@ function limitForks(argv: readonly string[], most: number | undefined, cgroups: 
   if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined) return argv;
   return ['/usr/bin/prlimit', `--nproc=${most + listProcesses().length}`, '--', ...argv];
 }
+
+/**
+ * Opens the terminal as the leader of its own session, which makes it the controlling one, and closes what came along:
+ * other terminals, which their library leaves open to every child. Those that bwrap needs are below 9.
+ */
+function onTerminal(argv: readonly string[], path: string): readonly string[] {
+  return ['/bin/bash', '-p', '-c', OPEN_TERMINAL, 'terminal', path, ...argv];
+}
+
+const OPEN_TERMINAL = [
+  'for fd in /proc/self/fd/* /dev/fd/*; do fd=${fd##*/}; case $fd in [0-8]|*[!0-9]*) ;; *) eval "exec $fd>&-" ;; esac; done',
+  'exec 0<>"$1" 1>&0 2>&0; shift; exec "$@"',
+].join('; ');
 
 /** prlimit becomes what follows it. */
 function limitFiles(argv: readonly string[], bytes: number | undefined): readonly string[] {

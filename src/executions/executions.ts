@@ -10,12 +10,14 @@ import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
+import { createEndRequests } from './end-requests.ts';
 import { createExplainer } from './explainer.ts';
 import type { Instance } from './instance.ts';
 import { createInventory } from './inventory.ts';
 import { type LimitKeepers, limitKeepers } from './limit-keepers.ts';
 import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
+import { createMonitors, type Monitors } from './monitors.ts';
 import { createPipes } from './pipes.ts';
 import type { ExecutionRecord } from './record.ts';
 import { createRunning, type RunningEntry } from './running.ts';
@@ -25,14 +27,18 @@ import { createStore, type Summary } from './store.ts';
 import type { Usage } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
+export { OPERATOR } from './end-requests.ts';
 export type { Cause, EndSignal } from './ending.ts';
 export { runHelper } from './helper.ts';
-export { createInstance } from './instance.ts';
+export { createInstance, type Instance } from './instance.ts';
 export type { LimitKeepers } from './limit-keepers.ts';
 export type { Live } from './live.ts';
+export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
+export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
+export { type Figure, METRICS, type Metric, type Sample } from './sampler.ts';
 export type { SessionChange } from './sessions.ts';
 export type { StartRequest } from './start.ts';
 export type { Summary } from './store.ts';
@@ -51,6 +57,7 @@ export interface Execution {
 
 export interface Executions {
   readonly sessions: Sessions;
+  readonly monitors: Monitors;
   /** Resolves when what earlier servers left is known. */
   ready(): Promise<void>;
   /** Starts it; resolves as soon as the process is there. */
@@ -82,6 +89,8 @@ export interface ExecutionsOptions {
   readonly wrapperPath: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of servers that are gone and were taken over, while what they left in their directories is still there. */
+  readonly onTakenOver?: (dead: readonly string[]) => Promise<void>;
   /** Told of each execution that ended. */
   readonly onEnded?: () => void;
 }
@@ -109,7 +118,18 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     marker: instance.id,
   });
   const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
-  const inventory = createInventory({ store, running, outputs, instance, clock, log });
+  const inventory = createInventory({
+    store,
+    running,
+    outputs,
+    instance,
+    audit: security.audit,
+    endRequests: createEndRequests({ directory: instance.directory, running, audit: security.audit, log }),
+    clock,
+    log,
+    onTakenOver: options.onTakenOver ?? (() => Promise.resolve()),
+  });
+  const monitors = createMonitors({ clock });
   let disposing: Promise<void> | undefined;
 
   /** Stays true after the end, for the caller who started it or waited for it. */
@@ -155,6 +175,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
 
   return {
     sessions,
+    monitors,
     async start(request, signal) {
       inventory.open();
       return viewRunning(await starter.start(request, signal));
@@ -199,6 +220,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
 
   async function dispose(): Promise<void> {
     loginPath.dispose();
+    monitors.dispose();
     await starter.stop();
     await running.close();
     pipes.dispose();

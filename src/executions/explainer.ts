@@ -1,15 +1,15 @@
-/** Asks security/ what the wall had to do with how an execution ended, given the last it printed. */
+/** From the last that an execution printed: what the wall had to do with its end, and what the audit log should mark. */
 import type { Bundle } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
+import type { ExecutionRecord, Outcome } from './record.ts';
 import type { RunningOptions } from './running.ts';
+import { findSecurityEvent } from './security-event.ts';
 
 const TAIL_BYTES = 8 * 1024;
 
 export function createExplainer({ sandbox }: Security): RunningOptions['explain'] {
-  return (record, outcome, bundle) => {
-    if (record.process?.isWalled !== true || (outcome.reason !== 'exit' && outcome.reason !== 'signal'))
-      return {};
-    const [own, other] = [tailOf(bundle, 'stderr'), tailOf(bundle, 'combined') ?? tailOf(bundle, 'stdout')];
+  function explainWall(record: ExecutionRecord, outcome: Outcome, texts: Texts): Explained {
+    if (record.process?.isWalled !== true) return {};
     const failed = {
       command: record.command,
       directory: record.directory,
@@ -19,14 +19,36 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
       hasRun: outcome.errorCode !== 'EXECUTION_001',
       startedAtMs: record.createdAtMs,
       // Some programs complain on stdout, and only there.
-      text: own === undefined || (own.trim() === '' && outcome.exitCode !== 0) ? (other ?? '') : own,
+      text:
+        texts.own === undefined || (texts.own.trim() === '' && outcome.exitCode !== 0)
+          ? (texts.other ?? '')
+          : texts.own,
     };
     const explanation = sandbox.explain(failed, record.owner);
     if (explanation === undefined) return {};
     const errorCode = outcome.errorCode ?? explanation.code;
     return { explanation: explanation.sentence, ...(errorCode !== undefined && { errorCode }) };
+  }
+
+  return (record, outcome, bundle) => {
+    if (outcome.reason !== 'exit' && outcome.reason !== 'signal') return {};
+    const texts = {
+      own: tailOf(bundle, 'stderr'),
+      other: tailOf(bundle, 'combined') ?? tailOf(bundle, 'stdout'),
+    };
+    const explained = explainWall(record, outcome, texts);
+    const isStopped = explained.explanation !== undefined;
+    const securityEvent = findSecurityEvent(outcome, texts.own ?? texts.other ?? '', isStopped);
+    return { ...explained, ...(securityEvent !== undefined && { securityEvent }) };
   };
 }
+
+interface Texts {
+  readonly own: string | undefined;
+  readonly other: string | undefined;
+}
+
+type Explained = ReturnType<RunningOptions['explain']>;
 
 function tailOf(bundle: Bundle, stream: 'stdout' | 'stderr' | 'combined'): string | undefined {
   const source = bundle.source(stream);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import { bwrapOptions } from '../security/sandbox/bwrap.ts';
-import type { BubblewrapWall } from '../security/sandbox/profile.ts';
+import { type BubblewrapWall, WALL_FILE } from '../security/sandbox/profile.ts';
 import { createHost, type Host, type HostChanges } from '../security/sandbox/sandbox.fixture.ts';
 import { buildSeccompFilter } from '../security/sandbox/seccomp.ts';
 import {
@@ -21,6 +21,7 @@ import { createPipes } from './pipes.ts';
 import { sendSignal } from './tree.ts';
 
 const BWRAP = '/usr/bin/bwrap';
+const NOBODY = { pid: 2 ** 22 + 1, startTime: 0 };
 
 function wallOf(host: Host, changes: HostChanges = {}, seccomp?: Uint8Array): BubblewrapWall {
   const profile = host.profile({ isRoot: process.getuid?.() === 0, ...changes });
@@ -116,6 +117,18 @@ describe('what is started instead of a command', () => {
     ]);
   });
 
+  test('has a descriptor more where bwrap says when all is mounted', () => {
+    const wall = {
+      kind: 'bubblewrap',
+      program: BWRAP,
+      options: ['--file', '8', WALL_FILE],
+      seccomp: 'AA==',
+      pinned: [],
+      watched: [],
+    } as const;
+    expect(startBehind(wall, command, 9).stdio).toEqual(['pipe', 'pipe', 'pipe', 9, 'pipe']);
+  });
+
   test('is sandbox-exec with its profile on macOS', () => {
     const wall = { kind: 'seatbelt', program: '/usr/bin/sandbox-exec', profile: '(version 1)' } as const;
     expect(startBehind(wall, command)).toEqual({
@@ -132,7 +145,7 @@ describe.skipIf(needs('bwrap'))('behind the gate', () => {
     const { gate, ended } = await startIn(host, wall, 'echo ran > here; echo said');
     const init = await gate.entered;
     expect(init?.pid).toBeGreaterThan(1);
-    await checkMounts(init?.pid ?? 0, wall);
+    await checkMounts(init ?? NOBODY, gate, wall);
     expect(existsSync(join(host.workspace, 'here'))).toBe(false);
     gate.open();
     expect(await ended).toEqual({ code: 0, signal: null, stdout: 'said\n', stderr: '' });
@@ -271,7 +284,7 @@ describe.skipIf(needs('bwrap'))('a wall that cannot be set up', () => {
     const { gate, ended } = await startIn(host, wall, 'true');
     const init = await gate.entered;
     await ended;
-    await expect(checkMounts(init?.pid ?? 2 ** 22 + 1, wall)).rejects.toThrow(WallFailed);
+    await expect(checkMounts(init ?? NOBODY, gate, wall)).rejects.toThrow(WallFailed);
   });
 
   test('because of a word that is no option ends before there is a process', async () => {
@@ -298,7 +311,7 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     expect(wall.pinned.length).toBeGreaterThan(3);
     const { gate, ended } = await startIn(host, wall, 'true');
     const init = await gate.entered;
-    await expect(checkMounts(init?.pid ?? 0, wall)).resolves.toBeUndefined();
+    await expect(checkMounts(init ?? NOBODY, gate, wall)).resolves.toBeUndefined();
     gate.open();
     expect(await ended).toMatchObject({ code: 0 });
   });
@@ -315,7 +328,7 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     symlinkSync(name === '.git' ? 'evil' : '../evil/hooks', path);
     const { gate, ended } = await startIn(host, wall, 'echo ran > here');
     const init = await gate.entered;
-    await expect(checkMounts(init?.pid ?? 0, wall)).rejects.toMatchObject({
+    await expect(checkMounts(init ?? NOBODY, gate, wall)).rejects.toMatchObject({
       code: 'SECURITY_003',
       details: { path },
       message: `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
@@ -334,7 +347,7 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     symlinkSync('b', join(host.workspace, 'a'));
     const { gate, ended } = await startIn(host, wall, 'true');
     const init = await gate.entered;
-    await expect(checkMounts(init?.pid ?? 0, wall)).rejects.toMatchObject({
+    await expect(checkMounts(init ?? NOBODY, gate, wall)).rejects.toMatchObject({
       code: 'SECURITY_003',
     });
     if (init !== undefined) sendSignal(init, 'SIGKILL');

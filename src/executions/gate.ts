@@ -8,13 +8,15 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ShellServerError } from '../base/errors.ts';
 import { once } from '../base/once.ts';
-import { type BubblewrapWall, WALL_FDS, type Wall } from '../security/security.ts';
+import { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from '../security/security.ts';
 import { findUnexpectedMount } from './mounts.ts';
 import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
 
 export interface Gate {
   /** The first process of the new namespace; undefined where bwrap ended before it made one. */
   readonly entered: Promise<ProcessIdentity | undefined>;
+  /** Nearly everything is mounted, or bwrap is gone. */
+  readonly mounted: Promise<void>;
   /** Whether the command ran at all; known once bwrap ended. */
   readonly hasRun: Promise<boolean>;
   /** Lets the command run. */
@@ -44,7 +46,13 @@ export function startBehind(
       '--',
       ...command.argv,
     ],
-    stdio: ['pipe', wall.seccomp === undefined ? 'ignore' : 'pipe', 'pipe', block ?? 'ignore'],
+    stdio: [
+      'pipe',
+      wall.seccomp === undefined ? 'ignore' : 'pipe',
+      'pipe',
+      block ?? 'ignore',
+      ...(saysWhenMounted(wall) ? (['pipe'] as const) : []),
+    ],
   };
 }
 
@@ -74,6 +82,7 @@ export function createGate(
   const waiting = block === undefined ? [] : ['--block-fd', String(WALL_FDS.block)];
   socketOf(WALL_FDS.options).end([...wall.options, ...waiting, '--clearenv', ...variables].join('\0'));
   if (wall.seccomp !== undefined) socketOf(WALL_FDS.seccomp).end(Buffer.from(wall.seccomp, 'base64'));
+  const mounted = saysWhenMounted(wall) ? untilClosed(socketOf(WALL_FDS.mounted)) : sleep(FIRST_LOOK_MS);
   const status = socketOf(WALL_FDS.status);
   const leave = once(() => {
     if (block !== undefined) closeSync(block);
@@ -101,12 +110,23 @@ export function createGate(
   });
   return {
     entered,
+    mounted,
     hasRun,
     open: once(() => {
       if (block !== undefined) writeSync(block, '\n');
       leave();
     }),
   };
+}
+
+const saysWhenMounted = ({ options }: BubblewrapWall): boolean => options.includes(WALL_FILE);
+
+/** A file with nothing in it: bwrap is done with it, and closes it, when it has made its mounts. */
+function untilClosed(file: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    file.once('close', () => resolve());
+    file.end().resume();
+  });
 }
 
 /** The kernel ends what is in the namespace by itself; an answer should not come before that is done. */
@@ -122,7 +142,7 @@ export async function untilEmpty(gate: Gate): Promise<void> {
 const EMPTY_MS = 1000;
 const QUICK_LOOKS = 20;
 const SETUP_MS = 10_000;
-/** It takes some five milliseconds; a longer pause would be felt. */
+/** Where it does not say when all is mounted; it takes some five milliseconds. */
 const FIRST_LOOK_MS = 4;
 const LOOK_MS = 1;
 
@@ -130,14 +150,18 @@ const LOOK_MS = 1;
 export class WallFailed extends Error {}
 
 /** Waits until the mounts are made, and compares those that a running command could have tampered with. */
-export async function checkMounts(pid: number, wall: BubblewrapWall): Promise<void> {
+export async function checkMounts(
+  init: ProcessIdentity,
+  { mounted }: Pick<Gate, 'mounted'>,
+  wall: BubblewrapWall,
+): Promise<void> {
   const deadline = performance.now() + SETUP_MS;
   // A look at the table holds up whoever is changing it.
-  await sleep(FIRST_LOOK_MS);
+  await mounted;
   for (;;) {
-    const table = readMounts(pid);
-    if (table === undefined) throw new WallFailed();
-    const answer = findUnexpectedMount(table, wall);
+    const table = readMounts(init.pid);
+    if (table === undefined && !isAlive(init)) throw new WallFailed();
+    const answer = table === undefined ? null : findUnexpectedMount(table, wall);
     if (answer === undefined) return;
     if (answer !== null) throw swapped(answer);
     if (performance.now() > deadline)

@@ -6,15 +6,15 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
-import { MARKER_NAME } from '../security/security.ts';
+import { type Audit, MARKER_NAME } from '../security/security.ts';
 import { adopt } from './adopt.ts';
 import { lostOutcome } from './detached/launch-detached.ts';
+import type { EndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
 import type { Store } from './store.ts';
-import { terminateTree } from './terminate.ts';
-import { createTree } from './tree.ts';
+import { endByMarker } from './terminate.ts';
 import { createUsageMeter } from './usage.ts';
 
 export interface Inventory {
@@ -33,9 +33,19 @@ export interface InventoryOptions {
   readonly running: Running;
   readonly outputs: Outputs;
   readonly instance: Instance;
+  readonly audit: Audit;
+  readonly endRequests: EndRequests;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of the servers that were taken over, before their directories go. */
+  onTakenOver(dead: readonly string[]): Promise<void>;
 }
+
+/** Which call started it, the log of the server knows that did. */
+const ADOPTED = { requestId: 'adopted', client: undefined };
+
+/** By the settings of [retention], and nobody's call. */
+const BY_AGE = { principal: 'server', requestId: 'retention' };
 
 /** Between two looks at what other servers do. */
 const SCAN_EVERY_MS = 1000;
@@ -47,8 +57,11 @@ export function createInventory({
   running,
   outputs,
   instance,
+  audit,
+  endRequests,
   clock,
   log,
+  onTakenOver,
 }: InventoryOptions): Inventory {
   let isOpen = false;
   let scanning: Promise<void> | undefined;
@@ -68,6 +81,7 @@ export function createInventory({
     isOpen = true;
     collecting = setInterval(() => void collect(), COLLECT_EVERY_MS);
     collecting.unref();
+    endRequests.open();
     void ready();
   }
 
@@ -102,15 +116,14 @@ export function createInventory({
     );
     await Promise.all(endings);
     for (const dead of taken) await endHelpersOf(dead);
+    await onTakenOver([...taken]);
     instance.settle([...taken]);
     if (isFirst) await collect();
   }
 
   /** What a killed server had started for itself: its question to the login shell. */
   async function endHelpersOf(dead: string): Promise<void> {
-    const leader = { pid: 0, startTime: 0 };
-    const tree = createTree({ leader, marker: `${MARKER_NAME}=${dead}`, group: undefined });
-    if (tree.members().length > 0) await terminateTree(tree, { signal: 'SIGKILL' });
+    await endByMarker(`${MARKER_NAME}=${dead}`);
   }
 
   function bundleOf(record: ExecutionRecord): Bundle {
@@ -143,7 +156,7 @@ export function createInventory({
         live: adoption.live,
         meter: createUsageMeter(record.createdAtMs, now),
         sinks: new Map(),
-        requestId: 'adopted',
+        ...ADOPTED,
         sessionChange: undefined,
         isLetGo: true,
         releaseSession: () => undefined,
@@ -153,12 +166,15 @@ export function createInventory({
     const outcome = await adoption.outcome;
     const concluded = { ...ours, outcome };
     store.save(concluded);
-    running.recordEnd(concluded, bundle, outcome, 'adopted');
+    running.recordEnd(concluded, bundle, outcome, ADOPTED);
   }
 
   async function collect(): Promise<void> {
     try {
-      for (const id of await outputs.collect()) store.remove(id);
+      const collected = await outputs.collect();
+      for (const id of collected) store.remove(id);
+      if (collected.length > 0)
+        audit.write({ event: 'outputs_collected', ...BY_AGE, executionIds: collected });
     } catch (error) {
       log.error('old outputs cannot be collected', { error: messageOf(error) });
     }
@@ -174,6 +190,7 @@ export function createInventory({
     },
     close() {
       clearInterval(collecting);
+      endRequests.close();
       if (isOpen) instance.close(running.entries.size > 0);
     },
   };

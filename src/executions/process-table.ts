@@ -15,10 +15,16 @@ export interface ProcessEntry extends ProcessIdentity {
   readonly parentPid: number;
   readonly groupId: number;
   readonly sessionId: number;
+  /** The group that its terminal's input goes to; -1 where it has none, or it cannot be told. */
+  readonly foregroundGroupId: number;
+  /** R, S, D, T, Z as ps shows them. */
+  readonly state: string;
   /** Dead but not yet collected by its parent: it cannot be signalled and does nothing. */
   readonly isZombie: boolean;
   readonly name: string;
   readonly cpuTicks: number;
+  /** Of children that ended and were waited for, and of theirs. */
+  readonly childTicks: number;
   readonly residentBytes: number;
 }
 
@@ -71,6 +77,24 @@ export function hasEnvironmentEntry(pid: number, entry: string): boolean {
     return false;
   } catch {
     return false;
+  }
+}
+
+/** The entries of a process's environment that begin so ("NAME="); none where it cannot be read. */
+export function readEnvironmentEntries(pid: number, prefix: string): string[] {
+  if (!isLinux) return [];
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`);
+    const wanted = Buffer.from(prefix);
+    const found: string[] = [];
+    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
+      if (at !== 0 && environment[at - 1] !== 0) continue;
+      const end = environment.indexOf(0, at);
+      found.push(environment.toString('utf8', at, end === -1 ? undefined : end));
+    }
+    return found;
+  } catch {
+    return [];
   }
 }
 
@@ -146,7 +170,10 @@ function parseStat(stat: string): ProcessEntry {
     parentPid: field(4),
     groupId: field(5),
     sessionId: field(6),
+    foregroundGroupId: field(8),
+    state: fields[0] ?? '',
     cpuTicks: field(14) + field(15),
+    childTicks: field(16) + field(17),
     startTime: field(22),
     residentBytes: field(24) * PAGE_BYTES,
   };
@@ -154,7 +181,7 @@ function parseStat(stat: string): ProcessEntry {
 
 /** macOS and the BSDs: one `ps` for everything. Not tried by the authors. */
 function listWithPs(): ProcessEntry[] {
-  const columns = 'pid=,ppid=,pgid=,sess=,stat=,rss=,time=,lstart=,ucomm=';
+  const columns = 'pid=,ppid=,pgid=,tpgid=,stat=,rss=,time=,lstart=,ucomm=';
   const ps = spawnSync('ps', ['-axo', columns], {
     encoding: 'utf8',
     env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
@@ -163,20 +190,24 @@ function listWithPs(): ProcessEntry[] {
   const entries: ProcessEntry[] = [];
   for (const line of ps.stdout.split('\n')) {
     const match =
-      /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\w{3} \w{3}\s+\d+ [\d:]+ \d{4})\s+(.*)$/.exec(
+      /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\w{3} \w{3}\s+\d+ [\d:]+ \d{4})\s+(.*)$/.exec(
         line,
       );
     if (match === null) continue;
-    const [, pid, parentPid, groupId, , state, residentKib, time, started, name] = match;
+    const [, pid, parentPid, groupId, front, state, residentKib, time, started, name] = match;
     entries.push({
       pid: Number(pid),
       parentPid: Number(parentPid),
       groupId: Number(groupId),
-      // `sess` is an address there, not a pid; the group is what is left.
+      // Sessions have no numbers there; the group is what is left.
       sessionId: Number(groupId),
+      foregroundGroupId: Number(front),
+      state: state?.slice(0, 1) ?? '',
       isZombie: state?.startsWith('Z') === true,
       residentBytes: Number(residentKib) * 1024,
       cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
+      // Not to be had from `ps`.
+      childTicks: 0,
       startTime: Math.floor(Date.parse(started ?? '') / 1000),
       name: name ?? '',
     });

@@ -40,6 +40,8 @@ export const outcomeSchema = z.object({
   appeared: z.array(z.string()).optional(),
   /** What the wall stopped, and which setting would let it through. */
   explanation: z.string().optional(),
+  /** What the audit log marks. */
+  securityEvent: z.enum(['command_not_found', 'permission_denied', 'stopped_by_sandbox']).optional(),
   /** How often the kernel refused it another process. */
   refusedForks: z.number().optional(),
   /** What could not be ended. */
@@ -62,7 +64,7 @@ const recordSchema = z.object({
   defaultDirectory: z.string(),
   /** What the caller set, secrets masked. */
   environment: z.record(z.string(), z.string()),
-  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log'])),
+  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log', 'cast'])),
   createdAtMs: z.number(),
   timeoutMs: z.number().optional(),
   /** Known before the process is, so that one is found whose server died in between. */

@@ -6,7 +6,7 @@ import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
-import type { Audit } from '../security/security.ts';
+import { type Audit, type AuditEntry, maskText } from '../security/security.ts';
 import type { Live } from './live.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
 import type { SessionChange } from './sessions.ts';
@@ -21,6 +21,7 @@ export interface RunningEntry {
   readonly sinks: ReadonlyMap<StreamType, Sink>;
   /** For the audit line of its end. */
   readonly requestId: string;
+  readonly client: string | undefined;
   /** What the session took over, once it ended; undefined where there is no session. */
   sessionChange: SessionChange | 'nothing' | undefined;
   /** The caller was answered while it ran: its session has gone on without it. */
@@ -37,10 +38,13 @@ export interface Running {
   /** `onEnd` is called when it ended, before anybody who waits is told. */
   track(entry: RunningEntry, onEnd?: () => void): void;
   /** Writes the audit line of an end. */
-  recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string): void;
+  recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, call: EndedCall): void;
   /** Ends all that are not detached, and follows those that are no further. */
   close(): Promise<void>;
 }
+
+/** The call that started it, where this server knows of it. */
+export type EndedCall = Pick<RunningEntry, 'requestId' | 'client'>;
 
 const SAVE_PID_AFTER_MS = 25;
 
@@ -53,7 +57,7 @@ export interface RunningOptions {
     record: ExecutionRecord,
     outcome: Outcome,
     bundle: Bundle,
-  ): Partial<Pick<Outcome, 'errorCode' | 'explanation'>>;
+  ): Partial<Pick<Outcome, 'errorCode' | 'explanation' | 'securityEvent'>>;
   /** Told of each end when it is on disk. */
   readonly onEnded: () => void;
 }
@@ -83,12 +87,12 @@ export function createRunning(options: RunningOptions): Running {
     }
     store.save(entry.record);
     entries.delete(entry.record.id);
-    recordEnd(entry.record, entry.bundle, entry.record.outcome ?? outcome, entry.requestId);
+    recordEnd(entry.record, entry.bundle, entry.record.outcome ?? outcome, entry);
   }
 
-  function recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string): void {
+  function recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, call: EndedCall): void {
     try {
-      audit.write(endOf(record, bundle, outcome, requestId));
+      audit.write(endOf(record, bundle, outcome, call));
     } catch (error) {
       // The start is on record, and the next start is refused until the log can be written again.
       log.error('the audit log cannot be written', { execution: record.id, error: messageOf(error) });
@@ -150,16 +154,30 @@ export function createRunning(options: RunningOptions): Running {
   };
 }
 
-function endOf(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, requestId: string) {
+/** Of a command, in the line of its end. */
+const COMMAND_CHARS = 200;
+
+function endOf(
+  record: ExecutionRecord,
+  bundle: Bundle,
+  outcome: Outcome,
+  { requestId, client }: EndedCall,
+): AuditEntry {
   return {
     event: 'execution_ended',
     principal: record.owner,
+    client,
     requestId,
+    session: record.sessionId,
     executionId: record.id,
+    // Masked before it is cut: a part of a secret has not its shape.
+    command: maskText(record.command.slice(0, 10 * COMMAND_CHARS)).slice(0, COMMAND_CHARS),
     status: outcome.status,
     reason: outcome.reason,
     exitCode: outcome.exitCode,
     signal: outcome.signal,
+    code: outcome.errorCode,
+    securityEvent: outcome.securityEvent,
     appeared: outcome.appeared,
     durationMs: outcome.endedAtMs - record.createdAtMs,
     outputs: record.streams.map((stream) => bundle.outputId(stream)),

@@ -3,7 +3,7 @@
  * the launch. Whatever fails on the way gives everything back.
  */
 import type { Clock } from '../base/clock.ts';
-import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
@@ -219,7 +219,7 @@ async function tryStart(
     ...timeLimit(request.timeoutMs, permit.maxDurationMs),
     marker: permit.marker,
   };
-  const bundle = createBundle(options, record);
+  const bundle = createBundle(options, request, record);
   const { live, sinks } = await launchInto(
     options,
     request,
@@ -228,6 +228,7 @@ async function tryStart(
     permit,
     script !== undefined,
   ).catch((error: unknown) => {
+    recordFailure(options, request, id, error);
     // Nothing ran, so nothing is kept.
     options.running.giveUp(id);
     options.outputs.discard(id);
@@ -240,6 +241,7 @@ async function tryStart(
     meter: createUsageMeter(record.createdAtMs, clock.now),
     sinks,
     requestId: request.requestId,
+    client: request.client,
     sessionChange: undefined,
     isLetGo: false,
     releaseSession: part.release,
@@ -256,7 +258,23 @@ async function tryStart(
   return entry;
 }
 
-function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle {
+/** The log has said that it may run; why there was no process is worth a line, but nothing that could be refused. */
+function recordFailure(
+  { security, log }: StarterOptions,
+  { principal, client, requestId, sessionId }: StartRequest,
+  executionId: string,
+  error: unknown,
+): void {
+  const reason = messageOf(error);
+  try {
+    const caller = { principal, client, requestId, session: sessionId };
+    security.audit.write({ event: 'execution_not_started', ...caller, executionId, reason });
+  } catch (failure) {
+    log.error('the audit log cannot be written', { execution: executionId, error: messageOf(failure) });
+  }
+}
+
+function createBundle(options: StarterOptions, request: StartRequest, record: ExecutionRecord): Bundle {
   // From its creation on, or a collection of old outputs might take it away before it runs.
   options.running.reserve(record.id);
   try {
@@ -271,6 +289,7 @@ function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle 
     writeRecord(bundle.directory, record);
     return bundle;
   } catch (error) {
+    recordFailure(options, request, record.id, error);
     options.running.giveUp(record.id);
     options.outputs.discard(record.id);
     const errno = errnoOf(error);

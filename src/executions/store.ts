@@ -32,8 +32,8 @@ export interface Store {
   /** Writes it to disk and puts it; what the disk refuses is kept in memory and tried again later. */
   save(record: ExecutionRecord): void;
   remove(id: string): void;
-  /** Newest first. */
-  summaries(owner: string): Summary[];
+  /** Newest first; of all where no owner is named. */
+  summaries(owner?: string): Summary[];
   /** The record of an execution of this owner; undefined where there is none. */
   find(owner: string, id: string): ExecutionRecord | undefined;
   /** The record as it is on disk now, whoever's it is. */
@@ -85,7 +85,7 @@ export function createStore(directory: string, log: Log): Store {
     },
     summaries: (owner) =>
       [...index.values()]
-        .filter((summary) => summary.owner === owner)
+        .filter((summary) => owner === undefined || summary.owner === owner)
         .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1)),
     find(owner, id) {
       // The name is compared with what lies there, never joined to a path unseen.

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../base/limits.ts';
 import { isAlive, type ProcessEntry } from './process-table.ts';
-import { type ProcessTree, sendSignal } from './tree.ts';
+import { createTree, type ProcessTree, sendSignal } from './tree.ts';
 
 export interface Survivor {
   readonly pid: number;
@@ -32,6 +32,12 @@ export async function terminateTree(tree: ProcessTree, options: TerminateOptions
     for (const entry of before) sendSignal(entry, 'SIGKILL');
   }
   return killUntilGone(tree);
+}
+
+/** Ends whatever carries this marker in its environment: nothing else is known of what somebody left who was killed. */
+export async function endByMarker(marker: string): Promise<Survivor[]> {
+  const tree = createTree({ leader: { pid: 0, startTime: 0 }, marker, group: undefined });
+  return tree.members().length === 0 ? [] : terminateTree(tree, { signal: 'SIGKILL' });
 }
 
 async function killUntilGone(tree: ProcessTree): Promise<Survivor[]> {

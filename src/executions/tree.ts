@@ -4,14 +4,13 @@
  * every process inherits in its environment.
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
+import { type Look, lookOnce } from './look.ts';
 import {
   findProcess,
   hasEmptyEnvironment,
-  hasEnvironmentEntry,
   holdsPipe,
   isAlive,
   listChildren,
-  listProcesses,
   type ProcessEntry,
   type ProcessIdentity,
 } from './process-table.ts';
@@ -27,8 +26,8 @@ export interface TreeSpec {
 
 export interface ProcessTree {
   readonly leader: ProcessIdentity;
-  /** Everything alive that belongs to the execution. */
-  members(): ProcessEntry[];
+  /** Everything alive that belongs to the execution; `look` is one that several trees share. */
+  members(look?: Look): ProcessEntry[];
   /** The wall's own processes: a polite signal to them would end all the others at once. */
   isWall(entry: ProcessEntry): boolean;
   /** Memory of all members together. */
@@ -53,8 +52,8 @@ export function createTree(spec: TreeSpec): ProcessTree {
   // The number of a leader that was dead before we looked may be anybody's group by now.
   const knowsNumbers = findProcess(leader.pid)?.startTime === leader.startTime;
 
-  function members(): ProcessEntry[] {
-    const all = listProcesses();
+  function members(look: Look = lookOnce()): ProcessEntry[] {
+    const all = look.entries;
     const found = new Map<number, ProcessEntry>();
     const leaderNow = all.find((entry) => entry.pid === leader.pid);
     // Where the leader's number belongs to somebody else now, so does a group of that number.
@@ -70,7 +69,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
       const isOurs =
         (numberIsOurs && (entry.groupId === leader.pid || entry.sessionId === leader.pid)) ||
         inGroup.has(entry.pid) ||
-        hasEnvironmentEntry(entry.pid, spec.marker);
+        look.hasMarker(entry, spec.marker);
       if (isOurs) found.set(entry.pid, entry);
       else waiting.push(entry);
     }

@@ -1,5 +1,7 @@
-/** What a tree uses now: memory and processor time of every member together. */
+/** What a tree uses now: memory, processor time and transfers of every member together. */
+import type { Look } from './look.ts';
 import { type ProcessEntry, TICKS_PER_SECOND } from './process-table.ts';
+import { type Network, readNetwork, readNetworkNamespace, readTransfer, type Transfer } from './transfers.ts';
 import type { ProcessTree } from './tree.ts';
 
 export interface Usage {
@@ -10,30 +12,62 @@ export interface Usage {
 }
 
 export interface UsageMeter {
-  read(tree: ProcessTree): Usage;
+  read(tree: ProcessTree, look?: Look): Usage;
 }
 
 export function createUsageMeter(startedAtMs: number, now: () => number): UsageMeter {
-  let last = { atMs: startedAtMs, ticksByPid: new Map<number, number>() };
+  let last = { atMs: startedAtMs, ticks: 0 };
   return {
-    read(tree) {
-      const members = tree.members();
+    read(tree, look) {
+      const members = tree.members(look);
       const atMs = now();
-      const ticksByPid = new Map(members.map((entry) => [entry.pid, entry.cpuTicks]));
-      let ticks = 0;
-      for (const [pid, total] of ticksByPid) ticks += total - (last.ticksByPid.get(pid) ?? 0);
+      const ticks = sumTicks(members);
       const seconds = Math.max((atMs - last.atMs) / 1000, 0.05);
+      const cpuPercent = percentOf(ticks - last.ticks, seconds);
       // A look shortly after another would divide by next to nothing.
-      if (atMs - last.atMs >= 200) last = { atMs, ticksByPid };
-      return {
-        memoryBytes: sumResident(members),
-        cpuPercent: Math.round((ticks / TICKS_PER_SECOND / seconds) * 1000) / 10,
-        processes: members.length,
-      };
+      if (atMs - last.atMs >= 200) last = { atMs, ticks };
+      return { memoryBytes: sumResident(members), cpuPercent, processes: members.length };
     },
   };
 }
 
-function sumResident(members: readonly ProcessEntry[]): number {
+/** Of one processor, in tenths. An orphan takes what it used with it, which must not count backwards. */
+export function percentOf(ticks: number, seconds: number): number {
+  return Math.round((Math.max(0, ticks) / TICKS_PER_SECOND / seconds) * 1000) / 10;
+}
+
+export function sumResident(members: readonly ProcessEntry[]): number {
   return members.reduce((total, entry) => total + entry.residentBytes, 0);
+}
+
+/** With those that ended: what they used is their parents' then. */
+export function sumTicks(members: readonly ProcessEntry[]): number {
+  return members.reduce((total, entry) => total + entry.cpuTicks + entry.childTicks, 0);
+}
+
+/** Undefined where the kernel tells of no member. */
+export function sumTransfer(members: readonly ProcessEntry[]): Transfer | undefined {
+  const parts = members.flatMap(({ pid }) => readTransfer(pid) ?? []);
+  if (parts.length === 0) return undefined;
+  const sum = (field: keyof Transfer): number => parts.reduce((total, part) => total + part[field], 0);
+  return {
+    readBytes: sum('readBytes'),
+    writtenBytes: sum('writtenBytes'),
+    diskReadBytes: sum('diskReadBytes'),
+    diskWrittenBytes: sum('diskWrittenBytes'),
+  };
+}
+
+/**
+ * Of a tree that has a network of its own, which is one behind a wall without the host's. The kernel counts by
+ * interface: who of all used the host's, it does not tell.
+ */
+export function readOwnNetwork(members: readonly ProcessEntry[]): Network | undefined {
+  const ours = readNetworkNamespace('self');
+  if (ours === undefined) return undefined;
+  const inside = members.find(({ pid }) => {
+    const namespace = readNetworkNamespace(pid);
+    return namespace !== undefined && namespace !== ours;
+  });
+  return inside === undefined ? undefined : readNetwork(inside.pid);
 }

@@ -17,6 +17,8 @@ import { decideExpired, type Retention } from './retention.ts';
 import { createPace } from './scan.ts';
 import type { Bundle, BundleSpec, OutputFilter, OutputInfo, Outputs, StreamType } from './types.ts';
 
+export { createSink } from './sink.ts';
+export { openSource } from './source.ts';
 export type * from './types.ts';
 export * from './views.ts';
 
@@ -39,8 +41,8 @@ interface Entry {
 }
 
 const BUNDLE_ID = /^[a-z]+_([a-z0-9]{26})$/;
-const OUTPUT_ID = /^out_([a-z0-9]{26})([secl])$/;
-const LETTERS = { stdout: 's', stderr: 'e', combined: 'c', log: 'l' } as const satisfies Record<
+const OUTPUT_ID = /^out_([a-z0-9]{26})([seclr])$/;
+const LETTERS = { stdout: 's', stderr: 'e', combined: 'c', log: 'l', cast: 'r' } as const satisfies Record<
   StreamType,
   string
 >;
@@ -55,7 +57,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
     // No closure may hold the spec itself: its name may be a whole command, and there may be thousands.
     const { isRunning, streams } = spec;
     const bundle = createBundle({
-      parent: options.directory,
+      parent: spec.parent ?? options.directory,
       id: spec.id,
       captured: TYPES.filter((type) => streams.includes(type)),
       isNew,
@@ -99,7 +101,8 @@ export function createOutputs(options: OutputsOptions): Outputs {
       const sizes = outputs.length < filter.limit ? entry.bundle.measure() : undefined;
       if (sizes?.size === 0) forgetIfGone(key, entry);
       for (const type of entry.bundle.types()) {
-        if (filter.types?.includes(type) === false) continue;
+        const shown = type === 'cast' ? 'log' : type;
+        if (filter.types?.includes(shown) === false) continue;
         total++;
         if (outputs.length < filter.limit) outputs.push(describe(entry, type, sizes?.get(type) ?? 0));
       }
@@ -144,7 +147,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
     }
   }
 
-  async function collect(): Promise<string[]> {
+  async function collect({ isTrial = false }: { isTrial?: boolean } = {}): Promise<string[]> {
     const pace = createPace();
     const now = options.clock.now();
     const candidates = [];
@@ -160,6 +163,10 @@ export function createOutputs(options: OutputsOptions): Outputs {
     for (const key of decideExpired(candidates, options.retention, now)) {
       const entry = entries.get(key);
       if (entry === undefined || entry.isRunning()) continue;
+      if (isTrial) {
+        removed.push(entry.bundle.id);
+        continue;
+      }
       entries.delete(key);
       try {
         await rm(entry.bundle.directory, { recursive: true, force: true });
@@ -220,8 +227,8 @@ function describe(entry: Entry, type: StreamType, sizeBytes: number): OutputInfo
   return {
     outputId: bundle.outputId(type) ?? '',
     executionId: bundle.id,
-    type,
-    name: entry.name,
+    type: type === 'cast' ? 'log' : type,
+    name: type === 'cast' ? `${entry.name}.cast` : entry.name,
     sizeBytes,
     createdAtMs: entry.createdAtMs,
     exactOrder: !bundle.isDerived(type),

@@ -3,7 +3,8 @@
  * execution (or terminal) lie in one directory, a bundle.
  */
 
-export type StreamType = 'stdout' | 'stderr' | 'combined' | 'log';
+/** `cast` is a terminal's recording; in lists it is a `log` like its transcript. */
+export type StreamType = 'stdout' | 'stderr' | 'combined' | 'log' | 'cast';
 
 /** Where the bytes of one captured stream go. Never throws on a full disk: it says so in `problem`. */
 export interface Sink {
@@ -20,6 +21,8 @@ export interface BundleSpec {
   readonly id: string;
   /** The principal that may see it. */
   readonly owner: string;
+  /** Where its directory lies, if not with those of executions. */
+  readonly parent?: string;
   /** What it is called in lists: the command, cut. */
   readonly name: string;
   readonly createdAtMs: number;
@@ -102,8 +105,11 @@ export interface Outputs {
     owner: string,
     outputIds: readonly string[],
   ): { deleted: string[]; failed: { outputId: string; reason: string }[] };
-  /** Removes old bundles by age, count and total size, never running ones; returns the ids of those removed. */
-  collect(): Promise<string[]>;
+  /**
+   * Removes old bundles by age, count and total size, never running ones; returns the ids of those removed. A trial
+   * removes nothing.
+   */
+  collect(options?: { readonly isTrial?: boolean }): Promise<string[]>;
   /** Number and bytes of what is kept, for one owner or for all. */
   totals(owner?: string): { count: number; bytes: number };
 }

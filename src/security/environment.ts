@@ -41,6 +41,9 @@ const NON_INTERACTIVE: Readonly<Record<string, string>> = {
   TERM: 'dumb',
 };
 
+/** What the emulator understands. */
+const INTERACTIVE: Readonly<Record<string, string>> = { TERM: 'xterm-256color', COLORTERM: 'truecolor' };
+
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** What a command gets of the server's own where only allowed variables are. */
@@ -64,6 +67,8 @@ export interface EnvironmentParts {
   readonly session: ReadonlyMap<string, string | undefined>;
   readonly caller: Readonly<Record<string, string>>;
   readonly marker: string;
+  /** A person, or somebody in their place, sits in front of it. */
+  readonly isTerminal?: boolean;
 }
 
 /** The environment without what is the server's own business. */
@@ -84,7 +89,10 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
   if (!parts.hasNetwork) environment['npm_config_fetch_retries'] ??= '0';
   // A root's tar gives files to the owners in the archive, of whom the sandbox knows none.
   if (parts.isWalled && process.getuid?.() === 0) environment['TAR_OPTIONS'] ??= '--no-same-owner';
-  Object.assign(environment, NON_INTERACTIVE, { PATH: parts.path, SHELL: parts.shell });
+  Object.assign(environment, parts.isTerminal === true ? INTERACTIVE : NON_INTERACTIVE, {
+    PATH: parts.path,
+    SHELL: parts.shell,
+  });
   if (environment['LC_ALL'] === undefined && environment['LANG'] === undefined)
     environment['LANG'] = 'C.UTF-8';
   // zsh and fish set these where they are missing, which would look like the work of the command.

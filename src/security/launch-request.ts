@@ -26,6 +26,18 @@ export interface LaunchRequest {
   readonly approval?: string | undefined;
   /** The settings of one tool that hold besides everybody's. */
   readonly rules?: 'shell_tool' | undefined;
+  /** A shell in a terminal, into which the command is typed; there may be none. */
+  readonly terminal?: TerminalRequest;
+}
+
+export interface TerminalRequest {
+  readonly shell: string;
+  /** The directory with the start-up files of shells. */
+  readonly scripts: string;
+  start(
+    scripts: string,
+    options: { readonly isWalled: boolean; readonly inherited: Readonly<Record<string, string>> },
+  ): { readonly argv: readonly string[]; readonly environment: Readonly<Record<string, string>> };
 }
 
 export function checkCommand(command: string): void {

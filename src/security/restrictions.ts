@@ -184,6 +184,7 @@ function stricter(base: SecuritySettings, preset: PresetName): SecuritySettings 
     hasToolCaches: base.hasToolCaches && says.hasToolCaches,
     keepsTmp: base.keepsTmp && says.keepsTmp,
     allowsPtrace: base.allowsPtrace && says.allowsPtrace,
+    hasTerminals: base.hasTerminals && says.hasTerminals,
     maxPids: least(base.maxPids, says.maxPids),
     maxFileBytes: least(base.maxFileBytes, says.maxFileBytes),
     maxTmpBytes: least(base.maxTmpBytes, says.maxTmpBytes),

@@ -11,6 +11,7 @@ import { randomText } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
+import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
@@ -19,19 +20,23 @@ import { issuePermit, type LaunchPermit } from './permit.ts';
 import { combinePolicies } from './policy/policy.ts';
 import { escapeText } from './policy/show.ts';
 import type { Wish } from './policy/tighten.ts';
-import type { JudgeContext, Policy, ProtectedProcess } from './policy/types.ts';
+import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import { checkProgram, nameProgram } from './programs.ts';
 import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 import type { RunHelper } from './sandbox/probe.ts';
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
 import { maskText, secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
+import { checkTerminal, createTypedCheck, type TypedCheck } from './typed.ts';
 
-export type { Audit, AuditEntry } from './audit/audit.ts';
+export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
+export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
+export { type AuditLine, byTime, followAudit, readAudit, type TimeRange } from './audit/read.ts';
+export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
-export type { LaunchRequest } from './launch-request.ts';
+export type { LaunchRequest, TerminalRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
 export { escapeText, quoteWord } from './policy/show.ts';
@@ -40,12 +45,13 @@ export { createRestrictions, type Effective, type RestrictionStore, wireName } f
 export { findAppeared } from './sandbox/appeared.ts';
 export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
-export { type BubblewrapWall, WALL_FDS, type Wall } from './sandbox/profile.ts';
+export { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';
+export type { InputRequest } from './typed.ts';
 
-export interface Security {
+export interface Security extends TypedCheck {
   readonly shells: Shells;
   readonly directories: Directories;
   readonly audit: Audit;
@@ -62,8 +68,8 @@ export interface Security {
     },
     wish: Wish,
   ): ReturnType<RestrictionStore['tighten']>;
-  /** How often commands of a principal were allowed and denied since then, as far as it is remembered. */
-  decisionsSince(principal: string, sinceMs: number): { readonly allow: number; readonly deny: number };
+  /** How commands of a principal were decided since then, by this server; the audit log has all of them. */
+  decisionsSince(principal: string, sinceMs: number): DecisionTotals;
   dispose(): Promise<void>;
 }
 
@@ -100,17 +106,17 @@ export function createSecurity(options: {
     directory: options.auditDirectory,
     instance: options.instance,
     clock: options.clock,
+    syncs: settings.audit.syncs,
+    maxFileBytes: settings.audit.maxFileBytes,
   });
 
-  const decisions: { readonly atMs: number; readonly principal: string; readonly isAllowed: boolean }[] = [];
-  function note(principal: string, isAllowed: boolean): void {
-    decisions.push({ atMs: options.clock.now(), principal, isAllowed });
-    if (decisions.length > MAX_DECISIONS) decisions.splice(0, MAX_DECISIONS / 10);
-  }
+  const decisions = createDecisionCounts(options.clock);
+
+  const input = createTypedCheck({ ...options, restrictions, audit, decisions });
 
   async function decide(request: LaunchRequest): Promise<Decided> {
     const { principal } = request;
-    checkCommand(request.command);
+    if (request.terminal === undefined || request.command !== '') checkCommand(request.command);
     checkEnvironment(request.callerEnvironment);
     checkDangerous(request.callerEnvironment);
     // What a path means depends on the wall.
@@ -126,33 +132,29 @@ export function createSecurity(options: {
       request.rules === undefined || shellTool === undefined
         ? everybodys
         : combinePolicies(everybodys, shellTool);
+    const { terminal } = request;
     const argv = request.argv === undefined ? undefined : nameProgram(request.argv, policy);
-    const context: JudgeContext = {
-      directory,
-      home: homedir(),
-      realPath: realPathOf,
-      environment: {
-        ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
-        ...request.callerEnvironment,
-      },
-      protectedProcesses: options.protectedProcesses(),
-    };
-    const judgement =
-      argv === undefined ? policy.judge(request.command, context) : policy.judgeArgv(argv, context);
-    if (judgement.decision === 'deny') throw denied(judgement);
-    if (judgement.decision === 'ask') checkApproval(request, judgement, { directory, policy });
-    const enclosure = await sandbox.wallFor(principal);
+    const judgement = judge(request, { policy, argv, directory });
+    if (judgement?.decision === 'deny') throw denied(judgement);
+    if (judgement?.decision === 'ask') checkApproval(request, judgement, { directory, policy });
+    const enclosure = await sandbox.wallFor(principal, terminal?.scripts);
+    if (terminal !== undefined) checkTerminal(policy, security, enclosure !== undefined);
     const isShut = security.root !== 'host' && enclosure !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
-    const program = argv ?? shellCommand(request, { policy, path });
+    const marker = randomText();
+    const seconds = security.maxExecutionTimeSeconds;
+    if (terminal !== undefined) checkShell(terminal.shell, path);
+    const started = terminal?.start(enclosure?.scripts ?? terminal.scripts, {
+      isWalled: enclosure !== undefined,
+      inherited: settings.environment,
+    });
     if (argv !== undefined)
       checkProgram(argv[0] ?? '', {
         directory,
         path: request.callerEnvironment['PATH'] ?? path,
         isWalled: enclosure !== undefined,
       });
-    const marker = randomText();
-    const seconds = security.maxExecutionTimeSeconds;
+    const program = started?.argv ?? argv ?? shellCommand(request, { policy, path });
     const permit = issuePermit({
       argv: enclosure?.relayed(program) ?? program,
       environment: buildEnvironment({
@@ -170,8 +172,10 @@ export function createSecurity(options: {
           ...request.callerEnvironment,
           // What was judged is read by bash in this encoding.
           ...(policy.hasAllowList && { LC_ALL: 'C.UTF-8' }),
+          ...started?.environment,
         },
         marker,
+        isTerminal: terminal !== undefined,
       }),
       directory,
       marker: `${MARKER_NAME}=${marker}`,
@@ -188,7 +192,28 @@ export function createSecurity(options: {
         ? secretValues({ ...settings.environment, ...request.callerEnvironment })
         : [],
     });
-    return { permit, rule: judgement.rule };
+    return { permit, rule: judgement?.rule ?? 'terminal' };
+  }
+
+  /** Undefined where there is nothing to judge: an empty terminal. */
+  function judge(
+    request: LaunchRequest,
+    at: { readonly policy: Policy; readonly argv: readonly string[] | undefined; readonly directory: string },
+  ): Judgement | undefined {
+    if (request.terminal !== undefined && request.command === '') return undefined;
+    const context: JudgeContext = {
+      directory: at.directory,
+      home: homedir(),
+      realPath: realPathOf,
+      environment: {
+        ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
+        ...request.callerEnvironment,
+      },
+      protectedProcesses: options.protectedProcesses(),
+    };
+    return at.argv === undefined
+      ? at.policy.judge(request.command, context)
+      : at.policy.judgeArgv(at.argv, context);
   }
 
   function shellCommand(
@@ -261,7 +286,7 @@ export function createSecurity(options: {
       };
       try {
         const { permit, rule } = await decide(request);
-        note(request.principal, true);
+        decisions.note(request.principal, 'allow');
         logCommand(request, 'allow');
         audit.write({
           event: 'execution_allowed',
@@ -275,7 +300,7 @@ export function createSecurity(options: {
         if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
           // Not decided yet: whether a person was asked and what they said, the edge records.
           const isOpen = error instanceof ApprovalNeeded;
-          if (!isOpen) note(request.principal, false);
+          decisions.note(request.principal, isOpen ? 'ask' : 'deny');
           logCommand(request, isOpen ? 'ask' : 'deny');
           audit.write({
             event: isOpen ? 'approval_needed' : 'execution_denied',
@@ -290,13 +315,8 @@ export function createSecurity(options: {
         throw error;
       }
     },
-    decisionsSince(principal, sinceMs) {
-      const made = decisions.filter(
-        (decision) => decision.principal === principal && decision.atMs >= sinceMs,
-      );
-      const allow = made.filter(({ isAllowed }) => isAllowed).length;
-      return { allow, deny: made.length - allow };
-    },
+    ...input,
+    decisionsSince: decisions.since,
     async dispose() {
       await sandbox.dispose();
       audit.close();
@@ -306,9 +326,6 @@ export function createSecurity(options: {
 
 /** Of a command in the log. */
 const LOGGED_LENGTH = 1000;
-
-/** Remembered for statistics; the audit log has all of them. */
-const MAX_DECISIONS = 10_000;
 
 /** Paths of a caller count from the home directory where they are not absolute. */
 const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });

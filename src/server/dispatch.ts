@@ -142,7 +142,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const audit = (outcome: CallEntry['outcome'], code?: ErrorCode): void =>
       options.audit?.({
         ...started,
-        input: args,
+        input: recorded(args, entry.tool),
         startedAtMs,
         durationMs: clock.now() - startedAtMs,
         outcome,
@@ -259,6 +259,11 @@ function toMethodError({ message, details }: ShellServerError): MethodError {
   return details?.['name'] === 'InvalidParameters'
     ? new MethodError(INVALID_PARAMS, message, details)
     : new MethodError(COMMAND_FAILED, message);
+}
+
+function recorded(args: unknown, { unrecorded = [] }: Tool): unknown {
+  if (unrecorded.length === 0 || args === null || typeof args !== 'object') return args;
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !unrecorded.includes(name)));
 }
 
 function prepare(tool: Tool): Entry {

@@ -31,9 +31,17 @@ export function earlierTools(tools: readonly Tool[]): Tool[] {
     const tool = tools.find((each) => each.name === today);
     if (tool === undefined) return [];
     const { meta: _, ...rest } = tool;
-    return [TRANSLATED[name] ?? { ...rest, name, description: `${tool.description} (Today: ${today}.)` }];
+    const input = INPUTS[name]?.(tool.input) ?? tool.input;
+    const description = `${tool.description} (Today: ${today}.)`;
+    return [TRANSLATED[name] ?? { ...rest, name, input, description }];
   });
 }
+
+/** Where a parameter meant something else before. */
+const INPUTS: Readonly<Record<string, (input: z.ZodObject) => z.ZodObject>> = {
+  // 004 reads from the oldest line on.
+  terminal_output: (input) => input.extend({ start_line: z.number().int().min(0).default(0) }),
+};
 
 /** What each type of file holds; nothing temporary is kept. */
 const TYPES: Readonly<Record<'output' | 'log' | 'temp' | 'all', readonly StreamType[] | undefined>> = {
@@ -42,6 +50,9 @@ const TYPES: Readonly<Record<'output' | 'log' | 'temp' | 'all', readonly StreamT
   temp: [],
   all: undefined,
 };
+
+/** Of a terminal: what it wrote, and the same with its times. */
+const LOGS: ReadonlySet<string> = new Set(['log', 'cast']);
 
 const fileList = defineTool({
   name: 'file_list',
@@ -76,7 +87,7 @@ const fileList = defineTool({
     const files = data.outputs.map((output) => ({
       file_id: output.output_id,
       execution_id: output.execution_id,
-      file_type: output.output_type === 'log' ? ('log' as const) : ('output' as const),
+      file_type: LOGS.has(output.output_type) ? ('log' as const) : ('output' as const),
       output_type: output.output_type,
       name: output.name,
       size: output.size,

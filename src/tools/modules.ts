@@ -4,6 +4,7 @@ import type { Settings } from '../base/settings.ts';
 import type { Executions } from '../executions/executions.ts';
 import type { Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
+import type { Terminals } from '../terminals/terminals.ts';
 
 export interface Modules {
   readonly settings: Settings;
@@ -11,4 +12,5 @@ export interface Modules {
   readonly outputs: Outputs;
   readonly security: Security;
   readonly executions: Executions;
+  readonly terminals: Terminals;
 }

@@ -1,87 +1,186 @@
 /** monitoring_get_stats: how the server is doing, what ran lately, and which walls and limits hold. */
-import { loadavg, totalmem } from 'node:os';
+import { statfs } from 'node:fs/promises';
+import { freemem, loadavg, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
+import { measureDirectory } from '../base/directory-size.ts';
 import type { Status } from '../executions/executions.ts';
-import { defineTool } from './tool.ts';
+import { type Call, defineTool } from './tool.ts';
 import { describeBytes, describeDuration } from './words.ts';
 
 const METRICS = ['processes', 'terminals', 'files', 'system'] as const;
 const counts = z.record(z.string(), z.number());
 
+const outputSchema = z.object({
+  active_processes: z.number().optional(),
+  active_terminals: z.number().optional(),
+  idle_terminals: z.number().optional(),
+  total_files: z.number().optional(),
+  total_file_bytes: z.number().optional(),
+  state_directory: z
+    .object({
+      bytes: z.number(),
+      audit_bytes: z.number(),
+      free_bytes: z.number().optional(),
+      is_partial: z.boolean().optional(),
+    })
+    .optional(),
+  executions_by_status: counts.optional(),
+  policy_decisions: counts.optional(),
+  decisions_since: z.string().optional(),
+  time_range_minutes: z.number().optional(),
+  system_load: z.object({ load_1m: z.number(), load_5m: z.number(), load_15m: z.number() }).optional(),
+  memory_usage: z
+    .object({ server_bytes: z.number(), system_bytes: z.number(), free_bytes: z.number() })
+    .optional(),
+  uptime_seconds: z.number().optional(),
+  sandbox: z
+    .object({ kind: z.string(), summary: z.string(), checks: z.record(z.string(), z.boolean()).optional() })
+    .optional(),
+  limits: z.record(z.string(), z.string()).optional(),
+  audit: z
+    .object({
+      status: z.enum(['good', 'failing']),
+      lines: z.number(),
+      lost: z.number(),
+      last_written_at: z.string().optional(),
+      problem: z.string().optional(),
+    })
+    .optional(),
+  collected_at: z.string().optional(),
+});
+type Data = z.input<typeof outputSchema>;
+
+/** One metric: what becomes part of the answer, and the sentence about it. */
+interface Part {
+  readonly data: Data;
+  readonly text: string;
+}
+
 export const monitoringGetStats = defineTool({
   name: 'monitoring_get_stats',
   title: 'Server statistics',
-  description: 'Counts, load, memory, sandbox and limits of this server.',
+  description: 'Counts, load, memory, sandbox, limits and audit health of this server.',
   input: z.strictObject({
     include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
     time_range_minutes: z.number().int().min(1).max(10_080).default(60),
   }),
-  output: z.object({
-    active_processes: z.number().optional(),
-    active_terminals: z.number().optional(),
-    total_files: z.number().optional(),
-    total_file_bytes: z.number().optional(),
-    executions_by_status: counts.optional(),
-    policy_decisions: counts.optional(),
-    time_range_minutes: z.number().optional(),
-    system_load: z.object({ load_1m: z.number(), load_5m: z.number(), load_15m: z.number() }).optional(),
-    memory_usage: z.object({ server_bytes: z.number(), system_bytes: z.number() }).optional(),
-    uptime_seconds: z.number().optional(),
-    sandbox: z
-      .object({ kind: z.string(), summary: z.string(), checks: z.record(z.string(), z.boolean()).optional() })
-      .optional(),
-    limits: z.record(z.string(), z.string()).optional(),
-    collected_at: z.string().optional(),
-  }),
+  output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
-    const { executions, outputs, security, clock } = call.modules;
     const wanted = new Set<string>(input.include_metrics ?? METRICS);
-    const sinceMs = clock.now() - input.time_range_minutes * 60_000;
-    const all = await executions.list(call.principal);
-    const active = all.filter(({ status }) => status === 'running').length;
-    const byStatus: Record<Status, number> = { running: 0, completed: 0, failed: 0, timeout: 0 };
-    for (const { status, createdAtMs, endedAtMs } of all) {
-      if ((endedAtMs ?? clock.now()) >= sinceMs || createdAtMs >= sinceMs) byStatus[status]++;
-    }
-    const decisions = security.decisionsSince(call.principal, sinceMs);
-    const files = outputs.totals(call.principal);
-    const [load1 = 0, load5 = 0, load15 = 0] = loadavg();
-    const { kind, summary, checks } = await security.sandbox.state();
-    const memory = { server_bytes: process.memoryUsage.rss(), system_bytes: totalmem() };
-    const uptimeSeconds = Math.round(process.uptime());
-    const data = {
-      ...(wanted.has('processes') && {
-        active_processes: active,
-        executions_by_status: byStatus,
-        policy_decisions: { ...decisions },
-        time_range_minutes: input.time_range_minutes,
-      }),
-      ...(wanted.has('terminals') && { active_terminals: 0 }),
-      ...(wanted.has('files') && { total_files: files.count, total_file_bytes: files.bytes }),
-      ...(wanted.has('system') && {
-        system_load: { load_1m: load1, load_5m: load5, load_15m: load15 },
-        memory_usage: memory,
-        uptime_seconds: uptimeSeconds,
-        sandbox: { kind, summary, ...(checks !== undefined && { checks: { ...checks } }) },
-        limits: { ...executions.limitKeepers() },
-      }),
-      collected_at: isoTime(clock.now()),
+    const parts = await Promise.all([
+      wanted.has('processes') ? processes(call, input.time_range_minutes) : undefined,
+      wanted.has('terminals') ? terminals(call) : undefined,
+      wanted.has('files') ? files(call) : undefined,
+      wanted.has('system') ? system(call) : undefined,
+    ]);
+    const found = parts.filter((part) => part !== undefined);
+    return {
+      data: Object.assign({}, ...found.map(({ data }) => data), {
+        collected_at: isoTime(call.modules.clock.now()),
+      }) as Data,
+      text: found
+        .map(({ text }) => text)
+        .filter((text) => text !== '')
+        .join('\n'),
     };
-    const lines = [
-      wanted.has('processes')
-        ? `${active} running; in the last ${input.time_range_minutes} min ${byStatus.completed} completed, ${byStatus.failed} failed, ${byStatus.timeout} timed out; ${decisions.deny} denied.`
-        : '',
-      wanted.has('files') ? `${files.count} outputs, ${describeBytes(files.bytes)}.` : '',
-      wanted.has('system')
-        ? `Sandbox: ${summary}. Server: ${describeBytes(memory.server_bytes)}, up ${describeDuration(uptimeSeconds * 1000)}; load ${load1.toFixed(2)}.\nLimits are kept by: ${Object.entries(
-            executions.limitKeepers(),
-          )
-            .map(([name, keeper]) => `${name} ${keeper}`)
-            .join('; ')}.`
-        : '',
-    ];
-    return { data, text: lines.filter((line) => line !== '').join('\n') };
   },
 });
+
+async function processes({ principal, modules }: Call, rangeMinutes: number): Promise<Part> {
+  const { executions, security, clock } = modules;
+  const now = clock.now();
+  const sinceMs = now - rangeMinutes * 60_000;
+  const all = await executions.list(principal);
+  const byStatus: Record<Status, number> = { running: 0, completed: 0, failed: 0, timeout: 0 };
+  for (const { status, endedAtMs } of all) if ((endedAtMs ?? now) >= sinceMs) byStatus[status]++;
+  const decisions = security.decisionsSince(principal, sinceMs);
+  // Executions are found on the disk; what was decided before this server was there, the audit log alone knows.
+  const startedAtMs = now - process.uptime() * 1000;
+  return {
+    data: {
+      active_processes: byStatus.running,
+      executions_by_status: byStatus,
+      policy_decisions: { ...decisions },
+      decisions_since: isoTime(Math.max(sinceMs, startedAtMs)),
+      time_range_minutes: rangeMinutes,
+    },
+    text: `${byStatus.running} running; in the last ${rangeMinutes} min ${byStatus.completed} completed, ${byStatus.failed} failed, ${byStatus.timeout} timed out; ${decisions.allow} allowed, ${decisions.deny} denied, ${decisions.ask} asked about.`,
+  };
+}
+
+async function terminals({ principal, modules }: Call): Promise<Part> {
+  const open = (await modules.terminals.list(principal)).filter(({ outcome }) => outcome === undefined);
+  const idle = open.filter(({ isIdle }) => isIdle).length;
+  return {
+    data: { active_terminals: open.length, idle_terminals: idle },
+    text: `${open.length} terminals, ${idle} of them idle.`,
+  };
+}
+
+/** Private tmp directories are part of it, and may have any number of files. */
+const MAX_FILES = 20_000;
+
+async function files({ principal, modules }: Call): Promise<Part> {
+  const { outputs, executions, settings } = modules;
+  await executions.ready();
+  const { count, bytes } = outputs.totals(principal);
+  const [whole, audit, disk] = await Promise.all([
+    measureDirectory(settings.stateDir, MAX_FILES),
+    measureDirectory(join(settings.stateDir, 'audit')),
+    statfs(settings.stateDir).catch(() => undefined),
+  ]);
+  const free = disk === undefined ? undefined : disk.bavail * disk.bsize;
+  return {
+    data: {
+      total_files: count,
+      total_file_bytes: bytes,
+      state_directory: {
+        bytes: whole.bytes,
+        audit_bytes: audit.bytes,
+        ...(free !== undefined && { free_bytes: free }),
+        ...(whole.isPartial && { is_partial: true }),
+      },
+    },
+    text: `${count} outputs, ${describeBytes(bytes)}. The state directory has ${whole.isPartial ? 'at least ' : ''}${describeBytes(whole.bytes)}${free === undefined ? '' : `, and its disk ${describeBytes(free)} free`}.`,
+  };
+}
+
+async function system({ modules }: Call): Promise<Part> {
+  const { security, executions } = modules;
+  const [load1 = 0, load5 = 0, load15 = 0] = loadavg();
+  const { kind, summary, checks } = await security.sandbox.state();
+  const memory = {
+    server_bytes: process.memoryUsage.rss(),
+    system_bytes: totalmem(),
+    free_bytes: freemem(),
+  };
+  const uptimeSeconds = Math.round(process.uptime());
+  const { lines, lost, lastWrittenAtMs, problem } = security.audit.health();
+  const keepers = Object.entries(executions.limitKeepers());
+  return {
+    data: {
+      system_load: { load_1m: load1, load_5m: load5, load_15m: load15 },
+      memory_usage: memory,
+      uptime_seconds: uptimeSeconds,
+      sandbox: { kind, summary, ...(checks !== undefined && { checks: { ...checks } }) },
+      limits: Object.fromEntries(keepers),
+      audit: {
+        status: problem === undefined ? 'good' : 'failing',
+        lines,
+        lost,
+        ...(lastWrittenAtMs !== undefined && { last_written_at: isoTime(lastWrittenAtMs) }),
+        ...(problem !== undefined && { problem }),
+      },
+    },
+    text: [
+      `Sandbox: ${summary}. Server: ${describeBytes(memory.server_bytes)}, up ${describeDuration(uptimeSeconds * 1000)}; load ${load1.toFixed(2)}.`,
+      `Limits are kept by: ${keepers.map(([name, keeper]) => `${name} ${keeper}`).join('; ')}.`,
+      problem === undefined
+        ? `Audit log: ${lines} lines${lost > 0 ? `, ${lost} lost` : ''}.`
+        : `THE AUDIT LOG CANNOT BE WRITTEN, and nothing new is run: ${problem}.`,
+    ].join('\n'),
+  };
+}

@@ -1,11 +1,14 @@
 /** shell_execute: runs a command, and answers when it ended or when waiting longer would not help the caller. */
 import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type Execution, waitForEnd } from '../executions/executions.ts';
+import { SHELL_TYPES } from '../terminals/terminals.ts';
 import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
 import { patienceMs } from './patience.ts';
 import { reportProgress } from './report-progress.ts';
+import { dimensionsInput, terminalCaller, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
@@ -38,6 +41,9 @@ const inputSchema = z.strictObject({
   merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
   return_partial_on_timeout: z.boolean().default(true),
   session_id: z.string().min(1).max(200).optional().describe('Carries cd and exports to later calls'),
+  create_terminal: z.boolean().default(false).describe('Type it into a new terminal instead'),
+  terminal_shell: z.enum(SHELL_TYPES).optional(),
+  terminal_dimensions: dimensionsInput.optional(),
 });
 
 type Input = z.output<typeof inputSchema>;
@@ -52,6 +58,7 @@ export const shellExecute = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   meta: { 'anthropic/alwaysLoad': true },
   async run(input, call) {
+    if (input.create_terminal) return openTerminal(input, call);
     const { executions } = call.modules;
     const mode = modeOf(input.execution_mode);
     checkInputData(input.input_data);
@@ -81,6 +88,47 @@ export const shellExecute = defineTool({
     return waitAndAnswer(execution, input, mode, call, deadline - performance.now());
   },
 });
+
+/** What a session carries, its terminal begins with. */
+async function openTerminal(input: Input, call: Call): Promise<Answer<ExecutionData>> {
+  if (input.input_data !== undefined) {
+    throw new ShellServerError('PARAM_002', 'input_data has no meaning with create_terminal.', {
+      hint: 'A terminal is typed into: terminal_send_input.',
+      details: { parameter: 'input_data' },
+    });
+  }
+  const { executions, terminals } = call.modules;
+  const { session_id: sessionId } = input;
+  const session = sessionId === undefined ? undefined : executions.sessions.get(call.principal, sessionId);
+  const carried = [...(session?.variables ?? [])].filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const state = await terminals.create(
+    {
+      sessionName: undefined,
+      shellType: input.terminal_shell,
+      dimensions: toDimensions(input.terminal_dimensions ?? { width: 120, height: 30 }),
+      workingDirectory: input.working_directory ?? session?.directory,
+      environment: { ...Object.fromEntries(carried), ...input.environment_variables },
+      autoSaves: true,
+      command: input.command,
+    },
+    terminalCaller(call),
+  );
+  const message = `It was typed into terminal ${state.id}. terminal_get_output shows it, terminal_send_input types into it, terminal_close ends it.`;
+  return {
+    data: {
+      status: 'running',
+      success: true,
+      terminal_id: state.id,
+      process_id: state.processId,
+      ...(state.workingDirectory !== undefined && { working_directory: state.workingDirectory }),
+      message,
+      created_at: isoTime(state.createdAtMs),
+    },
+    text: message,
+  };
+}
 
 async function waitAndAnswer(
   execution: Execution,

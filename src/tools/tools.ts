@@ -5,6 +5,7 @@ import { listExecutionOutputs } from './list-execution-outputs.ts';
 import { monitoringGetStats } from './monitoring-get-stats.ts';
 import { processGetExecution } from './process-get-execution.ts';
 import { processList } from './process-list.ts';
+import { processMonitor } from './process-monitor.ts';
 import { processTerminate } from './process-terminate.ts';
 import { readExecutionOutput } from './read-execution-output.ts';
 import { securitySetRestrictions } from './security-set-restrictions.ts';
@@ -13,6 +14,13 @@ import { shellAllowed } from './shell-allowed.ts';
 import { shellExec } from './shell-exec.ts';
 import { shellExecute } from './shell-execute.ts';
 import { shellSetDefaultWorkdir } from './shell-set-default-workdir.ts';
+import { terminalClose } from './terminal-close.ts';
+import { terminalCreate } from './terminal-create.ts';
+import { terminalGetInfo } from './terminal-get-info.ts';
+import { terminalGetOutput } from './terminal-get-output.ts';
+import { terminalList } from './terminal-list.ts';
+import { terminalResize } from './terminal-resize.ts';
+import { terminalSendInput } from './terminal-send-input.ts';
 import type { Tool } from './tool.ts';
 
 export { pickMethods } from './methods.ts';
@@ -24,9 +32,17 @@ export const TOOLS: readonly Tool[] = [
   processGetExecution,
   processList,
   processTerminate,
+  processMonitor,
   listExecutionOutputs,
   readExecutionOutput,
   deleteExecutionOutputs,
+  terminalCreate,
+  terminalList,
+  terminalGetInfo,
+  terminalSendInput,
+  terminalGetOutput,
+  terminalResize,
+  terminalClose,
   shellSetDefaultWorkdir,
   securitySetRestrictions,
   monitoringGetStats,

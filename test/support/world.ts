@@ -22,12 +22,14 @@ import {
 import { createOutputs } from '../../src/outputs/outputs.ts';
 import type { Outputs } from '../../src/outputs/types.ts';
 import { createSecurity, type Security } from '../../src/security/security.ts';
+import { createTerminals, type Terminals } from '../../src/terminals/terminals.ts';
 import { ROOT } from './root.ts';
 
 export interface World {
   readonly directory: string;
   readonly settings: Settings;
   readonly executions: Executions;
+  readonly terminals: Terminals;
   readonly outputs: Outputs;
   readonly security: Security;
   start(command: string, request?: Partial<StartRequest>, signal?: AbortSignal): Promise<Execution>;
@@ -67,6 +69,8 @@ export function createWorld(options: WorldOptions = {}): World {
     files: [],
     limits: {
       maxProcesses: LIMITS.processes,
+      maxTerminals: LIMITS.terminals,
+      terminalGraceMs: LIMITS.terminalGraceSeconds * 1000,
       maxOutputBytes: LIMITS.outputBytes,
       inlineOutputBytes: LIMITS.inlineOutputBytes,
       maxWaitSeconds: undefined,
@@ -86,6 +90,7 @@ export function createWorld(options: WorldOptions = {}): World {
       maxTotalBytes: LIMITS.retentionTotalBytes,
       maxCount: LIMITS.retentionCount,
     },
+    audit: { syncs: false, maxFileBytes: LIMITS.auditFileBytes },
     http: { host: '127.0.0.1', port: 0 },
     environment: definedOnly(process.env),
     ...rest,
@@ -143,7 +148,19 @@ export function createWorld(options: WorldOptions = {}): World {
     outputs,
     instance,
     directory: executionsDirectory,
+    onTakenOver: (dead) => terminals.takeOver(dead),
     wrapperPath: WRAPPER,
+    clock,
+    log,
+  });
+  const terminals = createTerminals({
+    settings,
+    security: guard,
+    outputs,
+    executions,
+    instance,
+    hostPath: join(ROOT, 'dist/pty-host.js'),
+    scripts: join(ROOT, 'dist/shell-integration'),
     clock,
     log,
   });
@@ -159,6 +176,7 @@ export function createWorld(options: WorldOptions = {}): World {
     executions,
     outputs,
     security: guard,
+    terminals,
     start,
     async run(command, request) {
       const execution = await start(command, request);
@@ -171,6 +189,7 @@ export function createWorld(options: WorldOptions = {}): World {
       };
     },
     async [Symbol.asyncDispose]() {
+      await terminals.dispose();
       await executions.dispose();
       await guard.dispose();
       if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });

@@ -37,6 +37,8 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'security.max_execution_time': '7',
   'security.max_memory_mb': '7',
   'limits.max_processes': '7',
+  'limits.max_terminals': '7',
+  'limits.terminal_grace_seconds': '7',
   'limits.max_output_mb': '7',
   'limits.inline_output_kb': '7',
   'limits.max_wait_seconds': '7',
@@ -51,6 +53,8 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'retention.max_age_hours': '7',
   'retention.max_total_mb': '7',
   'retention.max_count': '7',
+  'audit.fsync': 'true',
+  'audit.max_file_mb': '7',
   'http.host': 'localhost',
   'http.port': '7',
 };
@@ -107,6 +111,7 @@ describe('loadSettings', () => {
           maxTotalBytes: LIMITS.retentionTotalBytes,
           maxCount: LIMITS.retentionCount,
         },
+        audit: { syncs: false, maxFileBytes: LIMITS.auditFileBytes },
         http: { host: '127.0.0.1', port: 3737 },
         environment: {},
       },
@@ -165,6 +170,9 @@ describe('loadSettings', () => {
         'blocked_commands = ["/^dd /"]',
         'log_commands = false',
         'abort_file = ".abort"',
+        '[audit]',
+        'fsync = true',
+        'max_file_mb = 2',
       ].join('\n'),
     );
     const from = (line: number) => ({
@@ -224,6 +232,7 @@ describe('loadSettings', () => {
           abortFile: '.abort',
         },
         retention: { maxAgeHours: 1, maxTotalBytes: 2 * 1024 * 1024, maxCount: 3 },
+        audit: { syncs: true, maxFileBytes: 2 * 1024 * 1024 },
         http: { host: '::1', port: 0 },
         environment: {},
       },
@@ -272,6 +281,8 @@ describe('loadSettings', () => {
         'shell_tool.blocked_commands': from(42),
         'shell_tool.log_commands': from(43),
         'shell_tool.abort_file': from(44),
+        'audit.fsync': from(46),
+        'audit.max_file_mb': from(47),
       },
       warnings: [],
     });

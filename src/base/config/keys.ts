@@ -5,7 +5,7 @@
  */
 import { LIMITS } from '../limits.ts';
 import { MARKER_NAME } from '../marker.ts';
-import { directory, host, integer, names, program, type Setting } from './kinds.ts';
+import { directory, host, integer, names, program, type Setting, toggle } from './kinds.ts';
 import { fewerTools, insideProject, never, smaller } from './project-rules.ts';
 import { SECURITY_TABLE } from './security-keys.ts';
 import { SHELL_TOOL_TABLE } from './shell-tool-keys.ts';
@@ -46,6 +46,22 @@ const TABLE = {
     {
       description: 'How many executions may be running at the same time.',
       default: LIMITS.processes,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.max_terminals': integer(
+    { min: 1, max: 200 },
+    {
+      description: 'How many terminals may be open at the same time.',
+      default: LIMITS.terminals,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.terminal_grace_seconds': integer(
+    { min: 0, max: 86_400 },
+    {
+      description: 'How long terminals live on after their server was killed, for the next one to find them.',
+      default: LIMITS.terminalGraceSeconds,
       fromProject: smaller(),
     },
   ),
@@ -105,6 +121,21 @@ const TABLE = {
     {
       description: 'The number of executions that are kept before the oldest are collected.',
       default: LIMITS.retentionCount,
+      fromProject: never(),
+    },
+  ),
+
+  'audit.fsync': toggle({
+    description:
+      'Whether each line of the audit log is on the disk before anything follows from it. Without it a line survives the end of the server, but not always a power cut.',
+    default: false,
+    fromProject: never(),
+  }),
+  'audit.max_file_mb': integer(
+    { min: 1, max: 1024 },
+    {
+      description: 'The MiB after which the audit log goes on in a new file; a new day has one in any case.',
+      default: LIMITS.auditFileBytes / MIB,
       fromProject: never(),
     },
   ),

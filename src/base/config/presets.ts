@@ -32,6 +32,8 @@ export interface Preset {
   readonly keepsTmp: boolean;
   /** Debuggers and tracers work on what the command itself started. */
   readonly allowsPtrace: boolean;
+  /** What is typed into one cannot be held to 001's argument rules. */
+  readonly hasTerminals: boolean;
   readonly maxMemoryBytes: number;
   readonly maxPids: number;
   readonly maxFileBytes: number | undefined;
@@ -46,6 +48,7 @@ const SHUT = {
   hasToolCaches: false,
   keepsTmp: false,
   allowsPtrace: false,
+  hasTerminals: true,
   maxPids: 256,
   maxTmpBytes: 256 * MIB,
 } as const;
@@ -59,6 +62,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     hasToolCaches: true,
     keepsTmp: true,
     allowsPtrace: true,
+    hasTerminals: true,
     // Compilers and test suites need much of both.
     maxMemoryBytes: 4 * GIB,
     maxPids: 1024,
@@ -83,6 +87,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   minimal: {
     ...SHUT,
+    hasTerminals: false,
     root: 'programs',
     maxMemoryBytes: 512 * MIB,
     maxFileBytes: 256 * MIB,

@@ -98,6 +98,14 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
     'limits.max_processes = 51',
     '51 is ignored: a project file can only lower it, and 50 holds',
   ],
+  'limits.max_terminals': [
+    'limits.max_terminals = 31',
+    '31 is ignored: a project file can only lower it, and 20 holds',
+  ],
+  'limits.terminal_grace_seconds': [
+    'limits.terminal_grace_seconds = 601',
+    '601 is ignored: a project file can only lower it, and 600 holds',
+  ],
   'limits.max_output_mb': [
     'limits.max_output_mb = 101',
     '101 is ignored: a project file can only lower it, and 100 holds',
@@ -141,6 +149,8 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
   'retention.max_age_hours': ['retention.max_age_hours = 1', 'ignored: a project file cannot set it'],
   'retention.max_total_mb': ['retention.max_total_mb = 1', 'ignored: a project file cannot set it'],
   'retention.max_count': ['retention.max_count = 1', 'ignored: a project file cannot set it'],
+  'audit.fsync': ['audit.fsync = false', 'ignored: a project file cannot set it'],
+  'audit.max_file_mb': ['audit.max_file_mb = 1', 'ignored: a project file cannot set it'],
   'http.host': ['http.host = "0.0.0.0"', 'ignored: a project file cannot set it'],
   'http.port': ['http.port = 1', 'ignored: a project file cannot set it'],
 };

@@ -75,6 +75,8 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     }),
     limits: {
       maxProcesses: get('limits.max_processes'),
+      maxTerminals: get('limits.max_terminals'),
+      terminalGraceMs: get('limits.terminal_grace_seconds') * 1000,
       maxOutputBytes: get('limits.max_output_mb') * MIB,
       inlineOutputBytes: get('limits.inline_output_kb') * KIB,
       maxWaitSeconds: find('limits.max_wait_seconds'),
@@ -94,6 +96,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
       maxTotalBytes: get('retention.max_total_mb') * MIB,
       maxCount: get('retention.max_count'),
     },
+    audit: { syncs: get('audit.fsync'), maxFileBytes: get('audit.max_file_mb') * MIB },
     http: { host: get('http.host'), port: get('http.port') },
     environment: context.environment,
   };

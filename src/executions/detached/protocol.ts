@@ -19,7 +19,7 @@ export const wrapperSpecSchema = z.object({
   marker: z.string(),
   inputData: z.string().optional(),
   bundle: z.string(),
-  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log'])),
+  streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log', 'cast'])),
   maxOutputBytes: z.number(),
   timeoutMs: z.number().optional(),
   limits: z.object({

@@ -1,80 +1,169 @@
 /**
- * The audit log: append-only JSON lines, one file a day and instance, each line carrying the hash of the one before.
- * JSON escapes control characters, so that nothing a caller says can begin a line of its own.
+ * The audit log: append-only JSON lines, one log an instance, in files that change with the day and at a size. What
+ * cannot be recorded does not run, so that a failure to write is thrown on.
+ *
+ * entries.ts says what there is to tell, encode.ts how it is made harmless, chain.ts how lines are chained, heads.ts how
+ * logs vouch for each other, and verify.ts tries whether all of it is still so.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { makePrivateDirectory, writeAllSync } from '../../base/files.ts';
-import { isSecretName, MASK, maskText } from '../secrets.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { logFileName, NO_HASH, seal } from './chain.ts';
+import { encodeEntry } from './encode.ts';
+import type { AuditEntry, LogEntry } from './entries.ts';
+import { readHeads } from './heads.ts';
 
-export interface AuditEntry {
-  readonly event: string;
-  readonly principal: string;
-  readonly requestId: string;
-  readonly client?: string;
-  readonly [field: string]: unknown;
+export interface AuditHealth {
+  /** Lines of this server's log. */
+  readonly lines: number;
+  readonly lastWrittenAtMs: number | undefined;
+  /** Entries of which it is not certain that they were written, since the server was started. */
+  readonly lost: number;
+  /** Why the last attempt failed; undefined where it did not. */
+  readonly problem: string | undefined;
 }
 
 export interface Audit {
   /** Throws SYSTEM_002 where the line could not be written: what cannot be recorded does not run. */
   write(entry: AuditEntry): void;
+  health(): AuditHealth;
   close(): void;
 }
 
-export function createAudit(options: { directory: string; instance: string; clock: Clock }): Audit {
-  let open: { day: string; fd: number; bytes: number } | undefined;
-  let previous = '0'.repeat(64);
-  let sequence = 0;
+export interface AuditOptions {
+  readonly directory: string;
+  readonly instance: string;
+  readonly clock: Clock;
+  /** Waits with each line until the disk has it, so that it survives a power cut. */
+  readonly syncs?: boolean;
+  readonly maxFileBytes?: number;
+}
 
-  function fileFor(day: string): { fd: number; bytes: number } {
-    if (open?.day === day) return open;
-    if (open !== undefined) closeSync(open.fd);
-    open = undefined;
-    makePrivateDirectory(options.directory);
-    const fd = openSync(join(options.directory, `${day}-${options.instance}.jsonl`), 'a', 0o600);
-    open = { day, fd, bytes: fstatSync(fd).size };
-    return open;
+interface OpenFile {
+  readonly day: string;
+  readonly fd: number;
+  bytes: number;
+}
+
+export function createAudit(options: AuditOptions): Audit {
+  const { directory, instance, clock, syncs = false, maxFileBytes = LIMITS.auditFileBytes } = options;
+  let file: OpenFile | undefined;
+  let part = 0;
+  let previous = NO_HASH;
+  let sequence = 0;
+  let lastWrittenAtMs: number | undefined;
+  let lost = 0;
+  /** Of those, how many the log does not tell of yet. */
+  let untold = 0;
+  let problem: string | undefined;
+  let isClosed = false;
+
+  /** The file for a line of this day: a new one for a new day, and for one that is full. */
+  function fileFor(time: string): OpenFile {
+    const day = time.slice(0, time.indexOf('T'));
+    if (file !== undefined && file.day === day && file.bytes < maxFileBytes) return file;
+    closeFile();
+    makePrivateDirectory(directory);
+    const heads = readHeads(directory, instance);
+    const path = join(directory, logFileName(day, instance, part + 1));
+    const opened = { day, fd: openSync(path, 'ax', 0o600), bytes: 0 };
+    file = opened;
+    part++;
+    try {
+      append(opened, { event: 'log_opened', instance, part, pid: process.pid, heads }, time);
+    } catch (error) {
+      closeFile();
+      // Without its first line it is no file of the log.
+      rmSync(path, { force: true });
+      part--;
+      throw error;
+    }
+    // A name is on the disk when its directory is.
+    if (syncs) syncDirectory(directory);
+    return opened;
   }
 
-  /** Whole or not at all: half a line would spoil the next one too. */
-  function append(day: string, line: Buffer): void {
-    const file = fileFor(day);
+  function append(to: OpenFile, entry: AuditEntry | LogEntry, time: string): void {
+    const fields = encodeEntry(entry).slice(1, -1);
+    const { line, hash } = seal(`{"seq":${sequence},"time":"${time}",${fields},"previous":"${previous}"}`);
     try {
-      writeAllSync(file.fd, line);
-      file.bytes += line.length;
+      writeAllSync(to.fd, line);
     } catch (error) {
-      ftruncateSync(file.fd, file.bytes);
+      takeBack(to);
       throw error;
+    }
+    to.bytes += line.length;
+    previous = hash;
+    sequence++;
+  }
+
+  /** Whole or not at all: half a line would spoil the next one too. Where it cannot be taken back, it ends its file. */
+  function takeBack(from: OpenFile): void {
+    try {
+      ftruncateSync(from.fd, from.bytes);
+    } catch {
+      closeFile();
+    }
+  }
+
+  function closeFile(): void {
+    if (file !== undefined) closeSync(file.fd);
+    file = undefined;
+  }
+
+  function close(): void {
+    isClosed = true;
+    if (file === undefined) return;
+    try {
+      append(file, { event: 'log_closed' }, isoTime(clock.now()));
+    } finally {
+      closeFile();
     }
   }
 
   return {
     write(entry) {
-      const time = isoTime(options.clock.now());
-      const body = JSON.stringify({ seq: sequence, time, ...entry, previous }, maskValue);
-      const hash = createHash('sha256').update(body).digest('hex');
+      const nowMs = clock.now();
+      const time = isoTime(nowMs);
       try {
-        append(time.slice(0, 10), Buffer.from(`${body.slice(0, -1)},"hash":"${hash}"}\n`));
+        const to = fileFor(time);
+        if (untold > 0) {
+          append(to, { event: 'entries_lost', count: untold, reason: problem ?? '' }, time);
+          untold = 0;
+        }
+        append(to, entry, time);
+        if (syncs) fdatasyncSync(to.fd);
       } catch (error) {
-        throw new ShellServerError('SYSTEM_002', `The audit log cannot be written: ${messageOf(error)}.`, {
-          hint: 'Nothing is run unrecorded. Free some space on the disk of the state directory, then try again.',
-          cause: error,
-        });
+        lost++;
+        untold++;
+        problem = messageOf(error);
+        throw refusal(error);
       }
-      previous = hash;
-      sequence++;
+      lastWrittenAtMs = nowMs;
+      problem = undefined;
+      // The last answers may be written while the server leaves.
+      if (isClosed) close();
     },
-    close() {
-      if (open !== undefined) closeSync(open.fd);
-      open = undefined;
-    },
+    health: () => ({ lines: sequence, lastWrittenAtMs, lost, problem }),
+    close,
   };
 }
 
-function maskValue(key: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  return isSecretName(key) ? MASK : maskText(value);
+function refusal(error: unknown): ShellServerError {
+  return new ShellServerError('SYSTEM_002', `The audit log cannot be written: ${messageOf(error)}.`, {
+    hint: 'Nothing is run unrecorded. Free some space on the disk of the state directory, then try again.',
+    cause: error,
+  });
+}
+
+function syncDirectory(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }

@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
+import { gatherMounts } from './gather.ts';
 import { isReadable, isThere, kindOf } from './look.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
 import { createMountTable } from './mount-table.ts';
@@ -46,6 +47,8 @@ export interface ProfileInput {
   readonly programs: readonly string[];
   /** A file of ours with nothing in it, shown instead of one that is hidden; without one it cannot be opened. */
   readonly emptyFile: string | undefined;
+  /** Where copies of many small files are kept, so that one mount does for all; undefined: none are made. */
+  readonly copies: string | undefined;
   /** Root owns files of /proc that its commands could change though they have no capabilities. */
   readonly isRoot: boolean;
   /** The socket of the proxy behind which the allowed domains are. */
@@ -98,7 +101,8 @@ export function buildProfile(input: ProfileInput): Profile {
   table.pin(
     input.tmpDirectory === undefined ? undefined : (path) => tmpPlace(path, input.tmpDirectory ?? ''),
   );
-  const mounts = table.list();
+  const listed = table.list();
+  const mounts = isHost || input.copies === undefined ? listed : gatherMounts(listed, input.copies);
   return {
     root: isHost ? 'host' : 'empty',
     mounts,

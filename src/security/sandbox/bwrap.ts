@@ -1,5 +1,6 @@
 /** A profile as the options of bubblewrap. Pure: data in, argv out. */
-import { type Mount, type Profile, WALL_FDS } from './profile.ts';
+import { dirname } from 'node:path';
+import { type Mount, type Profile, WALL_FDS, WALL_FILE } from './profile.ts';
 
 export interface BwrapFeatures {
   /** 0.8 and newer. */
@@ -39,12 +40,17 @@ export function bwrapOptions(
     '--remount-ro',
     '/dev',
     ...profile.mounts.flatMap(mountOptions),
+    ...(hasOwnRun(profile) ? ['--file', String(WALL_FDS.mounted), WALL_FILE] : []),
     ...(isHost ? [] : ['--remount-ro', '/']),
     ...(options.hasSeccomp ? ['--seccomp', String(WALL_FDS.seccomp)] : []),
     '--json-status-fd',
     String(WALL_FDS.status),
   ];
 }
+
+/** Elsewhere the file would be left on the host. */
+const hasOwnRun = ({ mounts }: Profile): boolean =>
+  mounts.some(({ kind, path }) => kind === 'empty' && path === dirname(WALL_FILE));
 
 function mountOptions(mount: Mount): string[] {
   switch (mount.kind) {

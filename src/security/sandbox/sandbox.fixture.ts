@@ -103,6 +103,7 @@ export function createHost(parent: string = tmpdir()): Host {
         redacted: new Map(),
         programs: [],
         emptyFile: undefined,
+        copies: undefined,
         isRoot: false,
         proxySocket: undefined,
         ...changes,

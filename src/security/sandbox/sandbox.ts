@@ -3,7 +3,7 @@
  * it is required and does not stand, nothing runs.
  */
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { ShellServerError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
@@ -20,7 +20,7 @@ import { isThere } from './look.ts';
 import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
-import type { Profile, Wall } from './profile.ts';
+import { type Profile, SCRIPTS_PLACE, type Wall } from './profile.ts';
 import { isFresh, type Signed, signatureOf } from './profile-cache.ts';
 import { redactFiles } from './redact.ts';
 import { seatbeltProfile } from './seatbelt.ts';
@@ -32,8 +32,11 @@ export type { SandboxState } from './find-wall.ts';
 export interface Sandbox {
   /** Found out once, by real attempts. */
   state(): Promise<SandboxState>;
-  /** For one execution; undefined where there is none and none is required. Throws SECURITY_003 otherwise. */
-  wallFor(principal: string): Promise<Enclosure | undefined>;
+  /**
+   * For one execution; undefined where there is none and none is required. Throws SECURITY_003 otherwise. With the
+   * directory of a terminal's scripts, those are inside too.
+   */
+  wallFor(principal: string, scripts?: string): Promise<Enclosure | undefined>;
   /** The next wall is built anew: with the last one something was wrong. */
   forget(principal: string): void;
   /** What the wall had to do with a failure. */
@@ -49,6 +52,8 @@ export interface Enclosure {
   relayed(argv: readonly string[]): readonly string[];
   /** By which programs find the proxy. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Where the scripts of a terminal are found from inside. */
+  readonly scripts: string | undefined;
 }
 
 interface Built {
@@ -138,6 +143,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         ...(principal === undefined ? [] : options.programsOf(principal)),
       ],
       emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),
+      copies:
+        principal === undefined || process.platform !== 'linux' ? undefined : join(stateDirectory, 'roots'),
       isRoot: process.getuid?.() === 0,
       proxySocket: principal === undefined || !security.network ? undefined : await domains?.open(),
     };
@@ -195,7 +202,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
   return {
     state: async () => (await ask()).state,
-    async wallFor(principal) {
+    async wallFor(principal, scripts) {
       const { state, program, disablesUserns } = await ask();
       const security = options.securityOf(principal);
       if (state.kind === 'container') return undefined;
@@ -207,7 +214,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         throw unavailable(state);
       }
       prepareHome();
-      const { profile, watched } = await profileFor(principal);
+      const { profile: built, watched } = await profileFor(principal);
+      const profile = scripts === undefined ? built : withScripts(built, scripts);
       const isRelayed = domains !== undefined && security.network;
       return {
         wall:
@@ -216,6 +224,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
             : bubblewrap(program, profile, { disablesUserns, watched, allowsPtrace: security.allowsPtrace }),
         relayed: (argv) => (isRelayed ? domains.relayed(argv) : argv),
         variables: isRelayed ? domains.variables : {},
+        scripts: profile === built ? scripts : SCRIPTS_PLACE,
       };
     },
     explain(failed, principal) {
@@ -236,6 +245,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       await domains?.dispose();
     },
   };
+}
+
+/** In a directory that is there in every root of ours, wherever the server is installed. */
+function withScripts(profile: Profile, from: string): Profile {
+  if (!profile.mounts.some(({ kind, path }) => kind === 'empty' && path === dirname(SCRIPTS_PLACE)))
+    return profile;
+  return { ...profile, mounts: [...profile.mounts, { kind: 'readable', path: SCRIPTS_PLACE, from }] };
 }
 
 /** Two hundred looks at the disk; credentials do not come and go with commands. */

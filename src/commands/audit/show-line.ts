@@ -1,0 +1,109 @@
+/** A line of the audit log in one line that a person reads. Whatever a caller said in it cannot move the cursor. */
+import { type AuditLine, escapeText } from '../../security/security.ts';
+import { clipTo, type Paint, padTo, type Tone } from '../paint.ts';
+import { showSpan, showTime } from '../when.ts';
+
+const WORD_COLUMNS = 9;
+
+export function showLine(line: AuditLine, paint: Paint, width = Infinity): string {
+  const { tone, word, text } = describe(line.fields);
+  const who = textOf(line.fields['principal']) || 'server';
+  const before = `${showTime(line.time)} ${padTo(word, WORD_COLUMNS)} ${who}`;
+  const rest = clipTo(escapeText(text), width - before.length - 1);
+  return `${paint('quiet', showTime(line.time))} ${paint(tone, padTo(word, WORD_COLUMNS))} ${paint('quiet', who)} ${rest}`;
+}
+
+interface Described {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly text: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function describe(fields: Fields): Described {
+  const { event, decision } = fields;
+  switch (event) {
+    case 'execution_ended':
+      return describeEnd(fields);
+    case 'execution_not_started':
+      return { tone: 'bad', word: 'failed', text: `not started: ${textOf(fields['reason'])}` };
+    case 'call':
+      return describeCall(fields);
+    case 'terminal_input':
+      return { tone: 'plain', word: 'typed', text: describeTyped(fields) };
+    case 'log_opened':
+      return {
+        tone: 'quiet',
+        word: 'opened',
+        text: `${textOf(fields['instance'])}, pid ${textOf(fields['pid'])}`,
+      };
+    case 'log_closed':
+      return { tone: 'quiet', word: 'closed', text: '' };
+    case 'entries_lost':
+      return {
+        tone: 'bad',
+        word: 'lost',
+        text: `${textOf(fields['count'])} entries: ${textOf(fields['reason'])}`,
+      };
+    default:
+      return {
+        tone:
+          decision === 'allow' ? 'good' : decision === 'deny' ? 'bad' : decision === 'ask' ? 'warn' : 'plain',
+        word: textOf(decision) || 'event',
+        text: joined([
+          event === 'execution_allowed' || event === 'execution_denied'
+            ? ''
+            : String(event).replaceAll('_', ' '),
+          textOf(fields['command']),
+          decision === 'allow' ? '' : joined([textOf(fields['code']), textOf(fields['reason'])]),
+          textOf(fields['executionIds'] ?? fields['terminalId']),
+        ]),
+      };
+  }
+}
+
+const STATUS_TONES: Readonly<Record<string, Tone>> = { completed: 'good', failed: 'bad', timeout: 'warn' };
+
+function describeEnd(fields: Fields): Described {
+  const status = textOf(fields['status']);
+  const how =
+    fields['signal'] === undefined ? `exit ${textOf(fields['exitCode'])}` : textOf(fields['signal']);
+  const why = fields['reason'] === 'exit' || fields['reason'] === 'signal' ? '' : textOf(fields['reason']);
+  const mark = textOf(fields['securityEvent']).replaceAll('_', ' ');
+  const facts = [how, why, mark, showSpan(Number(fields['durationMs']))].filter((fact) => fact !== '');
+  return {
+    tone: STATUS_TONES[status] ?? 'plain',
+    word: status,
+    text: joined([facts.join(', '), textOf(fields['command'])]),
+  };
+}
+
+function describeCall(fields: Fields): Described {
+  const outcome =
+    fields['outcome'] === 'answered' ? '' : joined([textOf(fields['outcome']), textOf(fields['code'])]);
+  return {
+    tone: 'quiet',
+    word: 'call',
+    text: joined([
+      textOf(fields['tool']),
+      outcome,
+      showSpan(Number(fields['durationMs'])),
+      // Its command has lines of its own.
+      fields['tool'] === 'shell_execute' ? '' : textOf(fields['input']),
+    ]),
+  };
+}
+
+function describeTyped(fields: Fields): string {
+  const input = fields['input'] as { readonly text?: string; readonly isSecret?: boolean } | undefined;
+  const typed = input?.isSecret === true ? '(at a password prompt)' : (input?.text ?? '');
+  return joined([textOf(fields['terminalId']), typed]);
+}
+
+const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('  ');
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);
+}

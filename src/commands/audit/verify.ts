@@ -1,0 +1,82 @@
+/** `audit verify`: whether the log is what was written, and where not. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ShellServerError } from '../../base/errors.ts';
+import { isId } from '../../base/ids.ts';
+import { type Verification, verifyAudit } from '../../security/security.ts';
+import type { CommandContext } from '../context.ts';
+import { createPaint, type Paint } from '../paint.ts';
+import { showTime } from '../when.ts';
+import { auditDirectory } from './directory.ts';
+
+export interface VerifyOptions {
+  readonly anchor?: readonly string[];
+  readonly json?: boolean;
+}
+
+/** Ends with 1 where something was changed, removed or inserted. */
+export function verifyCommand(context: CommandContext, options: VerifyOptions): void {
+  const anchors = (options.anchor ?? []).map(checkAnchor);
+  // Listed first: a record is written after its line.
+  const executions = listExecutions(join(context.settings().stateDir, 'executions'));
+  const verification = verifyAudit({ directory: auditDirectory(context), anchors, executions });
+  context.output.write(
+    options.json === true
+      ? `${JSON.stringify(verification, null, 2)}\n`
+      : renderVerification(verification, createPaint(context)),
+  );
+  context.setExitCode(verification.problems.length === 0 ? 0 : 1);
+}
+
+/** Of servers, in the text; --json has all. */
+const SHOWN = 10;
+
+export function renderVerification(found: Verification, paint: Paint): string {
+  const { lines, files, heads, torn, lost, problems } = found;
+  const counted = `${many(lines, 'line')} in ${many(files, 'file')} of ${many(heads.length, 'server')}`;
+  const newest = heads.toSorted((a, b) => (a.lastTime < b.lastTime ? 1 : -1));
+  const open = heads.filter(({ isClosed }) => !isClosed).length;
+  const text = [
+    ...problems.map(({ kind, text: what }) => `${paint('bad', kind.toUpperCase())} ${what}`),
+    problems.length === 0
+      ? `${paint('good', 'The audit log is whole')}: ${counted}.`
+      : `${paint('bad', 'The audit log is not what was written')}: ${counted} are as they should be.`,
+    ...(lost > 0
+      ? [`${paint('warn', String(lost))} entries could not be written, as the log itself says.`]
+      : []),
+    ...(torn.length > 0 ? [`Half a line ends ${torn.join(', ')}: a server was killed while it wrote.`] : []),
+    ...(open > 0 ? [`${many(open, 'log')} without an end: the server is running or was killed.`] : []),
+    ...newest
+      .slice(0, SHOWN)
+      .map(
+        ({ instance, lines: own, lastTime, isClosed }) =>
+          `  ${paint('quiet', showTime(lastTime))} ${instance} ${many(own, 'line')}${isClosed ? '' : ', open'}`,
+      ),
+    ...(heads.length > SHOWN ? [`  … ${heads.length - SHOWN} more`] : []),
+    ...(newest[0] === undefined
+      ? []
+      : ['The last hash, to be noted elsewhere and given with --anchor:', newest[0].hash]),
+  ];
+  return `${text.join('\n')}\n`;
+}
+
+const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+function checkAnchor(text: string): string {
+  if (/^[0-9a-f]{64}$/.test(text)) return text;
+  throw new ShellServerError(
+    'PARAM_002',
+    `--anchor is no hash of a line: ${JSON.stringify(text.slice(0, 80))}.`,
+    {
+      hint: 'It has 64 hexadecimal digits, as audit verify prints them.',
+    },
+  );
+}
+
+function listExecutions(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((name) => isId('exec', name));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The subcommands for the person who is responsible: what there is and how it is called. What each does is loaded when
+ * it is wanted, since every start of a server comes by here.
+ */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { SearchOptions, TailOptions } from './audit/search.ts';
+import type { StatsOptions } from './audit/stats.ts';
+import type { VerifyOptions } from './audit/verify.ts';
+import type { CommandContext } from './context.ts';
+import type { PruneOptions } from './state.ts';
+import type { TopOptions } from './top/top.ts';
+
+const SINCE = 'not earlier: 90s, 30m, 2h or 7d ago, 2026-11-15, or 2026-11-15T10:00 (UTC)';
+const UNTIL = 'not later';
+const MAX_COUNT = 1_000_000;
+
+export function addOperatorCommands(program: Command, context: CommandContext): void {
+  const audit = program.command('audit').description('look at the audit log');
+  audit
+    .command('verify')
+    .description(
+      'say whether the log is what was written, and which line is not; ends with 1 where it is not',
+    )
+    .option(
+      '--anchor <hash>',
+      'a line with this hash, noted earlier, must be there; may be repeated',
+      collect,
+    )
+    .option('--json', 'as JSON')
+    .action(async (options: VerifyOptions) =>
+      (await import('./audit/verify.ts')).verifyCommand(context, options),
+    );
+  audit
+    .command('search')
+    .description('find lines; ends with 1 where there are none')
+    .argument('[text]', 'a text in any field, in upper or lower case')
+    .option('--since <time>', SINCE)
+    .option('--until <time>', UNTIL)
+    .option('--principal <name>', 'of this caller')
+    .option('--client <name>', 'of this client')
+    .option('--decision <decision>', 'allow, deny or ask')
+    .option('--status <status>', 'completed, failed or timeout; of a call: answered, failed or cancelled')
+    .option('--event <event>', 'of this kind, such as execution_ended or call')
+    .option('--execution <id>', 'about this execution')
+    .option('--security', 'denials, commands not found, and what was not permitted')
+    .option('--limit <count>', 'the newest so many', count, 100)
+    .option('--json', 'the lines as they are')
+    .action(async (text: string | undefined, options: Omit<SearchOptions, 'text'>) =>
+      (await import('./audit/search.ts')).searchAudit(context, {
+        ...options,
+        ...(text !== undefined && { text }),
+      }),
+    );
+  audit
+    .command('tail')
+    .description('show the last lines, and those that come until Ctrl-C')
+    .option('-n, --lines <count>', 'how many of the last', count, 10)
+    .option('--no-follow', 'do not wait for more')
+    .option('--json', 'the lines as they are')
+    .action(async (options: TailOptions) => (await import('./audit/search.ts')).tailAudit(context, options));
+  audit
+    .command('stats')
+    .description('count: most used, most denied, slowest, and failures over time')
+    .option('--since <time>', SINCE)
+    .option('--until <time>', UNTIL)
+    .option('--principal <name>', 'of this caller')
+    .option('--json', 'as JSON')
+    .action(async (options: StatsOptions) =>
+      (await import('./audit/stats.ts')).statsCommand(context, options),
+    );
+
+  program
+    .command('top')
+    .description('show what runs on the state directory, live; ends one on request')
+    .option('--once', 'one picture, and no terminal needed')
+    .option('--end <id>', 'end this one with everything it started')
+    .option('--json', 'one picture as JSON')
+    .action(async (options: TopOptions) => (await import('./top/top.ts')).top(context, options));
+
+  program
+    .command('terminals')
+    .description('list the terminals that are open on the state directory')
+    .option('--json', 'as JSON')
+    .action(async (options: { readonly json?: boolean }) =>
+      (await import('./terminals.ts')).terminals(context, options),
+    );
+  program
+    .command('attach')
+    .description('look at a terminal live, and type into it; Ctrl-] leaves it as it is')
+    .argument('<terminal>', 'its id, the beginning of it, or the name of its session')
+    .action(async (terminal: string) => (await import('./terminals.ts')).attach(context, terminal));
+
+  const state = program.command('state').description('look at the state directory, or make it smaller');
+  state
+    .command('show')
+    .description('say what it holds, and how much that is')
+    .option('--json', 'as JSON')
+    .action(async (options: { readonly json?: boolean }) =>
+      (await import('./state.ts')).showState(context, options),
+    );
+  state
+    .command('prune')
+    .description('remove executions that ended, with their outputs, by the settings of [retention]')
+    .option('--older-than <span>', 'those that ended longer ago: 90s, 30m, 2h, 7d or 2w')
+    .option('--keep <count>', 'all but the newest so many', count)
+    .option('--dry-run', 'remove nothing, and say what would be')
+    .option('--json', 'as JSON')
+    .action(async (options: PruneOptions) => (await import('./state.ts')).pruneState(context, options));
+}
+
+const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+function count(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 0 && value <= MAX_COUNT) return value;
+  throw new InvalidArgumentError(`It must be a whole number, 0 to ${MAX_COUNT}.`);
+}

@@ -1,0 +1,65 @@
+/** Colours and bars for a terminal; plain text for everything else. */
+import type { CommandContext } from './context.ts';
+
+export type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'strong' | 'plain';
+export type Paint = (tone: Tone, text: string) => string;
+
+const CODES: Readonly<Record<Tone, string>> = {
+  good: '32',
+  bad: '31',
+  warn: '33',
+  quiet: '2',
+  strong: '1',
+  plain: '',
+};
+
+export function createPaint({ output, settings }: Pick<CommandContext, 'output' | 'settings'>): Paint {
+  const { environment } = settings();
+  const isPlain = !output.isTTY || (environment['NO_COLOR'] ?? '') !== '' || environment['TERM'] === 'dumb';
+  return (tone, text) => (isPlain || tone === 'plain' ? text : `\u001b[${CODES[tone]}m${text}\u001b[0m`);
+}
+
+/** Of a terminal, or of a page. */
+export function widthOf(output: NodeJS.WriteStream): number {
+  return output.isTTY ? Math.max(output.columns, 40) : 100;
+}
+
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/** As long as its share of the width; what is there at all is seen. */
+export function bar(value: number, most: number, width: number): string {
+  if (value <= 0 || most <= 0) return '';
+  const eighths = Math.max(1, Math.round((value / most) * width * 8));
+  return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
+}
+
+/** Cut to so many columns. Wide characters take two. */
+export function clipTo(text: string, columns: number): string {
+  let width = 0;
+  let end = 0;
+  /** Up to where there is room for the mark of a cut. */
+  let cut = 0;
+  for (const character of text) {
+    width += columnsOf(character);
+    if (width > columns) return columns < 1 ? '' : `${text.slice(0, cut)}…`;
+    end += character.length;
+    if (width < columns) cut = end;
+  }
+  return text;
+}
+
+export function padTo(text: string, columns: number): string {
+  let width = 0;
+  for (const character of text) width += columnsOf(character);
+  return text + ' '.repeat(Math.max(0, columns - width));
+}
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]|[\u{20000}-\u{3fffd}]/u;
+const NO_WIDTH = /\p{Mn}|\p{Me}/u;
+
+function columnsOf(character: string): number {
+  if (character < '\u0300') return 1;
+  if (WIDE.test(character)) return 2;
+  return NO_WIDTH.test(character) ? 0 : 1;
+}

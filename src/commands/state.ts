@@ -1,0 +1,153 @@
+/** `state show` and `state prune`: what the state directory holds, and less of it. */
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { measureDirectory } from '../base/directory-size.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { createId } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
+import { silentLog } from '../base/log.ts';
+import type { Settings } from '../base/settings.ts';
+import { createObserver, OPERATOR } from '../executions/executions.ts';
+import { createOutputs, type Outputs } from '../outputs/outputs.ts';
+import { createAudit } from '../security/security.ts';
+import type { CommandContext } from './context.ts';
+import { createPaint } from './paint.ts';
+import { parseSpan, showBytes, showTime } from './when.ts';
+
+export async function showState(
+  context: CommandContext,
+  options: { readonly json?: boolean },
+): Promise<void> {
+  const { stateDir } = context.settings();
+  const state = await describeState(stateDir);
+  if (options.json === true) {
+    context.output.write(`${JSON.stringify(state, null, 2)}\n`);
+    return;
+  }
+  const paint = createPaint(context);
+  const statuses = Object.entries(state.executions.byStatus)
+    .map(([status, count]) => `${count} ${status}`)
+    .join(', ');
+  const row = (name: string, bytes: number | undefined, text: string): string =>
+    `  ${name.padEnd(12)} ${(bytes === undefined ? '' : showBytes(bytes)).padStart(10)}  ${text}`;
+  const { oldest, unreadable } = state.executions;
+  const lines = [
+    paint('strong', stateDir),
+    row('executions', state.executions.bytes, statuses || 'none'),
+    ...(oldest === undefined ? [] : [row('', undefined, `the oldest from ${showTime(oldest)} (UTC)`)]),
+    ...(unreadable === 0 ? [] : [row('', undefined, `${unreadable} without a record that can be read`)]),
+    row('audit', state.audit.bytes, `${state.audit.files} files, never collected`),
+    row('tmp', state.tmp.bytes, '/tmp and caches of commands, never collected'),
+    row('all', state.bytes, ''),
+    ...(state.freeBytes === undefined ? [] : [row('disk', state.freeBytes, 'free')]),
+    row('servers', undefined, `${state.servers} running`),
+  ];
+  context.output.write(`${lines.join('\n')}\n`);
+}
+
+async function describeState(stateDir: string) {
+  const observer = createObserver({ stateDir, clock: systemClock });
+  const [{ executions, servers, unreadable }, whole, bundles, audit, tmp, disk] = await Promise.all([
+    observer.look(),
+    measureDirectory(stateDir),
+    measureDirectory(join(stateDir, 'executions')),
+    measureDirectory(join(stateDir, 'audit')),
+    measureDirectory(join(stateDir, 'tmp')),
+    statfs(stateDir).catch(() => undefined),
+  ]);
+  const byStatus: Record<string, number> = {};
+  for (const { state } of executions) byStatus[state] = (byStatus[state] ?? 0) + 1;
+  const oldest = executions.at(-1)?.createdAtMs;
+  return {
+    directory: stateDir,
+    bytes: whole.bytes,
+    freeBytes: disk === undefined ? undefined : disk.bavail * disk.bsize,
+    servers,
+    executions: {
+      count: executions.length,
+      bytes: bundles.bytes,
+      byStatus,
+      unreadable,
+      ...(oldest !== undefined && { oldest: new Date(oldest).toISOString() }),
+    },
+    audit: { files: audit.files, bytes: audit.bytes },
+    tmp: { bytes: tmp.bytes },
+  };
+}
+
+export interface PruneOptions {
+  readonly olderThan?: string;
+  readonly keep?: number;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Removes what ended, by the settings or by what was said; never what runs, and never the audit log. */
+export async function pruneState(context: CommandContext, options: PruneOptions): Promise<void> {
+  const settings = context.settings();
+  const outputs = await openOutputs(settings, options);
+  const ids = await outputs.collect({ isTrial: true });
+  const sizes = await Promise.all(
+    ids.map((id) => measureDirectory(join(settings.stateDir, 'executions', id))),
+  );
+  const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0);
+  if (options.dryRun !== true && ids.length > 0) {
+    // What is not recorded does not happen.
+    recordPruned(settings, ids);
+    await outputs.collect();
+  }
+  context.output.write(
+    options.json === true
+      ? `${JSON.stringify({ executionIds: ids, bytes, isTrial: options.dryRun === true }, null, 2)}\n`
+      : `${ids.length} executions with ${showBytes(bytes)} ${options.dryRun === true ? 'would be' : 'were'} removed.\n`,
+  );
+}
+
+async function openOutputs(settings: Settings, options: PruneOptions): Promise<Outputs> {
+  const { stateDir, retention } = settings;
+  const age = options.olderThan === undefined ? undefined : parseSpan(options.olderThan);
+  if (options.olderThan !== undefined && age === undefined) {
+    throw new ShellServerError(
+      'PARAM_002',
+      `--older-than is no span: ${JSON.stringify(options.olderThan)}.`,
+      {
+        hint: 'Write 90s, 30m, 2h, 7d or 2w.',
+      },
+    );
+  }
+  const outputs = createOutputs({
+    directory: join(stateDir, 'executions'),
+    limits: { maxOutputBytes: settings.limits.maxOutputBytes, tailBytes: LIMITS.outputTailBytes },
+    retention: {
+      ...retention,
+      ...(age !== undefined && { maxAgeHours: age / 3_600_000 }),
+      ...(options.keep !== undefined && { maxCount: options.keep }),
+    },
+    clock: systemClock,
+    log: silentLog,
+  });
+  const observer = createObserver({ stateDir, clock: systemClock });
+  const { executions } = await observer.look();
+  // Oldest first, as they were made.
+  for (const { id } of executions.toReversed()) {
+    const record = observer.find(id);
+    if (record === undefined) continue;
+    const { owner, command: name, createdAtMs, streams, outcome } = record;
+    // Without an outcome it runs, or a server has yet to say how it ended.
+    const isRunning = (): boolean => outcome === undefined;
+    outputs.adoptBundle({ id, owner, name, createdAtMs, streams, endedAtMs: outcome?.endedAtMs, isRunning });
+  }
+  return outputs;
+}
+
+function recordPruned(settings: Settings, executionIds: readonly string[]): void {
+  const audit = createAudit({
+    directory: join(settings.stateDir, 'audit'),
+    instance: createId('inst'),
+    clock: systemClock,
+    syncs: settings.audit.syncs,
+  });
+  audit.write({ event: 'outputs_collected', ...OPERATOR, executionIds });
+  audit.close();
+}

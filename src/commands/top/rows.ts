@@ -1,0 +1,135 @@
+/** What `top` shows: rows, and where they come from. Something else that runs is another source. */
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { createId } from '../../base/ids.ts';
+import { createObserver, type ObservedExecution, OPERATOR } from '../../executions/executions.ts';
+import { createAudit } from '../../security/security.ts';
+import { closeTerminal, listTerminals, type TerminalState } from '../../terminals/attach.ts';
+import type { Tone } from '../paint.ts';
+
+export interface TopRow {
+  readonly id: string;
+  /** One word, such as "running". */
+  readonly state: string;
+  readonly tone: Tone;
+  readonly owner: string;
+  readonly pid: number | undefined;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | undefined;
+  readonly cpuPercent: number | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly processes: number | undefined;
+  readonly command: string;
+  /** More about it, for the line at the bottom. */
+  readonly detail: string;
+  readonly canEnd: boolean;
+}
+
+export interface TopSource {
+  look(): Promise<{ readonly rows: readonly TopRow[]; readonly servers: number }>;
+  /** Ends one of its rows with all that belongs to it; a sentence about how that went. */
+  end(id: string): Promise<string>;
+}
+
+export function executionsSource(stateDir: string): TopSource {
+  const observer = createObserver({ stateDir, clock: systemClock });
+  return {
+    async look() {
+      const { executions, servers } = await observer.look();
+      return { servers, rows: executions.map(toRow) };
+    },
+    async end(id) {
+      const result = await observer.end(id, () => recordEnd(stateDir, id));
+      switch (result) {
+        case 'ended':
+          return `${id} was ended with everything it had started.`;
+        case 'requested':
+          return `${id} has not ended yet; its server was asked to end it.`;
+        case 'over':
+          return `${id} had ended already.`;
+        case 'unknown':
+          return `There is no execution ${id}.`;
+      }
+    },
+  };
+}
+
+/** Terminals, which live in processes of their own. */
+export function terminalsSource(stateDir: string): TopSource {
+  return {
+    async look() {
+      const states = await listTerminals(stateDir);
+      return { servers: 0, rows: states.map(terminalRow) };
+    },
+    async end(id) {
+      return (await closeTerminal(stateDir, id))
+        ? `${id} was ended with everything in it.`
+        : `There is no terminal ${id}.`;
+    },
+  };
+}
+
+function terminalRow(state: TerminalState): TopRow {
+  const isOpen = state.outcome === undefined;
+  const front = state.front.map(({ name }) => name).join(', ');
+  const status = isOpen ? (state.isIdle ? 'idle' : 'active') : 'exited';
+  return {
+    id: state.id,
+    state: status,
+    tone: status === 'active' ? 'good' : 'quiet',
+    owner: state.owner,
+    pid: state.processId,
+    startedAtMs: state.createdAtMs,
+    endedAtMs: state.outcome?.endedAtMs,
+    cpuPercent: state.usage?.cpuPercent,
+    memoryBytes: state.usage?.memoryBytes,
+    processes: state.usage?.processes,
+    command: `[terminal ${state.sessionName}] ${front}`,
+    detail: [state.id, state.shell, state.workingDirectory ?? ''].filter((part) => part !== '').join('  '),
+    canEnd: isOpen,
+  };
+}
+
+const TONES = {
+  running: 'good',
+  lost: 'warn',
+  completed: 'quiet',
+  failed: 'bad',
+  timeout: 'warn',
+} as const satisfies Record<ObservedExecution['state'], Tone>;
+
+function toRow(execution: ObservedExecution): TopRow {
+  const { id, owner, pid, state, command, createdAtMs, endedAtMs, usage, mode, directory } = execution;
+  const how = execution.signal ?? (execution.exitCode === undefined ? '' : `exit code ${execution.exitCode}`);
+  return {
+    id,
+    state,
+    tone: TONES[state],
+    owner,
+    pid,
+    startedAtMs: createdAtMs,
+    endedAtMs,
+    cpuPercent: usage?.cpuPercent,
+    memoryBytes: usage?.memoryBytes,
+    processes: usage?.processes,
+    command,
+    detail: [id, mode, how, directory].filter((part) => part !== '').join('  '),
+    // What is left of one that was lost, if anything is.
+    canEnd: state === 'running' || (state === 'lost' && (usage?.processes ?? 0) > 0),
+  };
+}
+
+/** No server is there to write that somebody ended it. */
+function recordEnd(stateDir: string, executionId: string): void {
+  const audit = createAudit({
+    directory: join(stateDir, 'audit'),
+    instance: createId('inst'),
+    clock: systemClock,
+  });
+  try {
+    audit.write({ event: 'end_requested', ...OPERATOR, executionId });
+    audit.close();
+  } catch {
+    // Only what is to run must be recorded first.
+  }
+}

@@ -1,0 +1,180 @@
+/** `mcp-shell-server top`: what runs now on a state directory, live, until a person has seen enough. */
+import { loadavg } from 'node:os';
+import type { CommandContext } from '../context.ts';
+import { createPaint, type Paint, widthOf } from '../paint.ts';
+import { executionsSource, type TopRow, type TopSource, terminalsSource } from './rows.ts';
+import { drawTop, type TopView } from './screen.ts';
+
+export interface TopOptions {
+  readonly once?: boolean;
+  readonly json?: boolean;
+  readonly end?: string;
+}
+
+const REFRESH_MS = 1000;
+/** What ended longer ago is for `audit search`. */
+const ENDED_MS = 600_000;
+
+export async function top(context: CommandContext, options: TopOptions): Promise<void> {
+  const { stateDir } = context.settings();
+  const sources = [executionsSource(stateDir), terminalsSource(stateDir)];
+  if (options.end !== undefined) return endOne(context, sources, options.end);
+  const isLive =
+    options.once !== true && options.json !== true && context.output.isTTY && context.input.isTTY;
+  if (isLive) return watch(context, sources);
+  const { rows, servers } = await lookAt(sources);
+  if (options.json === true) {
+    context.output.write(`${JSON.stringify({ servers, rows }, null, 2)}\n`);
+    return;
+  }
+  const all = viewOf(rows, { servers, showsEnded: true, chosen: undefined, message: '' });
+  const view = { ...all, chosen: undefined };
+  const size = { columns: widthOf(context.output), rows: view.rows.length + 6 };
+  const lines = drawTop(view, size, createPaint(context)).slice(0, 3 + Math.max(1, view.rows.length));
+  context.output.write(`${lines.join('\n')}\n`);
+}
+
+async function endOne(context: CommandContext, sources: readonly TopSource[], id: string): Promise<void> {
+  const owner = await sourceOf(sources, id);
+  const said = owner === undefined ? `Nothing of that id runs: ${id}.` : await owner.end(id);
+  context.output.write(`${said}\n`);
+  context.setExitCode(/was ended/.test(said) ? 0 : 1);
+}
+
+async function lookAt(sources: readonly TopSource[]) {
+  const looks = await Promise.all(sources.map((source) => source.look()));
+  return {
+    servers: Math.max(0, ...looks.map(({ servers }) => servers)),
+    rows: looks.flatMap(({ rows }) => rows),
+  };
+}
+
+/** The source that has a row of this id that can be ended. */
+async function sourceOf(sources: readonly TopSource[], id: string): Promise<TopSource | undefined> {
+  for (const source of sources) {
+    const { rows } = await source.look();
+    if (rows.some((row) => row.id === id && row.canEnd)) return source;
+  }
+  return undefined;
+}
+
+function viewOf(
+  rows: readonly TopRow[],
+  rest: Pick<TopView, 'servers' | 'showsEnded' | 'chosen' | 'message'>,
+): TopView {
+  const nowMs = Date.now();
+  const running = rows.filter(({ canEnd }) => canEnd).sort((a, b) => b.startedAtMs - a.startedAtMs);
+  const ended = rows
+    .filter(({ canEnd, endedAtMs }) => !canEnd && nowMs - (endedAtMs ?? 0) < ENDED_MS)
+    .sort((a, b) => (b.endedAtMs ?? 0) - (a.endedAtMs ?? 0));
+  const shown = rest.showsEnded ? [...running, ...ended] : running;
+  const chosen = shown.some(({ id }) => id === rest.chosen) ? rest.chosen : shown[0]?.id;
+  return { ...rest, rows: shown, chosen, load: loadavg(), nowMs };
+}
+
+/** What a person has done so far. */
+interface State {
+  chosen: string | undefined;
+  showsEnded: boolean;
+  message: string;
+  /** The row that a yes would end. */
+  asked: TopRow | undefined;
+}
+
+async function watch(context: CommandContext, sources: readonly TopSource[]): Promise<void> {
+  const { input, output, interrupted } = context;
+  const paint = createPaint(context);
+  const state: State = { chosen: undefined, showsEnded: true, message: '', asked: undefined };
+  let view: TopView = viewOf([], { servers: 0, ...state });
+  let seen = await lookAt(sources);
+  const leaving = new AbortController();
+  const leave = (): void => leaving.abort();
+
+  function draw(): void {
+    view = viewOf(seen.rows, { servers: seen.servers, ...state });
+    state.chosen = view.chosen;
+    paintScreen(output, view, paint);
+  }
+
+  async function refresh(): Promise<void> {
+    seen = await lookAt(sources);
+    if (!leaving.signal.aborted) draw();
+  }
+
+  async function end(row: TopRow): Promise<void> {
+    state.message = `Ending ${row.id} …`;
+    draw();
+    const owner = await sourceOf(sources, row.id);
+    state.message = owner === undefined ? `${row.id} had ended already.` : await owner.end(row.id);
+    await refresh();
+  }
+
+  function move(by: number): void {
+    const at = view.rows.findIndex(({ id }) => id === view.chosen);
+    state.chosen = view.rows[Math.min(Math.max(at + by, 0), view.rows.length - 1)]?.id;
+  }
+
+  function answer(isYes: boolean): void {
+    const row = state.asked;
+    state.asked = undefined;
+    state.message = '';
+    if (isYes && row !== undefined) void end(row);
+  }
+
+  function press(key: string): void {
+    if (state.asked !== undefined) answer(key === 'y' || key === 'Y');
+    else {
+      state.message = '';
+      if (key === 'q' || key === '\u0003' || key === '\u0004') return leave();
+      if (key === '\u001b[A' || key === '\u001bOA' || key === 'k') move(-1);
+      if (key === '\u001b[B' || key === '\u001bOB' || key === 'j') move(1);
+      if (key === '\u001b[5~') move(-10);
+      if (key === '\u001b[6~') move(10);
+      if (key === 'f') state.showsEnded = !state.showsEnded;
+      if (key === 'x' || key === '\u001b[3~') ask();
+    }
+    draw();
+  }
+
+  function ask(): void {
+    const row = view.rows.find(({ id }) => id === view.chosen);
+    if (row === undefined) return;
+    if (!row.canEnd) {
+      state.message = 'It has ended already.';
+      return;
+    }
+    state.asked = row;
+    state.message = `End it${row.pid === undefined ? '' : ` (process ${row.pid})`} with everything it started? y/n`;
+  }
+
+  /** Several may come at once. */
+  const onKeys = (chunk: Buffer): void => {
+    // oxlint-disable-next-line no-control-regex
+    for (const [key] of chunk.toString('utf8').matchAll(/\u001b(?:\[[0-9;]*[A-Za-z~]|O[A-Z])|[\s\S]/g))
+      press(key);
+  };
+  const timer = setInterval(() => void refresh(), REFRESH_MS);
+  interrupted.addEventListener('abort', leave);
+  output.write(ENTER);
+  input.setRawMode(true);
+  input.on('data', onKeys);
+  output.on('resize', draw);
+  draw();
+  await new Promise<void>((resolve) => leaving.signal.addEventListener('abort', () => resolve()));
+  clearInterval(timer);
+  input.off('data', onKeys);
+  input.setRawMode(false);
+  input.pause();
+  output.off('resize', draw);
+  output.write(LEAVE);
+}
+
+/** The other screen, without a cursor; and back. */
+const ENTER = '\u001b[?1049h\u001b[?25l';
+const LEAVE = '\u001b[?25h\u001b[?1049l';
+
+function paintScreen(output: NodeJS.WriteStream, view: TopView, paint: Paint): void {
+  const lines = drawTop(view, { columns: output.columns, rows: output.rows }, paint);
+  // In one write and without clearing first: nothing flickers.
+  output.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
+}

@@ -1,0 +1,93 @@
+/**
+ * How the owner of the state directory ends an execution from another process: with a file in the directory of the
+ * server that runs it, named after the execution. The server finds it, ends the tree as it would for a caller, and the
+ * record says `terminated`. A file reaches across containers, and needs no port that somebody else could find.
+ */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf, messageOf } from '../base/errors.ts';
+import { isId } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Audit } from '../security/security.ts';
+import type { Running } from './running.ts';
+
+/** Who has the state directory speaks as this principal. */
+export const OPERATOR = { principal: 'operator', requestId: 'command line' } as const;
+
+const FOLDER = 'end';
+/** A person who waits for it sees no difference; to look costs a few microseconds. */
+const LOOK_MS = 250;
+
+export interface EndRequests {
+  open(): void;
+  close(): void;
+}
+
+export function createEndRequests(options: {
+  /** This server's own, below run/. */
+  readonly directory: string;
+  readonly running: Running;
+  readonly audit: Audit;
+  readonly log: Log;
+}): EndRequests {
+  const { running, audit, log } = options;
+  const folder = join(options.directory, FOLDER);
+  let timer: NodeJS.Timeout | undefined;
+
+  function serve(id: string): void {
+    rmSync(join(folder, id), { force: true });
+    const entry = running.entries.get(id);
+    if (entry === undefined) return;
+    try {
+      audit.write({ event: 'end_requested', ...OPERATOR, executionId: id });
+    } catch (error) {
+      // Only what is to run must be recorded first.
+      log.error('the audit log cannot be written', { execution: id, error: messageOf(error) });
+    }
+    void entry.live.end('terminated');
+  }
+
+  function look(): void {
+    if (running.entries.size === 0) return;
+    for (const id of listRequests(folder)) {
+      try {
+        serve(id);
+      } catch (error) {
+        log.error('a request to end something cannot be taken', { execution: id, error: messageOf(error) });
+      }
+    }
+  }
+
+  return {
+    open() {
+      timer = setInterval(look, LOOK_MS);
+      timer.unref();
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function listRequests(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => isId('exec', name));
+  } catch {
+    return [];
+  }
+}
+
+/** Leaves a request for the server of that directory; false where it has left. */
+export function requestEnd(directory: string, executionId: string): boolean {
+  const folder = join(directory, FOLDER);
+  try {
+    // Not with its parents: the directory of a server that has left must not come back.
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') return false;
+  }
+  try {
+    writeFileSync(join(folder, executionId), '', { mode: 0o600 });
+    return true;
+  } catch {
+    return false;
+  }
+}

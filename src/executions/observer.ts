@@ -1,0 +1,197 @@
+/**
+ * The executions of all servers on a state directory, seen from a process that is none of them: for the person who
+ * watches. It reads records and the process table, changes nothing, and ends one on request, where its server does it
+ * or, if that is gone, by the same kill ladder.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import { isId } from '../base/ids.ts';
+import { silentLog } from '../base/log.ts';
+import { openGroup } from './cgroups/cgroups.ts';
+import { adoptDetached } from './detached/launch-detached.ts';
+import { readOutcome } from './detached/protocol.ts';
+import { requestEnd } from './end-requests.ts';
+import { createInstance } from './instance.ts';
+import { createLooks } from './look.ts';
+import { isAlive } from './process-table.ts';
+import { type ExecutionRecord, type Outcome, readRecord } from './record.ts';
+import { createStore } from './store.ts';
+import { terminateTree } from './terminate.ts';
+import { createTree, type ProcessTree } from './tree.ts';
+import { createUsageMeter, type Usage, type UsageMeter } from './usage.ts';
+
+export interface ObservedExecution {
+  readonly id: string;
+  readonly owner: string;
+  readonly command: string;
+  readonly mode: string;
+  readonly directory: string;
+  readonly createdAtMs: number;
+  readonly endedAtMs: number | undefined;
+  readonly pid: number | undefined;
+  /** `lost`: its server was killed; the next one ends what is left and says how it was. */
+  readonly state: 'running' | 'lost' | Outcome['status'];
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  /** Of the whole tree; undefined where it cannot be seen from here. */
+  readonly usage: Usage | undefined;
+}
+
+export interface Observation {
+  /** Servers that are there now. */
+  readonly servers: number;
+  /** Newest first. */
+  readonly executions: readonly ObservedExecution[];
+  /** Directories without a record that can be read. */
+  readonly unreadable: number;
+}
+
+export type EndResult = 'ended' | 'requested' | 'over' | 'unknown';
+
+export interface Observer {
+  look(): Promise<Observation>;
+  /**
+   * Ends an execution with all it started, and waits a while for the end. `onDirect` is told where no server does it,
+   * before anything is signalled.
+   */
+  end(id: string, onDirect: () => void): Promise<EndResult>;
+  /** The record as it is on disk. */
+  find(id: string): ExecutionRecord | undefined;
+}
+
+/** The kill ladder takes 2.5 seconds at most, and its server looks four times a second. */
+const END_MS = 5000;
+const POLL_MS = 50;
+
+export function createObserver(options: { readonly stateDir: string; readonly clock: Clock }): Observer {
+  const { stateDir, clock } = options;
+  const directory = join(stateDir, 'executions');
+  const run = join(stateDir, 'run');
+  // Never opened: it is only asked about the others.
+  const instance = createInstance(stateDir);
+  const store = createStore(directory, silentLog);
+  const lookAtProcesses = createLooks();
+  const meters = new Map<string, { readonly tree: ProcessTree; readonly meter: UsageMeter }>();
+
+  const find = (id: string): ExecutionRecord | undefined =>
+    isId('exec', id) && existsSync(join(directory, id)) ? readRecord(join(directory, id)) : undefined;
+
+  const isServed = (record: ExecutionRecord): boolean =>
+    isId('inst', record.instance) && existsSync(run) && instance.isInstanceAlive(record.instance);
+
+  /** Undefined where its numbers are those of another boot or namespace. */
+  function treeOf({ process: known }: ExecutionRecord): ProcessTree | undefined {
+    if (known === undefined || known.bootId !== instance.bootId) return undefined;
+    return createTree({
+      leader: known,
+      marker: known.marker,
+      group: known.group === undefined ? undefined : openGroup(known.group),
+      isWalled: known.isWalled ?? false,
+    });
+  }
+
+  function usageOf(record: ExecutionRecord, look: ReturnType<typeof lookAtProcesses>): Usage | undefined {
+    if (!meters.has(record.id)) {
+      const tree = treeOf(record);
+      if (tree === undefined) return undefined;
+      meters.set(record.id, { tree, meter: createUsageMeter(record.createdAtMs, clock.now) });
+    }
+    const { tree, meter } = meters.get(record.id) ?? {};
+    return tree === undefined ? undefined : meter?.read(tree, look);
+  }
+
+  /** The wrapper of a detached execution leaves its outcome beside the record until a server takes it over. */
+  const outcomeOf = (record: ExecutionRecord): Outcome | undefined =>
+    record.outcome ?? readOutcome(join(directory, record.id));
+
+  function stateOf(record: ExecutionRecord): ObservedExecution['state'] {
+    const outcome = outcomeOf(record);
+    if (outcome !== undefined) return outcome.status;
+    return isServed(record) || hasWrapper(record) ? 'running' : 'lost';
+  }
+
+  const hasWrapper = ({ process: known }: ExecutionRecord): boolean =>
+    known?.wrapper !== undefined && known.bootId === instance.bootId && isAlive(known.wrapper);
+
+  async function hasEnded(id: string): Promise<boolean> {
+    for (const deadline = performance.now() + END_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+      const record = find(id);
+      if (record === undefined || outcomeOf(record) !== undefined) return true;
+    }
+    return false;
+  }
+
+  return {
+    find,
+    async look() {
+      const open = new Map<string, ExecutionRecord>();
+      await store.scan(
+        () => false,
+        (record) => {
+          if (record.outcome === undefined) open.set(record.id, record);
+        },
+      );
+      for (const id of meters.keys()) if (!open.has(id)) meters.delete(id);
+      const processes = lookAtProcesses();
+      const summaries = store.summaries();
+      return {
+        servers: listServers(run).filter(instance.isInstanceAlive).length,
+        unreadable: countBundles(directory) - summaries.length,
+        executions: summaries.map(({ id, owner, command, mode, directory: place, createdAtMs, ...rest }) => {
+          const record = open.get(id);
+          const outcome = record === undefined ? undefined : outcomeOf(record);
+          const isOver = record === undefined || outcome !== undefined;
+          return {
+            id,
+            owner,
+            command,
+            mode,
+            directory: place,
+            createdAtMs,
+            endedAtMs: rest.endedAtMs ?? outcome?.endedAtMs,
+            pid: rest.pid,
+            state:
+              record === undefined ? (rest.status === 'running' ? 'lost' : rest.status) : stateOf(record),
+            exitCode: rest.exitCode ?? outcome?.exitCode,
+            signal: rest.signal ?? outcome?.signal,
+            usage: isOver ? undefined : usageOf(record, processes),
+          };
+        }),
+      };
+    },
+    async end(id, onDirect) {
+      const record = find(id);
+      if (record === undefined) return 'unknown';
+      if (outcomeOf(record) !== undefined) return 'over';
+      if (isServed(record) && requestEnd(join(run, record.instance), id))
+        return (await hasEnded(id)) ? 'ended' : 'requested';
+      onDirect();
+      const detached = adoptDetached(record, join(directory, id), instance.bootId, clock.now);
+      if (detached !== undefined) {
+        await detached.end('terminated');
+        return (await hasEnded(id)) ? 'ended' : 'requested';
+      }
+      const tree = treeOf(record);
+      if (tree !== undefined) await terminateTree(tree, { signal: 'SIGTERM' });
+      return 'ended';
+    },
+  };
+}
+
+function listServers(run: string): string[] {
+  try {
+    return readdirSync(run).filter((name) => isId('inst', name));
+  } catch {
+    return [];
+  }
+}
+
+function countBundles(directory: string): number {
+  try {
+    return readdirSync(directory).filter((name) => isId('exec', name)).length;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,18 @@
+/** For our other processes (the wrapper of a detached execution has its own way in): to start, watch and end a tree. */
+export { createCgroups } from './cgroups/cgroups.ts';
+export { lostOutcome } from './detached/launch-detached.ts';
+export { type Enclosed, startEnclosed } from './enclosed.ts';
+export { WallFailed } from './gate.ts';
+export { runHelper } from './helper.ts';
+export { createPipes } from './pipes.ts';
+export {
+  findProcess,
+  isAlive,
+  listChildren,
+  listProcesses,
+  type ProcessEntry,
+  type ProcessIdentity,
+} from './process-table.ts';
+export { type Outcome, outcomeSchema } from './record.ts';
+export { endByMarker } from './terminate.ts';
+export { createUsageMeter, type Usage } from './usage.ts';

@@ -1,0 +1,157 @@
+/** From looks at a tree to samples: what it used between two looks, and how that was over all of them. */
+import { LIMITS } from '../base/limits.ts';
+import type { ProcessEntry } from './process-table.ts';
+import type { Network, Transfer } from './transfers.ts';
+import { percentOf, readOwnNetwork, sumResident, sumTicks, sumTransfer } from './usage.ts';
+
+export const METRICS = ['cpu', 'memory', 'io', 'network'] as const;
+export type Metric = (typeof METRICS)[number];
+
+/** What was measured, by name; a rate is over the time since the sample before. */
+export type Figures = Partial<Record<Figure, number>>;
+
+export type Figure =
+  | 'cpuPercent'
+  | 'memoryBytes'
+  | 'processes'
+  | 'readBytesPerSecond'
+  | 'writtenBytesPerSecond'
+  | 'diskReadBytesPerSecond'
+  | 'diskWrittenBytesPerSecond'
+  | 'receivedBytesPerSecond'
+  | 'sentBytesPerSecond';
+
+export interface Sample {
+  readonly atMs: number;
+  readonly figures: Figures;
+}
+
+export interface Extremes {
+  readonly min: number;
+  readonly mean: number;
+  readonly max: number;
+}
+
+export interface Summary {
+  readonly samples: number;
+  readonly figures: Partial<Record<Figure, Extremes>>;
+}
+
+export interface Sampler {
+  readonly metrics: readonly Metric[];
+  sample(members: readonly ProcessEntry[], atMs: number): void;
+  /** What was never to be had so far. */
+  unavailable(): Metric[];
+  /** Samples since the last time, and the summary of all. */
+  take(): { readonly samples: Sample[]; readonly dropped: number; readonly summary: Summary };
+}
+
+interface Counters {
+  readonly atMs: number;
+  readonly ticks: number;
+  readonly transfer: Transfer | undefined;
+  readonly network: Network | undefined;
+}
+
+/** `members`: the tree as it is when it begins, from which the first sample is measured. */
+export function createSampler(
+  wanted: readonly Metric[],
+  members: readonly ProcessEntry[],
+  startedAtMs: number,
+): Sampler {
+  const metrics = METRICS.filter((metric) => wanted.includes(metric));
+  const has = (metric: Metric): boolean => metrics.includes(metric);
+  const totals = new Map<Figure, { min: number; max: number; sum: number; count: number }>();
+  let unread: Sample[] = [];
+  let dropped = 0;
+  let samples = 0;
+  let last = count(members, startedAtMs);
+
+  function count(now: readonly ProcessEntry[], atMs: number): Counters {
+    return {
+      atMs,
+      ticks: sumTicks(now),
+      transfer: has('io') ? sumTransfer(now) : undefined,
+      network: has('network') ? readOwnNetwork(now) : undefined,
+    };
+  }
+
+  function note(figures: Figures): void {
+    for (const [name, value] of Object.entries(figures) as [Figure, number][]) {
+      const total = totals.get(name) ?? { min: value, max: value, sum: 0, count: 0 };
+      totals.set(name, {
+        min: Math.min(total.min, value),
+        max: Math.max(total.max, value),
+        sum: total.sum + value,
+        count: total.count + 1,
+      });
+    }
+  }
+
+  return {
+    metrics,
+    sample(now, atMs) {
+      // Between the end of a tree and the news of it there is nobody to measure.
+      if (now.length === 0) return;
+      const next = count(now, atMs);
+      const figures = measure(metrics, now, last, next);
+      last = next;
+      samples++;
+      note(figures);
+      unread.push({ atMs, figures });
+      if (unread.length <= LIMITS.monitorSamples) return;
+      unread.shift();
+      dropped++;
+    },
+    unavailable: () =>
+      metrics.filter(
+        (metric) =>
+          (metric === 'io' && last.transfer === undefined && !totals.has('readBytesPerSecond')) ||
+          (metric === 'network' && last.network === undefined && !totals.has('receivedBytesPerSecond')),
+      ),
+    take() {
+      const figures = [...totals].map(([name, { min, max, sum, count: n }]) => [
+        name,
+        { min, mean: Math.round((sum / n) * 10) / 10, max },
+      ]);
+      const taken = {
+        samples: unread,
+        dropped,
+        summary: { samples, figures: Object.fromEntries(figures) as Summary['figures'] },
+      };
+      unread = [];
+      dropped = 0;
+      return taken;
+    },
+  };
+}
+
+function measure(
+  metrics: readonly Metric[],
+  members: readonly ProcessEntry[],
+  before: Counters,
+  after: Counters,
+): Figures {
+  const seconds = Math.max((after.atMs - before.atMs) / 1000, 0.001);
+  const rate = (from: number, to: number): number => Math.round(Math.max(0, to - from) / seconds);
+  const [io, network] = [after.transfer, after.network];
+  // What was not to be had before has no beginning to be measured from.
+  const [ioBefore, networkBefore] = [before.transfer, before.network];
+  return {
+    ...(metrics.includes('cpu') && { cpuPercent: percentOf(after.ticks - before.ticks, seconds) }),
+    ...(metrics.includes('memory') && { memoryBytes: sumResident(members) }),
+    processes: members.length,
+    ...(io !== undefined &&
+      ioBefore !== undefined && {
+        readBytesPerSecond: rate(ioBefore.readBytes, io.readBytes),
+        writtenBytesPerSecond: rate(ioBefore.writtenBytes, io.writtenBytes),
+        diskReadBytesPerSecond: rate(ioBefore.diskReadBytes, io.diskReadBytes),
+        diskWrittenBytesPerSecond: rate(ioBefore.diskWrittenBytes, io.diskWrittenBytes),
+      }),
+    ...(network !== undefined &&
+      networkBefore !== undefined && {
+        receivedBytesPerSecond: rate(networkBefore.receivedBytes, network.receivedBytes),
+        sentBytesPerSecond: rate(networkBefore.sentBytes, network.sentBytes),
+      }),
+  };
+}

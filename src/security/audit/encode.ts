@@ -1,0 +1,44 @@
+/**
+ * An entry as JSON that cannot do harm: secrets masked, control characters escaped (by JSON itself, so that nothing a
+ * caller says can begin a line of its own), and never longer than a reader can hold.
+ */
+import { LIMITS } from '../../base/limits.ts';
+import { isSecretName, MASK, maskText } from '../secrets.ts';
+
+/** A secret that was cut has no longer the shape by which it is known, so that this much more is looked at. */
+const OVERLAP_CHARS = 4096;
+/** What a value takes besides its text. */
+const VALUE_CHARS = 4;
+
+export function encodeEntry(entry: object): string {
+  let room: number = LIMITS.auditLineChars;
+
+  /** The replacer is asked about a list or an object before its parts, so that what is cut is never visited. */
+  return JSON.stringify(entry, (key, value: unknown) => {
+    room -= key.length + VALUE_CHARS;
+    // Absent from an object, null in a list.
+    if (room <= 0) return undefined;
+    if (typeof value === 'string') {
+      if (isSecretName(key)) return MASK;
+      const shown = fit(value, Math.min(room, LIMITS.auditTextChars));
+      room -= shown.length;
+      return shown;
+    }
+    return typeof value === 'object' && value !== null ? fewer(value) : value;
+  });
+}
+
+function fit(text: string, room: number): string {
+  if (text.length <= room) return maskText(text);
+  return `${maskText(text.slice(0, room + OVERLAP_CHARS)).slice(0, room)}… (${text.length} characters)`;
+}
+
+function fewer(value: object): object {
+  const most = LIMITS.auditListItems;
+  if (Array.isArray(value)) {
+    const items: unknown[] = value;
+    return items.length <= most ? items : [...items.slice(0, most), `… ${items.length - most} more`];
+  }
+  const fields = Object.entries(value);
+  return fields.length <= most ? value : Object.fromEntries(fields.slice(0, most));
+}

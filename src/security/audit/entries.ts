@@ -1,0 +1,155 @@
+/**
+ * What the audit log tells of. Each kind of line is one member of the union, so that whoever writes one says all that a
+ * reader will ask for, and whoever reads them knows what there can be.
+ */
+import type { ErrorCode } from '../../base/errors.ts';
+
+export type Decision = 'allow' | 'deny' | 'ask';
+
+/** Told apart so that they can be searched for: an agent that tries what is not there or not allowed is feeling its way. */
+export type SecurityEvent = 'command_not_found' | 'permission_denied' | 'stopped_by_sandbox';
+
+interface Caller {
+  readonly principal: string;
+  readonly requestId: string;
+  /** As the client calls itself. */
+  readonly client?: string | undefined;
+  readonly session?: string | undefined;
+}
+
+interface Ruling extends Caller {
+  readonly decision: Decision;
+  readonly rule?: unknown;
+  readonly code?: ErrorCode | undefined;
+  readonly reason?: string | undefined;
+}
+
+interface ExecutionDecided extends Ruling {
+  readonly event: 'execution_allowed' | 'execution_denied' | 'approval_needed';
+  readonly executionId: string;
+  readonly command: string;
+  readonly mode: string;
+  readonly directory: string;
+}
+
+/** It was allowed, and then there was no process. */
+interface ExecutionNotStarted extends Caller {
+  readonly event: 'execution_not_started';
+  readonly executionId: string;
+  readonly reason: string;
+}
+
+interface ExecutionEnded extends Caller {
+  readonly event: 'execution_ended';
+  readonly executionId: string;
+  /** Its beginning; the whole of it is in the line that allowed it. */
+  readonly command: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly code?: ErrorCode | undefined;
+  readonly securityEvent?: SecurityEvent | undefined;
+  readonly appeared?: readonly string[] | undefined;
+  readonly durationMs: number;
+  readonly outputs: readonly (string | undefined)[];
+}
+
+/** The owner of the state directory ended it from the command line. */
+interface EndRequested extends Caller {
+  readonly event: 'end_requested';
+  readonly executionId: string;
+}
+
+/** Outputs that were removed by age, count or size, or by the owner of the state directory. */
+interface OutputsCollected extends Caller {
+  readonly event: 'outputs_collected';
+  readonly executionIds: readonly string[];
+}
+
+/**
+ * What was typed into a terminal. What is typed at a password prompt is nobody's business: then there is a flag and no
+ * text, not even its length.
+ */
+interface TerminalInput extends Ruling {
+  readonly event: 'terminal_input' | 'terminal_input_denied' | 'terminal_approval_needed';
+  readonly terminalId: string;
+  readonly input: { readonly text: string } | { readonly isSecret: true };
+}
+
+/** A person looks at it from the command line, and may have typed. */
+interface TerminalViewed extends Caller {
+  readonly event: 'terminal_attached' | 'terminal_detached';
+  readonly terminalId: string;
+}
+
+interface TerminalEnded extends Caller {
+  readonly event: 'terminal_ended';
+  readonly terminalId: string;
+  readonly reason: string;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  /** What could not be ended. */
+  readonly survivors: readonly number[];
+  readonly durationMs: number;
+  readonly outputs: readonly string[];
+}
+
+interface Approval extends Ruling {
+  readonly event: 'approval_asked' | 'approval_given' | 'approval_refused';
+  readonly tool: string;
+  readonly command?: string | undefined;
+  readonly askedIn?: string | undefined;
+  readonly approval?: string | undefined;
+}
+
+interface RestrictionsChanged extends Ruling {
+  readonly event: 'restrictions_tightened' | 'restrictions_refused';
+  readonly asked: unknown;
+  readonly changes?: unknown;
+}
+
+/** Every call of a tool, when it was answered: what was read, deleted, listed or asked for. */
+interface Called extends Caller {
+  readonly event: 'call';
+  readonly tool: string;
+  readonly calledAs: string;
+  readonly input: unknown;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly outcome: 'answered' | 'asked' | 'failed' | 'cancelled';
+  readonly code?: ErrorCode | undefined;
+}
+
+export type AuditEntry =
+  | ExecutionDecided
+  | ExecutionNotStarted
+  | ExecutionEnded
+  | EndRequested
+  | OutputsCollected
+  | TerminalInput
+  | TerminalViewed
+  | TerminalEnded
+  | Approval
+  | RestrictionsChanged
+  | Called;
+
+/** The last line of another log, as it was seen when this one was opened. */
+export interface Head {
+  readonly instance: string;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** What the writer says about the log itself. */
+export type LogEntry =
+  | {
+      readonly event: 'log_opened';
+      readonly instance: string;
+      readonly part: number;
+      readonly pid: number;
+      readonly heads: readonly Head[];
+    }
+  /** Of so many entries before this line it is not certain that they were written. */
+  | { readonly event: 'entries_lost'; readonly count: number; readonly reason: string }
+  | { readonly event: 'log_closed' };

@@ -1,0 +1,27 @@
+/**
+ * The last lines of the other logs. Who opens a log writes them into its first line and is a witness from then on: a
+ * log that was removed, shortened or written anew since then no longer has the line that was seen.
+ */
+import { join } from 'node:path';
+import { LIMITS } from '../../base/limits.ts';
+import { type LogFile, listLogFiles } from './chain.ts';
+import type { Head } from './entries.ts';
+import { readLastLine } from './read-lines.ts';
+
+/** Of the logs that were written to last; of the older ones, those have told that came between. */
+export function readHeads(directory: string, own: string): Head[] {
+  const newest = new Map<string, LogFile>();
+  for (const file of listLogFiles(directory).reverse()) {
+    if (newest.size === LIMITS.auditHeads) break;
+    if (file.instance !== own && !newest.has(file.instance)) newest.set(file.instance, file);
+  }
+  return [...newest.values()].flatMap(({ name, instance }) => {
+    try {
+      const last = readLastLine(join(directory, name));
+      return last === undefined ? [] : [{ instance, seq: last.seq, hash: last.hash }];
+    } catch {
+      // Taken away meanwhile, or not ours to read: whoever verifies will see it too.
+      return [];
+    }
+  });
+}

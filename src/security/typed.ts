@@ -1,0 +1,128 @@
+/** What is typed into terminals: who may have one, and what the policy and the audit log have to do with it. */
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
+import { realPathOf } from '../base/config/paths.ts';
+import { ShellServerError } from '../base/errors.ts';
+import type { SecuritySettings, Settings } from '../base/settings.ts';
+import type { Audit } from './audit/audit.ts';
+import type { createDecisionCounts } from './decision-counts.ts';
+import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
+import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
+import type { RestrictionStore } from './restrictions.ts';
+
+/** What is about to be typed into a terminal. */
+export interface InputRequest {
+  readonly principal: string;
+  readonly client: string;
+  readonly requestId: string;
+  readonly terminalId: string;
+  /** What `rulesOf` said when the terminal was opened. */
+  readonly openedUnder: string;
+  readonly directory: string | undefined;
+  /** Commands that the shell would run; undefined where it is not the shell that gets it. */
+  readonly commands: string | undefined;
+  /** For the record; undefined at a password prompt. */
+  readonly input: string | undefined;
+  readonly approval?: string | undefined;
+}
+
+export interface TypedCheck {
+  /** A checksum of what holds for a principal now. */
+  rulesOf(principal: string): string;
+  /** Throws where it must not be typed; audited either way, before anything is typed. */
+  authorizeInput(request: InputRequest): void;
+}
+
+export function createTypedCheck(options: {
+  readonly settings: Settings;
+  readonly restrictions: RestrictionStore;
+  readonly audit: Audit;
+  readonly decisions: ReturnType<typeof createDecisionCounts>;
+  protectedProcesses(): readonly ProtectedProcess[];
+}): TypedCheck {
+  const { settings, restrictions, audit, decisions } = options;
+
+  function rulesOf(principal: string): string {
+    const { security: held, policy } = restrictions.of(principal);
+    return createHash('sha256')
+      .update(JSON.stringify([held, policy.identity]))
+      .digest('hex')
+      .slice(0, 32);
+  }
+
+  /** A fence: what is typed key by key, or into another program, the wall alone holds. */
+  function judgeInput(request: InputRequest): Judgement | undefined {
+    const { principal, openedUnder, commands, directory = settings.defaultWorkdir } = request;
+    const now = restrictions.of(principal);
+    if (openedUnder !== rulesOf(principal)) {
+      throw new ShellServerError(
+        'SECURITY_003',
+        'Other restrictions hold than when this terminal was opened.',
+        {
+          hint: 'Close it with terminal_close and open another, which is held to them.',
+          details: { rule: 'terminal' },
+        },
+      );
+    }
+    if (commands === undefined || commands.trim() === '') return undefined;
+    const judgement = now.policy.judge(commands, {
+      directory,
+      home: homedir(),
+      realPath: realPathOf,
+      environment: {},
+      protectedProcesses: options.protectedProcesses(),
+    });
+    if (judgement.decision === 'deny') throw denied(judgement);
+    if (judgement.decision === 'ask') {
+      const asked = { ...request, command: commands, callerEnvironment: {}, sessionEnvironment: new Map() };
+      checkApproval(asked, judgement, { directory, policy: now.policy });
+    }
+    return judgement;
+  }
+
+  return {
+    rulesOf,
+    authorizeInput(request) {
+      const { principal, client, requestId, terminalId, input } = request;
+      const about = {
+        principal,
+        client,
+        requestId,
+        terminalId,
+        input: input === undefined ? ({ isSecret: true } as const) : { text: input },
+      };
+      try {
+        const judgement = judgeInput(request);
+        if (request.commands !== undefined) decisions.note(principal, 'allow');
+        audit.write({ event: 'terminal_input', decision: 'allow', rule: judgement?.rule, ...about });
+      } catch (error) {
+        if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
+          const isOpen = error instanceof ApprovalNeeded;
+          decisions.note(principal, isOpen ? 'ask' : 'deny');
+          audit.write({
+            event: isOpen ? 'terminal_approval_needed' : 'terminal_input_denied',
+            decision: isOpen ? 'ask' : 'deny',
+            code: error.code,
+            rule: error.details?.['rule'],
+            reason: error.message,
+            ...about,
+          });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+/** What is typed cannot be held to a list; that only the programs on it exist can. */
+export function checkTerminal(policy: Policy, security: SecuritySettings, isWalled: boolean): void {
+  const hasPrograms = isWalled && security.root === 'programs';
+  if (security.hasTerminals && (!policy.hasAllowList || hasPrograms)) return;
+  const why = security.hasTerminals
+    ? 'Only some commands are allowed, and what is typed into a terminal cannot be held to that'
+    : `There are no terminals under the preset ${security.preset}`;
+  throw new ShellServerError('SECURITY_003', `${why}.`, {
+    hint: 'Use shell_execute. Under an allow-list, terminals need a sandbox in which only the allowed programs exist (preset "production").',
+    details: { rule: 'terminal' },
+  });
+}

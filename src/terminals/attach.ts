@@ -1,0 +1,104 @@
+/** Terminals as another process of the same person sees them: all that are open on a state directory, and one, live. */
+import { ShellServerError } from '../base/errors.ts';
+import { connectHost, findSockets, type Host } from './hosts.ts';
+import type { Dimensions, TerminalState } from './protocol.ts';
+
+export type { TerminalState } from './protocol.ts';
+
+export interface Viewed {
+  readonly state: TerminalState;
+  /** What draws the screen as it is now. */
+  readonly snapshot: string;
+  readonly dimensions: Dimensions;
+  onOutput(listener: (chunk: Buffer) => void): void;
+  type(bytes: Buffer): void;
+  /** Resolves when the terminal has ended, or its host is gone. */
+  readonly ended: Promise<void>;
+  detach(): Promise<void>;
+}
+
+/** Newest first. */
+export async function listTerminals(stateDirectory: string): Promise<TerminalState[]> {
+  const found = await forEachHost(stateDirectory, async (host) => {
+    const states = await host.ask('list', { withUsage: true });
+    await host.end();
+    return states;
+  });
+  return found.flat().sort((a, b) => b.createdAtMs - a.createdAtMs);
+}
+
+/** By its id, the beginning of it, or its session's name. */
+export async function attachTo(stateDirectory: string, wanted: string): Promise<Viewed> {
+  const found = await forEachHost(stateDirectory, async (host) => {
+    const states = await host.ask('list', { withUsage: false });
+    const matching = states.filter((state) => state.outcome === undefined && isMeant(state, wanted));
+    if (matching.length === 0) await host.end();
+    return matching.map((state) => ({ host, state }));
+  });
+  const candidates = found.flat();
+  const exact = candidates.filter(({ state }) => state.id === wanted);
+  const [chosen, ...others] = exact.length > 0 ? exact : candidates;
+  if (chosen === undefined || others.length > 0) {
+    for (const { host } of candidates) await host.end();
+    throw new ShellServerError(
+      'RESOURCE_002',
+      chosen === undefined
+        ? `There is no open terminal ${wanted}.`
+        : `${wanted} may be ${candidates.length} terminals.`,
+      { hint: '`mcp-shell-server terminals` lists them.' },
+    );
+  }
+  return view(chosen.host, chosen.state);
+}
+
+const isMeant = ({ id, sessionName }: TerminalState, wanted: string): boolean =>
+  id === wanted || sessionName === wanted || (wanted.length >= 4 && id.startsWith(wanted));
+
+/** Ends what runs in it. */
+export async function closeTerminal(stateDirectory: string, id: string): Promise<boolean> {
+  const closed = await forEachHost(stateDirectory, async (host) => {
+    const state = (await host.ask('list', { withUsage: false })).find((each) => each.id === id);
+    if (state !== undefined) await host.ask('close', { id, savesHistory: state.autoSaves });
+    await host.end();
+    return state !== undefined;
+  });
+  return closed.includes(true);
+}
+
+async function view(host: Host, state: TerminalState): Promise<Viewed> {
+  const early: Buffer[] = [];
+  const listeners: ((chunk: Buffer) => void)[] = [];
+  host.onEvent((event) => {
+    if (event.event !== 'output' || event.id !== state.id) return;
+    const chunk = Buffer.from(event.base64, 'base64');
+    if (listeners.length === 0) early.push(chunk);
+    for (const listener of listeners) listener(chunk);
+  });
+  const ended = new Promise<void>((resolve) => host.onClose(resolve));
+  const { snapshot, dimensions } = await host.ask('attach', { id: state.id });
+  return {
+    state,
+    snapshot,
+    dimensions,
+    onOutput(listener) {
+      for (const chunk of early.splice(0)) listener(chunk);
+      listeners.push(listener);
+    },
+    type: (bytes) => {
+      host.ask('type', { id: state.id, base64: bytes.toString('base64') }).catch(() => undefined);
+    },
+    ended,
+    detach: host.end,
+  };
+}
+
+/** A socket without anybody behind it is what a crash left. */
+async function forEachHost<Value>(
+  stateDirectory: string,
+  use: (host: Host) => Promise<Value>,
+): Promise<Value[]> {
+  const answers = await Promise.allSettled(
+    findSockets(stateDirectory).map(async (socket) => use(await connectHost(socket, false))),
+  );
+  return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+}

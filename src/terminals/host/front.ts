@@ -1,0 +1,149 @@
+/**
+ * Who is in front: the process group that the terminal's input goes to, and whether it is waiting for it. Asked of the
+ * kernel each time, never remembered: between two looks another program may have come to the front.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import { findProcess, listProcesses, type ProcessEntry } from '../../executions/processes.ts';
+
+export interface FrontProcess {
+  readonly pid: number;
+  /** As the kernel has it, cut at 15 characters. */
+  readonly name: string;
+  /** The program's file; undefined where it cannot be told. */
+  readonly path: string | undefined;
+  /** The name by which it was called, without its directory. */
+  readonly calledAs: string | undefined;
+  readonly isLeader: boolean;
+}
+
+export interface Front {
+  readonly groupId: number;
+  /** The group's leader first. */
+  readonly processes: readonly FrontProcess[];
+}
+
+/** `member` is any process of the terminal that is alive: its shell. */
+export function lookAtFront(member: number): Front | undefined {
+  const groupId = findProcess(member)?.foregroundGroupId ?? 0;
+  if (groupId <= 0) return undefined;
+  return { groupId, processes: membersOf(groupId).map((entry) => describe(entry, groupId)) };
+}
+
+function membersOf(groupId: number): ProcessEntry[] {
+  return listProcesses()
+    .filter((entry) => entry.groupId === groupId && !entry.isZombie)
+    .sort((a, b) => Number(b.pid === groupId) - Number(a.pid === groupId) || a.startTime - b.startTime);
+}
+
+function describe(entry: ProcessEntry, groupId: number): FrontProcess {
+  const argv = readText(`/proc/${entry.pid}/cmdline`)?.split('\0')[0];
+  return {
+    pid: entry.pid,
+    name: entry.name,
+    path: readLink(`/proc/${entry.pid}/exe`),
+    calledAs: argv === undefined || argv === '' ? undefined : basename(argv.replace(/^-/, '')),
+    isLeader: entry.pid === groupId,
+  };
+}
+
+export type Activity =
+  /** Blocked in a read of the terminal. */
+  | 'reading'
+  /** Waiting for one of several things, of which the terminal is one. */
+  | 'listening'
+  | 'busy'
+  /** Asleep; for what, the kernel does not say. */
+  | 'asleep';
+
+/** Numbers of system calls, which differ by architecture. */
+const CALLS: Readonly<Record<string, { read: readonly number[]; poll: readonly number[] }>> = {
+  x64: { read: [0, 19], poll: [7, 23, 232, 270, 271, 281, 441] },
+  arm64: { read: [63, 65], poll: [22, 72, 73, 441] },
+};
+
+export interface FrontActivity {
+  readonly activity: Activity;
+  /** Of all of them: unchanged means that none did anything. */
+  readonly cpuTicks: number;
+  readonly groupId: number;
+}
+
+/** What those in front are doing now. */
+export function readActivity(member: number): FrontActivity | undefined {
+  const groupId = findProcess(member)?.foregroundGroupId ?? 0;
+  if (groupId <= 0) return undefined;
+  const members = membersOf(groupId);
+  if (members.length === 0) return undefined;
+  const activities = members.map(activityOf);
+  const cpuTicks = members.reduce((total, entry) => total + entry.cpuTicks, 0);
+  // One that reads is what a person would type to; one that works is what they would wait for.
+  const order: readonly Activity[] = ['reading', 'busy', 'listening', 'asleep'];
+  const activity = order.find((candidate) => activities.includes(candidate)) ?? 'asleep';
+  return { activity, cpuTicks, groupId };
+}
+
+/** Of many threads, one that reads or listens is enough. */
+function activityOf(entry: ProcessEntry): Activity {
+  if (entry.state !== 'S') return 'busy';
+  const activities = tasksOf(entry.pid).map((task) => activityOfTask(entry.pid, task));
+  return (['reading', 'listening', 'asleep'] as const).find((each) => activities.includes(each)) ?? 'busy';
+}
+
+/** A program with more is no less asleep. */
+const MAX_TASKS = 64;
+
+function tasksOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).slice(0, MAX_TASKS);
+  } catch {
+    return [];
+  }
+}
+
+function activityOfTask(pid: number, task: string): Activity {
+  const calls = CALLS[process.arch];
+  const text = readText(`/proc/${pid}/task/${task}/syscall`);
+  if (calls === undefined || text === undefined) return 'asleep';
+  const [number = '', first = ''] = text.split(' ');
+  if (calls.read.includes(Number(number)))
+    return isTerminal(pid, Number.parseInt(first, 16)) ? 'reading' : 'busy';
+  if (calls.poll.includes(Number(number))) return readsTerminal(pid) ? 'listening' : 'busy';
+  return 'busy';
+}
+
+/** Its stdin is the terminal, or it has opened it besides: fzf reads what to choose from elsewhere. */
+function readsTerminal(pid: number): boolean {
+  if (isTerminal(pid, 0)) return true;
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => Number(fd) > 2 && isTerminal(pid, Number(fd)));
+  } catch {
+    return false;
+  }
+}
+
+function isTerminal(pid: number, fd: number): boolean {
+  const link = readLink(`/proc/${pid}/fd/${fd}`);
+  return link !== undefined && /^\/dev\/(?:pts\/\d+|tty|console)$/.test(link);
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trimEnd();
+  } catch {
+    return undefined;
+  }
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The directory that a process is in, as it sees it. */
+export function directoryOf(pid: number): string | undefined {
+  return readLink(`/proc/${pid}/cwd`);
+}

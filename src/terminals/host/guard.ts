@@ -1,0 +1,59 @@
+/**
+ * The program guard: input is only sent while the program is in front that it was meant for. Of a pipeline, the leader
+ * or whoever reads the terminal counts.
+ */
+import { realpathSync } from 'node:fs';
+import type { Front, FrontProcess } from './front.ts';
+
+export type GuardTarget =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'pid'; readonly pid: number }
+  | { readonly kind: 'shell' }
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'name'; readonly name: string };
+
+/** Undefined where it says nothing. */
+export function readGuard(text: string): GuardTarget | undefined {
+  const target = text.trim();
+  if (target === '*') return { kind: 'any' };
+  if (target === 'sessionleader:' || target === 'loginshell:') return { kind: 'shell' };
+  const pid = /^pid:(\d{1,10})$/.exec(target)?.[1];
+  if (pid !== undefined) return { kind: 'pid', pid: Number(pid) };
+  if (target === '' || /^\w+:/.test(target)) return undefined;
+  return target.includes('/') ? { kind: 'path', path: target } : { kind: 'name', name: target };
+}
+
+/** `shell` is the terminal's own first process. */
+export function passesGuard(target: GuardTarget, front: Front | undefined, shell: number): boolean {
+  if (target.kind === 'any') return true;
+  if (front === undefined) return false;
+  return front.processes.some((process) => matches(target, process, shell));
+}
+
+function matches(target: GuardTarget, process: FrontProcess, shell: number): boolean {
+  switch (target.kind) {
+    case 'any':
+      return true;
+    case 'pid':
+      return process.pid === target.pid;
+    case 'shell':
+      return process.pid === shell;
+    case 'path':
+      return process.path !== undefined && realPathOf(target.path) === process.path;
+    case 'name':
+      return [process.name, process.calledAs].some(
+        (name) => name !== undefined && (name === target.name || isCutName(name, target.name)),
+      );
+  }
+}
+
+/** The kernel keeps 15 characters. */
+const isCutName = (name: string, wanted: string): boolean => name.length === 15 && wanted.startsWith(name);
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

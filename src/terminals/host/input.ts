@@ -1,0 +1,56 @@
+/** What is typed, as bytes: text as a person would type or paste it, keys by their names, or bytes as they are. */
+import { ShellServerError } from '../../base/errors.ts';
+import { encodeKeys, UnknownKey } from '../keys.ts';
+import type { Typed } from '../protocol.ts';
+import type { ScreenModes } from './screen.ts';
+
+const ENTER = Buffer.from('\r');
+const PASTE_BEGINS = '\x1b[200~';
+const PASTE_ENDS = '\x1b[201~';
+
+/** An editor is typed into, line ends and all; a shell is pasted to. */
+export function bytesOf(typed: Typed, modes: ScreenModes & { readonly isAlternate: boolean }): Buffer {
+  switch (typed.kind) {
+    case 'keys':
+      return Buffer.from(keysOf(typed.keys, modes));
+    case 'bytes':
+      return withEnter(Buffer.from(typed.base64, 'base64'), typed.isEntered);
+    case 'text':
+      return withEnter(Buffer.from(textOf(typed.text, modes)), typed.isEntered);
+  }
+}
+
+/** How many lines its echo takes up, where a line is ended at all. */
+export function echoedLines(typed: Typed): number {
+  if (typed.kind === 'keys' || !typed.isEntered) return 0;
+  const inner = typed.kind === 'text' ? typed.text.split(/\r\n|\r|\n/).length - 1 : 0;
+  return inner + 1;
+}
+
+function withEnter(bytes: Buffer, isEntered: boolean): Buffer {
+  return isEntered ? Buffer.concat([bytes, ENTER]) : bytes;
+}
+
+/** Several lines are pasted where the program can tell a paste from typing; else each ends with Enter. */
+function textOf(
+  text: string,
+  { bracketedPaste, isAlternate }: ScreenModes & { readonly isAlternate: boolean },
+): string {
+  const lines = text.replaceAll(/\r\n|\n/g, '\r');
+  if (!lines.includes('\r') || !bracketedPaste || isAlternate) return lines;
+  // Whoever ends the paste within the text would have the rest typed.
+  return `${PASTE_BEGINS}${lines.replaceAll(PASTE_ENDS, '')}${PASTE_ENDS}`;
+}
+
+function keysOf(keys: readonly string[], { applicationCursor }: ScreenModes): string {
+  try {
+    return encodeKeys(keys, { applicationCursor });
+  } catch (error) {
+    if (!(error instanceof UnknownKey)) throw error;
+    const near = error.nearest.length === 0 ? '' : ` Did you mean ${error.nearest.join(' or ')}?`;
+    throw new ShellServerError('PARAM_002', `${error.message}${near}`, {
+      hint: 'Keys are enter, tab, esc, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown, f1 to f12 or a single character, after ctrl+, alt+ or shift+.',
+      details: { parameter: 'keys' },
+    });
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * What the shell says about itself, through marks in its output (OSC 133) that our start-up scripts let it write: a
+ * prompt is shown, a command runs, it has ended with this code. Each mark carries a number that was told to this shell
+ * alone, so that a program cannot say such things in its name.
+ */
+import type { IMarker } from '@xterm/headless';
+import type { Screen } from './screen.ts';
+
+export type ShellState = 'unknown' | 'prompt' | 'running';
+
+export interface FinishedCommand {
+  readonly exitCode: number | undefined;
+  /** What it wrote, as far as that is still in memory. */
+  readonly output: string;
+  /** Its first lines have left memory. */
+  readonly isCut: boolean;
+  /** How many commands had ended by then. */
+  readonly number: number;
+  /** How many had begun when it did. */
+  readonly begun: number;
+  /** The line in which it ended. */
+  readonly lastLine: number;
+}
+
+export interface Marks {
+  readonly state: ShellState;
+  readonly lastExitCode: number | undefined;
+  /** Commands that have ended since the shell started, and that have begun. */
+  readonly finished: number;
+  readonly begun: number;
+  readonly lastCommand: FinishedCommand | undefined;
+}
+
+interface Place {
+  readonly marker: IMarker | undefined;
+  readonly column: number;
+}
+
+export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolean): Marks {
+  const { terminal } = screen;
+  // A shell that says nothing when a command begins may be running one.
+  const atPrompt = hasCommandMark ? 'prompt' : 'unknown';
+  let state: ShellState = 'unknown';
+  let finished = 0;
+  let begun = 0;
+  let lastExitCode: number | undefined;
+  let lastCommand: FinishedCommand | undefined;
+  let began: Place | undefined;
+  /** Where the input of the last prompt began. */
+  let prompted: Place | undefined;
+
+  const here = (): Place => ({ marker: terminal.registerMarker(0), column: terminal.buffer.active.cursorX });
+
+  function leave(place: Place | undefined): void {
+    place?.marker?.dispose();
+  }
+
+  function end(code: string): void {
+    const place = hasCommandMark ? began : prompted;
+    // An empty line ends nothing.
+    if (place === undefined) return;
+    finished++;
+    lastExitCode = Number.isInteger(Number(code)) ? Number(code) : undefined;
+    const { output, isCut } = textSince(screen, place);
+    // Where only prompts are marked, the command that was typed is in front of what it wrote.
+    const own = hasCommandMark || isCut ? output : output.slice(output.indexOf('\n') + 1);
+    lastCommand = {
+      exitCode: lastExitCode,
+      output: own,
+      isCut,
+      number: finished,
+      begun,
+      lastLine: screen.cursorLine(),
+    };
+    leave(place);
+    began = undefined;
+    prompted = undefined;
+  }
+
+  const handlers: Readonly<Record<string, (rest: string) => void>> = {
+    A: () => {
+      state = atPrompt;
+    },
+    B: () => {
+      state = atPrompt;
+      leave(prompted);
+      prompted = here();
+      if (!hasCommandMark) begun++;
+    },
+    C: () => {
+      state = 'running';
+      // Of several commands that came in one paste, the first.
+      if (began === undefined) {
+        began = here();
+        begun++;
+      }
+    },
+    D: (code) => end(code),
+  };
+
+  terminal.parser.registerOscHandler(133, (data) => {
+    const [kind = '', ...rest] = data.split(';');
+    if (rest.at(-1) !== `aid=${nonce}`) return true;
+    handlers[kind]?.(rest[0] ?? '');
+    return true;
+  });
+
+  return {
+    get state() {
+      return state;
+    },
+    get lastExitCode() {
+      return lastExitCode;
+    },
+    get begun() {
+      return begun;
+    },
+    get finished() {
+      return finished;
+    },
+    get lastCommand() {
+      return lastCommand;
+    },
+  };
+}
+
+/** From there to the cursor; wrapped lines are one. */
+function textSince({ terminal }: Screen, { marker, column }: Place): { output: string; isCut: boolean } {
+  const buffer = terminal.buffer.active;
+  const isLost = marker === undefined || marker.isDisposed || marker.line < 0;
+  const first = isLost ? 0 : marker.line;
+  const last = buffer.baseY + buffer.cursorY;
+  let text = '';
+  for (let row = first; row <= last; row++) {
+    const line = buffer.getLine(row);
+    if (line === undefined) continue;
+    const from = row === first && !isLost ? column : 0;
+    const to = row === last ? buffer.cursorX : undefined;
+    const isJoined = buffer.getLine(row + 1)?.isWrapped === true && row < last;
+    text += line.translateToString(!isJoined, from, to);
+    if (row < last && !isJoined) text += '\n';
+  }
+  return { output: withoutFilling(text, terminal.cols), isCut: isLost };
+}
+
+/** zsh fills up a last line that does not end, so that its prompt begins a new one. */
+function withoutFilling(text: string, columns: number): string {
+  const lines = text.split('\n').map((line) => (line.length >= columns ? line.replace(/ +$/, '') : line));
+  // What is left of it is the new line.
+  const isFilled = lines.at(-1) === '' && lines.length > 1 && text.split('\n').at(-2) !== lines.at(-2);
+  return (isFilled ? lines.slice(0, -1) : lines).join('\n');
+}

@@ -1,0 +1,191 @@
+/**
+ * The process that holds the terminals. It is apart from the server, so that no command which the server starts inherits
+ * a terminal, a flood in one delays no call, and a terminal outlives its server: the next one connects to the socket.
+ * Without a server it ends its terminals after a while, and itself; with no terminals it ends at once.
+ */
+import { chmodSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { closeInherited } from '../../base/descriptors.ts';
+import { messageOf, ShellServerError } from '../../base/errors.ts';
+import { createCgroups } from '../../executions/processes.ts';
+import { type Channel, createChannel } from '../channel.ts';
+import { type HostSpec, hostSpecSchema, type MethodName, type Methods, PROTOCOL } from '../protocol.ts';
+import { type HostedTerminal, startTerminal } from './terminal.ts';
+
+/** Between the last terminal's end and the host's own: the next one is often just coming. */
+const IDLE_MS = 30_000;
+
+type Answerers = {
+  readonly [Name in MethodName]: (params: Methods[Name][0], call: CallOf) => Promise<Methods[Name][1]>;
+};
+
+interface CallOf {
+  readonly channel: Channel;
+  readonly signal: AbortSignal;
+}
+
+function serve(spec: HostSpec): void {
+  const terminals = new Map<string, HostedTerminal>();
+  const concluding = new Map<string, Promise<boolean>>();
+  const servers = new Set<Channel>();
+  const cgroups = createCgroups();
+  let leaving: NodeJS.Timeout | undefined;
+
+  function find(id: string): HostedTerminal {
+    const terminal = terminals.get(id);
+    if (terminal !== undefined) return terminal;
+    throw new ShellServerError('RESOURCE_002', `There is no terminal ${id.slice(0, 64)}.`);
+  }
+
+  /** Once, whoever asks first decides what is kept. */
+  function conclude(terminal: HostedTerminal, savesHistory: boolean): Promise<boolean> {
+    const { id } = terminal.spec;
+    const known = concluding.get(id);
+    if (known !== undefined) return known;
+    const conclusion = terminal
+      .conclude(savesHistory)
+      .catch(() => false)
+      .then(async (isSaved) => {
+        terminals.delete(id);
+        concluding.delete(id);
+        const outcome = await terminal.finished;
+        for (const server of servers) server.tell({ event: 'ended', id, outcome, isSaved });
+        reconsider();
+        return isSaved;
+      });
+    concluding.set(id, conclusion);
+    return conclusion;
+  }
+
+  function endAll(): Promise<unknown> {
+    return Promise.all(
+      [...terminals.values()].map((terminal) => {
+        terminal.end('server_shutdown');
+        return conclude(terminal, terminal.spec.autoSaves);
+      }),
+    );
+  }
+
+  async function leave(): Promise<void> {
+    await endAll();
+    cgroups.dispose();
+    process.exit(0);
+  }
+
+  /** Stays while there is something to stay for. */
+  function reconsider(): void {
+    clearTimeout(leaving);
+    if (servers.size > 0 && terminals.size > 0) return;
+    const ms = servers.size === 0 && terminals.size > 0 ? spec.graceMs : servers.size > 0 ? IDLE_MS : 1000;
+    leaving = setTimeout(() => void leave(), ms);
+  }
+
+  const answerers: Answerers = {
+    async hello({ isServer }, { channel }) {
+      if (isServer) {
+        servers.add(channel);
+        reconsider();
+      }
+      return { protocol: PROTOCOL };
+    },
+    async create(terminalSpec) {
+      const terminal = await startTerminal(terminalSpec, { directory: spec.directory, cgroups });
+      terminals.set(terminalSpec.id, terminal);
+      reconsider();
+      void terminal.finished.then(() => {
+        // Whoever closes it says what is kept; ended by itself, it keeps what it was told to.
+        setTimeout(() => {
+          if (terminals.has(terminalSpec.id)) void conclude(terminal, terminalSpec.autoSaves);
+        }, LINGER_MS);
+      });
+      return terminal.state();
+    },
+    list: async ({ withUsage }) =>
+      [...terminals.values()].map((terminal) =>
+        withUsage ? { ...terminal.state(), usage: terminal.usage() } : terminal.state(),
+      ),
+    look: async ({ id }) => find(id).look(),
+    send: async (request, { signal }) => find(request.id).send(request, signal),
+    read: async (request, { signal }) => find(request.id).read(request, signal),
+    async resize({ id, dimensions }) {
+      const terminal = find(id);
+      terminal.resize(dimensions.columns, dimensions.rows);
+      return terminal.state();
+    },
+    async close({ id, savesHistory }) {
+      const terminal = find(id);
+      terminal.end('terminated');
+      const isSaved = await conclude(terminal, savesHistory);
+      return { outcome: await terminal.finished, isSaved };
+    },
+    async attach({ id }, { channel }) {
+      const terminal = find(id);
+      const snapshot = await terminal.snapshot();
+      const detach = terminal.attach((chunk) =>
+        channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') }),
+      );
+      tellServers('attached', id);
+      channel.onClose(() => {
+        detach();
+        tellServers('detached', id);
+      });
+      void terminal.finished.then(() => channel.end());
+      return { snapshot, dimensions: terminal.state().dimensions };
+    },
+    async type({ id, base64 }) {
+      await find(id).type(Buffer.from(base64, 'base64'));
+      return {};
+    },
+    async shutdown() {
+      await endAll();
+      setTimeout(() => void leave(), 50);
+      return {};
+    },
+  };
+
+  function tellServers(event: 'attached' | 'detached', id: string): void {
+    for (const server of servers) server.tell({ event, id });
+  }
+
+  function welcome(socket: Socket): void {
+    const channel: Channel = createChannel(socket, (method, params, signal) => {
+      const answerer = Object.hasOwn(answerers, method) ? answerers[method as MethodName] : undefined;
+      if (answerer === undefined)
+        throw new ShellServerError('SYSTEM_001', 'The host does not know this question.');
+      return (answerer as (params: unknown, call: CallOf) => Promise<unknown>)(params, { channel, signal });
+    });
+    channel.onClose(() => {
+      servers.delete(channel);
+      reconsider();
+    });
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void leave());
+  const listener = createServer(welcome);
+  listener.once('error', (error) => {
+    reply({ error: messageOf(error) });
+    process.exit(1);
+  });
+  listener.listen(spec.socket, () => {
+    chmodSync(spec.socket, 0o600);
+    reconsider();
+    reply({ protocol: PROTOCOL });
+  });
+}
+
+/** A terminal whose program has ended is still there to be read for so long, unless it is closed. */
+const LINGER_MS = 60_000;
+
+function reply(message: object): void {
+  process.stdout.on('error', () => undefined);
+  process.stdout.end(`${JSON.stringify(message)}\n`);
+}
+
+async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Buffer));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+closeInherited();
+serve(hostSpecSchema.parse(JSON.parse(await readAll(process.stdin))));

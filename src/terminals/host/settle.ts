@@ -1,0 +1,166 @@
+/**
+ * When to answer: the moment a person would say that there is something to look at. What the shell says counts first;
+ * then what the kernel says of those in front (they read the terminal, or sleep, use no processor time and are quiet);
+ * silence alone is only trusted where the kernel tells nothing.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { compilePattern, type Pattern } from '../../base/pattern.ts';
+import type { Waited, WaitReason, WaitSpec } from '../protocol.ts';
+import { type FrontActivity, readActivity } from './front.ts';
+import type { Marks } from './marks.ts';
+import type { Screen } from './screen.ts';
+import type { LineMode } from './secret-prompt.ts';
+
+export interface Observed {
+  readonly screen: Screen;
+  readonly marks: Marks;
+  /** The terminal's first process. */
+  readonly shell: number;
+  /** Monotonic; of the last output. */
+  lastDataAt(): number;
+  receivedBytes(): number;
+  hasEnded(): boolean;
+  lineMode(): Promise<LineMode | undefined>;
+}
+
+/** As things were before the input. */
+export interface Before {
+  readonly at: number;
+  readonly receivedBytes: number;
+  readonly finished: number;
+  readonly begun: number;
+  readonly redraws: number;
+  /** The first line that is not the echo of what is typed. */
+  readonly line: number;
+}
+
+/** `echoed` is how many lines what is typed will take up. */
+export function rememberBefore({ screen, marks, receivedBytes }: Observed, echoed = 0): Before {
+  return {
+    at: performance.now(),
+    receivedBytes: receivedBytes(),
+    finished: marks.finished,
+    begun: marks.begun,
+    redraws: screen.redraws,
+    line: screen.cursorLine() + echoed,
+  };
+}
+
+const TICK_MS = 20;
+/** Most commands end soon. */
+const FIRST_TICK_MS = 4;
+const FIRST_TICKS_MS = 200;
+/** Two looks that far apart tell whether anything was done. */
+const SAMPLE_MS = 40;
+const QUIET_MS = 80;
+/** Where the kernel does not say what a sleeping process waits for. */
+const SILENT_MS = 300;
+/** For the first sign of life, where nothing is echoed. */
+const FIRST_BYTE_MS = 400;
+/** After a command has ended without what was waited for: something in the background may still print it. */
+const LATE_MATCH_MS = 1000;
+/** Of what is new; enough for a screen in every size. */
+const PATTERN_LINES = 500;
+
+export async function settle(
+  observed: Observed,
+  spec: WaitSpec,
+  before: Before,
+  signal: AbortSignal,
+): Promise<Waited> {
+  const pattern = spec.pattern === undefined ? undefined : compilePattern('wait_for', spec.pattern);
+  const deadline = performance.now() + spec.timeoutMs;
+  const isOpen = pattern === undefined && spec.idleMs === undefined;
+  let doneAt: number | undefined;
+  let earlier: (FrontActivity & { readonly at: number }) | undefined;
+
+  const answer = (reason: WaitReason, matched?: string): Waited => {
+    const { lastCommand } = observed.marks;
+    const isDone = lastCommand !== undefined && lastCommand.number > before.finished;
+    return {
+      reason,
+      matched,
+      exitCode: isDone ? lastCommand.exitCode : undefined,
+      // What began earlier has written more than came of this input.
+      commandOutput: isDone && lastCommand.begun > before.begun ? lastCommand.output : undefined,
+      isCommandOutputCut: isDone && lastCommand.isCut,
+      untilLine: isDone ? lastCommand.lastLine : undefined,
+      isRedrawn: !isDone && observed.screen.redraws > before.redraws,
+      waitedMs: Math.round(performance.now() - before.at),
+    };
+  };
+
+  for (;;) {
+    signal.throwIfAborted();
+    await observed.screen.flush();
+    const matched = pattern === undefined ? undefined : findMatch(observed.screen, pattern, before.line);
+    if (matched !== undefined) return answer('matched', matched);
+    if (observed.hasEnded()) return answer('exited');
+    const now = performance.now();
+    const isDone = observed.marks.finished > before.finished && observed.marks.state !== 'running';
+    if (isDone) doneAt ??= now;
+    if (spec.untilPrompt === true && observed.marks.state === 'prompt') return answer('command_done');
+    if (doneAt !== undefined && (isOpen || now - doneAt > LATE_MATCH_MS) && spec.idleMs === undefined)
+      return answer('command_done');
+    const quietMs = now - Math.max(observed.lastDataAt(), before.at);
+    if (spec.idleMs !== undefined && quietMs >= spec.idleMs)
+      return answer(doneAt === undefined ? 'quiet' : 'command_done');
+    if (isOpen && quietMs >= QUIET_MS && hasBegun(observed, before, now)) {
+      const activity = readActivity(observed.shell);
+      const isSame =
+        earlier !== undefined &&
+        activity !== undefined &&
+        activity.groupId === earlier.groupId &&
+        activity.cpuTicks === earlier.cpuTicks &&
+        activity.activity === earlier.activity;
+      if (isSame && earlier !== undefined && now - earlier.at >= SAMPLE_MS) {
+        const reason = await judge(observed, earlier.activity, quietMs);
+        if (reason !== undefined) return answer(reason);
+      }
+      if (!isSame) earlier = activity === undefined ? undefined : { ...activity, at: now };
+    } else earlier = undefined;
+    if (now >= deadline) return answer('timeout_still_running');
+    const tick = now - before.at < FIRST_TICKS_MS ? FIRST_TICK_MS : TICK_MS;
+    await sleep(Math.min(tick, Math.max(1, deadline - now)), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Something came back, or has had the time to. */
+const hasBegun = ({ receivedBytes }: Observed, before: Before, now: number): boolean =>
+  receivedBytes() > before.receivedBytes || now - before.at >= FIRST_BYTE_MS;
+
+async function judge(
+  { lineMode }: Observed,
+  activity: FrontActivity['activity'],
+  quietMs: number,
+): Promise<WaitReason | undefined> {
+  switch (activity) {
+    case 'reading':
+      return 'awaiting_input';
+    case 'listening':
+      // A server has its terminal as it found it; a program that wants single keys is there for a person.
+      return (await lineMode())?.isByLine === false
+        ? 'awaiting_input'
+        : quietMs >= SILENT_MS
+          ? 'quiet'
+          : undefined;
+    case 'asleep':
+      return quietMs >= SILENT_MS ? 'quiet' : undefined;
+    case 'busy':
+      return undefined;
+  }
+}
+
+function findMatch(screen: Screen, pattern: Pattern, fromLine: number): string | undefined {
+  const view = screen.view();
+  const total = screen.totalLines();
+  const lines = view.isAlternate ? view.rows : screen.lines(Math.max(fromLine, total - PATTERN_LINES), total);
+  const text = lines.join('\n').slice(-pattern.textLength);
+  const at = pattern.find(text);
+  return at === undefined ? undefined : lineAt(text, at);
+}
+
+function lineAt(text: string, at: number): string {
+  const end = text.indexOf('\n', at);
+  return text.slice(text.lastIndexOf('\n', at - 1) + 1, end === -1 ? undefined : end);
+}

@@ -1,0 +1,203 @@
+/**
+ * What the server and the host of the terminals say to each other over their socket: one JSON value a line, both being
+ * ours and of one version. A host that outlived its server is spoken to by the next one, so the version is checked.
+ */
+import { z } from 'zod';
+import type { Outcome, Usage } from '../executions/processes.ts';
+import type { Limits, Wall } from '../security/security.ts';
+
+/** Raised with every change of what follows. */
+export const PROTOCOL = 1;
+
+/** On the host's stdin, before it listens. */
+export const hostSpecSchema = z.object({
+  socket: z.string(),
+  /** For pipes and the like. */
+  directory: z.string(),
+  /** How long its terminals live on without a server. */
+  graceMs: z.number(),
+});
+export type HostSpec = z.infer<typeof hostSpecSchema>;
+
+export interface Dimensions {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface TerminalSpec {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionName: string;
+  readonly shell: string;
+  /** Where its files lie. */
+  readonly directory: string;
+  readonly dimensions: Dimensions;
+  readonly createdAtMs: number;
+  readonly autoSaves: boolean;
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workingDirectory: string;
+  readonly marker: string;
+  readonly wall: Wall | undefined;
+  readonly limits: Limits;
+  readonly masked: readonly string[];
+  readonly maxDurationMs: number | undefined;
+  readonly maxBytes: number;
+  readonly tailBytes: number;
+  /** By which the shell's marks are known. */
+  readonly nonce: string;
+  /** The shell tells when a command begins, not only when a prompt comes. */
+  readonly hasCommandMark: boolean;
+  /** What held for its owner when it was opened, as a checksum. */
+  readonly rules: string;
+}
+
+/** A terminal as it is at the moment. */
+export interface TerminalState {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionName: string;
+  readonly shell: string;
+  readonly dimensions: Dimensions;
+  readonly createdAtMs: number;
+  readonly autoSaves: boolean;
+  readonly directory: string;
+  readonly processId: number;
+  readonly lastActivityMs: number;
+  /** Nothing but the shell is in front, waiting for a command. */
+  readonly isIdle: boolean;
+  readonly workingDirectory: string | undefined;
+  readonly lastExitCode: number | undefined;
+  readonly front: readonly FrontInfo[];
+  readonly title: string;
+  readonly isAlternate: boolean;
+  readonly viewers: number;
+  readonly rules: string;
+  readonly outcome: Outcome | undefined;
+  /** Of everything in it, where it was asked for. */
+  readonly usage?: Usage | undefined;
+}
+
+export interface FrontInfo {
+  readonly pid: number;
+  readonly name: string;
+  readonly path: string | undefined;
+}
+
+export interface WaitSpec {
+  /** A regular expression over what is new. */
+  readonly pattern: string | undefined;
+  readonly idleMs: number | undefined;
+  readonly timeoutMs: number;
+  /** For the first prompt of a shell. */
+  readonly untilPrompt?: boolean;
+}
+
+export const WAIT_REASONS = [
+  'command_done',
+  'matched',
+  'awaiting_input',
+  'quiet',
+  'timeout_still_running',
+  'exited',
+] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+export interface Waited {
+  readonly reason: WaitReason;
+  readonly matched: string | undefined;
+  readonly exitCode: number | undefined;
+  /** What the command wrote, where the shell told of its beginning and end. */
+  readonly commandOutput: string | undefined;
+  readonly isCommandOutputCut: boolean;
+  /** The line in which the prompt after it begins. */
+  readonly untilLine: number | undefined;
+  /** The program draws its screen, so that lines say little. */
+  readonly isRedrawn: boolean;
+  readonly waitedMs: number;
+}
+
+/** Which bytes are typed; text and keys depend on what the program has asked for. */
+export type Typed =
+  | { readonly kind: 'text'; readonly text: string; readonly isEntered: boolean }
+  | { readonly kind: 'keys'; readonly keys: readonly string[] }
+  | { readonly kind: 'bytes'; readonly base64: string; readonly isEntered: boolean };
+
+export interface SendRequest {
+  readonly id: string;
+  readonly typed: Typed;
+  readonly guard: string | undefined;
+  /** What was on record when this was allowed; where it is otherwise by now, nothing is sent. */
+  readonly isSecret: boolean;
+  readonly wait: WaitSpec | undefined;
+}
+
+export interface SendResult {
+  readonly sent: 'all' | 'nothing' | 'part';
+  readonly why: 'guard' | 'secret' | 'ended' | undefined;
+  readonly front: readonly FrontInfo[];
+  readonly bytes: number;
+  readonly waited: Waited | undefined;
+  /** The line that the cursor was in before. */
+  readonly fromLine: number;
+}
+
+export interface Look {
+  readonly state: TerminalState;
+  /** The shell waits for a command. */
+  readonly isAtPrompt: boolean;
+  /** The shell itself is in front, whatever it does. */
+  readonly isShellInFront: boolean;
+  readonly isSecretPrompt: boolean;
+}
+
+export interface ReadRequest {
+  readonly id: string;
+  readonly view: 'scrollback' | 'screen';
+  /** undefined: the last lines. */
+  readonly from: number | undefined;
+  readonly count: number;
+  readonly withAnsi: boolean;
+  readonly wait: WaitSpec | undefined;
+}
+
+export interface ReadResult {
+  readonly lines: readonly string[];
+  readonly from: number;
+  readonly totalLines: number;
+  /** Lines that were asked for and not kept. */
+  readonly missing: number;
+  readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };
+  readonly title: string;
+  readonly isAlternate: boolean;
+  readonly isSecretPrompt: boolean;
+  readonly front: readonly FrontInfo[];
+  readonly waited: Waited | undefined;
+}
+
+/** By name: what is asked, and what is answered. */
+export interface Methods {
+  readonly hello: [{ readonly protocol: number; readonly isServer: boolean }, { readonly protocol: number }];
+  readonly create: [TerminalSpec, TerminalState];
+  readonly list: [{ readonly withUsage: boolean }, readonly TerminalState[]];
+  readonly look: [{ readonly id: string }, Look];
+  readonly send: [SendRequest, SendResult];
+  readonly read: [ReadRequest, ReadResult];
+  readonly resize: [{ readonly id: string; readonly dimensions: Dimensions }, TerminalState];
+  readonly close: [
+    { readonly id: string; readonly savesHistory: boolean },
+    { readonly outcome: Outcome; readonly isSaved: boolean },
+  ];
+  /** What the terminal writes from now on comes as `output` events; answered with what its screen shows. */
+  readonly attach: [{ readonly id: string }, { readonly snapshot: string; readonly dimensions: Dimensions }];
+  readonly type: [{ readonly id: string; readonly base64: string }, Record<string, never>];
+  /** Ends every terminal, then the host. */
+  readonly shutdown: [Record<string, never>, Record<string, never>];
+}
+
+export type MethodName = keyof Methods;
+
+export type HostEvent =
+  | { readonly event: 'output'; readonly id: string; readonly base64: string }
+  | { readonly event: 'ended'; readonly id: string; readonly outcome: Outcome; readonly isSaved: boolean }
+  | { readonly event: 'attached' | 'detached'; readonly id: string };

@@ -1,0 +1,258 @@
+/**
+ * What a terminal wrote, as it came: the bytes in `raw`, and when they came in `timing`. From these two every line that
+ * has left memory is shown again, and when the terminal is closed they become a transcript and a recording that can be
+ * played (asciicast, version 2).
+ */
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { writeAllSync } from '../base/files.ts';
+import { createSink, openSource, type Sink } from '../outputs/outputs.ts';
+import { createScreen } from './host/screen.ts';
+
+const RAW = 'raw';
+const TIMING = 'timing';
+
+/** Output that comes within this time is one event: more than a person sees. */
+const EVENT_MS = 16;
+/** From here on events get longer, not more. */
+const MANY_EVENTS = 100_000;
+const LONG_EVENT_MS = 1000;
+const READ_BYTES = 64 * 1024;
+
+export interface Recorder {
+  write(chunk: Uint8Array): void;
+  resize(columns: number, rows: number): void;
+  close(): void;
+}
+
+export interface RecorderOptions {
+  readonly maxBytes: number;
+  readonly tailBytes: number;
+  readonly columns: number;
+  readonly rows: number;
+  now(): number;
+}
+
+export function createRecorder(directory: string, options: RecorderOptions): Recorder {
+  const raw: Sink = createSink(join(directory, RAW), {
+    limitBytes: options.maxBytes,
+    tailBytes: options.tailBytes,
+  });
+  const timing = openSync(join(directory, TIMING), 'a', 0o600);
+  const beganAt = options.now();
+  let events = 0;
+  let pending = 0;
+  let pendingSince = 0;
+  let isClosed = false;
+
+  function note(line: string): void {
+    events++;
+    try {
+      writeSync(timing, `${line}\n`);
+    } catch {
+      // A full disk: the bytes that did not fit are missing too, and the terminal goes on.
+    }
+  }
+
+  function flush(): void {
+    if (pending > 0) note(`${pendingSince} o ${pending}`);
+    pending = 0;
+  }
+
+  note(`${beganAt} s ${options.columns}x${options.rows}`);
+  return {
+    write(chunk) {
+      if (isClosed) return;
+      const at = options.now() - beganAt;
+      const longest = events > MANY_EVENTS ? LONG_EVENT_MS : EVENT_MS;
+      if (pending > 0 && at - pendingSince >= longest) flush();
+      if (pending === 0) pendingSince = at;
+      pending += chunk.length;
+      raw.write(chunk);
+    },
+    resize(columns, rows) {
+      if (isClosed) return;
+      flush();
+      note(`${options.now() - beganAt} r ${columns}x${rows}`);
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      flush();
+      raw.close();
+      closeSync(timing);
+    },
+  };
+}
+
+type Event =
+  | { readonly kind: 'output'; readonly atMs: number; readonly bytes: number }
+  | { readonly kind: 'resize'; readonly atMs: number; readonly columns: number; readonly rows: number };
+
+interface Timing {
+  readonly beganAtMs: number;
+  readonly columns: number;
+  readonly rows: number;
+  readonly events: readonly Event[];
+}
+
+function readTiming(directory: string): Timing {
+  let beganAtMs = 0;
+  let size = { columns: 80, rows: 24 };
+  const events: Event[] = [];
+  for (const line of readFileSync(join(directory, TIMING), 'latin1').split('\n')) {
+    const [at = '', kind, what = ''] = line.split(' ');
+    const atMs = Number(at);
+    if (kind === 'o') events.push({ kind: 'output', atMs, bytes: Number(what) });
+    if (kind !== 'r' && kind !== 's') continue;
+    const [columns = 80, rows = 24] = what.split('x').map(Number);
+    if (kind === 'r') events.push({ kind: 'resize', atMs, columns, rows });
+    else {
+      beganAtMs = atMs;
+      size = { columns, rows };
+    }
+  }
+  return { beganAtMs, ...size, events };
+}
+
+/** A piece of what was written, or of what was not kept. */
+type Piece =
+  | { readonly kind: 'bytes'; readonly atMs: number; readonly data: Buffer }
+  | { readonly kind: 'gap'; readonly atMs: number; readonly bytes: number }
+  | { readonly kind: 'resize'; readonly atMs: number; readonly columns: number; readonly rows: number };
+
+/** All of it, in order. What came after the last event that was noted belongs to it. */
+function* readPieces(directory: string, { events }: Timing): Generator<Piece> {
+  const source = openSource(join(directory, RAW), {});
+  if (source === undefined) return;
+  try {
+    const { size } = source;
+    const gap = source.gaps[0];
+    let offset = 0;
+    let atMs = 0;
+    function* until(end: number): Generator<Piece> {
+      while (offset < end) {
+        if (gap !== undefined && offset >= gap.from && offset < gap.to) {
+          yield { kind: 'gap', atMs, bytes: gap.to - gap.from };
+          offset = gap.to;
+          continue;
+        }
+        const data = Buffer.from(source?.read(offset, Math.min(READ_BYTES, end - offset)) ?? []);
+        if (data.length === 0) return;
+        offset += data.length;
+        yield { kind: 'bytes', atMs, data };
+      }
+    }
+    let expected = 0;
+    for (const event of events) {
+      atMs = event.atMs;
+      if (event.kind === 'resize') yield event;
+      else {
+        expected += event.bytes;
+        yield* until(Math.min(expected, size));
+      }
+    }
+    yield* until(size);
+  } finally {
+    source.close();
+  }
+}
+
+const KEPT_WHILE_REPLAYED = 50;
+
+/** Shows it all again, and tells of each line; ends early where `onLine` answers false, and at a gap if it should. */
+async function replay(
+  directory: string,
+  onLine: (line: string, index: number) => boolean,
+  stopsAtGap: boolean,
+): Promise<void> {
+  const timing = readTiming(directory);
+  let goesOn = true;
+  const screen = createScreen({
+    columns: timing.columns,
+    rows: timing.rows,
+    keptLines: KEPT_WHILE_REPLAYED,
+    onDropped: (line, index) => {
+      if (goesOn) goesOn = onLine(line, index);
+    },
+  });
+  try {
+    for (const piece of readPieces(directory, timing)) {
+      if (!goesOn || (piece.kind === 'gap' && stopsAtGap)) return;
+      if (piece.kind === 'gap') screen.write(Buffer.from(`\r\n[${piece.bytes} bytes were not kept]\r\n`));
+      else if (piece.kind === 'resize') screen.resize(piece.columns, piece.rows);
+      else screen.write(piece.data);
+      await screen.flush();
+      await nextTurn();
+    }
+    const first = screen.firstLine();
+    for (const [at, line] of screen.lines(first, screen.totalLines()).entries())
+      if (goesOn) goesOn = onLine(line, first + at);
+  } finally {
+    screen.dispose();
+  }
+}
+
+/** Lines [from, to) of a terminal that is open; fewer where they were not kept. */
+export async function readOldLines(directory: string, from: number, to: number): Promise<string[]> {
+  const lines: string[] = [];
+  const onLine = (line: string, index: number): boolean => {
+    if (index >= from && index < to) lines.push(line);
+    return index + 1 < to;
+  };
+  await replay(directory, onLine, true);
+  return lines;
+}
+
+export const TRANSCRIPT = 'log';
+export const CAST = 'cast';
+
+/** Writes the transcript and the recording, from the bytes as they came, which then go. */
+export async function saveHistory(directory: string, title: string): Promise<void> {
+  const transcript = openSync(join(directory, TRANSCRIPT), 'w', 0o600);
+  try {
+    const onLine = (line: string): boolean => {
+      writeAllSync(transcript, Buffer.from(`${line}\n`));
+      return true;
+    };
+    await replay(directory, onLine, false);
+  } finally {
+    closeSync(transcript);
+  }
+  await writeCast(directory, title);
+  discardRaw(directory);
+}
+
+export function discardRaw(directory: string): void {
+  for (const name of [RAW, `${RAW}.tail`, TIMING]) rmSync(join(directory, name), { force: true });
+}
+
+async function writeCast(directory: string, title: string): Promise<void> {
+  const timing = readTiming(directory);
+  const cast = openSync(join(directory, CAST), 'w', 0o600);
+  const decoder = new TextDecoder();
+  const write = (value: unknown): void => writeAllSync(cast, Buffer.from(`${JSON.stringify(value)}\n`));
+  try {
+    write({
+      version: 2,
+      width: timing.columns,
+      height: timing.rows,
+      timestamp: Math.floor(timing.beganAtMs / 1000),
+      title,
+      env: { TERM: 'xterm-256color' },
+    });
+    for (const piece of readPieces(directory, timing)) {
+      const at = piece.atMs / 1000;
+      if (piece.kind === 'resize') write([at, 'r', `${piece.columns}x${piece.rows}`]);
+      else if (piece.kind === 'gap') write([at, 'm', `${piece.bytes} bytes were not kept`]);
+      else {
+        const text = decoder.decode(piece.data, { stream: true });
+        if (text !== '') write([at, 'o', text]);
+      }
+      await nextTurn();
+    }
+  } finally {
+    closeSync(cast);
+  }
+}

@@ -1,0 +1,28 @@
+# Read by bash instead of ~/.bashrc, which is read first. Lets the shell mark its prompts and commands, so that the
+# terminal knows when a command has ended, how, and what it wrote.
+__mcp_nonce=${MCP_SHELL_NONCE-}
+unset MCP_SHELL_NONCE
+if [ -r ~/.bashrc ]; then . ~/.bashrc; fi
+
+__mcp_ended() {
+  local code=$?
+  builtin printf '\e]133;D;%s;aid=%s\a' "$code" "$__mcp_nonce"
+  return "$code"
+}
+
+# Last of all: other programs may set the prompt anew each time.
+__mcp_mark_prompt() {
+  local code=$?
+  case $PS1 in
+    *"133;B;aid=$__mcp_nonce"*) ;;
+    *) PS1="\[\e]133;A;aid=$__mcp_nonce\a\]$PS1\[\e]133;B;aid=$__mcp_nonce\a\]" ;;
+  esac
+  return "$code"
+}
+
+if [ "$(builtin declare -p PROMPT_COMMAND 2>/dev/null | cut -c1-10)" = 'declare -a' ]; then
+  PROMPT_COMMAND=(__mcp_ended "${PROMPT_COMMAND[@]}" __mcp_mark_prompt)
+else
+  PROMPT_COMMAND="__mcp_ended${PROMPT_COMMAND:+; ${PROMPT_COMMAND%;}}; __mcp_mark_prompt"
+fi
+PS0="\e]133;C;aid=$__mcp_nonce\a${PS0-}"

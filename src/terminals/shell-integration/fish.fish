@@ -1,0 +1,35 @@
+# Lets the shell mark its prompts and commands, so that the terminal knows when one has ended, how, and what it wrote.
+set -g __mcp_nonce $MCP_SHELL_NONCE
+set -e MCP_SHELL_NONCE
+set -g fish_greeting
+
+# Where it may not write to the home directory, fish was started with its own files elsewhere.
+if test "$XDG_CONFIG_HOME" = /tmp/.mcp-shell-fish
+    for place in XDG_CONFIG_HOME XDG_DATA_HOME
+        set -l own MCP_SHELL_$place
+        set -q $own; and set -gx $place $$own; or set -e $place
+        set -e $own
+    end
+    set -l config ~/.config/fish
+    set -q XDG_CONFIG_HOME; and set config $XDG_CONFIG_HOME/fish
+    set -p fish_function_path $config/functions
+    for file in $config/conf.d/*.fish $config/config.fish
+        test -r $file; and source $file
+    end
+end
+
+function __mcp_begins --on-event fish_preexec
+    printf '\e]133;C;aid=%s\a' $__mcp_nonce
+end
+
+function __mcp_ended --on-event fish_postexec
+    printf '\e]133;D;%s;aid=%s\a' $status $__mcp_nonce
+end
+
+functions --query fish_prompt; or source (status fish-path | string replace -r 'bin/fish$' 'share/fish/functions/fish_prompt.fish') 2>/dev/null
+functions --copy fish_prompt __mcp_prompt
+function fish_prompt
+    printf '\e]133;A;aid=%s\a' $__mcp_nonce
+    __mcp_prompt
+    printf '\e]133;B;aid=%s\a' $__mcp_nonce
+end

@@ -1,0 +1,112 @@
+/** How each shell is started in a terminal, so that it tells of its prompts and commands. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ShellServerError } from '../base/errors.ts';
+import { nearestFew } from '../base/nearest.ts';
+import { shellName } from '../security/security.ts';
+
+export const SHELL_TYPES = ['bash', 'zsh', 'fish', 'sh', 'cmd', 'powershell'] as const;
+export type ShellType = (typeof SHELL_TYPES)[number];
+
+export interface ShellStart {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface StartOptions {
+  readonly nonce: string;
+  readonly isWalled: boolean;
+  /** The environment of the server. */
+  readonly inherited: Readonly<Record<string, string>>;
+}
+
+export interface TerminalShell {
+  /** The program. */
+  readonly path: string;
+  readonly name: string;
+  /** It says when a command begins, and not only when a prompt comes. */
+  readonly hasCommandMark: boolean;
+  /** With the scripts where they are found from inside. */
+  start(scripts: string, about: StartOptions): ShellStart;
+}
+
+/** Where programs are looked for that have no path. */
+const PLACES = ['/bin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
+
+const PROGRAMS: Readonly<Record<ShellType, readonly string[]>> = {
+  bash: ['bash'],
+  zsh: ['zsh'],
+  fish: ['fish'],
+  sh: ['sh'],
+  cmd: ['cmd.exe'],
+  powershell: ['pwsh', 'powershell.exe'],
+};
+
+/** The shell of a type, or the configured one. Throws where it is not there, before anything is started. */
+export function findShell(type: ShellType | undefined, configured: string, path: string): TerminalShell {
+  const program = type === undefined ? configured : findProgram(PROGRAMS[type], path);
+  if (program === undefined || (program.includes('/') && !existsSync(program)))
+    throw missing(type ?? configured, path);
+  const name = shellName(program);
+  return { path: program, name, hasCommandMark: !PLAIN.has(name), start: startOf(program, name) };
+}
+
+/** Shells that only have a prompt to say things in. */
+const PLAIN = new Set(['sh', 'dash', 'ash', 'busybox']);
+
+/** In the private /tmp of every wall. */
+const FISH_PLACE = '/tmp/.mcp-shell-fish';
+
+function startOf(program: string, name: string): TerminalShell['start'] {
+  return (scripts, { nonce, isWalled, inherited }) => {
+    const told = { MCP_SHELL_NONCE: nonce };
+    if (name === 'bash')
+      return { argv: [program, '--init-file', join(scripts, 'bash.sh'), '-i'], environment: told };
+    if (name === 'zsh') {
+      const own = inherited['ZDOTDIR'];
+      return {
+        argv: [program, '-i'],
+        environment: {
+          ...told,
+          ZDOTDIR: join(scripts, 'zsh'),
+          ...(own !== undefined && { MCP_SHELL_ZDOTDIR: own }),
+        },
+      };
+    }
+    if (name === 'fish') {
+      const places = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME'];
+      const own = places.flatMap((place) =>
+        inherited[place] === undefined ? [] : [[`MCP_SHELL_${place}`, inherited[place]]],
+      );
+      return {
+        argv: [program, '--init-command', `source ${join(scripts, 'fish.fish')}`, '-i'],
+        environment: {
+          ...told,
+          // Behind the wall it cannot write to the home directory, and would not stop complaining; the script sets
+          // them right, and reads what is there.
+          ...(isWalled && {
+            ...Object.fromEntries(places.map((place) => [place, FISH_PLACE])),
+            ...Object.fromEntries(own),
+          }),
+        },
+      };
+    }
+    if (PLAIN.has(name))
+      return { argv: [program, '-i'], environment: { ...told, ENV: join(scripts, 'sh.sh') } };
+    return { argv: [program], environment: {} };
+  };
+}
+
+function findProgram(names: readonly string[], path: string): string | undefined {
+  const places = [...path.split(':'), ...PLACES].filter((place) => place.startsWith('/'));
+  return names.flatMap((name) => places.map((place) => join(place, name))).find((file) => existsSync(file));
+}
+
+function missing(wanted: string, path: string): ShellServerError {
+  const there = SHELL_TYPES.filter((type) => findProgram(PROGRAMS[type], path) !== undefined);
+  const near = nearestFew(wanted, there, 1);
+  return new ShellServerError('EXECUTION_001', `There is no shell ${wanted} on this machine.`, {
+    hint: `There is ${(near.length === 0 ? there : near).join(', ') || 'none'}: say so in shell_type.`,
+    details: { shell: wanted, available: there },
+  });
+}

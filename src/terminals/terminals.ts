@@ -1,0 +1,460 @@
+/**
+ * The door of the terminals: opened with a permit like every execution, typed into under the same policy, read, resized
+ * and closed. They live in a process of their own (host/); here is who may do what with which of them, and what of
+ * them stays.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
+import { createId, randomText } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Settings } from '../base/settings.ts';
+import type { Executions, Instance } from '../executions/executions.ts';
+import type { Outcome } from '../executions/processes.ts';
+import type { Outputs } from '../outputs/types.ts';
+import type { Security } from '../security/security.ts';
+import { createHistory } from './history.ts';
+import { type Host, startHost, takeOverHosts } from './hosts.ts';
+import type {
+  Dimensions,
+  HostEvent,
+  ReadRequest,
+  ReadResult,
+  SendResult,
+  TerminalState,
+  Typed,
+  WaitSpec,
+} from './protocol.ts';
+import { writeTerminalRecord } from './records.ts';
+import { findShell, type ShellType } from './shells.ts';
+import { createTyping, type Typing } from './typing.ts';
+
+export { readControlCodes, readHex } from './control-codes.ts';
+export type {
+  ReadResult,
+  SendResult,
+  TerminalState,
+  Typed,
+  Waited,
+  WaitReason,
+  WaitSpec,
+} from './protocol.ts';
+export { WAIT_REASONS } from './protocol.ts';
+export { SHELL_TYPES, type ShellType } from './shells.ts';
+
+/** Who is calling. */
+export interface Caller {
+  readonly principal: string;
+  readonly client: { readonly name: string };
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+  readonly approval?: string | undefined;
+}
+
+export interface CreateRequest {
+  readonly sessionName: string | undefined;
+  readonly shellType: ShellType | undefined;
+  readonly dimensions: Dimensions;
+  readonly workingDirectory: string | undefined;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly autoSaves: boolean;
+  /** Typed into the shell when its prompt is there. */
+  readonly command: string | undefined;
+}
+
+export interface InputOptions {
+  readonly typed: Typed;
+  readonly guard: string | undefined;
+  readonly wait: WaitSpec | undefined;
+}
+
+/** `new` is what has not been read yet. */
+export interface LookRequest extends Omit<ReadRequest, 'id' | 'view'> {
+  readonly view: 'scrollback' | 'screen' | 'new';
+}
+
+export interface Closed {
+  readonly outcome: Outcome;
+  readonly isSaved: boolean;
+  readonly outputIds: readonly string[];
+}
+
+export interface Terminals {
+  create(request: CreateRequest, caller: Caller): Promise<TerminalState>;
+  /** Newest first. */
+  list(principal: string): Promise<TerminalState[]>;
+  /** Throws RESOURCE_002, as everything below does where there is no such terminal of the caller's. */
+  get(principal: string, id: string): Promise<TerminalState>;
+  send(id: string, input: InputOptions, caller: Caller): Promise<SendResult>;
+  read(id: string, request: LookRequest, caller: Caller): Promise<ReadResult>;
+  resize(principal: string, id: string, dimensions: Dimensions): Promise<TerminalState>;
+  close(principal: string, id: string, savesHistory: boolean): Promise<Closed>;
+  /** How many are open, of all principals. */
+  count(): number;
+  /** What servers that are gone have left in their directories, which are ours by now. */
+  takeOver(dead: readonly string[]): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+export interface TerminalsOptions {
+  readonly settings: Settings;
+  readonly security: Security;
+  readonly outputs: Outputs;
+  readonly executions: Executions;
+  readonly instance: Pick<Instance, 'id' | 'directory' | 'isInstanceAlive'>;
+  /** The program of the process that holds them. */
+  readonly hostPath: string;
+  /** The start-up files of shells. */
+  readonly scripts: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionName: string;
+  readonly createdAtMs: number;
+  readonly host: Host;
+  readonly typing: Typing;
+  hasEnded: boolean;
+  /** The last line that was read, as it was then: it may have grown since. */
+  lastRead: { readonly line: number; readonly text: string } | undefined;
+}
+
+/** For the shell to read its start-up files. */
+const PROMPT_MS = 10_000;
+/** Of a shutdown's 5 s. */
+const SHUTDOWN_MS = 3500;
+/** What is typed may turn out to be a secret, or no more to be one, between a look and the input. */
+const MAX_LOOKS = 3;
+
+export function createTerminals(options: TerminalsOptions): Terminals {
+  const { settings, security, executions, instance, clock, log } = options;
+  const parent = join(settings.stateDir, 'terminals');
+  const history = createHistory({ ...options, parent });
+  const entries = new Map<string, Entry>();
+  const hosts = new Set<Host>();
+  let own: Promise<Host> | undefined;
+  let opening = 0;
+  let lastNumber = 0;
+  let isDisposed = false;
+
+  function find(principal: string, id: string): Entry {
+    const entry = entries.get(id);
+    if (entry !== undefined && entry.owner === principal) return entry;
+    const shown = JSON.stringify(id.slice(0, 64));
+    throw new ShellServerError('RESOURCE_002', `There is no terminal ${shown}.`, {
+      hint: 'terminal_list shows those that are open. What a closed one wrote is kept: list_execution_outputs with output_type "log".',
+    });
+  }
+
+  function remember(known: Omit<Entry, 'typing' | 'hasEnded' | 'lastRead'>): Entry {
+    const entry: Entry = { ...known, typing: createTyping(), hasEnded: false, lastRead: undefined };
+    entries.set(known.id, entry);
+    return entry;
+  }
+
+  function watch(host: Host): Host {
+    hosts.add(host);
+    host.onEvent(hear);
+    host.onClose(() => {
+      hosts.delete(host);
+      own = undefined;
+      for (const entry of entries.values()) if (entry.host === host) void lose(entry);
+    });
+    return host;
+  }
+
+  function hear(event: HostEvent): void {
+    if (event.event === 'output') return;
+    const entry = entries.get(event.id);
+    if (entry === undefined) return;
+    if (event.event === 'ended') {
+      entries.delete(event.id);
+      history.conclude(entry, event.outcome, event.isSaved);
+      return;
+    }
+    // A person has looked, and perhaps typed.
+    entry.typing.forget();
+    security.audit.write({
+      event: `terminal_${event.event}`,
+      requestId: 'attach',
+      terminalId: event.id,
+      principal: entry.owner,
+    });
+  }
+
+  /** Its host is gone, and so is it. */
+  async function lose(entry: Entry): Promise<void> {
+    entries.delete(entry.id);
+    if (!isDisposed) await history.recover(entry.id);
+  }
+
+  async function hostOf(): Promise<Host> {
+    own ??= startHost({
+      program: options.hostPath,
+      directory: instance.directory,
+      graceMs: settings.limits.terminalGraceMs,
+    }).then(watch);
+    try {
+      return await own;
+    } catch (error) {
+      own = undefined;
+      throw error;
+    }
+  }
+
+  const openOnes = (): Entry[] => [...entries.values()].filter(({ hasEnded }) => !hasEnded);
+
+  function checkRoom(): void {
+    const { maxTerminals } = settings.limits;
+    if (openOnes().length + opening < maxTerminals) return;
+    throw new ShellServerError(
+      'RESOURCE_005',
+      `${maxTerminals} terminals are open, which is the most there may be.`,
+      {
+        hint: 'Close one with terminal_close; terminal_list shows them.',
+        details: { limit: maxTerminals },
+      },
+    );
+  }
+
+  function nameOf({ principal }: Caller, asked: string | undefined): string {
+    const taken = new Map(
+      openOnes().flatMap((entry) => (entry.owner === principal ? [[entry.sessionName, entry.id]] : [])) as [
+        string,
+        string,
+      ][],
+    );
+    if (asked === undefined) {
+      do lastNumber++;
+      while (taken.has(`terminal-${lastNumber}`));
+      return `terminal-${lastNumber}`;
+    }
+    const id = taken.get(asked);
+    if (id === undefined) return asked;
+    throw new ShellServerError(
+      'RESOURCE_004',
+      `The session name ${JSON.stringify(asked)} is taken by ${id}.`,
+      {
+        hint: 'Use that terminal, close it, or choose another name.',
+        details: { terminal_id: id, session_name: asked },
+      },
+    );
+  }
+
+  async function open(request: CreateRequest, caller: Caller): Promise<TerminalState> {
+    const { principal, requestId, client, signal } = caller;
+    const sessionName = nameOf(caller, request.sessionName);
+    const id = createId('term');
+    const nonce = randomText();
+    const path = await executions.commandPath();
+    const shell = findShell(request.shellType, security.shells.configured, path);
+    const permit = await security.authorize({
+      principal,
+      client: client.name,
+      requestId,
+      executionId: id,
+      command: request.command ?? '',
+      mode: 'terminal',
+      sessionId: undefined,
+      workingDirectory: request.workingDirectory,
+      defaultDirectory: executions.sessions.defaultDirectory(principal),
+      callerEnvironment: request.environment,
+      sessionEnvironment: new Map(),
+      path,
+      approval: caller.approval,
+      terminal: {
+        shell: shell.path,
+        scripts: options.scripts,
+        start: (scripts, about) => shell.start(scripts, { ...about, nonce }),
+      },
+    });
+    signal.throwIfAborted();
+    const host = await hostOf();
+    const directory = join(parent, id);
+    const createdAtMs = clock.now();
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    writeTerminalRecord(directory, {
+      format: 1,
+      id,
+      owner: principal,
+      instance: instance.id,
+      sessionName,
+      shell: shell.name,
+      createdAtMs,
+      marker: permit.marker,
+      autoSaves: request.autoSaves,
+    });
+    const entry = remember({ id, owner: principal, sessionName, createdAtMs, host });
+    try {
+      const state = await host.ask('create', {
+        id,
+        owner: principal,
+        sessionName,
+        shell: shell.name,
+        directory,
+        dimensions: request.dimensions,
+        createdAtMs,
+        autoSaves: request.autoSaves,
+        argv: permit.argv,
+        environment: permit.environment,
+        workingDirectory: permit.directory,
+        marker: permit.marker,
+        wall: permit.wall,
+        limits: permit.limits,
+        masked: permit.masked,
+        maxDurationMs: permit.maxDurationMs,
+        maxBytes: settings.limits.maxOutputBytes,
+        tailBytes: LIMITS.outputTailBytes,
+        nonce,
+        hasCommandMark: shell.hasCommandMark,
+        rules: security.rulesOf(principal),
+      });
+      await begin(entry, request.command, signal);
+      return state;
+    } catch (error) {
+      if (entries.delete(id)) history.discard(id);
+      throw error;
+    }
+  }
+
+  /** What is typed before the shell reads is shown twice, and by some shells thrown away. */
+  async function begin({ id, host }: Entry, command: string | undefined, signal: AbortSignal): Promise<void> {
+    const wait = { pattern: undefined, idleMs: undefined, timeoutMs: PROMPT_MS, untilPrompt: true };
+    await host.ask('read', { id, view: 'screen', from: undefined, count: 1, withAnsi: false, wait }, signal);
+    if (command === undefined) return;
+    const typed: Typed = { kind: 'text', text: command, isEntered: true };
+    await host.ask('send', { id, typed, guard: undefined, isSecret: false, wait: undefined }, signal);
+  }
+
+  async function send(id: string, input: InputOptions, caller: Caller): Promise<SendResult> {
+    const { principal, client, requestId, signal, approval } = caller;
+    const { host, typing } = find(principal, id);
+    for (let looks = 1; ; looks++) {
+      const look = await host.ask('look', { id }, signal);
+      const isShell = look.isShellInFront && !look.isSecretPrompt;
+      if (!isShell) typing.forget();
+      security.authorizeInput({
+        principal,
+        client: client.name,
+        requestId,
+        terminalId: id,
+        openedUnder: look.state.rules,
+        directory: look.state.workingDirectory,
+        commands: isShell ? typing.preview(input.typed) : undefined,
+        input: look.isSecretPrompt ? undefined : describeTyped(input.typed),
+        approval,
+      });
+      const result = await host.ask('send', { ...input, id, isSecret: look.isSecretPrompt }, signal);
+      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed);
+      if (result.why !== 'secret' || looks === MAX_LOOKS) return result;
+    }
+  }
+
+  async function takeOverHost(host: Host, dead: string): Promise<void> {
+    watch(host);
+    for (const state of await host.ask('list', { withUsage: false })) {
+      const { id, owner, sessionName, createdAtMs } = state;
+      remember({ id, owner, sessionName, createdAtMs, host });
+      log.info('took over a terminal', { terminal: id, from: dead });
+    }
+  }
+
+  async function stateOf(entry: Entry): Promise<TerminalState> {
+    const { state } = await entry.host.ask('look', { id: entry.id });
+    entry.hasEnded = state.outcome !== undefined;
+    return state;
+  }
+
+  return {
+    async create(request, caller) {
+      await executions.ready();
+      checkRoom();
+      opening++;
+      try {
+        return await open(request, caller);
+      } finally {
+        opening--;
+      }
+    },
+    async list(principal) {
+      await executions.ready();
+      const states = await Promise.allSettled(
+        [...entries.values()].filter(({ owner }) => owner === principal).map(stateOf),
+      );
+      return states
+        .flatMap((state) => (state.status === 'fulfilled' ? [state.value] : []))
+        .sort((a, b) => b.createdAtMs - a.createdAtMs);
+    },
+    async get(principal, id) {
+      await executions.ready();
+      return stateOf(find(principal, id));
+    },
+    async send(id, input, caller) {
+      await executions.ready();
+      return send(id, input, caller);
+    },
+    async read(id, request, { principal, signal }) {
+      await executions.ready();
+      const entry = find(principal, id);
+      const isNew = request.view === 'new';
+      const view = request.view === 'screen' ? 'screen' : 'scrollback';
+      const before = entry.lastRead;
+      const from = isNew ? (before?.line ?? 0) : request.from;
+      const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
+      if (view === 'screen') return result;
+      const last = result.lines.at(-1);
+      if (last !== undefined)
+        entry.lastRead = { line: result.from + result.lines.length + result.missing - 1, text: last };
+      const isKnown =
+        isNew && before !== undefined && result.from === before.line && result.lines[0] === before.text;
+      return isKnown ? { ...result, from: result.from + 1, lines: result.lines.slice(1) } : result;
+    },
+    async resize(principal, id, dimensions) {
+      await executions.ready();
+      return find(principal, id).host.ask('resize', { id, dimensions });
+    },
+    async close(principal, id, savesHistory) {
+      await executions.ready();
+      const entry = find(principal, id);
+      const closed = await entry.host.ask('close', { id, savesHistory });
+      entries.delete(id);
+      return { ...closed, outputIds: history.outputIds(id) };
+    },
+    count: () => openOnes().length,
+    async takeOver(dead) {
+      for (const id of dead) {
+        const found = await takeOverHosts(instance.directory, id).catch((error: unknown) => {
+          log.warn('terminals of a server that is gone cannot be reached', { error: messageOf(error) });
+          return [];
+        });
+        for (const host of found) await takeOverHost(host, id);
+      }
+      await history.look(new Set(entries.keys()));
+    },
+    async dispose() {
+      isDisposed = true;
+      const leaving = [...hosts].map(async (host) => {
+        await Promise.race([host.ask('shutdown', {}), rest(SHUTDOWN_MS)]).catch(() => undefined);
+        await host.end();
+      });
+      await Promise.allSettled(leaving);
+    },
+  };
+}
+
+const rest = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+
+function describeTyped(typed: Typed): string {
+  if (typed.kind === 'keys') return typed.keys.map((key) => `<${key}>`).join('');
+  const text =
+    typed.kind === 'text' ? typed.text : `<bytes ${Buffer.from(typed.base64, 'base64').toString('hex')}>`;
+  return typed.isEntered ? `${text}<enter>` : text;
+}

@@ -1,0 +1,179 @@
+/** process_monitor: watches what an execution uses, until it ends or is no longer of interest. */
+import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
+import { ShellServerError } from '../base/errors.ts';
+import {
+  type Figure,
+  METRICS,
+  type MonitorReading,
+  type MonitorView,
+  type Sample,
+} from '../executions/executions.ts';
+import { type Answer, type Call, defineTool } from './tool.ts';
+import { describeBytes } from './words.ts';
+
+const inputSchema = z.strictObject({
+  process_id: z.number().int().min(1).max(4_194_304).optional().describe('starts a monitor'),
+  monitor_interval_ms: z.number().int().min(100).max(60_000).default(1000),
+  include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
+  monitor_id: z.string().optional(),
+  action: z.enum(['read', 'stop']).default('read'),
+});
+
+const sampleSchema = z.object({ at: z.string() }).catchall(z.number());
+
+const outputSchema = z.object({
+  monitor_id: z.string().optional(),
+  execution_id: z.string().optional(),
+  process_id: z.number().optional(),
+  status: z.enum(['active', 'ended', 'stopped']).optional(),
+  started_at: z.string().optional(),
+  ended_at: z.string().optional(),
+  monitor_interval_ms: z.number().optional(),
+  unavailable: z.record(z.string(), z.string()).optional(),
+  samples: z.array(sampleSchema).optional(),
+  samples_dropped: z.number().optional(),
+  sample_count: z.number().optional(),
+  summary: z.record(z.string(), z.object({ min: z.number(), mean: z.number(), max: z.number() })).optional(),
+});
+
+export const processMonitor = defineTool({
+  name: 'process_monitor',
+  title: 'Monitor an execution',
+  description:
+    'Measures cpu, memory, io and network of an execution and all it started: process_id starts; monitor_id reads what is new, or stops. Ends with the process.',
+  input: inputSchema,
+  output: outputSchema,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  async run(input, call) {
+    const { process_id: pid, monitor_id: id } = input;
+    const { monitors } = call.modules.executions;
+    if ((pid === undefined) === (id === undefined)) {
+      const missing = pid === undefined;
+      throw new ShellServerError(
+        missing ? 'PARAM_001' : 'PARAM_002',
+        missing ? 'process_id or monitor_id is missing.' : 'process_id and monitor_id were both given.',
+        { hint: 'process_id starts a monitor; monitor_id reads or stops one.' },
+      );
+    }
+    if (pid !== undefined) return start(pid, input, call);
+    if (input.action === 'stop') return describeReading(monitors.stop(call.principal, id ?? ''));
+    return describeReading(monitors.read(call.principal, id ?? ''));
+  },
+});
+
+async function start(
+  pid: number,
+  input: z.output<typeof inputSchema>,
+  call: Call,
+): Promise<Answer<z.input<typeof outputSchema>>> {
+  const { executions } = call.modules;
+  const { live, record } = await executions.getByPid(call.principal, pid);
+  if (live === undefined) throw new ShellServerError('RESOURCE_001', `Process ${pid} has just ended.`);
+  const watched = { executionId: record.id, pid, tree: live.tree, finished: live.finished };
+  const view = executions.monitors.start(call.principal, watched, {
+    intervalMs: input.monitor_interval_ms,
+    metrics: input.include_metrics ?? METRICS,
+  });
+  return {
+    data: fieldsOf(view),
+    text: `${view.id} watches ${record.id} (process ${pid}) every ${view.intervalMs} ms: ${view.metrics.join(', ')}.${describeUnavailable(view)}\nprocess_monitor with this monitor_id reads it.`,
+  };
+}
+
+const UNAVAILABLE = {
+  io: 'the kernel does not tell it for this process',
+  network: 'it uses the network of the host, and the kernel does not tell by whom that is used',
+} as const;
+
+const reasonOf = (metric: string): string => (metric === 'network' ? UNAVAILABLE.network : UNAVAILABLE.io);
+
+function fieldsOf(view: MonitorView): z.input<typeof outputSchema> {
+  return {
+    monitor_id: view.id,
+    execution_id: view.executionId,
+    process_id: view.pid,
+    status: view.status,
+    started_at: isoTime(view.startedAtMs),
+    ...(view.endedAtMs !== undefined && { ended_at: isoTime(view.endedAtMs) }),
+    monitor_interval_ms: view.intervalMs,
+    ...(view.unavailable.length > 0 && {
+      unavailable: Object.fromEntries(view.unavailable.map((metric) => [metric, reasonOf(metric)])),
+    }),
+  };
+}
+
+/** As they are called on the wire, and in which unit. */
+const NAMES: Readonly<Record<Figure, string>> = {
+  cpuPercent: 'cpu_percent',
+  memoryBytes: 'memory_mb',
+  processes: 'process_count',
+  readBytesPerSecond: 'io_read_bytes_per_second',
+  writtenBytesPerSecond: 'io_write_bytes_per_second',
+  diskReadBytesPerSecond: 'disk_read_bytes_per_second',
+  diskWrittenBytesPerSecond: 'disk_write_bytes_per_second',
+  receivedBytesPerSecond: 'network_receive_bytes_per_second',
+  sentBytesPerSecond: 'network_send_bytes_per_second',
+};
+
+const MIB = 1024 * 1024;
+const onWire = (figure: Figure, value: number): number =>
+  figure === 'memoryBytes' ? Math.round((value / MIB) * 10) / 10 : value;
+
+function toWire({ atMs, figures }: Sample): z.input<typeof sampleSchema> {
+  const entries = Object.entries(figures) as [Figure, number][];
+  return {
+    ...Object.fromEntries(entries.map(([name, value]) => [NAMES[name], onWire(name, value)])),
+    at: isoTime(atMs),
+  } as z.input<typeof sampleSchema>;
+}
+
+function describeReading(reading: MonitorReading): Answer<z.input<typeof outputSchema>> {
+  const { samples, dropped, summary } = reading;
+  const figures = Object.entries(summary.figures) as [Figure, { min: number; mean: number; max: number }][];
+  const wire = figures.map(([name, { min, mean, max }]) => [
+    NAMES[name],
+    { min: onWire(name, min), mean: onWire(name, mean), max: onWire(name, max) },
+  ]);
+  const shown = figures.map(
+    ([name, { min, mean, max }]) =>
+      `${NAMES[name].replace(/_(?:mb|bytes_per_second)$/, '')}: ${describe(name, min)} at least, ${describe(name, mean)} on average, ${describe(name, max)} at most`,
+  );
+  const lines = [
+    `${reading.id} (${reading.executionId}, process ${reading.pid}): ${reading.status}, ${summary.samples} samples in all, ${samples.length} new${dropped > 0 ? `, ${dropped} dropped` : ''}.`,
+    ...shown,
+    ...samples.slice(-SHOWN_SAMPLES).map(describeSample),
+  ];
+  return {
+    data: {
+      ...fieldsOf(reading),
+      samples: samples.map(toWire),
+      ...(dropped > 0 && { samples_dropped: dropped }),
+      sample_count: summary.samples,
+      summary: Object.fromEntries(wire),
+    },
+    text: `${lines.join('\n')}${describeUnavailable(reading)}`,
+  };
+}
+
+/** In the text: the newest of them. */
+const SHOWN_SAMPLES = 10;
+
+function describeSample({ atMs, figures }: Sample): string {
+  const parts = (Object.entries(figures) as [Figure, number][])
+    .filter(([name]) => !name.startsWith('disk'))
+    .map(
+      ([name, value]) => `${NAMES[name].replace(/_(?:mb|bytes_per_second)$/, '')} ${describe(name, value)}`,
+    );
+  return `${isoTime(atMs)} ${parts.join(', ')}`;
+}
+
+function describe(figure: Figure, value: number): string {
+  if (figure === 'cpuPercent') return `${value} %`;
+  if (figure === 'processes') return String(value);
+  return figure === 'memoryBytes' ? describeBytes(value) : `${describeBytes(value)}/s`;
+}
+
+function describeUnavailable({ unavailable }: MonitorView): string {
+  return unavailable.map((metric) => `\nNo ${metric}: ${reasonOf(metric)}.`).join('');
+}

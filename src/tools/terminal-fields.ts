@@ -1,0 +1,213 @@
+/** What the terminal tools have in common: parameters, fields and words. */
+import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { escapeText } from '../security/security.ts';
+import { type TerminalState, WAIT_REASONS, type Waited, type WaitSpec } from '../terminals/terminals.ts';
+import { patienceMs } from './patience.ts';
+import type { Call } from './tool.ts';
+
+const width = z.number().int().min(2).max(LIMITS.terminalWidth);
+const height = z.number().int().min(1).max(LIMITS.terminalHeight);
+
+export const dimensionsInput = z.strictObject({ width: width.default(120), height: height.default(30) });
+export const dimensionsRequired = z.strictObject({ width, height });
+export const dimensionsOutput = z.object({ width: z.number(), height: z.number() });
+
+/** Each of them makes the call wait. */
+export const waitInput = {
+  wait_for: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Answer when this regular expression matches the new output'),
+  wait_idle_ms: z
+    .number()
+    .int()
+    .min(10)
+    .max(60_000)
+    .optional()
+    .describe('Answer after so long without output'),
+  timeout_seconds: z
+    .number()
+    .min(0.1)
+    .max(LIMITS.terminalWaitSecondsMax)
+    .optional()
+    .describe('Wait at most so long for the command to end or to want input'),
+};
+
+export const frontOutput = z.array(
+  z.object({ process_id: z.number(), name: z.string(), path: z.string().optional() }),
+);
+
+export const waitOutput = {
+  wait_reason: z.enum(WAIT_REASONS).optional(),
+  matched: z.boolean().optional(),
+  matched_line: z.string().optional(),
+  exit_code: z.number().optional(),
+  secret_prompt: z.boolean().optional(),
+};
+
+export const terminalFields = {
+  terminal_id: z.string().optional(),
+  session_name: z.string().optional(),
+  shell_type: z.string().optional(),
+  dimensions: dimensionsOutput.optional(),
+  process_id: z.number().optional(),
+  created_at: z.string().optional(),
+};
+
+export const terminalDetails = {
+  ...terminalFields,
+  status: z.enum(['active', 'idle', 'exited']).optional(),
+  working_directory: z.string().optional(),
+  foreground_process: frontOutput.optional(),
+  last_activity: z.string().optional(),
+  last_exit_code: z.number().optional(),
+  title: z.string().optional(),
+  full_screen: z.boolean().optional(),
+  viewers: z.number().optional(),
+};
+
+interface WaitInput {
+  readonly wait_for?: string | undefined;
+  readonly wait_idle_ms?: number | undefined;
+  readonly timeout_seconds?: number | undefined;
+}
+
+/** Undefined where nothing says that it should wait. */
+export function waitOf(input: WaitInput, call: Call): WaitSpec | undefined {
+  const { wait_for: pattern, wait_idle_ms: idleMs, timeout_seconds: seconds } = input;
+  if (pattern === undefined && idleMs === undefined && seconds === undefined) return undefined;
+  const asked = (seconds ?? LIMITS.terminalWaitSecondsDefault) * 1000;
+  const patience = patienceMs(call.client, call.modules.settings.limits.maxWaitSeconds);
+  return { pattern, idleMs, timeoutMs: Math.min(asked, patience) };
+}
+
+export function describeWait(waited: Waited | undefined, isSecretPrompt = false) {
+  if (waited === undefined) return {};
+  return {
+    wait_reason: waited.reason,
+    matched: waited.reason === 'matched',
+    ...(waited.matched !== undefined && { matched_line: waited.matched }),
+    ...(waited.exitCode !== undefined && { exit_code: waited.exitCode }),
+    ...(isSecretPrompt && { secret_prompt: true }),
+  };
+}
+
+const REASONS: Readonly<Record<Waited['reason'], string>> = {
+  command_done: 'the command has ended',
+  matched: 'the pattern matched',
+  awaiting_input: 'it waits for input',
+  quiet: 'nothing more came',
+  timeout_still_running: 'still running',
+  exited: 'the program has ended, and the terminal with it',
+};
+
+/** The line under an output. */
+export function waitWords(waited: Waited | undefined, isSecretPrompt = false): string[] {
+  if (waited === undefined) return [];
+  const code = waited.exitCode === undefined ? '' : `, exit code ${waited.exitCode}`;
+  return [
+    `${REASONS[waited.reason]}${code} (${waited.waitedMs} ms)`,
+    ...(isSecretPrompt ? ['it asks for something secret: what you send is not recorded'] : []),
+    ...(waited.reason === 'timeout_still_running'
+      ? ['terminal_get_output with timeout_seconds goes on waiting']
+      : []),
+  ];
+}
+
+export function toDimensions({ width: columns, height: rows }: { width: number; height: number }): {
+  columns: number;
+  rows: number;
+} {
+  return { columns, rows };
+}
+
+export function describeTerminal(state: TerminalState) {
+  return {
+    terminal_id: state.id,
+    session_name: state.sessionName,
+    shell_type: state.shell,
+    dimensions: { width: state.dimensions.columns, height: state.dimensions.rows },
+    process_id: state.processId,
+    created_at: isoTime(state.createdAtMs),
+  };
+}
+
+export function describeDetails(state: TerminalState) {
+  return {
+    ...describeTerminal(state),
+    status: statusOf(state),
+    ...(state.workingDirectory !== undefined && { working_directory: state.workingDirectory }),
+    foreground_process: describeFront(state.front),
+    last_activity: isoTime(state.lastActivityMs),
+    ...(state.lastExitCode !== undefined && { last_exit_code: state.lastExitCode }),
+    ...(state.title !== '' && { title: state.title }),
+    full_screen: state.isAlternate,
+    ...(state.viewers > 0 && { viewers: state.viewers }),
+  };
+}
+
+export const statusOf = (state: TerminalState): 'active' | 'idle' | 'exited' => {
+  if (state.outcome !== undefined) return 'exited';
+  return state.isIdle ? 'idle' : 'active';
+};
+
+export function describeFront(front: TerminalState['front']) {
+  return front.map(({ pid, name, path }) => ({
+    process_id: pid,
+    name,
+    ...(path !== undefined && { path }),
+  }));
+}
+
+export function frontWords(front: TerminalState['front']): string {
+  if (front.length === 0) return 'nobody';
+  return front.map(({ pid, name }) => `${escapeText(name)} (${pid})`).join(', ');
+}
+
+export function terminalCaller(call: Call) {
+  const { principal, client, requestId, signal, approval } = call;
+  return { principal, client, requestId, signal, approval };
+}
+
+/** First and last part of what is too long for an answer. */
+export function fitOutput(text: string, bytes: number, how: string): { text: string; isCut: boolean } {
+  if (Buffer.byteLength(text) <= bytes) return { text, isCut: false };
+  const lines = text.split('\n');
+  const head: string[] = [];
+  const tail: string[] = [];
+  let left = bytes;
+  let first = 0;
+  let last = lines.length - 1;
+  // The end is worth more: that is where errors are.
+  for (let turn = 0; first <= last; turn++) {
+    const isHead = turn % 3 === 0;
+    const line = lines[isHead ? first : last] ?? '';
+    left -= Buffer.byteLength(line) + 1;
+    if (left < 0) break;
+    if (isHead) {
+      head.push(line);
+      first++;
+    } else {
+      tail.unshift(line);
+      last--;
+    }
+  }
+  const missing = last - first + 1;
+  if (head.length + tail.length === 0)
+    return {
+      text: `${text.slice(0, bytes / 4)}\n[… the rest of a long line is left out; ${how}]`,
+      isCut: true,
+    };
+  return { text: [...head, `[… ${missing} lines left out; ${how}]`, ...tail].join('\n'), isCut: true };
+}
+
+export function emptyInput(): ShellServerError {
+  return new ShellServerError('PARAM_001', 'input or keys is missing.', {
+    hint: 'Give input, or keys such as ["ctrl+c"]; execute: true alone sends Enter.',
+    details: { name: 'InvalidParameters' },
+  });
+}

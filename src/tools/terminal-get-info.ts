@@ -1,0 +1,25 @@
+/** terminal_get_info: one terminal as it is now. */
+import { z } from 'zod';
+import { escapeText } from '../security/security.ts';
+import { describeDetails, frontWords, terminalDetails } from './terminal-fields.ts';
+import { defineTool } from './tool.ts';
+
+export const terminalGetInfo = defineTool({
+  name: 'terminal_get_info',
+  title: 'Look at a terminal',
+  description: 'State of a terminal: working directory, the program in front, the last exit code, size.',
+  input: z.strictObject({ terminal_id: z.string() }),
+  output: z.object(terminalDetails),
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    const state = await call.modules.terminals.get(call.principal, input.terminal_id);
+    const data = describeDetails(state);
+    const ended =
+      state.outcome === undefined ? '' : ` It ended with exit code ${state.outcome.exitCode ?? 'unknown'}.`;
+    const last = state.lastExitCode === undefined ? '' : ` Last exit code ${state.lastExitCode}.`;
+    return {
+      data,
+      text: `${state.id} (${escapeText(state.sessionName)}): ${data.status}, ${state.shell}, ${data.dimensions.width}x${data.dimensions.height}, in ${escapeText(state.workingDirectory ?? '?')}. In front: ${frontWords(state.front)}.${last}${ended}`,
+    };
+  },
+});

@@ -1,0 +1,123 @@
+/** terminal_get_output: what a terminal shows, and what it has written. */
+import { z } from 'zod';
+import { LIMITS } from '../base/limits.ts';
+import type { LookRequest, ReadResult } from '../terminals/terminals.ts';
+import {
+  describeFront,
+  describeWait,
+  fitOutput,
+  frontOutput,
+  frontWords,
+  terminalCaller,
+  waitInput,
+  waitOf,
+  waitOutput,
+  waitWords,
+} from './terminal-fields.ts';
+import { defineTool } from './tool.ts';
+
+const inputSchema = z.strictObject({
+  terminal_id: z.string(),
+  start_line: z.number().int().min(0).optional().describe('0: the oldest; absent: the last lines'),
+  line_count: z.number().int().min(1).max(LIMITS.terminalLinesMax).default(LIMITS.terminalLinesDefault),
+  include_ansi: z.boolean().default(false).describe('With colours'),
+  include_foreground_process: z.boolean().default(false),
+  view: z
+    .enum(['scrollback', 'screen', 'new'])
+    .default('scrollback')
+    .describe('screen: what a person sees now; new: since you last read'),
+  ...waitInput,
+});
+
+export const terminalGetOutput = defineTool({
+  name: 'terminal_get_output',
+  title: 'Read a terminal',
+  description:
+    'Reads a terminal: lines it has written (scrollback), its screen as a person sees it (screen; for vim, less, htop), or what is new. Waits like terminal_send_input if asked.',
+  input: inputSchema,
+  output: z.object({
+    terminal_id: z.string().optional(),
+    output: z.string().optional(),
+    output_truncated: z.boolean().optional(),
+    start_line: z.number().optional(),
+    line_count: z.number().optional(),
+    total_lines: z.number().optional(),
+    has_more: z.boolean().optional(),
+    next_start_line: z.number().optional(),
+    missing_lines: z.number().optional(),
+    foreground_process: frontOutput.optional(),
+    cursor: z.object({ row: z.number(), column: z.number(), visible: z.boolean() }).optional(),
+    title: z.string().optional(),
+    full_screen: z.boolean().optional(),
+    ...waitOutput,
+  }),
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    const { terminals, settings } = call.modules;
+    const caller = terminalCaller(call);
+    const view = input.view === 'screen' ? 'screen' : 'scrollback';
+    const request: LookRequest = {
+      view: input.view,
+      from: input.start_line,
+      count: input.line_count,
+      withAnsi: input.include_ansi,
+      wait: waitOf(input, call),
+    };
+    const fresh = await terminals.read(input.terminal_id, request, caller);
+    const lines = view === 'screen' ? fresh.lines : withoutTrailing(fresh.lines);
+    const how = `read fewer with line_count, or from line ${fresh.from} on`;
+    // A page that was asked for may have more than an answer usually has.
+    const budget = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
+    const { text, isCut } = fitOutput(lines.join('\n'), budget, how);
+    const next = fresh.from + fresh.lines.length + fresh.missing;
+    const hasMore = view === 'scrollback' && next < fresh.totalLines;
+    return {
+      data: {
+        terminal_id: input.terminal_id,
+        output: text,
+        ...(isCut && { output_truncated: true }),
+        ...(view === 'scrollback' && { start_line: fresh.from }),
+        line_count: lines.length,
+        total_lines: fresh.totalLines,
+        has_more:
+          hasMore ||
+          (view === 'scrollback' && input.start_line === undefined && input.view !== 'new' && fresh.from > 0),
+        ...(view === 'scrollback' && { next_start_line: next }),
+        ...(fresh.missing > 0 && { missing_lines: fresh.missing }),
+        ...(input.include_foreground_process && { foreground_process: describeFront(fresh.front) }),
+        cursor: { row: fresh.cursor.row, column: fresh.cursor.column, visible: fresh.cursor.isVisible },
+        title: fresh.title,
+        full_screen: fresh.isAlternate,
+        ...describeWait(fresh.waited, fresh.isSecretPrompt),
+      },
+      text: `${text}${text === '' ? '' : '\n'}[${describeView(fresh, view, lines.length, input.include_foreground_process)}]`,
+    };
+  },
+});
+
+function describeView(result: ReadResult, view: string, shown: number, withFront: boolean): string {
+  const { cursor, from, totalLines, missing } = result;
+  const where =
+    view === 'screen'
+      ? [`cursor at row ${cursor.row}, column ${cursor.column}`]
+      : [
+          shown === 0
+            ? `nothing new, ${totalLines} lines`
+            : `lines ${from} to ${from + shown - 1} of ${totalLines}`,
+        ];
+  return [
+    ...where,
+    ...(missing > 0 ? [`${missing} lines were not kept`] : []),
+    ...(result.isAlternate && view !== 'screen'
+      ? ['a full-screen program is on: view "screen" shows it']
+      : []),
+    ...(withFront ? [`in front: ${frontWords(result.front)}`] : []),
+    ...waitWords(result.waited, result.isSecretPrompt),
+  ].join('; ');
+}
+
+function withoutTrailing(lines: readonly string[]): readonly string[] {
+  let end = lines.length;
+  while (end > 0 && lines[end - 1] === '') end--;
+  return lines.slice(0, end);
+}

@@ -1,0 +1,195 @@
+/** terminal_send_input: types into a terminal, and if asked waits for what comes of it. */
+import { z } from 'zod';
+import { isoTime } from '../base/clock.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { readControlCodes, readHex, type SendResult, type Typed } from '../terminals/terminals.ts';
+import {
+  describeFront,
+  describeWait,
+  emptyInput,
+  fitOutput,
+  frontOutput,
+  frontWords,
+  terminalCaller,
+  waitInput,
+  waitOf,
+  waitOutput,
+  waitWords,
+} from './terminal-fields.ts';
+import { type Call, defineTool } from './tool.ts';
+
+const inputSchema = z.strictObject({
+  terminal_id: z.string(),
+  input: z.string().optional(),
+  execute: z.boolean().default(false).describe('Press Enter after it'),
+  control_codes: z.boolean().default(false).describe('^C, \\x03, \\e[A, \\t in input are control characters'),
+  raw_bytes: z.boolean().default(false).describe('input is hexadecimal'),
+  keys: z
+    .array(z.string().min(1).max(40))
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('["ctrl+c", "up", "f5"], instead of input'),
+  send_to: z
+    .string()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe('Only if this program is in front: name, path, "pid:N", "sessionleader:" (the shell), "*"'),
+  ...waitInput,
+});
+
+type Input = z.output<typeof inputSchema>;
+
+export const terminalSendInput = defineTool({
+  name: 'terminal_send_input',
+  title: 'Type into a terminal',
+  description:
+    'Types into a terminal. With timeout_seconds (or wait_for, wait_idle_ms) it waits until the command has ended, input is wanted or the pattern matches, and answers with the new output and the exit code. Without, it answers at once.',
+  input: inputSchema,
+  output: z.object({
+    success: z.boolean().optional(),
+    terminal_id: z.string().optional(),
+    input_sent: z.string().optional(),
+    control_codes_enabled: z.boolean().optional(),
+    raw_bytes_mode: z.boolean().optional(),
+    program_guard: z
+      .object({ passed: z.boolean(), target: z.string(), foreground_process: frontOutput })
+      .optional(),
+    timestamp: z.string().optional(),
+    output: z.string().optional(),
+    output_truncated: z.boolean().optional(),
+    full_screen: z.boolean().optional(),
+    foreground_process: frontOutput.optional(),
+    message: z.string().optional(),
+    ...waitOutput,
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  unrecorded: ['input', 'keys'],
+  async run(input, call) {
+    const typed = typedOf(input);
+    const wait = waitOf(input, call);
+    const { terminals, clock } = call.modules;
+    const caller = terminalCaller(call);
+    const result = await terminals.send(input.terminal_id, { typed, guard: input.send_to, wait }, caller);
+    const isSent = result.sent !== 'nothing';
+    const said = {
+      success: isSent,
+      terminal_id: input.terminal_id,
+      input_sent: isSent ? shownInput(input) : '',
+      control_codes_enabled: input.control_codes,
+      raw_bytes_mode: input.raw_bytes,
+      ...(input.send_to !== undefined && {
+        program_guard: {
+          passed: result.why !== 'guard',
+          target: input.send_to,
+          foreground_process: describeFront(result.front),
+        },
+      }),
+      timestamp: isoTime(clock.now()),
+    };
+    if (!isSent) {
+      const message = whyNothing(result, input);
+      return { data: { ...said, message }, text: message };
+    }
+    if (result.waited === undefined) {
+      const message =
+        result.sent === 'all'
+          ? `${result.bytes} bytes were sent to ${frontWords(result.front)}.`
+          : 'The program in front is not reading: what it has not taken yet it gets when it does.';
+      return { data: { ...said, message }, text: message };
+    }
+    return answerWaited(input, call, result, said);
+  },
+});
+
+async function answerWaited<Said extends object>(input: Input, call: Call, result: SendResult, said: Said) {
+  const { waited } = result;
+  const { terminals, settings } = call.modules;
+  const view = await terminals.read(
+    input.terminal_id,
+    {
+      view: 'scrollback',
+      from: result.fromLine,
+      count: LIMITS.terminalLinesMax,
+      withAnsi: false,
+      wait: undefined,
+    },
+    terminalCaller(call),
+  );
+  // A full-screen program has no lines, only what it shows.
+  const lines =
+    view.isAlternate || waited?.isRedrawn === true
+      ? (
+          await terminals.read(
+            input.terminal_id,
+            { view: 'screen', from: undefined, count: 1, withAnsi: false, wait: undefined },
+            terminalCaller(call),
+          )
+        ).lines
+      : view.lines;
+  const isUntilPrompt = waited?.untilLine !== undefined && !view.isAlternate;
+  const fresh = isUntilPrompt ? lines.slice(0, Math.max(0, (waited.untilLine ?? 0) - view.from)) : lines;
+  const whole = waited?.commandOutput ?? fresh.join('\n');
+  const how = `terminal_get_output with start_line ${result.fromLine} has them`;
+  const { text, isCut } = fitOutput(whole, settings.limits.inlineOutputBytes, how);
+  const words = waitWords(waited, view.isSecretPrompt);
+  const front =
+    waited?.reason === 'command_done' || waited?.reason === 'exited'
+      ? []
+      : [`in front: ${frontWords(view.front)}`];
+  return {
+    data: {
+      ...said,
+      output: text,
+      output_truncated: isCut || waited?.isCommandOutputCut === true,
+      full_screen: view.isAlternate,
+      foreground_process: describeFront(view.front),
+      ...describeWait(waited, view.isSecretPrompt),
+    },
+    text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]`,
+  };
+}
+
+function typedOf(input: Input): Typed {
+  const { input: text, keys, control_codes: hasCodes, raw_bytes: isHex, execute: isEntered } = input;
+  const given = [keys !== undefined, hasCodes, isHex].filter(Boolean).length;
+  if (given > 1 || (keys !== undefined && text !== undefined)) {
+    throw new ShellServerError('PARAM_002', 'keys, control_codes and raw_bytes exclude each other.', {
+      hint: 'Give input with one of them, or keys alone.',
+    });
+  }
+  if (keys !== undefined) return { kind: 'keys', keys: isEntered ? [...keys, 'enter'] : keys };
+  if (text === undefined && !isEntered) throw emptyInput();
+  if (Buffer.byteLength(text ?? '') > LIMITS.terminalInputBytes) {
+    throw new ShellServerError('PARAM_002', `input is longer than ${LIMITS.terminalInputBytes / 1024} KiB.`, {
+      hint: 'Write it to a file with shell_execute (input_data), and let the program read that.',
+      details: { parameter: 'input' },
+    });
+  }
+  if (hasCodes) return { kind: 'bytes', base64: readControlCodes(text ?? '').toString('base64'), isEntered };
+  if (!isHex) return { kind: 'text', text: text ?? '', isEntered };
+  const bytes = readHex(text ?? '');
+  if (bytes !== undefined) return { kind: 'bytes', base64: bytes.toString('base64'), isEntered };
+  throw new ShellServerError('PARAM_002', 'input is not hexadecimal, which raw_bytes asks for.', {
+    hint: 'Two digits a byte, such as "1b5b41".',
+    details: { parameter: 'input' },
+  });
+}
+
+function shownInput({ input, keys, execute }: Input): string {
+  if (keys !== undefined) return keys.join(' ');
+  return execute ? `${input ?? ''}\n` : (input ?? '');
+}
+
+function whyNothing(result: SendResult, input: Input): string {
+  switch (result.why) {
+    case 'guard':
+      return `Nothing was sent: in front is ${frontWords(result.front)}, not ${input.send_to}.`;
+    case 'ended':
+      return 'Nothing was sent: the program in the terminal has ended.';
+    default:
+      return 'Nothing was sent: whether something secret is asked for kept changing. Call again.';
+  }
+}
