@@ -15,7 +15,7 @@ test('the tools, in the order in which they are listed, with their parameters an
   expect(surface).toEqual([
     [
       'shell_execute',
-      'command execution_mode working_directory environment_variables input_data timeout_seconds foreground_timeout_seconds max_output_size capture_stderr merge_stderr return_partial_on_timeout session_id',
+      'command execution_mode working_directory environment_variables input_data timeout_seconds foreground_timeout_seconds max_output_size capture_stderr merge_stderr return_partial_on_timeout session_id create_terminal terminal_shell terminal_dimensions',
       'command',
     ],
     ['process_get_execution', 'execution_id wait_seconds', 'execution_id'],
@@ -29,6 +29,25 @@ test('the tools, in the order in which they are listed, with their parameters an
       'output_id',
     ],
     ['delete_execution_outputs', 'output_ids confirm', 'output_ids confirm'],
+    [
+      'terminal_create',
+      'session_name shell_type dimensions working_directory environment_variables auto_save_history command',
+      '',
+    ],
+    ['terminal_list', 'session_name_pattern status_filter limit', ''],
+    ['terminal_get_info', 'terminal_id', 'terminal_id'],
+    [
+      'terminal_send_input',
+      'terminal_id input execute control_codes raw_bytes keys send_to wait_for wait_idle_ms timeout_seconds',
+      'terminal_id',
+    ],
+    [
+      'terminal_get_output',
+      'terminal_id start_line line_count include_ansi include_foreground_process view wait_for wait_idle_ms timeout_seconds',
+      'terminal_id',
+    ],
+    ['terminal_resize', 'terminal_id dimensions', 'terminal_id dimensions'],
+    ['terminal_close', 'terminal_id save_history', 'terminal_id'],
     ['shell_set_default_workdir', 'working_directory apply_to_existing_sessions', 'working_directory'],
     [
       'security_set_restrictions',

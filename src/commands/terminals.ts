@@ -61,7 +61,7 @@ const ENTER = '\x1b[?1049h\x1b[2J\x1b[H';
 const LEAVE =
   '\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m\x1b>\x1b[?1049l';
 /** What a terminal answers to questions of a program: the host has answered already. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what terminals send
+// oxlint-disable-next-line no-control-regex
 const REPLIES =
   /\x1b\[[?>=]?[\d;]*[cn]|\x1b\[\d+;\d+R|\x1b\[\?[\d;]*\$y|\x1bP[^\x1b]*\x1b\\|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
 

@@ -4,6 +4,7 @@ export { lostOutcome } from './detached/launch-detached.ts';
 export { type Enclosed, startEnclosed } from './enclosed.ts';
 export { WallFailed } from './gate.ts';
 export { runHelper } from './helper.ts';
+export { startOwnProgram } from './own-program.ts';
 export { createPipes } from './pipes.ts';
 export {
   findProcess,

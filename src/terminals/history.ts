@@ -66,7 +66,7 @@ export function createHistory(options: {
   }
 
   function conclude(terminal: Known, outcome: Outcome, isSaved: boolean): void {
-    const outputs = isSaved ? keep(terminal, outcome.endedAtMs) : [];
+    const kept = isSaved ? keep(terminal, outcome.endedAtMs) : [];
     if (!isSaved) discard(terminal.id);
     try {
       security.audit.write({
@@ -80,7 +80,7 @@ export function createHistory(options: {
         signal: outcome.signal,
         survivors: outcome.survivors.map(({ pid }) => pid),
         durationMs: outcome.endedAtMs - terminal.createdAtMs,
-        outputs,
+        outputs: kept,
       });
     } catch (error) {
       log.error('the audit log cannot be written', { terminal: terminal.id, error: messageOf(error) });

@@ -1,9 +1,10 @@
 /** The processes that hold terminals: our own, which is started when there is a first terminal, and those we took over. */
-import { spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { messageOf, ShellServerError } from '../base/errors.ts';
+import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import { startOwnProgram } from '../executions/processes.ts';
 import { type Channel, createChannel } from './channel.ts';
 import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
 
@@ -34,33 +35,19 @@ export async function startHost(options: {
   const socket = socketIn(options.directory);
   rmSync(socket, { force: true });
   const spec: HostSpec = { socket: SOCKET, directory: options.directory, graceMs: options.graceMs };
-  // In the directory of its socket, whose whole path may be too long for one.
-  const child = spawn(process.execPath, [options.program], {
+  const { reply } = startOwnProgram({
+    path: options.program,
+    spec,
+    // That of its socket, whose whole path may be too long for one.
     cwd: options.directory,
-    env: { PATH: '/usr/bin:/bin' },
-    stdio: ['pipe', 'pipe', 'ignore'],
-    detached: true,
+    searchPath: '/usr/bin:/bin',
+    what: 'The terminal',
   });
-  const said = await new Promise<string>((resolve) => {
-    let text = '';
-    child.once('error', (error) => resolve(messageOf(error)));
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
+  const said = z.object({ error: z.string().optional() }).parse(await reply);
+  if (said.error !== undefined)
+    throw new ShellServerError('EXECUTION_001', `Terminals cannot be started: ${said.error}.`, {
+      hint: '`mcp-shell-server doctor` says whether this machine can have terminals.',
     });
-    child.stdout.once('close', () => resolve(text));
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(JSON.stringify(spec));
-  });
-  child.unref();
-  if (!said.includes('"protocol"')) {
-    throw new ShellServerError(
-      'EXECUTION_001',
-      `Terminals cannot be started: ${said.trim() || 'their process ended'}.`,
-      {
-        hint: '`mcp-shell-server doctor` says whether this machine can have terminals.',
-      },
-    );
-  }
   return connectHost(socket);
 }
 

@@ -110,12 +110,12 @@ function readModifiers(key: string): { name: string; held: ReadonlySet<'ctrl' | 
     rest = match[2] ?? '';
   }
   // A single character keeps its case: "A" is another key than "a".
-  const name = [...rest].length === 1 ? rest : rest.toLowerCase();
+  const name = Array.from(rest).length === 1 ? rest : rest.toLowerCase();
   return { name: OTHER_NAMES[name] ?? name, held };
 }
 
 function plainKey(name: string, { applicationCursor }: KeyModes): string | undefined {
-  if ([...name].length === 1) return name;
+  if (Array.from(name).length === 1) return name;
   const cursor = CURSOR[name];
   if (cursor !== undefined) return `\x1b${applicationCursor ? 'O' : '['}${cursor}`;
   const named = FUNCTION[name];
@@ -131,7 +131,7 @@ function modifiedKey(name: string, held: ReadonlySet<string>): string | undefine
   const number = NUMBERED[name];
   if (number !== undefined) return `\x1b[${number};${modifier}~`;
   if (name === 'tab' && held.has('shift')) return `${held.has('alt') ? '\x1b' : ''}\x1b[Z`;
-  const base = PLAIN[name] ?? ([...name].length === 1 ? name : undefined);
+  const base = PLAIN[name] ?? (Array.from(name).length === 1 ? name : undefined);
   if (base === undefined) return undefined;
   const shifted = held.has('shift') ? base.toUpperCase() : base;
   const pressed = held.has('ctrl') ? control(name === 'space' ? ' ' : shifted.toLowerCase()) : shifted;

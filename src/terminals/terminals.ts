@@ -3,12 +3,9 @@
  * and closed. They live in a process of their own (host/); here is who may do what with which of them, and what of
  * them stays.
  */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
-import { createId, randomText } from '../base/ids.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Executions, Instance } from '../executions/executions.ts';
@@ -17,6 +14,7 @@ import type { Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import { createHistory } from './history.ts';
 import { type Host, startHost, takeOverHosts } from './hosts.ts';
+import { type Caller, type CreateRequest, createOpening, type Entry } from './open.ts';
 import type {
   Dimensions,
   HostEvent,
@@ -27,11 +25,10 @@ import type {
   Typed,
   WaitSpec,
 } from './protocol.ts';
-import { writeTerminalRecord } from './records.ts';
-import { findShell, type ShellType } from './shells.ts';
-import { createTyping, type Typing } from './typing.ts';
+import { createTyping } from './typing.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
+export type { Caller, CreateRequest } from './open.ts';
 export type {
   ReadResult,
   SendResult,
@@ -43,26 +40,6 @@ export type {
 } from './protocol.ts';
 export { WAIT_REASONS } from './protocol.ts';
 export { SHELL_TYPES, type ShellType } from './shells.ts';
-
-/** Who is calling. */
-export interface Caller {
-  readonly principal: string;
-  readonly client: { readonly name: string };
-  readonly requestId: string;
-  readonly signal: AbortSignal;
-  readonly approval?: string | undefined;
-}
-
-export interface CreateRequest {
-  readonly sessionName: string | undefined;
-  readonly shellType: ShellType | undefined;
-  readonly dimensions: Dimensions;
-  readonly workingDirectory: string | undefined;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly autoSaves: boolean;
-  /** Typed into the shell when its prompt is there. */
-  readonly command: string | undefined;
-}
 
 export interface InputOptions {
   readonly typed: Typed;
@@ -112,29 +89,16 @@ export interface TerminalsOptions {
   readonly log: Log;
 }
 
-interface Entry {
-  readonly id: string;
-  readonly owner: string;
-  readonly sessionName: string;
-  readonly createdAtMs: number;
-  readonly host: Host;
-  readonly typing: Typing;
-  hasEnded: boolean;
-  /** The last line that was read, as it was then: it may have grown since. */
-  lastRead: { readonly line: number; readonly text: string } | undefined;
-}
-
-/** For the shell to read its start-up files. */
-const PROMPT_MS = 10_000;
 /** Of a shutdown's 5 s. */
 const SHUTDOWN_MS = 3500;
 /** What is typed may turn out to be a secret, or no more to be one, between a look and the input. */
 const MAX_LOOKS = 3;
 
 export function createTerminals(options: TerminalsOptions): Terminals {
-  const { settings, security, executions, instance, clock, log } = options;
+  const { settings, security, executions, instance, log } = options;
   const parent = join(settings.stateDir, 'terminals');
   const history = createHistory({ ...options, parent });
+  const open = createOpening({ ...options, parent, discard: history.discard });
   const entries = new Map<string, Entry>();
   const hosts = new Set<Host>();
   let own: Promise<Host> | undefined;
@@ -223,12 +187,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   }
 
   function nameOf({ principal }: Caller, asked: string | undefined): string {
-    const taken = new Map(
-      openOnes().flatMap((entry) => (entry.owner === principal ? [[entry.sessionName, entry.id]] : [])) as [
-        string,
-        string,
-      ][],
-    );
+    const theirs = openOnes().filter(({ owner }) => owner === principal);
+    const taken = new Map(theirs.map((entry) => [entry.sessionName, entry.id]));
     if (asked === undefined) {
       do lastNumber++;
       while (taken.has(`terminal-${lastNumber}`));
@@ -244,91 +204,6 @@ export function createTerminals(options: TerminalsOptions): Terminals {
         details: { terminal_id: id, session_name: asked },
       },
     );
-  }
-
-  async function open(request: CreateRequest, caller: Caller): Promise<TerminalState> {
-    const { principal, requestId, client, signal } = caller;
-    const sessionName = nameOf(caller, request.sessionName);
-    const id = createId('term');
-    const nonce = randomText();
-    const path = await executions.commandPath();
-    const shell = findShell(request.shellType, security.shells.configured, path);
-    const permit = await security.authorize({
-      principal,
-      client: client.name,
-      requestId,
-      executionId: id,
-      command: request.command ?? '',
-      mode: 'terminal',
-      sessionId: undefined,
-      workingDirectory: request.workingDirectory,
-      defaultDirectory: executions.sessions.defaultDirectory(principal),
-      callerEnvironment: request.environment,
-      sessionEnvironment: new Map(),
-      path,
-      approval: caller.approval,
-      terminal: {
-        shell: shell.path,
-        scripts: options.scripts,
-        start: (scripts, about) => shell.start(scripts, { ...about, nonce }),
-      },
-    });
-    signal.throwIfAborted();
-    const host = await hostOf();
-    const directory = join(parent, id);
-    const createdAtMs = clock.now();
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writeTerminalRecord(directory, {
-      format: 1,
-      id,
-      owner: principal,
-      instance: instance.id,
-      sessionName,
-      shell: shell.name,
-      createdAtMs,
-      marker: permit.marker,
-      autoSaves: request.autoSaves,
-    });
-    const entry = remember({ id, owner: principal, sessionName, createdAtMs, host });
-    try {
-      const state = await host.ask('create', {
-        id,
-        owner: principal,
-        sessionName,
-        shell: shell.name,
-        directory,
-        dimensions: request.dimensions,
-        createdAtMs,
-        autoSaves: request.autoSaves,
-        argv: permit.argv,
-        environment: permit.environment,
-        workingDirectory: permit.directory,
-        marker: permit.marker,
-        wall: permit.wall,
-        limits: permit.limits,
-        masked: permit.masked,
-        maxDurationMs: permit.maxDurationMs,
-        maxBytes: settings.limits.maxOutputBytes,
-        tailBytes: LIMITS.outputTailBytes,
-        nonce,
-        hasCommandMark: shell.hasCommandMark,
-        rules: security.rulesOf(principal),
-      });
-      await begin(entry, request.command, signal);
-      return state;
-    } catch (error) {
-      if (entries.delete(id)) history.discard(id);
-      throw error;
-    }
-  }
-
-  /** What is typed before the shell reads is shown twice, and by some shells thrown away. */
-  async function begin({ id, host }: Entry, command: string | undefined, signal: AbortSignal): Promise<void> {
-    const wait = { pattern: undefined, idleMs: undefined, timeoutMs: PROMPT_MS, untilPrompt: true };
-    await host.ask('read', { id, view: 'screen', from: undefined, count: 1, withAnsi: false, wait }, signal);
-    if (command === undefined) return;
-    const typed: Typed = { kind: 'text', text: command, isEntered: true };
-    await host.ask('send', { id, typed, guard: undefined, isSecret: false, wait: undefined }, signal);
   }
 
   async function send(id: string, input: InputOptions, caller: Caller): Promise<SendResult> {
@@ -376,7 +251,13 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       checkRoom();
       opening++;
       try {
-        return await open(request, caller);
+        const sessionName = nameOf(caller, request.sessionName);
+        return await open(request, caller, {
+          sessionName,
+          hostOf,
+          remember,
+          forget: (id) => entries.delete(id),
+        });
       } finally {
         opening--;
       }

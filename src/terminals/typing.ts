@@ -42,7 +42,7 @@ export function createTyping(): Typing {
 function charactersOf(typed: Typed): string[] {
   if (typed.kind === 'keys') return typed.keys.map(characterOf);
   const text = typed.kind === 'text' ? typed.text : Buffer.from(typed.base64, 'base64').toString('utf8');
-  return [...text.replaceAll('\r\n', '\n'), ...(typed.isEntered ? ['\n'] : [])];
+  return [...Array.from(text.replaceAll('\r\n', '\n')), ...(typed.isEntered ? ['\n'] : [])];
 }
 
 const KEYS: Readonly<Record<string, string>> = {
@@ -62,7 +62,7 @@ const KEYS: Readonly<Record<string, string>> = {
 };
 
 const characterOf = (key: string): string =>
-  KEYS[key.toLowerCase()] ?? ([...key].length === 1 ? key : '\x1b');
+  KEYS[key.toLowerCase()] ?? (Array.from(key).length === 1 ? key : '\x1b');
 
 function press(line: Line, character: string): Line {
   if (character === '\n' || character === '\r') {
@@ -73,7 +73,7 @@ function press(line: Line, character: string): Line {
   if (character === '\x03' || character === '\x15') return { ...line, text: '' };
   if (line.text === undefined) return line;
   if (character === '\x7f' || character === '\b')
-    return { ...line, text: [...line.text].slice(0, -1).join('') };
+    return { ...line, text: Array.from(line.text).slice(0, -1).join('') };
   const isPlain = character >= ' ';
   return { ...line, text: isPlain ? line.text + character : undefined };
 }

@@ -2,31 +2,22 @@
  * Starts a detached execution through its wrapper, and finds one again that an earlier server started. Either way the
  * server only looks: at the bundle's files, and at whether the wrapper is alive.
  */
-import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf, ShellServerError } from '../../base/errors.ts';
+import { ShellServerError } from '../../base/errors.ts';
 import { openGroup } from '../cgroups/cgroups.ts';
 import { signalAndWait } from '../ending.ts';
 import { WallFailed } from '../gate.ts';
 import type { Live } from '../live.ts';
-import { findProcess, isAlive, type ProcessIdentity } from '../process-table.ts';
+import { startOwnProgram } from '../own-program.ts';
+import { isAlive, type ProcessIdentity } from '../process-table.ts';
 import type { ExecutionRecord, Outcome } from '../record.ts';
 import { terminateTree } from '../terminate.ts';
 import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
-import {
-  claimCause,
-  readOutcome,
-  type WrapperReply,
-  type WrapperSpec,
-  withdrawCause,
-  wrapperReplySchema,
-} from './protocol.ts';
+import { claimCause, readOutcome, type WrapperSpec, withdrawCause, wrapperReplySchema } from './protocol.ts';
 
 /** How often a wrapper that is not our child is looked at. */
 const POLL_MS = 200;
-/** Node starts in 40 ms; a machine under load may take a hundred times as long. */
-const REPLY_MS = 30_000;
 
 export interface DetachedTools {
   /** The wrapper's program, beside the server's own. */
@@ -38,28 +29,22 @@ export interface DetachedTools {
 }
 
 export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): Promise<Live> {
-  const child = spawn(process.execPath, [tools.wrapperPath], {
+  const { identity: wrapper, reply: replied } = startOwnProgram({
+    path: tools.wrapperPath,
+    spec,
     // Behind a wall the directory may be one that only exists there.
     cwd: spec.wall === undefined ? spec.directory : '/',
-    env: { PATH: tools.path },
-    stdio: ['pipe', 'pipe', 'ignore'],
-    detached: true,
-    windowsHide: true,
+    searchPath: tools.path,
+    what: 'The detached execution',
   });
-  const wrapper: ProcessIdentity = {
-    pid: child.pid ?? 0,
-    startTime: child.pid === undefined ? 0 : (findProcess(child.pid)?.startTime ?? 0),
-  };
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(JSON.stringify(spec));
-  const reply = await readReply(child)
+  const reply = await replied
+    .then((said) => wrapperReplySchema.parse(said))
     .catch(async (error: unknown) => {
       // It may yet start what nobody would know of.
       sendSignal(wrapper, 'SIGKILL');
       await terminateTree(treeOf({ pid: 0, startTime: 0, marker: spec.marker }), { signal: 'SIGKILL' });
       throw error;
-    })
-    .finally(() => child.unref());
+    });
   if ('error' in reply) {
     if (reply.isWallFailure === true) throw new WallFailed(reply.error);
     throw new ShellServerError('EXECUTION_001', reply.error);
@@ -157,30 +142,6 @@ function pollForOutcome(wrapper: ProcessIdentity, bundle: string): Promise<Outco
 /** The one who would know is gone: no exit code is invented. */
 export function lostOutcome(endedAtMs: number): Outcome {
   return { status: 'failed', reason: 'server_lost', endedAtMs, survivors: [], endedLeftovers: [] };
-}
-
-function readReply(child: ReturnType<typeof spawn>): Promise<WrapperReply> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const fail = (why: string): void => {
-      clearTimeout(timer);
-      reject(new ShellServerError('EXECUTION_001', `The detached execution could not be started: ${why}`));
-    };
-    const timer = setTimeout(() => fail('its wrapper did not answer.'), REPLY_MS);
-    child.once('error', (error) => fail(messageOf(error)));
-    child.stdout?.setEncoding('utf8');
-    child.stdout?.on('data', (chunk: string) => {
-      text += chunk;
-    });
-    child.stdout?.once('close', () => {
-      clearTimeout(timer);
-      try {
-        resolve(wrapperReplySchema.parse(JSON.parse(text)));
-      } catch {
-        fail('its wrapper ended at once.');
-      }
-    });
-  });
 }
 
 function sizeOf(path: string): number {

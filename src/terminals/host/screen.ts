@@ -3,6 +3,8 @@
  * the program wrote them, whatever the width of the screen broke them into, from the first it ever wrote: a number
  * stays what it is when the line has left memory or the screen was resized.
  */
+// CommonJS, whose exports Node gives as the default one.
+/* oxlint-disable import/default, import/no-named-as-default-member */
 import serialize from '@xterm/addon-serialize';
 import unicode11 from '@xterm/addon-unicode11';
 import headless, { type IBuffer, type IBufferLine, type Terminal } from '@xterm/headless';

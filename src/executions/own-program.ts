@@ -1,0 +1,63 @@
+/** Programs of ours that go on without us: told on stdin what to do, they answer once, on stdout. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { messageOf, ShellServerError } from '../base/errors.ts';
+import { findProcess, type ProcessIdentity } from './process-table.ts';
+
+export interface OwnProgram {
+  readonly identity: ProcessIdentity;
+  /** As JSON; throws EXECUTION_001 where none comes. */
+  readonly reply: Promise<unknown>;
+}
+
+/** Node starts in 40 ms; a machine under load may take a hundred times as long. */
+const REPLY_MS = 30_000;
+
+export function startOwnProgram(options: {
+  readonly path: string;
+  readonly spec: object;
+  readonly cwd: string;
+  /** PATH; nothing else of the environment is its business. */
+  readonly searchPath: string;
+  /** What failed, where it does: "The detached execution". */
+  readonly what: string;
+}): OwnProgram {
+  const child = spawn(process.execPath, [options.path], {
+    cwd: options.cwd,
+    env: { PATH: options.searchPath },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+    windowsHide: true,
+  });
+  const identity = {
+    pid: child.pid ?? 0,
+    startTime: child.pid === undefined ? 0 : (findProcess(child.pid)?.startTime ?? 0),
+  };
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(JSON.stringify(options.spec));
+  return { identity, reply: readReply(child, options.what).finally(() => child.unref()) };
+}
+
+function readReply(child: ChildProcessByStdio<Writable, Readable, null>, what: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const fail = (why: string): void => {
+      clearTimeout(timer);
+      reject(new ShellServerError('EXECUTION_001', `${what} could not be started: ${why}`));
+    };
+    const timer = setTimeout(() => fail('its process did not answer.'), REPLY_MS);
+    child.once('error', (error) => fail(messageOf(error)));
+    child.stdout.setEncoding('utf8');
+    child.stdout.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    child.stdout.once('close', () => {
+      clearTimeout(timer);
+      try {
+        resolve(JSON.parse(text));
+      } catch {
+        fail('its process ended at once.');
+      }
+    });
+  });
+}

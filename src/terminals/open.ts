@@ -1,0 +1,159 @@
+/** Opens a terminal: permit, record, process, first prompt, and the command that is typed there. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { createId, randomText } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Settings } from '../base/settings.ts';
+import type { Executions, Instance } from '../executions/executions.ts';
+import type { Security } from '../security/security.ts';
+import type { Host } from './hosts.ts';
+import type { Dimensions, TerminalState, Typed } from './protocol.ts';
+import { writeTerminalRecord } from './records.ts';
+import { findShell, type ShellType } from './shells.ts';
+import type { Typing } from './typing.ts';
+
+/** Who is calling. */
+export interface Caller {
+  readonly principal: string;
+  readonly client: { readonly name: string };
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+  readonly approval?: string | undefined;
+}
+
+export interface CreateRequest {
+  readonly sessionName: string | undefined;
+  readonly shellType: ShellType | undefined;
+  readonly dimensions: Dimensions;
+  readonly workingDirectory: string | undefined;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly autoSaves: boolean;
+  /** Typed into the shell when its prompt is there. */
+  readonly command: string | undefined;
+}
+
+/** A terminal that is open, as the server knows it. */
+export interface Entry {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionName: string;
+  readonly createdAtMs: number;
+  readonly host: Host;
+  readonly typing: Typing;
+  hasEnded: boolean;
+  /** The last line that was read, as it was then: it may have grown since. */
+  lastRead: { readonly line: number; readonly text: string } | undefined;
+}
+
+/** For the shell to read its start-up files. */
+const PROMPT_MS = 10_000;
+export interface OpeningOptions {
+  readonly settings: Settings;
+  readonly security: Security;
+  readonly executions: Executions;
+  readonly instance: Pick<Instance, 'id'>;
+  readonly scripts: string;
+  readonly clock: Clock;
+  /** Where the directories of terminals lie. */
+  readonly parent: string;
+  /** Takes back what was prepared for one that could not be opened. */
+  discard(id: string): void;
+}
+
+interface Place {
+  readonly sessionName: string;
+  hostOf(): Promise<Host>;
+  remember(known: Omit<Entry, 'typing' | 'hasEnded' | 'lastRead'>): Entry;
+  forget(id: string): boolean;
+}
+
+type Open = (request: CreateRequest, caller: Caller, place: Place) => Promise<TerminalState>;
+
+export function createOpening(options: OpeningOptions): Open {
+  const { settings, security, executions, instance, clock, parent } = options;
+
+  return async (request, caller, { sessionName, hostOf, remember, forget }) => {
+    const { principal, requestId, client, signal } = caller;
+    const id = createId('term');
+    const nonce = randomText();
+    const path = await executions.commandPath();
+    const shell = findShell(request.shellType, security.shells.configured, path);
+    const permit = await security.authorize({
+      principal,
+      client: client.name,
+      requestId,
+      executionId: id,
+      command: request.command ?? '',
+      mode: 'terminal',
+      sessionId: undefined,
+      workingDirectory: request.workingDirectory,
+      defaultDirectory: executions.sessions.defaultDirectory(principal),
+      callerEnvironment: request.environment,
+      sessionEnvironment: new Map(),
+      path,
+      approval: caller.approval,
+      terminal: {
+        shell: shell.path,
+        scripts: options.scripts,
+        start: (scripts, about) => shell.start(scripts, { ...about, nonce }),
+      },
+    });
+    signal.throwIfAborted();
+    const host = await hostOf();
+    const directory = join(parent, id);
+    const createdAtMs = clock.now();
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    writeTerminalRecord(directory, {
+      format: 1,
+      id,
+      owner: principal,
+      instance: instance.id,
+      sessionName,
+      shell: shell.name,
+      createdAtMs,
+      marker: permit.marker,
+      autoSaves: request.autoSaves,
+    });
+    const entry = remember({ id, owner: principal, sessionName, createdAtMs, host });
+    try {
+      const state = await host.ask('create', {
+        id,
+        owner: principal,
+        sessionName,
+        shell: shell.name,
+        directory,
+        dimensions: request.dimensions,
+        createdAtMs,
+        autoSaves: request.autoSaves,
+        argv: permit.argv,
+        environment: permit.environment,
+        workingDirectory: permit.directory,
+        marker: permit.marker,
+        wall: permit.wall,
+        limits: permit.limits,
+        masked: permit.masked,
+        maxDurationMs: permit.maxDurationMs,
+        maxBytes: settings.limits.maxOutputBytes,
+        tailBytes: LIMITS.outputTailBytes,
+        nonce,
+        hasCommandMark: shell.hasCommandMark,
+        rules: security.rulesOf(principal),
+      });
+      await begin(entry, request.command, signal);
+      return state;
+    } catch (error) {
+      if (forget(id)) options.discard(id);
+      throw error;
+    }
+  };
+}
+
+/** What is typed before the shell reads is shown twice, and by some shells thrown away. */
+async function begin({ id, host }: Entry, command: string | undefined, signal: AbortSignal): Promise<void> {
+  const wait = { pattern: undefined, idleMs: undefined, timeoutMs: PROMPT_MS, untilPrompt: true };
+  await host.ask('read', { id, view: 'screen', from: undefined, count: 1, withAnsi: false, wait }, signal);
+  if (command === undefined) return;
+  const typed: Typed = { kind: 'text', text: command, isEntered: true };
+  await host.ask('send', { id, typed, guard: undefined, isSecret: false, wait: undefined }, signal);
+}
