@@ -295,7 +295,8 @@ export async function startTerminal(
       lastActivityMs = Date.now();
       await pty.write(bytes);
     },
-    end: (cause) => void enclosed.ending.end(cause),
+    // As when its window is closed: an interactive shell ignores TERM.
+    end: (cause) => void enclosed.ending.end(cause, 'SIGHUP'),
     finished,
     async conclude(savesHistory) {
       await finished;
