@@ -2,6 +2,7 @@
  * Bundles the server into dist/: cli.js and the chunks that it loads when they are wanted, which halves the start-up
  * time against node_modules.
  */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -44,6 +45,10 @@ for (const file of outputFiles.sort((a, b) => depth(b) - depth(a))) {
 }
 cpSync(`${root}/src/terminals/shell-integration`, `${root}/dist/shell-integration`, { recursive: true });
 chmodSync(`${root}/dist/cli.js`, 0o755);
+// The manual page comes from the program's own definitions; npm puts it where man finds it.
+const manual = execFileSync(process.execPath, [`${root}/dist/cli.js`, 'man']);
+writeFileSync(`${root}/dist/mcp-shell-server.1.new`, manual);
+renameSync(`${root}/dist/mcp-shell-server.1.new`, `${root}/dist/mcp-shell-server.1`);
 removeOldChunks();
 
 function bundle() {
@@ -59,6 +64,8 @@ function bundle() {
       splitting: true,
       format: 'esm',
       platform: 'node',
+      // Its CommonJS form loads its parts in a way that no bundler can follow.
+      alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
       // Its native part is found by its place.
       external: ['@lydell/node-pty'],
       target: 'node20',

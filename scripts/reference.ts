@@ -21,12 +21,13 @@ import type { Tool } from '../src/tools/tool.ts';
 
 /** Path in the repository -> content. */
 export async function renderReference(): Promise<Map<string, string>> {
-  const { TOOLS } = await import('../src/tools/tools.ts');
+  const { COMPATIBLE_TOOLS, TOOLS, TOOLSETS } = await import('../src/tools/tools.ts');
   return new Map([
     ['docs/reference/settings.md', renderSettings()],
     ['docs/reference/settings.schema.json', `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`],
     ['docs/reference/errors.md', renderErrors()],
     ['docs/reference/tools.md', renderTools(TOOLS)],
+    ['docs/reference/compatible-tools.md', renderCompatibleTools(COMPATIBLE_TOOLS, TOOLSETS)],
   ]);
 }
 
@@ -91,15 +92,34 @@ export function renderErrors(): string {
 export function renderTools(tools: readonly Tool[]): string {
   return page('Tools', [
     'Parameters that a tool does not know are refused. Fields that do not apply are absent from an answer.',
-    ...tools.flatMap((tool) => [
-      `## ${tool.name}`,
-      `**${tool.title}.** ${tool.description}`,
-      annotationsText(tool),
-      '### Parameters',
-      fieldTable(z.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' }), 'input'),
-      '### Answer',
-      fieldTable(z.toJSONSchema(tool.output, { io: 'output', unrepresentable: 'any' }), 'output'),
-    ]),
+    ...toolSections(tools),
+  ]);
+}
+
+function renderCompatibleTools(
+  tools: readonly Tool[],
+  toolsets: Readonly<Record<string, readonly string[]>>,
+): string {
+  return page('Tools of other interfaces', [
+    'Interfaces that clients were written for before. They obey the same policy, sandbox, restrictions and audit as' +
+      ' `shell_execute`. The method `shell/exec` takes the parameters of `shell_exec` and `shell/allowed` none.',
+    table(
+      ['`--tools`', 'What is listed'],
+      Object.entries(toolsets).map(([name, names]) => [code(name), names.map(code).join(', ')]),
+    ),
+    ...toolSections(tools),
+  ]);
+}
+
+function toolSections(tools: readonly Tool[]): string[] {
+  return tools.flatMap((tool) => [
+    `## ${tool.name}`,
+    `**${tool.title}.** ${tool.description}`,
+    annotationsText(tool),
+    '### Parameters',
+    fieldTable(z.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' }), 'input'),
+    '### Answer',
+    fieldTable(z.toJSONSchema(tool.output, { io: 'output', unrepresentable: 'any' }), 'output'),
   ]);
 }
 

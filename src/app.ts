@@ -22,14 +22,16 @@ import {
 import { createOutputs } from './outputs/outputs.ts';
 import { type AuditEntry, createSecurity, maskText, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
-import { type ApprovalEntry, type CallEntry, createDispatch } from './server/dispatch.ts';
+import { type ApprovalEntry, type CallEntry, createDispatch, type Dispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
-import { type Modules, pickTools } from './tools/tools.ts';
+import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
   readonly factory: ServerFactory;
+  /** Every call; the HTTP edge answers methods without a handshake through it. */
+  readonly dispatch: Dispatch;
   /** Shell, platform, host and user: shown at start-up and in the instructions. */
   readonly facts: InstructionFacts;
   /** Whether commands have a wall around them; found out by trying. */
@@ -112,7 +114,7 @@ export function createApp(options: AppOptions): App {
   disposables.add('terminals', terminals.dispose);
 
   const modules: Modules = { settings, clock, outputs, security, executions, terminals };
-  const tools = pickTools(settings.tools);
+  const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
   const facts: InstructionFacts = {
     shell: security.shells.forCommands,
     platform: `${process.platform} ${process.arch}`,
@@ -134,21 +136,25 @@ export function createApp(options: AppOptions): App {
     }
   }
 
+  const dispatch = createDispatch({
+    tools,
+    aliases: findAliases(tools),
+    methods: pickMethods(tools),
+    modules,
+    log,
+    clock,
+    audit: recordCall,
+    onApproval: (entry) => security.audit.write(approvalLine(entry)),
+  });
   const factory = createServerFactory({
-    dispatch: createDispatch({
-      tools,
-      modules,
-      log,
-      clock,
-      audit: recordCall,
-      onApproval: (entry) => security.audit.write(approvalLine(entry)),
-    }),
+    dispatch,
     definitions: createDefinitions(tools),
     info: { version },
-    instructions: () => instructionsFor({ ...facts, sandbox: state }),
+    instructions: () => instructionsFor({ ...facts, sandbox: state, tools: tools.map(({ name }) => name) }),
   });
   return {
     factory,
+    dispatch,
     facts,
     sandbox: async () => (state = await security.sandbox.state()),
     warnings: security.restrictions.warnings,

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type App, createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, readEnvironment } from './base/config/config.ts';
 import { closeInherited } from './base/descriptors.ts';
@@ -12,7 +12,8 @@ import { messageOf, ShellServerError } from './base/errors.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { addOperatorCommands } from './commands/operator.ts';
-import { TOOLS, TOOLSETS } from './tools/tools.ts';
+import { addSetupCommands } from './commands/setup.ts';
+import { TOOL_NAMES, TOOLSETS } from './tools/tools.ts';
 
 interface Flags {
   readonly shell?: string;
@@ -20,7 +21,16 @@ interface Flags {
   readonly stateDir?: string;
   readonly tools?: string;
   readonly http?: string | true;
+  readonly greeting?: true;
 }
+
+const EXAMPLES = `
+Examples:
+  mcp-shell-server install claude-code         connect a client; --all connects those that are found
+  mcp-shell-server config init                 a few questions, and a settings file
+  mcp-shell-server doctor                      what works here, and how to repair the rest
+  mcp-shell-server --http                      one server for several clients, on 127.0.0.1:3737
+  mcp-shell-server policy explain 'git push'   what would be decided, without running it`;
 
 const program = new Command('mcp-shell-server')
   .description(
@@ -36,23 +46,50 @@ const program = new Command('mcp-shell-server')
     `toolsets or single tools, separated by commas: ${Object.keys(TOOLSETS).join(', ')}`,
   )
   .option('--http [host:port]', 'serve Streamable HTTP instead of stdio (default 127.0.0.1:3737)')
+  .addOption(
+    new Option('--greeting', 'say a first message, for clients from before MCP that wait for it').conflicts(
+      'http',
+    ),
+  )
   .showHelpAfterError('(mcp-shell-server --help shows what there is)')
+  .addHelpText('after', EXAMPLES)
   .allowExcessArguments(false)
   .action(serve);
 
 program
   .command('doctor')
+  .helpGroup('Looking at it:')
   .description('say what works on this machine, and how to repair what does not')
   .option('--json', 'as JSON')
   .action(doctor);
 
-const policy = program.command('policy').description('look at the rules for commands');
+const policy = program
+  .command('policy')
+  .helpGroup('Looking at it:')
+  .description('look at the rules for commands');
 policy
   .command('explain')
   .description('say what would be decided about a command, without running it')
   .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
   .option('--json', 'as JSON')
   .action(explainPolicy);
+
+const machine = { platform: process.platform, home: homedir(), environment: readEnvironment() };
+addSetupCommands(program, {
+  version: __VERSION__,
+  machine,
+  cwd: process.cwd(),
+  nodePath: process.execPath,
+  cliPath: fileURLToPath(import.meta.url),
+  toolNames: Object.keys(TOOLSETS),
+  input: process.stdin,
+  flags: () => program.opts<Flags>(),
+  load: () => load(program.opts<Flags>()),
+  write: (text) => void process.stdout.write(text),
+  fail: () => {
+    process.exitCode = 1;
+  },
+});
 
 addOperatorCommands(program, {
   settings: () => load(program.opts<Flags>()).settings,
@@ -102,14 +139,16 @@ async function serve(flags: Flags): Promise<void> {
         : 'every command is refused: the sandbox that the settings require is missing';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
-  await (flags.http === undefined ? serveStdio(app, log) : serveOverHttp(app, settings, log));
+  await (flags.http === undefined
+    ? serveStdio(app, log, flags.greeting === true)
+    : serveOverHttp(app, settings, log));
 }
 
 /** The exit code says whether something is wrong. */
 async function doctor(options: { readonly json?: boolean }): Promise<void> {
   const { examine, renderFindings } = await import('./commands/doctor.ts');
   const { app, settings, warnings } = prepare(program.opts<Flags>(), true);
-  const findings = await examine(app, settings, warnings);
+  const findings = await examine(app, settings, { warnings, machine });
   process.stdout.write(
     options.json === true ? `${JSON.stringify(findings, null, 2)}\n` : renderFindings(findings),
   );
@@ -151,7 +190,7 @@ function load(flags: Flags): LoadedSettings {
     environment: readEnvironment(),
     cwd: process.cwd(),
     homedir: homedir(),
-    toolsets: { ...TOOLSETS, ...Object.fromEntries(TOOLS.map(({ name }) => [name, [name]])) },
+    toolsets: TOOL_NAMES,
   });
 }
 
@@ -172,7 +211,7 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
   return { app, settings, warnings: [...warnings, ...app.warnings], log };
 }
 
-async function serveStdio(app: App, log: Log): Promise<void> {
+async function serveStdio(app: App, log: Log, greets: boolean): Promise<void> {
   const { serveStdioConnection } = await import('./server/stdio.ts');
   const shutDown = prepareShutdown(log, async () => {
     // Both at once: what runs is ended while the last answers are written.
@@ -183,6 +222,7 @@ async function serveStdio(app: App, log: Log): Promise<void> {
     output: process.stdout,
     factory: app.factory,
     log,
+    greets,
     onClientGone: () => shutDown('the client is gone', 0),
   });
 }
@@ -208,6 +248,7 @@ async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<vo
     host: settings.http.host,
     port: settings.http.port,
     factory: app.factory,
+    dispatch: app.dispatch,
     tokens: createTokens([{ token, principal: 'local' }]),
     log,
   });

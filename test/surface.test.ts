@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ERRORS } from '../src/base/errors.ts';
 import { createDefinitions, measureDefinitions } from '../src/server/definitions.ts';
-import { TOOLS, TOOLSETS } from '../src/tools/tools.ts';
+import { COMPATIBLE_TOOLS, pickMethods, TOOLS, TOOLSETS } from '../src/tools/tools.ts';
 
 const definitions = createDefinitions(TOOLS);
 
@@ -58,9 +58,56 @@ test('the tools, in the order in which they are listed, with their parameters an
   ]);
 });
 
+const compatible = createDefinitions(COMPATIBLE_TOOLS);
+
+test('the tools of other interfaces, with their parameters and those that are required', () => {
+  const surface = compatible.map(({ name, inputSchema }) => [
+    name,
+    Object.keys(inputSchema.properties ?? {}).join(' '),
+    (inputSchema.required ?? []).join(' '),
+  ]);
+  expect(surface).toEqual([
+    ['shell_exec', 'command args cwd env', 'command'],
+    ['shell_allowed', '', ''],
+    ['shell', 'command working_directory timeout environment', 'command'],
+    ['shell_get_execution', 'execution_id wait_seconds', 'execution_id'],
+    ['process_kill', 'process_id execution_id signal force', ''],
+    ['file_list', 'file_type execution_id name_pattern limit', ''],
+    ['file_read', 'file_id offset size encoding', 'file_id'],
+    ['file_delete', 'file_ids confirm', 'file_ids confirm'],
+  ]);
+});
+
 test('the toolsets', () => {
-  const all = definitions.map(({ name }) => name);
-  expect(TOOLSETS).toEqual({ standard: all, all });
+  const standard = definitions.map(({ name }) => name);
+  expect(TOOLSETS).toEqual({
+    standard,
+    simple: ['shell_exec', 'shell_allowed'],
+    shell: ['shell'],
+    legacy: [
+      'shell_execute',
+      'shell_get_execution',
+      'process_list',
+      'process_kill',
+      'file_list',
+      'file_read',
+      'file_delete',
+      'security_set_restrictions',
+      'monitoring_get_stats',
+    ],
+    all: [...standard, ...compatible.map(({ name }) => name)],
+  });
+});
+
+test('the methods, and the toolsets that open them', () => {
+  const methodsFor = (...names: string[]): string[] =>
+    pickMethods([...TOOLS, ...COMPATIBLE_TOOLS].filter(({ name }) => names.includes(name))).map(
+      ({ name }) => name,
+    );
+  for (const tool of ['shell_execute', 'shell_exec', 'shell'])
+    expect(methodsFor(tool), tool).toEqual(['shell/exec', 'shell/allowed']);
+  expect(methodsFor('shell_allowed')).toEqual(['shell/allowed']);
+  expect(methodsFor('process_list', 'read_execution_output')).toEqual([]);
 });
 
 test('the error codes', () => {
@@ -95,7 +142,7 @@ test('what a model must read of a tool averages under 750 bytes', () => {
 });
 
 test('an output schema is one object without required fields, and an error fits it', () => {
-  for (const { name, outputSchema } of definitions) {
+  for (const { name, outputSchema } of [...definitions, ...compatible]) {
     expect(outputSchema, name).toMatchObject({ type: 'object', properties: { error: { type: 'object' } } });
     expect(outputSchema.required ?? [], name).toEqual([]);
     expect(JSON.stringify(outputSchema), name).not.toContain('anyOf');
@@ -104,6 +151,8 @@ test('an output schema is one object without required fields, and an error fits 
 
 test('the tool that matters is loaded from the start by clients that defer the others', () => {
   expect(
-    definitions.filter(({ _meta }) => _meta !== undefined).map(({ name, _meta }) => [name, _meta]),
+    [...definitions, ...compatible]
+      .filter(({ _meta }) => _meta !== undefined)
+      .map(({ name, _meta }) => [name, _meta]),
   ).toEqual([['shell_execute', { 'anthropic/alwaysLoad': true }]]);
 });

@@ -91,6 +91,9 @@ export const LIMITS = {
   monitorSamples: 60,
   timeoutSecondsDefault: 30,
   timeoutSecondsMax: 3600,
+  /** 000's own: five minutes, and half an hour at most. */
+  shellToolSecondsDefault: 300,
+  shellToolSecondsMax: 1800,
   foregroundTimeoutSecondsDefault: 10,
   foregroundTimeoutSecondsMax: 300,
   /** No client extends its own limit on progress, and Claude Desktop's is about 60 s. */

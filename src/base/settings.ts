@@ -35,6 +35,18 @@ export interface SecuritySettings
   readonly maxCpuSeconds: number | undefined;
 }
 
+/** Of 000's tool `shell`, and of no other. */
+export interface ShellToolSettings {
+  readonly defaultTimeoutSeconds: number;
+  readonly maxTimeoutSeconds: number;
+  readonly allowedDirectories: readonly string[] | undefined;
+  readonly maxOutputBytes: number;
+  readonly blockedCommands: readonly CommandEntry[];
+  readonly logsCommands: boolean;
+  /** Written when a command fails; relative to the command's directory. */
+  readonly abortFile: string | undefined;
+}
+
 export interface Settings {
   readonly defaultWorkdir: string;
   readonly tools: readonly string[];
@@ -53,7 +65,10 @@ export interface Settings {
     readonly inlineOutputBytes: number;
     /** undefined: chosen by the client's name. */
     readonly maxWaitSeconds: number | undefined;
+    /** Of a command of `shell_exec` and `shell/exec`. */
+    readonly shellExecSeconds: number;
   };
+  readonly shellTool: ShellToolSettings;
   readonly retention: {
     readonly maxAgeHours: number;
     readonly maxTotalBytes: number;

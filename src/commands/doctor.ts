@@ -1,8 +1,10 @@
 /** `mcp-shell-server doctor`: what works on this machine, and how to repair what does not. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
 import type { Settings } from '../base/settings.ts';
+import type { Machine } from './install/clients.ts';
+import { foundClients, isInstalled } from './install/install.ts';
 
 export interface Finding {
   readonly name: string;
@@ -13,16 +15,23 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export async function examine(app: App, settings: Settings, warnings: readonly string[]): Promise<Finding[]> {
+export async function examine(
+  app: App,
+  settings: Settings,
+  { warnings, machine }: { readonly warnings: readonly string[]; readonly machine: Machine },
+): Promise<Finding[]> {
+  const path = await app.commandPath();
   return [
     { name: 'node', state: 'good', text: `${process.version} on ${process.platform} ${process.arch}` },
     shell(app),
+    shells(path),
     await sandbox(app, settings),
     ...limits(app),
     root(),
     stateDirectory(settings),
-    { name: 'path', state: 'good', text: await app.commandPath() },
+    ...pathOf(path),
     ...settingsOf(settings, warnings),
+    ...clients(machine),
   ];
 }
 
@@ -30,6 +39,19 @@ function shell({ facts }: App): Finding {
   if (existsSync(facts.shell)) return { name: 'shell', state: 'good', text: facts.shell };
   const fix = 'Name another one with --shell, or in the setting "shell".';
   return { name: 'shell', state: 'problem', text: `${facts.shell} is not there`, fix };
+}
+
+/** Those that commands and terminals can be given. */
+const SHELLS = ['bash', 'zsh', 'fish', 'sh', 'dash', 'ksh', 'pwsh'];
+
+function shells(path: string): Finding {
+  const there = SHELLS.filter((name) =>
+    path.split(':').some((directory) => existsSync(join(directory, name))),
+  );
+  const text = there.join(', ') || 'none';
+  if (there.includes('bash')) return { name: 'shells', state: 'good', text };
+  const fix = 'Install bash: under an allow-list commands run in nothing else.';
+  return { name: 'shells', state: 'problem', text, fix };
 }
 
 async function sandbox(app: App, { security }: Settings): Promise<Finding> {
@@ -79,6 +101,41 @@ function stateDirectory({ stateDir }: Settings): Finding {
     const fix = 'Name another one with --state-dir.';
     return { name: 'state', state: 'problem', text: `${stateDir} cannot be written to`, fix };
   }
+}
+
+/** A directory on PATH in which others can write decides what `git` is. */
+function pathOf(path: string): Finding[] {
+  const findings: Finding[] = [{ name: 'path', state: 'good', text: path }];
+  for (const directory of new Set(path.split(':'))) {
+    const about = isAbsolute(directory) ? statSync(directory, { throwIfNoEntry: false }) : undefined;
+    if (!isAbsolute(directory)) {
+      const fix = 'Take it out of PATH: what it means depends on where a command runs.';
+      findings.push({ name: 'path', state: 'warning', text: `${directory} is not an absolute path`, fix });
+    } else if (about !== undefined && (about.mode & 0o002) !== 0) {
+      const fix = `chmod o-w ${directory}`;
+      findings.push({
+        name: 'path',
+        state: 'problem',
+        text: `${directory} can be written to by anybody`,
+        fix,
+      });
+    }
+  }
+  return findings;
+}
+
+/** Whether the clients on this machine know of this server. */
+function clients(machine: Machine): Finding[] {
+  const found = foundClients(machine);
+  if (found.length === 0) return [{ name: 'clients', state: 'good', text: 'none found' }];
+  return found.map((client): Finding => {
+    const name = `client ${client.id}`;
+    const file = client.file(machine);
+    if (isInstalled(client, machine))
+      return { name, state: 'good', text: `${client.title} knows it: ${file}` };
+    const text = `${client.title} does not know it: ${file}`;
+    return { name, state: 'good', text, fix: `mcp-shell-server install ${client.id}` };
+  });
 }
 
 function settingsOf({ files, security }: Settings, warnings: readonly string[]): Finding[] {

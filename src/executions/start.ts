@@ -31,6 +31,8 @@ export interface StartRequest {
   readonly client: string;
   readonly requestId: string;
   readonly command: string;
+  /** A program with its arguments, to be started without a shell; `command` then only shows it. */
+  readonly argv?: readonly string[] | undefined;
   readonly mode: ExecutionMode;
   readonly workingDirectory: string | undefined;
   readonly environment: Readonly<Record<string, string>>;
@@ -41,6 +43,8 @@ export interface StartRequest {
   readonly sessionId: string | undefined;
   /** What a person has agreed to. */
   readonly approval?: string | undefined;
+  /** The settings of one tool that hold besides everybody's. */
+  readonly rules?: 'shell_tool' | undefined;
   /** How long the caller can wait for its turn in the session. */
   readonly patienceMs: number;
 }
@@ -186,6 +190,7 @@ async function tryStart(
     requestId: request.requestId,
     executionId: id,
     command: request.command,
+    argv: request.argv,
     mode: request.mode,
     sessionId: request.sessionId,
     workingDirectory: request.workingDirectory ?? session?.directory,
@@ -193,6 +198,7 @@ async function tryStart(
     callerEnvironment: request.environment,
     inputData: request.inputData,
     approval: request.approval,
+    rules: request.rules,
     sessionEnvironment: session?.variables ?? new Map(),
     path: await options.loginPath.resolve(),
     ...(script !== undefined && { script }),

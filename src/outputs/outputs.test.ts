@@ -287,13 +287,13 @@ describe('list', () => {
     world.print({ stdout: '4' }, { name: 'npm test', owner: 'somebody else' });
     const count = (filter: object): number => world.outputs.list('local', { limit: 100, ...filter }).total;
     expect(count({})).toBe(7);
-    expect(count({ type: 'all' })).toBe(7);
-    expect(count({ type: 'combined' })).toBe(3);
-    expect(count({ type: 'log' })).toBe(0);
+    expect(count({ types: undefined })).toBe(7);
+    expect(count({ types: ['combined'] })).toBe(3);
+    expect(count({ types: ['log'] })).toBe(0);
     expect(count({ executionId: test.id })).toBe(3);
     expect(count({ executionId: '../..' })).toBe(0);
     expect(count({ namePattern: '^npm (test|run)' })).toBe(6);
-    expect(count({ namePattern: '(?i)NPM TEST', type: 'stdout' })).toBe(1);
+    expect(count({ namePattern: '(?i)NPM TEST', types: ['stdout'] })).toBe(1);
     expect(() => count({ namePattern: '(' })).toThrow(
       expect.objectContaining({ code: 'PARAM_002', details: { parameter: 'name_pattern' } }),
     );

@@ -102,7 +102,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
       if (sizes?.size === 0) forgetIfGone(key, entry);
       for (const type of entry.bundle.types()) {
         const shown = type === 'cast' ? 'log' : type;
-        if (filter.type !== undefined && filter.type !== 'all' && filter.type !== shown) continue;
+        if (filter.types?.includes(shown) === false) continue;
         total++;
         if (outputs.length < filter.limit) outputs.push(describe(entry, type, sizes?.get(type) ?? 0));
       }

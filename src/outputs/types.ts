@@ -81,7 +81,8 @@ export interface OutputInfo {
 }
 
 export interface OutputFilter {
-  readonly type?: StreamType | 'all';
+  /** Undefined: all. */
+  readonly types?: readonly StreamType[] | undefined;
   readonly executionId?: string;
   /** A regular expression (linear time) over the name. */
   readonly namePattern?: string;

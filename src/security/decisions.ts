@@ -7,12 +7,13 @@ import type { Judgement, Policy } from './policy/types.ts';
 const SHOWN_COMMANDS = 20;
 
 export function denied(judgement: Judgement): ShellServerError {
-  const { code = 'SECURITY_003', reason, hint, rule, part, commands } = judgement;
+  const { code = 'SECURITY_003', reason, hint, rule, part, refused, commands } = judgement;
   return new ShellServerError(code, `Not run: ${reason}`, {
     ...(hint !== undefined && { hint }),
     details: {
       rule,
       ...(part !== undefined && { part }),
+      ...(refused !== undefined && { refused }),
       commands: commands.slice(0, SHOWN_COMMANDS).map(({ text, foundIn, unknown }) => ({
         command: text,
         ...(foundIn.length > 0 && { found_in: foundIn.join(' > ') }),
@@ -48,6 +49,7 @@ export function checkApproval(
   request: {
     readonly principal: string;
     readonly command: string;
+    readonly argv?: readonly string[] | undefined;
     readonly inputData?: string | undefined;
     readonly callerEnvironment: Readonly<Record<string, string>>;
     readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
@@ -56,11 +58,13 @@ export function checkApproval(
   judgement: Judgement,
   where: { readonly directory: string; readonly policy: Policy },
 ): void {
-  const { principal, command, inputData, approval } = request;
+  const { principal, command, argv, inputData, approval } = request;
   const variables = sorted(Object.entries(request.callerEnvironment));
   const binding = digest([
     principal,
     command,
+    // Where the words of the text end is not for the text to say.
+    argv ?? null,
     inputData ?? null,
     where.directory,
     variables,

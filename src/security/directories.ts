@@ -16,6 +16,8 @@ export interface CheckOptions {
   readonly principal: string;
   /** How the caller calls it. */
   readonly parameter?: string;
+  /** Where it must lie besides what holds for the principal. */
+  readonly within?: readonly string[] | undefined;
 }
 
 /** `hostPathOf` says where a directory lies that only a principal's commands see, such as its own /tmp. */
@@ -24,17 +26,21 @@ export function createDirectories(
   hostPathOf: (path: string, principal: string) => string = (path) => path,
 ): Directories {
   return {
-    check(path, relativeTo, { principal, parameter = 'working_directory' }) {
+    check(path, relativeTo, { principal, parameter = 'working_directory', within }) {
       checkLength(path, parameter);
-      const allowed = allowedFor(principal);
-      // Resolved at every check: an allowed directory may be created, or made a link, after the start.
-      const isAllowed = (real: string): boolean =>
-        allowed === undefined || allowed.some((directory) => isInside(real, realPathOf(directory)));
-      const refuse = (typed: string, wanted: string): ShellServerError =>
-        new ShellServerError('SECURITY_002', `${parameter} ${typed} is outside the allowed directories.`, {
-          hint: `Allowed: ${(allowed ?? []).join(', ')}.`,
-          details: { working_directory: wanted, allowed_directories: allowed },
-        });
+      const fences = [allowedFor(principal), within].filter((fence) => fence !== undefined);
+      const isAllowed = (real: string): boolean => fences.every((fence) => isInsideOne(real, fence));
+      const refuse = (typed: string, wanted: string): ShellServerError => {
+        const allowed = fences.find((fence) => !isInsideOne(wanted, fence)) ?? fences[0] ?? [];
+        return new ShellServerError(
+          'SECURITY_002',
+          `${parameter} ${typed} is outside the allowed directories.`,
+          {
+            hint: `Allowed: ${allowed.join(', ')}.`,
+            details: { working_directory: wanted, allowed_directories: allowed },
+          },
+        );
+      };
       const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const hostPath = hostPathOf(wanted, principal);
       if (hostPath !== wanted) {
@@ -49,6 +55,11 @@ export function createDirectories(
       return real;
     },
   };
+}
+
+/** Resolved at every look: an allowed directory may be created, or made a link, after the start. */
+function isInsideOne(real: string, directories: readonly string[]): boolean {
+  return directories.some((directory) => isInside(real, realPathOf(directory)));
 }
 
 /** A directory of the principal's own, known to its commands by another path. */

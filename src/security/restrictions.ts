@@ -7,7 +7,7 @@ import type { CommandEntry } from '../base/config/kinds.ts';
 import { isInside, realPathOf } from '../base/config/paths.ts';
 import { ENVIRONMENT_MODES, PRESETS, type PresetName, type RootView } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
-import type { SecuritySettings } from '../base/settings.ts';
+import type { SecuritySettings, ShellToolSettings } from '../base/settings.ts';
 import { combinePolicies, createPolicy } from './policy/policy.ts';
 import { PRESET_COMMANDS } from './policy/presets.ts';
 import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
@@ -128,6 +128,18 @@ function policyConfigOf(security: SecuritySettings): PolicyConfig {
     }),
     openPaths: OPEN_PATHS,
   };
+}
+
+/** What is asked of commands of 000's tool besides what holds for everybody; undefined where nothing is. */
+export function shellToolPolicy(tool: ShellToolSettings): Policy | undefined {
+  const { blockedCommands, allowedDirectories } = tool;
+  if (blockedCommands.length === 0 && allowedDirectories === undefined) return undefined;
+  return createPolicy({
+    mode: 'custom',
+    blockedCommands: blockedCommands.map(entryOf),
+    ...(allowedDirectories !== undefined && { allowedDirectories: allowedDirectories.map(realPathOf) }),
+    openPaths: OPEN_PATHS,
+  });
 }
 
 function entryOf(entry: CommandEntry): Entry {

@@ -8,7 +8,6 @@ import type { Clock } from '../base/clock.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
@@ -16,13 +15,17 @@ import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts'
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
+import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
 import { issuePermit, type LaunchPermit } from './permit.ts';
+import { combinePolicies } from './policy/policy.ts';
+import { escapeText } from './policy/show.ts';
 import type { Wish } from './policy/tighten.ts';
-import type { ProtectedProcess } from './policy/types.ts';
-import { createRestrictions, type RestrictionStore } from './restrictions.ts';
+import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/types.ts';
+import { checkProgram, nameProgram } from './programs.ts';
+import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 import type { RunHelper } from './sandbox/probe.ts';
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
-import { secretValues } from './secrets.ts';
+import { maskText, secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 import { checkTerminal, createTypedCheck, type TypedCheck } from './typed.ts';
 
@@ -33,51 +36,20 @@ export { type AuditProblem, type Verification, verifyAudit } from './audit/verif
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
+export type { LaunchRequest, TerminalRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
-export { escapeText } from './policy/show.ts';
+export { escapeText, quoteWord } from './policy/show.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
+export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
-export { maskEnvironment, maskText } from './secrets.ts';
+export { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';
 export type { InputRequest } from './typed.ts';
-
-export interface LaunchRequest {
-  readonly principal: string;
-  readonly client: string;
-  readonly requestId: string;
-  readonly executionId: string;
-  readonly command: string;
-  readonly mode: string;
-  readonly sessionId: string | undefined;
-  /** As the caller typed it; undefined: `defaultDirectory`. */
-  readonly workingDirectory: string | undefined;
-  readonly defaultDirectory: string;
-  readonly callerEnvironment: Readonly<Record<string, string>>;
-  readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
-  readonly path: string;
-  /** The command as it is handed to the shell, where that is more than the caller's text. */
-  readonly script?: string;
-  readonly inputData?: string | undefined;
-  /** The binding of an ApprovalNeeded to which a person has agreed. */
-  readonly approval?: string | undefined;
-  /** A shell in a terminal, into which the command is typed; there may be none. */
-  readonly terminal?: TerminalRequest;
-}
-
-export interface TerminalRequest {
-  readonly shell: string;
-  /** The directory with the start-up files of shells. */
-  readonly scripts: string;
-  start(
-    scripts: string,
-    options: { readonly isWalled: boolean; readonly inherited: Readonly<Record<string, string>> },
-  ): { readonly argv: readonly string[]; readonly environment: Readonly<Record<string, string>> };
-}
 
 export interface Security extends TypedCheck {
   readonly shells: Shells;
@@ -117,6 +89,7 @@ export function createSecurity(options: {
 }): Security {
   const { settings } = options;
   const restrictions = createRestrictions(settings.security);
+  const shellTool = shellToolPolicy(settings.shellTool);
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
   const sandbox = createSandbox({
     ...options,
@@ -148,44 +121,42 @@ export function createSecurity(options: {
     checkDangerous(request.callerEnvironment);
     // What a path means depends on the wall.
     await sandbox.state();
+    const within = request.rules === undefined ? undefined : settings.shellTool.allowedDirectories;
     const directory = directories.check(
-      request.workingDirectory ?? request.defaultDirectory,
+      request.workingDirectory ?? startIn(request.defaultDirectory, within),
       request.defaultDirectory,
-      { principal },
+      { principal, within },
     );
-    const { policy, security } = restrictions.of(principal);
-    const isEmpty = request.terminal !== undefined && request.command === '';
-    const judgement = isEmpty
-      ? undefined
-      : policy.judge(request.command, {
-          directory,
-          home: homedir(),
-          realPath: realPathOf,
-          environment: {
-            ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
-            ...request.callerEnvironment,
-          },
-          protectedProcesses: options.protectedProcesses(),
-        });
+    const { policy: everybodys, security } = restrictions.of(principal);
+    const policy =
+      request.rules === undefined || shellTool === undefined
+        ? everybodys
+        : combinePolicies(everybodys, shellTool);
+    const { terminal } = request;
+    const argv = request.argv === undefined ? undefined : nameProgram(request.argv, policy);
+    const judgement = judge(request, { policy, argv, directory });
     if (judgement?.decision === 'deny') throw denied(judgement);
     if (judgement?.decision === 'ask') checkApproval(request, judgement, { directory, policy });
-    const { terminal } = request;
     const enclosure = await sandbox.wallFor(principal, terminal?.scripts);
     if (terminal !== undefined) checkTerminal(policy, security, enclosure !== undefined);
     const isShut = security.root !== 'host' && enclosure !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
-    // Under an allow-list, exactly the shell whose grammar was judged.
-    const shell = terminal?.shell ?? (policy.hasAllowList ? JUDGED_SHELL : shells.forCommands);
-    checkShell(shell, path);
     const marker = randomText();
     const seconds = security.maxExecutionTimeSeconds;
+    if (terminal !== undefined) checkShell(terminal.shell, path);
     const started = terminal?.start(enclosure?.scripts ?? terminal.scripts, {
       isWalled: enclosure !== undefined,
       inherited: settings.environment,
     });
-    const argv = started?.argv ?? shellArgv(shell, request.script ?? request.command);
+    if (argv !== undefined)
+      checkProgram(argv[0] ?? '', {
+        directory,
+        path: request.callerEnvironment['PATH'] ?? path,
+        isWalled: enclosure !== undefined,
+      });
+    const program = started?.argv ?? argv ?? shellCommand(request, { policy, path });
     const permit = issuePermit({
-      argv: enclosure?.relayed(argv) ?? argv,
+      argv: enclosure?.relayed(program) ?? program,
       environment: buildEnvironment({
         inherited: settings.environment,
         mode: security.environment,
@@ -222,6 +193,52 @@ export function createSecurity(options: {
         : [],
     });
     return { permit, rule: judgement?.rule ?? 'terminal' };
+  }
+
+  /** Undefined where there is nothing to judge: an empty terminal. */
+  function judge(
+    request: LaunchRequest,
+    at: { readonly policy: Policy; readonly argv: readonly string[] | undefined; readonly directory: string },
+  ): Judgement | undefined {
+    if (request.terminal !== undefined && request.command === '') return undefined;
+    const context: JudgeContext = {
+      directory: at.directory,
+      home: homedir(),
+      realPath: realPathOf,
+      environment: {
+        ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
+        ...request.callerEnvironment,
+      },
+      protectedProcesses: options.protectedProcesses(),
+    };
+    return at.argv === undefined
+      ? at.policy.judge(request.command, context)
+      : at.policy.judgeArgv(at.argv, context);
+  }
+
+  function shellCommand(
+    { script, command }: LaunchRequest,
+    { policy, path }: { readonly policy: Policy; readonly path: string },
+  ): readonly string[] {
+    // Under an allow-list, exactly the shell whose grammar was judged.
+    const shell = policy.hasAllowList ? JUDGED_SHELL : shells.forCommands;
+    checkShell(shell, path);
+    return shellArgv(shell, script ?? command);
+  }
+
+  /** For the operator who follows the log; the audit has it anyway. */
+  function logCommand(
+    { rules, requestId, command, workingDirectory }: LaunchRequest,
+    decision: string,
+  ): void {
+    if (rules === undefined || !settings.shellTool.logsCommands) return;
+    const shown = escapeText(maskText(command).slice(0, LOGGED_LENGTH));
+    options.log.info('shell', {
+      request_id: requestId,
+      decision,
+      command: shown,
+      directory: workingDirectory,
+    });
   }
 
   return {
@@ -270,6 +287,7 @@ export function createSecurity(options: {
       try {
         const { permit, rule } = await decide(request);
         decisions.note(request.principal, 'allow');
+        logCommand(request, 'allow');
         audit.write({
           event: 'execution_allowed',
           decision: 'allow',
@@ -283,6 +301,7 @@ export function createSecurity(options: {
           // Not decided yet: whether a person was asked and what they said, the edge records.
           const isOpen = error instanceof ApprovalNeeded;
           decisions.note(request.principal, isOpen ? 'ask' : 'deny');
+          logCommand(request, isOpen ? 'ask' : 'deny');
           audit.write({
             event: isOpen ? 'approval_needed' : 'execution_denied',
             decision: isOpen ? 'ask' : 'deny',
@@ -305,6 +324,9 @@ export function createSecurity(options: {
   };
 }
 
+/** Of a command in the log. */
+const LOGGED_LENGTH = 1000;
+
 /** Paths of a caller count from the home directory where they are not absolute. */
 const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });
 
@@ -320,28 +342,10 @@ interface Decided {
 /** Entries of the table that name a program, and not a pattern. */
 const isProgram = (name: string): boolean => /^[\w.+-]+$/.test(name);
 
-function definedEntries(variables: ReadonlyMap<string, string | undefined>): [string, string][] {
-  return [...variables].flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as [string, string]],
-  );
-}
-
 /** Where only a minimal root is, the tools of a home directory are not. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 function homeBehindWall(workspace: readonly string[]): string {
   const home = realPathOf(homedir());
   return workspace.some((directory) => isInside(home, realPathOf(directory))) ? home : '/tmp';
-}
-
-function checkCommand(command: string): void {
-  if (command.trim() === '') {
-    throw new ShellServerError('PARAM_002', 'command is empty.', { hint: 'Say what should be run.' });
-  }
-  const bytes = Buffer.byteLength(command);
-  if (bytes <= LIMITS.commandBytes) return;
-  throw new ShellServerError('PARAM_002', `command has ${bytes} bytes; at most ${LIMITS.commandBytes} fit.`, {
-    hint: 'Send long data as input_data, which the command reads from its stdin, or write a script to a file first.',
-    details: { parameter: 'command', bytes, limit: LIMITS.commandBytes },
-  });
 }

@@ -47,6 +47,7 @@ function stdioSetup(nodePath: string, cliPath: string): string {
     ['VS Code', `code --add-mcp ${shellWord(json({ name: NAME, ...server }))}`],
     ['Codex', `codex mcp add ${NAME} -- ${command}`],
     ['Gemini CLI', `gemini mcp add --scope user ${NAME} ${command}`],
+    ['Or have it written, also for Windsurf and Zed', `${command} install --all`],
   ]);
 }
 

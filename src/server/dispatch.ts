@@ -1,6 +1,7 @@
 /**
  * Every call of every tool, whichever transport it came by: find the tool, parse its input, run it, encode what it
- * returned, write the audit entry. Tools return plain data or throw; what a client sees is decided here and once.
+ * returned, write the audit entry. Tools return plain data or throw; what a client sees is decided here and once. The
+ * methods beside MCP go the same way, and are encoded as 001 wants it: the data alone, or a JSON-RPC error.
  *
  * An unknown tool is a protocol error and is thrown. Everything else that goes wrong on purpose is a result with
  * `isError`, so that a model can read it and do better. A cancelled call is thrown on: nobody waits for its answer.
@@ -8,7 +9,7 @@
  * let go of everything by then.
  */
 import type { Clock } from '../base/clock.ts';
-import { type ErrorCode, messageOf } from '../base/errors.ts';
+import { type ErrorCode, messageOf, type ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
@@ -26,6 +27,8 @@ export interface DispatchOptions {
   readonly tools: readonly Tool[];
   /** Earlier names that can be called though they are not listed. */
   readonly aliases?: ReadonlyMap<string, Tool>;
+  /** JSON-RPC methods beside MCP. */
+  readonly methods?: readonly Tool[];
   readonly modules: Modules;
   readonly log: Log;
   readonly clock: Clock;
@@ -73,6 +76,10 @@ export interface CallEntry extends StartedCall {
 
 export interface Dispatch {
   call(name: string, args: unknown, context: CallContext): Promise<ToolResult | Question>;
+  /** The names of the methods. */
+  readonly methods: readonly string[];
+  /** Throws MethodError. */
+  invoke(method: string, params: unknown, context: CallContext): Promise<Record<string, unknown>>;
 }
 
 /** The one thing about a call that is a protocol error. */
@@ -87,6 +94,19 @@ export class UnknownToolError extends Error {
     );
     this.tool = clip(tool);
     this.suggestion = suggestion;
+  }
+}
+
+/** A failure of a method, as JSON-RPC says it. */
+export class MethodError extends Error {
+  override readonly name = 'MethodError';
+  readonly code: number;
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: number, message: string, data?: Readonly<Record<string, unknown>>) {
+    super(message);
+    this.code = code;
+    this.data = data;
   }
 }
 
@@ -106,10 +126,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   for (const [name, tool] of options.aliases ?? []) entries.set(name, prepare(tool));
   for (const tool of options.tools) entries.set(tool.name, prepare(tool));
 
-  async function call(name: string, args: unknown, context: CallContext): Promise<ToolResult | Question> {
-    const entry = entries.get(name);
-    if (entry === undefined) throw new UnknownToolError(name, suggest(name, names));
+  const methods = new Map((options.methods ?? []).map((method) => [method.name, prepare(method)]));
 
+  /** Runs it and writes the audit entry: an answer, a question, or what is to be said about a failure. */
+  async function perform(
+    entry: Entry,
+    name: string,
+    args: unknown,
+    context: CallContext,
+  ): Promise<Answer<unknown> | Question | Failed> {
     const { principal, client } = context;
     const requestId = context.requestId ?? createId('req');
     const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs: name };
@@ -132,7 +157,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       }
       audit('answered');
       if (options.validateAnswers === true) validateAnswer(entry.tool, answer);
-      return encodeAnswer(answer);
+      return answer;
     } catch (thrown) {
       if (thrown instanceof InvalidAnswerError) throw thrown;
       if (context.signal.aborted) {
@@ -179,7 +204,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     thrown: unknown,
     started: StartedCall,
     audit: (outcome: 'failed', code: ErrorCode) => void,
-  ): ToolResult {
+  ): Failed {
     let error = toShellServerError(thrown);
     if (error.code === 'SYSTEM_001') {
       log.error('a tool failed unexpectedly', { ...logged(started), error: fullText(thrown) });
@@ -195,10 +220,45 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         error: fullText(auditError),
       });
     }
-    return encodeError(error, started.requestId, clock.now());
+    return { error, requestId: started.requestId };
   }
 
-  return { call };
+  return {
+    async call(name, args, context) {
+      const entry = entries.get(name);
+      if (entry === undefined) throw new UnknownToolError(name, suggest(name, names));
+      const result = await perform(entry, name, args, context);
+      if ('resultType' in result) return result;
+      return 'error' in result
+        ? encodeError(result.error, result.requestId, clock.now())
+        : encodeAnswer(result);
+    },
+    methods: [...methods.keys()],
+    async invoke(method, params, context) {
+      const entry = methods.get(method);
+      if (entry === undefined) throw new MethodError(METHOD_NOT_FOUND, 'Method not found');
+      const result = await perform(entry, method, params, context);
+      if ('resultType' in result) throw new Error(`${method} cannot be asked again`);
+      if ('error' in result) throw toMethodError(result.error);
+      return result.data as Record<string, unknown>;
+    },
+  };
+}
+
+interface Failed {
+  readonly error: ShellServerError;
+  readonly requestId: string;
+}
+
+const METHOD_NOT_FOUND = -32_601;
+const INVALID_PARAMS = -32_602;
+/** 001's own, for whatever a command met. */
+const COMMAND_FAILED = -32_000;
+
+function toMethodError({ message, details }: ShellServerError): MethodError {
+  return details?.['name'] === 'InvalidParameters'
+    ? new MethodError(INVALID_PARAMS, message, details)
+    : new MethodError(COMMAND_FAILED, message);
 }
 
 function recorded(args: unknown, { unrecorded = [] }: Tool): unknown {

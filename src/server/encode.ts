@@ -11,6 +11,7 @@ export type ToolResult = {
   content: { type: 'text'; text: string }[];
   structuredContent: Record<string, unknown>;
   isError?: true;
+  _meta?: Record<string, unknown>;
 };
 
 export interface WireError {
@@ -24,9 +25,10 @@ export interface WireError {
 
 export function encodeAnswer(answer: Answer<unknown>): ToolResult {
   return {
-    content: [{ type: 'text', text: answer.text }],
+    content: [answer.text, ...(answer.more ?? [])].map((text) => ({ type: 'text', text })),
     structuredContent: answer.data as Record<string, unknown>,
     ...(answer.isError === true && { isError: true }),
+    ...(answer.meta !== undefined && { _meta: { ...answer.meta } }),
   };
 }
 
@@ -34,11 +36,14 @@ export function encodeError(error: ShellServerError, requestId: string, nowMs: n
   // The request id is for whoever looks into the log, which only our own failures need.
   const label = error.category === 'SYSTEM' ? `${error.code}, request_id ${requestId}` : error.code;
   return {
-    content: [{ type: 'text', text: `${error.message} ${error.hint} (${label})` }],
+    content: [{ type: 'text', text: `${closed(error.message)} ${error.hint} (${label})` }],
     structuredContent: { error: toWireError(error, requestId, nowMs) },
     isError: true,
   };
 }
+
+/** The sentences of 001 have no full stop. */
+const closed = (message: string): string => (/[.?!]$/.test(message) ? message : `${message}.`);
 
 /** SPEC section 5's shape. */
 export function toWireError(error: ShellServerError, requestId: string, nowMs: number): WireError {

@@ -1,7 +1,7 @@
 /**
  * MCP over HTTP: one endpoint, two eras. The body says which: 2026-07-28 requests stand for themselves and go to the
  * SDK's stateless handler, where closing the response is the cancellation; everything older goes to a session, since
- * the SDK's stateless serving of old clients loses their cancellations.
+ * the SDK's stateless serving of old clients loses their cancellations. Methods beside MCP need no session.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,10 +11,12 @@ import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Tokens } from './auth.ts';
+import type { Dispatch } from './dispatch.ts';
 import { withPrincipal } from './http-auth-info.ts';
 import { readJsonBody, sendRefusal } from './http-body.ts';
 import { createGuard, inUrl, isLoopback, MCP_PATH, refuse } from './http-guard.ts';
 import { listen, watchConnections } from './http-listen.ts';
+import { createHttpMethods } from './http-methods.ts';
 import { createHttpSessions } from './http-sessions.ts';
 import type { ServerFactory } from './server.ts';
 
@@ -23,6 +25,8 @@ export interface HttpOptions {
   /** 0: any that is free. */
   readonly port: number;
   readonly factory: ServerFactory;
+  /** What answers the methods beside MCP; absent: there are none. */
+  readonly dispatch?: Pick<Dispatch, 'methods' | 'invoke'>;
   /** Absent: everybody who can connect is the local principal, which only a loopback address may offer. */
   readonly tokens?: Tokens | undefined;
   readonly log: Log;
@@ -61,6 +65,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const stateless = createMcpHandler(factory, { legacy: 'reject', onerror });
   // The adapter's own types describe Node's requests without knowing of exactOptionalPropertyTypes.
   const serveStateless = toNodeHandler(stateless, { onerror }) as NodeHandler;
+  const methods = options.dispatch === undefined ? undefined : createHttpMethods(options.dispatch, log);
   let closing: Promise<void> | undefined;
 
   const server = createServer({
@@ -94,6 +99,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     }
     const authenticated = withPrincipal(request, verdict.principal);
     if (!isLegacy(request, body)) return serveStateless(authenticated, response, body);
+    if (methods?.takes(request, body) === true) return methods.answer(response, verdict.principal, body);
     const refusal = await sessions.handle(authenticated, response, verdict.principal, body);
     if (refusal !== undefined) sendRefusal(request, response, refusal);
   }
@@ -112,6 +118,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
+    methods?.close();
     await Promise.all([sessions.close(), stateless.close()]);
     // A connection becomes idle a moment after its last answer.
     const idle = setInterval(connections.closeIdle, 20);

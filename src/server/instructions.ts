@@ -9,6 +9,8 @@ export interface InstructionFacts {
   /** What commands can write to, where they run in a sandbox. */
   readonly workspace: readonly string[];
   readonly network: string;
+  /** Which tools there are to speak of; undefined: all. */
+  readonly tools?: readonly string[];
   /** undefined: not known yet. */
   readonly sandbox?: { readonly kind: string; readonly problem?: string } | undefined;
 }
@@ -18,13 +20,18 @@ export function instructionsFor(facts: InstructionFacts): string {
     facts.allowedDirectories === undefined
       ? `Default working directory: ${facts.defaultDirectory}.`
       : `Default working directory: ${facts.defaultDirectory}. Working directories must lie in: ${facts.allowedDirectories.join(', ')}.`;
+  const has = (name: string): boolean => facts.tools?.includes(name) ?? true;
   return [
     `Runs commands in ${facts.shell} on ${facts.platform} (host ${facts.host}, user ${facts.user}). ${where}`,
     describeSandbox(facts),
-    'Commands run non-interactively: stdin is empty unless input_data is given, pagers and editors are off.',
-    'shell_execute answers when the command ends, or after 10 s with status "running"; process_get_execution with wait_seconds then waits for it. Dev servers and watchers: execution_mode "background".',
-    'A non-zero exit code is a result, not a tool error. When a command ends or is ended, so is everything it started.',
-    'Long output is cut in the middle; read_execution_output reads any part by its output_id, and searches it with pattern.',
+    `Commands run non-interactively: stdin is empty${has('shell_execute') ? ' unless input_data is given' : ''}, pagers and editors are off.`,
+    !has('shell_execute') || !has('process_get_execution')
+      ? ''
+      : 'shell_execute answers when the command ends, or after 10 s with status "running"; process_get_execution with wait_seconds then waits for it. Dev servers and watchers: execution_mode "background".',
+    `${has('shell_execute') ? 'A non-zero exit code is a result, not a tool error. ' : ''}When a command ends or is ended, so is everything it started.`,
+    !has('read_execution_output')
+      ? ''
+      : 'Long output is cut in the middle; read_execution_output reads any part by its output_id, and searches it with pattern.',
   ]
     .filter((line) => line !== '')
     .join('\n');

@@ -12,11 +12,12 @@ import {
   type ServerContext,
   type Tool as WireTool,
 } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { canAsk, type Person, type Question } from './approvals.ts';
 import type { ToolDefinition } from './definitions.ts';
-import { type Dispatch, UnknownToolError } from './dispatch.ts';
+import { type Dispatch, MethodError, UnknownToolError } from './dispatch.ts';
 import type { ToolResult } from './encode.ts';
 import { createProgress, type Progress } from './progress.ts';
 
@@ -53,8 +54,40 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
         person: era === 'modern' ? personByRetry(context) : personByRequest(context, server),
       }),
     );
+    for (const method of dispatch.methods) {
+      server.setRequestHandler(method, { params: methodParams }, (params, context) =>
+        invokeMethod(dispatch, method, params, context, {
+          client: clientOf(context, server),
+          // A method's answer has no place for a question.
+          person: era === 'modern' ? undefined : personByRequest(context, server),
+        }),
+      );
+    }
     return server;
   };
+}
+
+/** Whatever it is: the dispatch parses it, and says what is wrong with it. */
+const methodParams = z.record(z.string(), z.unknown()).optional();
+
+async function invokeMethod(
+  dispatch: Dispatch,
+  method: string,
+  params: Readonly<Record<string, unknown>> | undefined,
+  context: ServerContext,
+  caller: { client: ClientInfo; person: Person | undefined },
+): Promise<Record<string, unknown>> {
+  // The protocol's own part of the parameters.
+  const { _meta: _, ...own } = params ?? {};
+  try {
+    return await dispatch.invoke(method, own, {
+      principal: principalOf(context),
+      ...caller,
+      signal: context.mcpReq.signal,
+    });
+  } catch (error) {
+    throw error instanceof MethodError ? new ProtocolError(error.code, error.message, error.data) : error;
+  }
 }
 
 async function callTool(

@@ -33,6 +33,8 @@ import { createLineWriter } from './line-writer.ts';
 export interface StdioTransportOptions {
   readonly input: Readable;
   readonly output: Writable;
+  /** Sent before anything is read. */
+  readonly greeting?: unknown;
   /** Called once when the client is gone and has the answers that it could still get. */
   readonly onGone: () => void;
   /** Called once when everything that can be written is written, whoever closed. */
@@ -70,6 +72,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   const transport: Transport = { start, send, close };
 
   async function start(): Promise<void> {
+    if (options.greeting !== undefined) post(options.greeting);
     input.on('data', onData);
     input.on('end', onInputEnd);
     input.on('close', onInputEnd);

@@ -12,6 +12,8 @@ export interface StdioConnectionOptions {
   readonly output: Writable;
   readonly factory: ServerFactory;
   readonly log: Log;
+  /** Says 001's first message, which is none of MCP's: for clients that wait for it. */
+  readonly greets?: boolean;
   /**
    * The client closed its end or died. Called once: its calls are cancelled by then, or answered where there was no
    * handshake, and what else it could still get is written.
@@ -26,6 +28,21 @@ export interface StdioConnection {
   readonly closed: Promise<void>;
 }
 
+/** Exactly 001's, whatever the toolset is. */
+const GREETING = {
+  jsonrpc: '2.0',
+  id: null,
+  result: {
+    protocolVersion: '2024-11-05',
+    capabilities: {
+      tools: [
+        { name: 'shell_exec', description: 'Execute allowed shell commands' },
+        { name: 'shell_allowed', description: 'List allowed commands' },
+      ],
+    },
+  },
+} as const;
+
 export function serveStdioConnection(options: StdioConnectionOptions): StdioConnection {
   const { input, output, factory, log, onClientGone } = options;
   let finished: () => void = () => undefined;
@@ -35,6 +52,7 @@ export function serveStdioConnection(options: StdioConnectionOptions): StdioConn
   const transport = createStdioTransport({
     input,
     output,
+    ...(options.greets === true && { greeting: GREETING }),
     onGone: () => onClientGone?.(),
     onFinished: () => finished(),
   });

@@ -1,7 +1,13 @@
 /** delete_execution_outputs: removes stored outputs for good. */
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
-import { defineTool } from './tool.ts';
+import { type Call, defineTool } from './tool.ts';
+
+const outputSchema = z.object({
+  deleted_outputs: z.array(z.string()).optional(),
+  failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })).optional(),
+  total_deleted: z.number().optional(),
+});
 
 export const deleteExecutionOutputs = defineTool({
   name: 'delete_execution_outputs',
@@ -11,29 +17,28 @@ export const deleteExecutionOutputs = defineTool({
     output_ids: z.array(z.string()).min(1).max(1000),
     confirm: z.boolean(),
   }),
-  output: z.object({
-    deleted_outputs: z.array(z.string()).optional(),
-    failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })).optional(),
-    total_deleted: z.number().optional(),
-  }),
+  output: outputSchema,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  async run(input, call) {
-    if (!input.confirm) {
-      throw new ShellServerError('PARAM_002', 'confirm is not true, so nothing was deleted.', {
-        hint: 'Call again with confirm: true if the outputs are really to be deleted.',
-        details: { parameter: 'confirm' },
-      });
-    }
-    await call.modules.executions.ready();
-    const { deleted, failed } = call.modules.outputs.delete(call.principal, input.output_ids);
-    const failures = failed.map(({ outputId, reason }) => `${outputId}: ${reason}`);
-    return {
-      data: {
-        deleted_outputs: deleted,
-        failed_outputs: failed.map(({ outputId, reason }) => ({ output_id: outputId, reason })),
-        total_deleted: deleted.length,
-      },
-      text: [`Deleted ${deleted.length} of ${input.output_ids.length} outputs.`, ...failures].join('\n'),
-    };
-  },
+  run: ({ output_ids: ids, confirm }, call) => deleteOutputs(ids, confirm, call),
 });
+
+/** The same under an earlier name. */
+export async function deleteOutputs(ids: readonly string[], isConfirmed: boolean, call: Call) {
+  if (!isConfirmed) {
+    throw new ShellServerError('PARAM_002', 'confirm is not true, so nothing was deleted.', {
+      hint: 'Call again with confirm: true if the outputs are really to be deleted.',
+      details: { parameter: 'confirm' },
+    });
+  }
+  await call.modules.executions.ready();
+  const { deleted, failed } = call.modules.outputs.delete(call.principal, ids);
+  const failures = failed.map(({ outputId, reason }) => `${outputId}: ${reason}`);
+  return {
+    data: {
+      deleted_outputs: deleted,
+      failed_outputs: failed.map(({ outputId, reason }) => ({ output_id: outputId, reason })),
+      total_deleted: deleted.length,
+    },
+    text: [`Deleted ${deleted.length} of ${ids.length} outputs.`, ...failures].join('\n'),
+  };
+}

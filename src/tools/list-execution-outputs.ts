@@ -1,8 +1,27 @@
 /** list_execution_outputs: what is kept of what commands printed. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
-import { defineTool } from './tool.ts';
+import type { OutputFilter } from '../outputs/types.ts';
+import { type Call, defineTool } from './tool.ts';
 import { describeBytes } from './words.ts';
+
+const outputSchema = z.object({
+  outputs: z
+    .array(
+      z.object({
+        output_id: z.string(),
+        execution_id: z.string(),
+        output_type: z.string(),
+        name: z.string(),
+        size: z.number(),
+        order: z.enum(['exact', 'approximate']),
+        is_running: z.boolean(),
+        created_at: z.string(),
+      }),
+    )
+    .optional(),
+  total_count: z.number().optional(),
+});
 
 export const listExecutionOutputs = defineTool({
   name: 'list_execution_outputs',
@@ -14,51 +33,47 @@ export const listExecutionOutputs = defineTool({
     name_pattern: z.string().min(1).optional(),
     limit: z.number().int().min(1).max(1000).default(100),
   }),
-  output: z.object({
-    outputs: z
-      .array(
-        z.object({
-          output_id: z.string(),
-          execution_id: z.string(),
-          output_type: z.string(),
-          name: z.string(),
-          size: z.number(),
-          order: z.enum(['exact', 'approximate']),
-          is_running: z.boolean(),
-          created_at: z.string(),
-        }),
-      )
-      .optional(),
-    total_count: z.number().optional(),
-  }),
+  output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  async run(input, call) {
-    await call.modules.executions.ready();
-    const { outputs, total } = call.modules.outputs.list(call.principal, {
-      type: input.output_type,
-      ...(input.execution_id !== undefined && { executionId: input.execution_id }),
-      ...(input.name_pattern !== undefined && { namePattern: input.name_pattern }),
-      limit: input.limit,
-    });
-    const lines = outputs.map(
-      (output) =>
-        `${output.outputId} ${output.type} ${describeBytes(output.sizeBytes)} ${isoTime(output.createdAtMs)} ${output.name.split('\n')[0]}`,
-    );
-    return {
-      data: {
-        outputs: outputs.map((output) => ({
-          output_id: output.outputId,
-          execution_id: output.executionId,
-          output_type: output.type,
-          name: output.name,
-          size: output.sizeBytes,
-          order: output.exactOrder ? ('exact' as const) : ('approximate' as const),
-          is_running: output.isRunning,
-          created_at: isoTime(output.createdAtMs),
-        })),
-        total_count: total,
-      },
-      text: `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}[${outputs.length} of ${total}]`,
-    };
-  },
+  run: ({ output_type: type, ...rest }, call) =>
+    listOutputs({ ...rest, types: type === 'all' ? undefined : [type] }, call),
 });
+
+/** The same under an earlier name. */
+export async function listOutputs(
+  asked: {
+    readonly types: OutputFilter['types'];
+    readonly execution_id?: string | undefined;
+    readonly name_pattern?: string | undefined;
+    readonly limit: number;
+  },
+  call: Call,
+) {
+  await call.modules.executions.ready();
+  const { outputs, total } = call.modules.outputs.list(call.principal, {
+    types: asked.types,
+    ...(asked.execution_id !== undefined && { executionId: asked.execution_id }),
+    ...(asked.name_pattern !== undefined && { namePattern: asked.name_pattern }),
+    limit: asked.limit,
+  });
+  const lines = outputs.map(
+    (output) =>
+      `${output.outputId} ${output.type} ${describeBytes(output.sizeBytes)} ${isoTime(output.createdAtMs)} ${output.name.split('\n')[0]}`,
+  );
+  return {
+    data: {
+      outputs: outputs.map((output) => ({
+        output_id: output.outputId,
+        execution_id: output.executionId,
+        output_type: output.type,
+        name: output.name,
+        size: output.sizeBytes,
+        order: output.exactOrder ? ('exact' as const) : ('approximate' as const),
+        is_running: output.isRunning,
+        created_at: isoTime(output.createdAtMs),
+      })),
+      total_count: total,
+    },
+    text: `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}[${outputs.length} of ${total}]`,
+  };
+}

@@ -4,9 +4,9 @@ import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ByteSource, OutputInfo } from '../outputs/types.ts';
 import { readLines, readRange, searchLines } from '../outputs/views.ts';
-import { type Answer, defineTool } from './tool.ts';
+import { type Answer, type Call, defineTool } from './tool.ts';
 
-const inputSchema = z.strictObject({
+export const readInput = z.strictObject({
   output_id: z.string(),
   offset: z.number().int().min(-1e12).max(1e12).optional().describe('Bytes; negative: from the end'),
   size: z.number().int().min(1).max(LIMITS.readBytesMax).default(LIMITS.readBytesDefault),
@@ -21,7 +21,7 @@ const inputSchema = z.strictObject({
     .describe('Regular expression: only lines that match'),
   context_lines: z.number().int().min(0).max(LIMITS.searchContextLines).optional(),
 });
-type Input = z.output<typeof inputSchema>;
+type Input = z.output<typeof readInput>;
 
 const outputSchema = z.object({
   output_id: z.string().optional(),
@@ -48,21 +48,24 @@ export const readExecutionOutput = defineTool({
   title: 'Read an output',
   description:
     'Reads a stored output: by bytes (offset, size), by lines (start_line, line_count), or searched on the server (pattern, context_lines). Works while the command still writes.',
-  input: inputSchema,
+  input: readInput,
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  async run(input, call) {
-    refuseMixtures(input);
-    await call.modules.executions.ready();
-    const { info, source } = call.modules.outputs.open(call.principal, input.output_id);
-    try {
-      const part = await readPart(source, input, call.signal);
-      return finish(part, info);
-    } finally {
-      source.close();
-    }
-  },
+  run: readOutput,
 });
+
+/** The same under an earlier name. */
+export async function readOutput(input: Input, call: Call): Promise<Answer<Output>> {
+  refuseMixtures(input);
+  await call.modules.executions.ready();
+  const { info, source } = call.modules.outputs.open(call.principal, input.output_id);
+  try {
+    const part = await readPart(source, input, call.signal);
+    return finish(part, info);
+  } finally {
+    source.close();
+  }
+}
 
 interface Part {
   readonly data: Output;

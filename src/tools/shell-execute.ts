@@ -7,6 +7,7 @@ import { type Execution, waitForEnd } from '../executions/executions.ts';
 import { SHELL_TYPES } from '../terminals/terminals.ts';
 import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
 import { patienceMs } from './patience.ts';
+import { reportProgress } from './report-progress.ts';
 import { dimensionsInput, terminalCaller, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
@@ -178,15 +179,6 @@ async function answer(
     path: await executions.commandPath(),
     now: clock.now(),
     signal: call.signal,
-  });
-}
-
-/** The last lines as they come; the edge decides how often they are sent. */
-function reportProgress({ live }: Execution, { progress }: Call): void {
-  if (progress === undefined) return;
-  live?.onOutput((chunk) => {
-    const text = Buffer.from(chunk.subarray(-LIMITS.progressMessageBytes)).toString('utf8').trimEnd();
-    if (text !== '') progress(text);
   });
 }
 

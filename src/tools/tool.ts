@@ -3,6 +3,7 @@
  * MCP nor HTTP; server/dispatch.ts parses for it and encodes what it returns.
  */
 import type { z } from 'zod';
+import type { Settings } from '../base/settings.ts';
 import type { Modules } from './modules.ts';
 
 export interface ClientInfo {
@@ -31,6 +32,10 @@ export interface Answer<Data> {
   readonly data: Data;
   /** Becomes the text content; must be complete on its own too: some clients show a model only this. */
   readonly text: string;
+  /** Further text blocks, for clients that tell them apart (000). */
+  readonly more?: readonly string[];
+  /** Becomes the result's `_meta`. */
+  readonly meta?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
 }
 
@@ -54,6 +59,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   /** MCP `_meta` of the definition, such as "anthropic/alwaysLoad". */
   readonly meta?: Readonly<Record<string, unknown>>;
   run(input: z.output<Input>, call: Call): Promise<Answer<z.input<Output>>>;
+  /** The tool as these settings make it, where what it says of itself depends on them. */
+  configured?(settings: Settings): Tool;
 }
 
 /** Keeps the types of a tool's own schemas while it is written, and forgets them in the catalogue. */

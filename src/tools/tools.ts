@@ -1,5 +1,6 @@
 /** The catalogue: every tool, in the order in which tools/list shows them, and the sets that --tools picks from. */
 import { deleteExecutionOutputs } from './delete-execution-outputs.ts';
+import { EARLIER_NAMES, earlierNameOf, earlierTools } from './earlier-names.ts';
 import { listExecutionOutputs } from './list-execution-outputs.ts';
 import { monitoringGetStats } from './monitoring-get-stats.ts';
 import { processGetExecution } from './process-get-execution.ts';
@@ -8,6 +9,9 @@ import { processMonitor } from './process-monitor.ts';
 import { processTerminate } from './process-terminate.ts';
 import { readExecutionOutput } from './read-execution-output.ts';
 import { securitySetRestrictions } from './security-set-restrictions.ts';
+import { shell } from './shell.ts';
+import { shellAllowed } from './shell-allowed.ts';
+import { shellExec } from './shell-exec.ts';
 import { shellExecute } from './shell-execute.ts';
 import { shellSetDefaultWorkdir } from './shell-set-default-workdir.ts';
 import { terminalClose } from './terminal-close.ts';
@@ -19,6 +23,7 @@ import { terminalResize } from './terminal-resize.ts';
 import { terminalSendInput } from './terminal-send-input.ts';
 import type { Tool } from './tool.ts';
 
+export { pickMethods } from './methods.ts';
 export type { Modules } from './modules.ts';
 export type { Answer, Call, ClientInfo, Tool } from './tool.ts';
 
@@ -43,13 +48,42 @@ export const TOOLS: readonly Tool[] = [
   monitoringGetStats,
 ];
 
-const ALL = TOOLS.map((tool) => tool.name);
+/** The interfaces that others have defined before: of 001 and 003, of 000, and 004's names of before. */
+export const COMPATIBLE_TOOLS: readonly Tool[] = [shellExec, shellAllowed, shell, ...earlierTools(TOOLS)];
+
+const ALL_TOOLS: readonly Tool[] = [...TOOLS, ...COMPATIBLE_TOOLS];
+const STANDARD = TOOLS.map((tool) => tool.name);
 
 /** Names that --tools takes besides those of single tools. */
-export const TOOLSETS: Readonly<Record<string, readonly string[]>> = { standard: ALL, all: ALL };
+export const TOOLSETS: Readonly<Record<string, readonly string[]>> = {
+  standard: STANDARD,
+  simple: ['shell_exec', 'shell_allowed'],
+  shell: ['shell'],
+  // 004's own list: it has no shell_set_default_workdir.
+  legacy: STANDARD.filter((name) => name !== 'shell_set_default_workdir').map(
+    (name) => earlierNameOf(name) ?? name,
+  ),
+  all: ALL_TOOLS.map((tool) => tool.name),
+};
+
+/** Every name that --tools takes, with the tools that it stands for. */
+export const TOOL_NAMES: Readonly<Record<string, readonly string[]>> = {
+  ...TOOLSETS,
+  ...Object.fromEntries(ALL_TOOLS.map(({ name }) => [name, [name]])),
+};
 
 /** The tools that the names stand for, each once, in the order of the catalogue. */
 export function pickTools(names: readonly string[]): Tool[] {
   const wanted = new Set(names.flatMap((name) => TOOLSETS[name] ?? [name]));
-  return TOOLS.filter((tool) => wanted.has(tool.name));
+  return ALL_TOOLS.filter((tool) => wanted.has(tool.name));
+}
+
+/** Names that can be called though they are not listed: the earlier ones of these tools, and those of today. */
+export function findAliases(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const listed = new Set(tools.map(({ name }) => name));
+  const others = Object.entries(EARLIER_NAMES).flatMap(([earlier, today]) => {
+    if (listed.has(earlier) === listed.has(today)) return [];
+    return [listed.has(today) ? earlier : today];
+  });
+  return new Map(ALL_TOOLS.filter(({ name }) => others.includes(name)).map((tool) => [tool.name, tool]));
 }

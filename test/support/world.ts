@@ -74,6 +74,16 @@ export function createWorld(options: WorldOptions = {}): World {
       maxOutputBytes: LIMITS.outputBytes,
       inlineOutputBytes: LIMITS.inlineOutputBytes,
       maxWaitSeconds: undefined,
+      shellExecSeconds: LIMITS.timeoutSecondsDefault,
+    },
+    shellTool: {
+      defaultTimeoutSeconds: LIMITS.shellToolSecondsDefault,
+      maxTimeoutSeconds: LIMITS.shellToolSecondsMax,
+      allowedDirectories: undefined,
+      maxOutputBytes: 10_000_000,
+      blockedCommands: [],
+      logsCommands: true,
+      abortFile: undefined,
     },
     retention: {
       maxAgeHours: LIMITS.retentionHours,

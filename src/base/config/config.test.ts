@@ -42,6 +42,14 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'limits.max_output_mb': '7',
   'limits.inline_output_kb': '7',
   'limits.max_wait_seconds': '7',
+  'limits.shell_exec_seconds': '7',
+  'shell_tool.default_timeout': '7',
+  'shell_tool.max_timeout': '7',
+  'shell_tool.allowed_directories': '/srv',
+  'shell_tool.max_output_size': '7MB',
+  'shell_tool.blocked_commands': 'dd',
+  'shell_tool.log_commands': 'false',
+  'shell_tool.abort_file': '.abort',
   'retention.max_age_hours': '7',
   'retention.max_total_mb': '7',
   'retention.max_count': '7',
@@ -55,6 +63,7 @@ describe('loadSettings', () => {
   it('gives the defaults where nobody set anything', () => {
     const place = createPlace();
     expect(place.load()).toEqual({
+      values: expect.objectContaining({ 'security.preset': 'development', default_workdir: place.project }),
       settings: {
         defaultWorkdir: place.project,
         tools: ['standard'],
@@ -86,6 +95,16 @@ describe('loadSettings', () => {
           maxOutputBytes: LIMITS.outputBytes,
           inlineOutputBytes: LIMITS.inlineOutputBytes,
           maxWaitSeconds: undefined,
+          shellExecSeconds: 30,
+        },
+        shellTool: {
+          defaultTimeoutSeconds: 300,
+          maxTimeoutSeconds: 1800,
+          allowedDirectories: undefined,
+          maxOutputBytes: 10_000_000,
+          blockedCommands: [],
+          logsCommands: true,
+          abortFile: undefined,
         },
         retention: {
           maxAgeHours: LIMITS.retentionHours,
@@ -111,7 +130,7 @@ describe('loadSettings', () => {
         'tools = ["simple", "process_list"]',
         'shell = "bin/zsh"',
         'state_dir = "~/state"',
-        'limits = { max_processes = 5, max_output_mb = 7, inline_output_kb = 20, max_wait_seconds = 50 }',
+        'limits = { max_processes = 5, max_output_mb = 7, inline_output_kb = 20, max_wait_seconds = 50, shell_exec_seconds = 9 }',
         '[security]',
         'preset = "production"',
         'sandbox = "auto"',
@@ -143,6 +162,14 @@ describe('loadSettings', () => {
         '[http]',
         'host = "::1"',
         'port = 0',
+        '[shell_tool]',
+        'default_timeout = 60',
+        'max_timeout = 600',
+        'allowed_directories = ["work"]',
+        'max_output_size = "512 KiB"',
+        'blocked_commands = ["/^dd /"]',
+        'log_commands = false',
+        'abort_file = ".abort"',
         '[audit]',
         'fsync = true',
         'max_file_mb = 2',
@@ -153,6 +180,7 @@ describe('loadSettings', () => {
       where: `${join(place.root, 'etc/server.toml')}:${line}`,
     });
     expect(place.load({ flags: { config: '../../etc/server.toml' } })).toEqual({
+      values: expect.objectContaining({ 'security.preset': 'production', 'http.port': 0 }),
       settings: {
         defaultWorkdir: join(place.root, 'etc/work'),
         tools: ['simple', 'process_list'],
@@ -192,6 +220,16 @@ describe('loadSettings', () => {
           maxOutputBytes: 7 * 1024 * 1024,
           inlineOutputBytes: 20 * 1024,
           maxWaitSeconds: 50,
+          shellExecSeconds: 9,
+        },
+        shellTool: {
+          defaultTimeoutSeconds: 60,
+          maxTimeoutSeconds: 600,
+          allowedDirectories: [join(place.root, 'etc/work')],
+          maxOutputBytes: 512 * 1024,
+          blockedCommands: ['/^dd /'],
+          logsCommands: false,
+          abortFile: '.abort',
         },
         retention: { maxAgeHours: 1, maxTotalBytes: 2 * 1024 * 1024, maxCount: 3 },
         audit: { syncs: true, maxFileBytes: 2 * 1024 * 1024 },
@@ -207,6 +245,7 @@ describe('loadSettings', () => {
         'limits.max_output_mb': from(5),
         'limits.inline_output_kb': from(5),
         'limits.max_wait_seconds': from(5),
+        'limits.shell_exec_seconds': from(5),
         'security.preset': from(7),
         'security.sandbox': from(8),
         'security.mode': from(9),
@@ -235,8 +274,15 @@ describe('loadSettings', () => {
         'retention.max_count': from(33),
         'http.host': from(35),
         'http.port': from(36),
-        'audit.fsync': from(38),
-        'audit.max_file_mb': from(39),
+        'shell_tool.default_timeout': from(38),
+        'shell_tool.max_timeout': from(39),
+        'shell_tool.allowed_directories': from(40),
+        'shell_tool.max_output_size': from(41),
+        'shell_tool.blocked_commands': from(42),
+        'shell_tool.log_commands': from(43),
+        'shell_tool.abort_file': from(44),
+        'audit.fsync': from(46),
+        'audit.max_file_mb': from(47),
       },
       warnings: [],
     });
@@ -250,6 +296,26 @@ describe('loadSettings', () => {
     const { settings, origins } = place.load({ environment });
     expect(origins[key]).toEqual({ source: 'environment', where: variable });
     expect({ ...settings, environment: {} }).not.toEqual(without.settings);
+  });
+
+  it.each([
+    [1024, 1024],
+    ['10MB', 10_000_000],
+    ['10 MiB', 10 * 1024 * 1024],
+    ['1.5kb', 1500],
+    ['64k', 64 * 1024],
+    ['2048', 2048],
+    ['2048 B', 2048],
+  ])('reads the size %s as %i bytes', (written, bytes) => {
+    const place = createPlace();
+    place.write(USER_FILE, `shell_tool.max_output_size = ${JSON.stringify(written)}`);
+    expect(place.load().settings.shellTool.maxOutputBytes).toBe(bytes);
+  });
+
+  it.each(['10XB', '-1MB', '1 TB', '10', '1GB', 'MB', '1e9', true])('refuses the size %s', (written) => {
+    const place = createPlace();
+    place.write(USER_FILE, `shell_tool.max_output_size = ${JSON.stringify(written)}`);
+    expect(() => place.load()).toThrow(/shell_tool\.max_output_size: must be a size .*:1\)/);
   });
 
   it('asks flags first, then the environment, the project, the user, the defaults', () => {

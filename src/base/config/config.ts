@@ -23,9 +23,11 @@ export { SETTINGS_FILE_NAME } from './find-files.ts';
 export { flagOf, OTHER_VARIABLES, SETTING_KEYS, SETTINGS, type SettingKey, variablesOf } from './keys.ts';
 export type { Setting, SettingFlags } from './kinds.ts';
 export type { Source } from './layers.ts';
+export { userConfigDirectory } from './paths.ts';
 export type { Toolsets } from './project-rules.ts';
 export type { LoadedSettings, Origin } from './resolve.ts';
 export { settingsJsonSchema } from './schema.ts';
+export { checkSettingsText } from './toml-file.ts';
 
 export interface SettingsInput {
   readonly flags: SettingFlags;

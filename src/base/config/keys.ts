@@ -8,6 +8,7 @@ import { MARKER_NAME } from '../marker.ts';
 import { directory, host, integer, names, program, type Setting, toggle } from './kinds.ts';
 import { fewerTools, insideProject, never, smaller } from './project-rules.ts';
 import { SECURITY_TABLE } from './security-keys.ts';
+import { SHELL_TOOL_TABLE } from './shell-tool-keys.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -89,6 +90,15 @@ const TABLE = {
     },
   ),
 
+  'limits.shell_exec_seconds': integer(
+    { min: 1, max: LIMITS.timeoutSecondsMax },
+    {
+      description: 'The seconds after which a command of `shell_exec` or `shell/exec` is ended.',
+      default: LIMITS.timeoutSecondsDefault,
+      fromProject: smaller(),
+    },
+  ),
+
   // Not from a project: the state directory is shared, and a cloned repository must not have others' outputs collected.
   'retention.max_age_hours': integer(
     { min: 1, max: 87_600 },
@@ -145,6 +155,8 @@ const TABLE = {
       fromProject: never(),
     },
   ),
+
+  ...SHELL_TOOL_TABLE,
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type SettingKey = keyof typeof TABLE;

@@ -52,6 +52,39 @@ export function integer(range: { min: number; max: number }, words: Words<number
   };
 }
 
+/** Bytes, as a number or with a unit ("10MB", "512 KiB"); parseSize says how many. */
+export function size(
+  range: { min: number; max: number },
+  words: Words<number | string>,
+): Setting<number | string> {
+  const error = `must be a size between ${range.min} and ${range.max} bytes, such as "10MB"`;
+  return {
+    ...words,
+    schema: z
+      .union([z.int({ error }), z.string().regex(SIZE, { error })], { error })
+      .refine((value) => parseSize(value) >= range.min && parseSize(value) <= range.max, { error }),
+    values: `bytes, or a size such as \`"10MB"\`, ${range.min} to ${range.max} bytes`,
+    fromText: (typed) => (/^\d+$/.test(typed) ? Number(typed) : typed),
+    locate: (value) => value,
+  };
+}
+
+const SIZE = /^\s*(\d+(?:\.\d+)?)\s*([kmg]?)(i?)b?\s*$/i;
+
+/** KB, MB and GB are thousands, KiB, MiB and GiB are of 1024; a letter alone is one of 1024, as everywhere. */
+export function parseSize(typed: number | string): number {
+  if (typeof typed === 'number') return typed;
+  const [, number = '', prefix = '', binary = ''] = SIZE.exec(typed) ?? [];
+  const isThousands = binary === '' && /b\s*$/i.test(typed);
+  const power = ['', 'k', 'm', 'g'].indexOf(prefix.toLowerCase());
+  return Math.floor(Number(number) * (isThousands ? 1000 : 1024) ** power);
+}
+
+/** Any text; whoever uses it says what it means. */
+export function freeText(words: Words<string>): Setting<string> {
+  return { ...words, schema: pathText, values: 'string', fromText: asIs, locate: (value) => value };
+}
+
 export function directory(words: Words<string>): Setting<string> {
   return { ...words, schema: pathText, values: 'path of a directory', fromText: asIs, locate: locatePath };
 }
@@ -67,7 +100,7 @@ export function directories(words: Words<readonly string[]>): Setting<readonly s
 }
 
 export function names(words: Words<readonly string[]>): Setting<readonly string[]> {
-  const name = text.regex(/^[^\s,]+$/, { error: 'must be one name without spaces or commas' });
+  const name = filled.regex(/^[^\s,]+$/, { error: 'must be one name without spaces or commas' });
   return {
     ...words,
     schema: listOf(name, 'must name at least one'),
@@ -93,7 +126,7 @@ export function list(
   words: Words<readonly string[]>,
   check: (entry: string) => string | undefined = () => undefined,
 ): Setting<readonly string[]> {
-  const entry = text.superRefine((value, context) => {
+  const entry = filled.superRefine((value, context) => {
     const problem = check(value);
     if (problem !== undefined) context.addIssue({ code: 'custom', message: problem, input: value });
   });
@@ -193,7 +226,7 @@ const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:.]*:[0-9a-f:.]*(?
 export function host(words: Words<string>): Setting<string> {
   return {
     ...words,
-    schema: text.regex(HOST_NAME, {
+    schema: filled.regex(HOST_NAME, {
       error: 'must be a host name or an IP address, without brackets or port',
     }),
     values: 'host name or IP address',
@@ -202,9 +235,9 @@ export function host(words: Words<string>): Setting<string> {
   };
 }
 
-const text = z.string({ error: 'must be a string' }).min(1, { error: 'must not be empty' });
+const filled = z.string({ error: 'must be a string' }).min(1, { error: 'must not be empty' });
 
-const pathText = text
+const pathText = filled
   .regex(/^(?!~[^/\\])/, { error: "must not name another user's home directory (~ alone is your own)" })
   .refine((path) => !path.includes('\0'), { error: 'must not contain a NUL character' });
 

@@ -9,7 +9,7 @@ const FILE = SETTINGS_FILE_NAME;
 const TOOLSETS = { standard: ['shell_execute', 'process_list'], simple: ['shell_exec'], all: [] };
 
 /** Those that a project's file can only add to. */
-const ADDING = ['security.blocked_commands', 'security.ask_commands'] as const;
+const ADDING = ['security.blocked_commands', 'security.ask_commands', 'shell_tool.blocked_commands'] as const;
 type LooseningKey = Exclude<SettingKey, (typeof ADDING)[number]>;
 const isLoosening = (key: SettingKey): key is LooseningKey => !(ADDING as readonly string[]).includes(key);
 
@@ -114,6 +114,34 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
     'limits.inline_output_kb = 11',
     '11 is ignored: a project file can only lower it, and 10 holds',
   ],
+  'limits.shell_exec_seconds': [
+    'limits.shell_exec_seconds = 31',
+    '31 is ignored: a project file can only lower it, and 30 holds',
+  ],
+  'shell_tool.default_timeout': [
+    'shell_tool.default_timeout = 301',
+    '301 is ignored: a project file can only lower it, and 300 holds',
+  ],
+  'shell_tool.max_timeout': [
+    'shell_tool.max_timeout = 61',
+    '61 is ignored: a project file can only lower it, and 60 holds',
+  ],
+  'shell_tool.allowed_directories': [
+    'shell_tool.allowed_directories = ["/"]',
+    '"/" is ignored: a project file can only name directories inside the project',
+  ],
+  'shell_tool.max_output_size': [
+    'shell_tool.max_output_size = "100MB"',
+    'ignored: a project file cannot set it',
+  ],
+  'shell_tool.log_commands': [
+    'shell_tool.log_commands = false',
+    'false is ignored: a project file can only set true',
+  ],
+  'shell_tool.abort_file': [
+    'shell_tool.abort_file = "/etc/nologin"',
+    'ignored: a project file cannot set it',
+  ],
   'limits.max_wait_seconds': [
     'limits.max_wait_seconds = 46',
     '46 is ignored: a project file can only lower it, and 45 holds',
@@ -133,6 +161,8 @@ const OPERATORS = [
   'preset = "sandbox"',
   'environment = "filtered"',
   ...NUMBERS.map((name) => `max_${name} = 60`),
+  '[shell_tool]',
+  'max_timeout = 60',
 ].join('\n');
 
 describe('the file of a project cannot loosen', () => {

@@ -4,6 +4,7 @@
 import type { Settings } from '../settings.ts';
 import { resolveDefaultWorkdir } from './default-workdir.ts';
 import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
+import { parseSize } from './kinds.ts';
 import { type Layer, type Mistakes, mistake, type Source } from './layers.ts';
 import { defaultStateDirectory, directoryProblem, type Surroundings } from './paths.ts';
 import type { Project, Toolsets } from './project-rules.ts';
@@ -17,6 +18,8 @@ export interface Origin {
 
 export interface LoadedSettings {
   readonly settings: Settings;
+  /** What was set, or the default; absent where neither is there. */
+  readonly values: Readonly<Partial<SettingValues>>;
   readonly origins: Readonly<Record<SettingKey, Origin>>;
   /** For the log: what a project's file asked for and did not get, and directories that are not there. */
   readonly warnings: readonly string[];
@@ -77,6 +80,16 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
       maxOutputBytes: get('limits.max_output_mb') * MIB,
       inlineOutputBytes: get('limits.inline_output_kb') * KIB,
       maxWaitSeconds: find('limits.max_wait_seconds'),
+      shellExecSeconds: get('limits.shell_exec_seconds'),
+    },
+    shellTool: {
+      defaultTimeoutSeconds: Math.min(get('shell_tool.default_timeout'), get('shell_tool.max_timeout')),
+      maxTimeoutSeconds: get('shell_tool.max_timeout'),
+      allowedDirectories: find('shell_tool.allowed_directories'),
+      maxOutputBytes: parseSize(get('shell_tool.max_output_size')),
+      blockedCommands: get('shell_tool.blocked_commands'),
+      logsCommands: get('shell_tool.log_commands'),
+      abortFile: find('shell_tool.abort_file'),
     },
     retention: {
       maxAgeHours: get('retention.max_age_hours'),
@@ -90,6 +103,11 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
   const all = SETTING_KEYS.map((key) => [key, hold(key, layers, project)] as const);
   return {
     settings,
+    values: {
+      ...Object.fromEntries(all.map(([key, held]) => [key, held.value])),
+      default_workdir: workdir.path,
+      state_dir: settings.stateDir,
+    },
     origins: { ...originsOf(all), default_workdir: workdir.origin },
     warnings: [
       ...all.flatMap(([, held]) => held.refusals),

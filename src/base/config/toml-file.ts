@@ -53,6 +53,11 @@ export function readSettingsFile(
   return layer;
 }
 
+/** Throws where a text of ours would not be read. */
+export function checkSettingsText(toml: string): void {
+  createSettingsSchema().parse(parse(toml));
+}
+
 function readText(path: string): string {
   const stats = statSync(path);
   // A pipe or a device would be read for ever.

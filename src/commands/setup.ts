@@ -1,0 +1,214 @@
+/**
+ * The commands with which a person sets the server up: `config`, `install`, `completion`, `man`. Their definitions are
+ * here, and what they do is loaded when they are called.
+ */
+
+import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { Argument, type Command, Option } from 'commander';
+import type { LoadedSettings, SettingFlags } from '../base/config/config.ts';
+import { PRESET_NAMES } from '../base/config/presets.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { COMPLETED_SHELLS, type CompletedShell } from './help/completion.ts';
+import { CLIENTS, type Machine } from './install/clients.ts';
+
+/** What the program hands in, since only it reads argv, the environment and the streams. */
+export interface Setup {
+  readonly version: string;
+  readonly machine: Machine;
+  readonly cwd: string;
+  /** How clients start this program. */
+  readonly nodePath: string;
+  readonly cliPath: string;
+  readonly toolNames: readonly string[];
+  readonly input: Readable;
+  flags(): SettingFlags;
+  load(): LoadedSettings;
+  write(text: string): void;
+  fail(): void;
+}
+
+const GROUP = 'Setting up:';
+
+export function addSetupCommands(program: Command, setup: Setup): void {
+  program
+    .command('install')
+    .helpGroup(GROUP)
+    .description('write this server into the settings of a client, after showing the change')
+    .addArgument(new Argument('[client]', 'which one').choices(CLIENTS.map(({ id }) => id)))
+    .option('--all', 'every client that is found on this machine')
+    .option('--uninstall', 'remove it again')
+    .option('--dry-run', 'only show what would change')
+    .option('-y, --yes', 'do not ask')
+    .option('--name <name>', 'what the client calls the server', 'shell')
+    .action((client: string | undefined, options: InstallFlags) => runInstall(client, options, setup));
+
+  const config = program
+    .command('config')
+    .helpGroup(GROUP)
+    .description('look at the settings, or write them');
+  config
+    .command('init')
+    .description('ask a few questions and write a settings file with comments')
+    .option(
+      '--project',
+      'in this directory, instead of your configuration directory; it can then only tighten',
+    )
+    .option('--force', 'replace a file that is there; it is kept as a backup')
+    .option('-y, --yes', 'ask nothing and take the defaults')
+    .addOption(
+      new Option('--preset <name>', 'the answer to a question, as are the next ones').choices(PRESET_NAMES),
+    )
+    .option('--workspace <directory>', 'the directory that commands may work in, or "any"')
+    .option('--network', 'commands have the network')
+    .option('--no-network', 'commands have no network')
+    .option('--expose <list>', 'what of the host is let through')
+    .action((options: InitFlags) => runInit(options, setup));
+  config
+    .command('show')
+    .description('every setting, what holds, and where it came from')
+    .option('--json', 'as JSON')
+    .action((options: { json?: true }) => runShow(options.json === true, setup));
+  config
+    .command('schema')
+    .description('the JSON Schema of a settings file')
+    .action(async () => {
+      const { settingsJsonSchema } = await import('../base/config/config.ts');
+      setup.write(`${JSON.stringify(settingsJsonSchema(), null, 2)}\n`);
+    });
+
+  program
+    .command('completion')
+    .helpGroup(GROUP)
+    .description('print a script that completes commands and options')
+    .addArgument(new Argument('<shell>', 'for which shell').choices(COMPLETED_SHELLS))
+    .action(async (shell: CompletedShell) => {
+      const [{ renderCompletion }, { shapeOf }] = await Promise.all([
+        import('./help/completion.ts'),
+        import('./help/shape.ts'),
+      ]);
+      setup.write(renderCompletion(shell, shapeOf(program), { names: setup.toolNames }));
+    });
+  program
+    .command('man')
+    .helpGroup(GROUP)
+    .description('print the manual page')
+    .action(async () => {
+      const [{ renderMan }, { shapeOf }] = await Promise.all([
+        import('./help/man.ts'),
+        import('./help/shape.ts'),
+      ]);
+      setup.write(renderMan(shapeOf(program), setup.version));
+    });
+}
+
+interface InstallFlags {
+  readonly all?: true;
+  readonly uninstall?: true;
+  readonly dryRun?: true;
+  readonly yes?: true;
+  readonly name: string;
+}
+
+async function runInstall(id: string | undefined, options: InstallFlags, setup: Setup): Promise<void> {
+  const [{ chooseClients, install }, { createAsker }] = await Promise.all([
+    import('./install/install.ts'),
+    import('./ask.ts'),
+  ]);
+  if (!/^[A-Za-z0-9][\w-]{0,39}$/.test(options.name)) {
+    throw new ShellServerError(
+      'PARAM_002',
+      `--name ${JSON.stringify(options.name)} cannot be a server's name.`,
+      {
+        hint: 'Use letters, digits, "-" and "_", 40 at most.',
+      },
+    );
+  }
+  const clients = chooseClients(id, options.all === true, setup.machine);
+  if (clients.length === 0) {
+    setup.write('No client was found. Name one to write its settings all the same.\n');
+    return setup.fail();
+  }
+  const asker = createAsker(setup.input, { write: setup.write });
+  const isGood = await install({
+    clients,
+    machine: setup.machine,
+    entry: { command: setup.nodePath, args: [setup.cliPath, ...serverFlags(setup)] },
+    name: options.name,
+    uninstalls: options.uninstall === true,
+    isDryRun: options.dryRun === true,
+    say: asker.say,
+    confirm: options.yes === true ? () => Promise.resolve(true) : asker.confirm,
+    now: Date.now,
+  });
+  asker.close();
+  if (!isGood) setup.fail();
+}
+
+/** The flags that this command was given besides its own, for the server that the client will start. */
+function serverFlags({ flags, cwd }: Setup): string[] {
+  const { config, stateDir, tools, shell } = flags();
+  return [
+    ...(config === undefined ? [] : ['--config', resolve(cwd, config)]),
+    ...(stateDir === undefined ? [] : ['--state-dir', resolve(cwd, stateDir)]),
+    ...(tools === undefined ? [] : ['--tools', tools]),
+    ...(shell === undefined ? [] : ['--shell', shell]),
+  ];
+}
+
+interface InitFlags {
+  readonly project?: true;
+  readonly force?: true;
+  readonly yes?: true;
+  readonly preset?: string;
+  readonly workspace?: string;
+  readonly network?: boolean;
+  readonly expose?: string;
+}
+
+async function runInit(options: InitFlags, setup: Setup): Promise<void> {
+  const [{ askWishes, renderFile }, { createAsker }, { readFile, replaceFile }, config] = await Promise.all([
+    import('./config/init.ts'),
+    import('./ask.ts'),
+    import('./install/replace-file.ts'),
+    import('../base/config/config.ts'),
+  ]);
+  const { home: homedir, environment } = setup.machine;
+  const named = setup.flags().config;
+  const path =
+    named !== undefined
+      ? resolve(setup.cwd, named)
+      : join(
+          options.project === true ? setup.cwd : config.userConfigDirectory({ environment, homedir }),
+          config.SETTINGS_FILE_NAME,
+        );
+  const found = readFile(path);
+  if (found.about !== undefined && options.force !== true) {
+    throw new ShellServerError('RESOURCE_004', `${path} is there already.`, {
+      hint: 'Change it by hand, or replace it with --force; it is then kept as a backup.',
+    });
+  }
+  const asker = createAsker(setup.input, { write: setup.write });
+  const silent = {
+    ...asker,
+    ask: (_question: string, usual: string) => Promise.resolve(usual),
+    say: () => undefined,
+  };
+  const answers = await askWishes(options, options.yes === true ? silent : asker, {
+    directory: setup.cwd,
+    homedir,
+  });
+  asker.close();
+  const text = renderFile(answers);
+  config.checkSettingsText(text);
+  const backup = replaceFile(found, text, Date.now());
+  setup.write(`\nWritten: ${path}\n${backup === undefined ? '' : `What was there is in ${backup}\n`}`);
+  setup.write('Next: mcp-shell-server doctor, then mcp-shell-server install <client>.\n');
+}
+
+async function runShow(isJson: boolean, setup: Setup): Promise<void> {
+  const { listSettings, renderSettings } = await import('./config/show.ts');
+  const loaded = setup.load();
+  if (!isJson) return setup.write(renderSettings(loaded));
+  setup.write(`${JSON.stringify({ settings: listSettings(loaded), warnings: loaded.warnings }, null, 2)}\n`);
+}

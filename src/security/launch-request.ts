@@ -1,0 +1,65 @@
+/** What a launch is asked for with, and what of it can be refused before anything is looked up. */
+import { isInside, realPathOf } from '../base/config/paths.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+
+export interface LaunchRequest {
+  readonly principal: string;
+  readonly client: string;
+  readonly requestId: string;
+  readonly executionId: string;
+  readonly command: string;
+  /** A program with its arguments, to be started without a shell; `command` then only shows it. */
+  readonly argv?: readonly string[] | undefined;
+  readonly mode: string;
+  readonly sessionId: string | undefined;
+  /** As the caller typed it; undefined: `defaultDirectory`. */
+  readonly workingDirectory: string | undefined;
+  readonly defaultDirectory: string;
+  readonly callerEnvironment: Readonly<Record<string, string>>;
+  readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
+  readonly path: string;
+  /** The command as it is handed to the shell, where that is more than the caller's text. */
+  readonly script?: string;
+  readonly inputData?: string | undefined;
+  /** The binding of an ApprovalNeeded to which a person has agreed. */
+  readonly approval?: string | undefined;
+  /** The settings of one tool that hold besides everybody's. */
+  readonly rules?: 'shell_tool' | undefined;
+  /** A shell in a terminal, into which the command is typed; there may be none. */
+  readonly terminal?: TerminalRequest;
+}
+
+export interface TerminalRequest {
+  readonly shell: string;
+  /** The directory with the start-up files of shells. */
+  readonly scripts: string;
+  start(
+    scripts: string,
+    options: { readonly isWalled: boolean; readonly inherited: Readonly<Record<string, string>> },
+  ): { readonly argv: readonly string[]; readonly environment: Readonly<Record<string, string>> };
+}
+
+export function checkCommand(command: string): void {
+  if (command.trim() === '') {
+    throw new ShellServerError('PARAM_002', 'command is empty.', { hint: 'Say what should be run.' });
+  }
+  const bytes = Buffer.byteLength(command);
+  if (bytes <= LIMITS.commandBytes) return;
+  throw new ShellServerError('PARAM_002', `command has ${bytes} bytes; at most ${LIMITS.commandBytes} fit.`, {
+    hint: 'Send long data as input_data, which the command reads from its stdin, or write a script to a file first.',
+    details: { parameter: 'command', bytes, limit: LIMITS.commandBytes },
+  });
+}
+
+/** The default directory where it is open to the tool, else the first that is. */
+export function startIn(defaultDirectory: string, within: readonly string[] | undefined): string {
+  const isOpen = within?.some((path) => isInside(realPathOf(defaultDirectory), realPathOf(path))) ?? true;
+  return isOpen ? defaultDirectory : (within?.[0] ?? defaultDirectory);
+}
+
+export function definedEntries(variables: ReadonlyMap<string, string | undefined>): [string, string][] {
+  return [...variables].flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  );
+}

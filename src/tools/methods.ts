@@ -1,0 +1,17 @@
+/**
+ * The JSON-RPC methods beside MCP (001). They are described like tools and go the same way; what differs is how a
+ * request names them and how an answer is encoded.
+ */
+import { allowedMethod } from './shell-allowed.ts';
+import { execMethod } from './shell-exec.ts';
+import type { Tool } from './tool.ts';
+
+/** Tools that run commands: where an operator shows none of them, no method does. */
+const RUNNING = ['shell_execute', 'shell_exec', 'shell'];
+
+/** The methods that are open where these tools are. */
+export function pickMethods(tools: readonly Tool[]): readonly Tool[] {
+  const names = tools.map(({ name }) => name);
+  if (RUNNING.some((name) => names.includes(name))) return [execMethod, allowedMethod];
+  return names.includes('shell_allowed') ? [allowedMethod] : [];
+}

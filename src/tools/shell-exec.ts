@@ -1,0 +1,162 @@
+/**
+ * shell_exec and shell/exec: run a command, wait for its end, answer with all of it. The tool takes a shell string (003)
+ * or a program with its arguments (001); the method is 001's, and takes the latter alone.
+ */
+import { constants } from 'node:os';
+import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { quoteWord } from '../security/security.ts';
+import { hintFor } from './hints.ts';
+import { type Ended, runToEnd } from './run-to-end.ts';
+import { type Answer, type Call, defineTool } from './tool.ts';
+import { type Asked, inWordsOf001 } from './words-of-001.ts';
+
+const parameters = {
+  command: z.string().min(1),
+  args: z.array(z.string()).max(10_000).optional(),
+  cwd: z.string().min(1).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+};
+
+const resultFields = {
+  command: z.string().optional(),
+  exitCode: z.number().optional(),
+  stdout: z.string().optional(),
+  stderr: z.string().optional(),
+  success: z.boolean().optional(),
+};
+
+const annotations = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: true,
+};
+
+const toolOutput = z.object({
+  ...resultFields,
+  message: z.string().optional(),
+  truncated: z.boolean().optional(),
+});
+
+export const shellExec = defineTool({
+  name: 'shell_exec',
+  title: 'Run a command and wait',
+  description:
+    'Runs command in a shell and waits for its end; with args, runs the program command with exactly these arguments and no shell.',
+  input: z.strictObject(parameters),
+  output: toolOutput,
+  annotations,
+  async run(input, call) {
+    const ended = await runCommand(input, call);
+    return describe(ended, textOf(input), call);
+  },
+});
+
+/** 001's method, with exactly its fields. */
+export const execMethod = defineTool({
+  name: 'shell/exec',
+  title: 'Run a program',
+  description: 'Runs an allowed program with its arguments and waits for its end.',
+  input: z.strictObject(parameters),
+  output: z.object(resultFields),
+  annotations,
+  async run(input, call) {
+    const asked = { ...input, args: input.args ?? [] };
+    const ended = await runCommand(asked, call);
+    if (ended.outcome.reason === 'timeout') throw timedOut(ended);
+    return { data: resultOf(ended, textOf(asked)), text: ended.stdout };
+  },
+});
+
+type Input = z.output<typeof shellExecInput>;
+const shellExecInput = z.strictObject(parameters);
+
+async function runCommand({ command, args, cwd, env }: Input, call: Call): Promise<Ended> {
+  const asked: Asked = { command, args };
+  try {
+    return await runToEnd(
+      {
+        command: args === undefined ? command : [command, ...args].map(quoteWord).join(' '),
+        argv: args === undefined ? undefined : [command, ...args],
+        directory: cwd,
+        environment: env,
+        timeoutSeconds: call.modules.settings.limits.shellExecSeconds,
+        outputBytes: LIMITS.maxOutputSizeDefault,
+      },
+      call,
+    );
+  } catch (error) {
+    throw inWordsOf001(error, asked, call);
+  }
+}
+
+const textOf = ({ command, args = [] }: Input): string => [command, ...args].join(' ');
+
+type Result = z.input<typeof toolOutput>;
+
+/** 001 shows its outputs without the line end that every program prints last. */
+const trimEnd = (text: string): string => text.replace(/(?:\r?\n)+$/, '');
+
+function resultOf({ outcome, stdout, stderr }: Ended, command: string): Result {
+  return {
+    command,
+    exitCode: outcome.exitCode ?? signalCode(outcome.signal),
+    stdout: trimEnd(stdout),
+    stderr: trimEnd(stderr),
+    success: outcome.status === 'completed',
+  };
+}
+
+/** As a shell would say it. */
+function signalCode(signal: string | undefined): number {
+  return 128 + (Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? 0);
+}
+
+const timeoutText = ({ timeoutSeconds }: Ended): string => `Command timeout after ${timeoutSeconds} seconds`;
+
+function timedOut(ended: Ended): ShellServerError {
+  return new ShellServerError('EXECUTION_002', timeoutText(ended), {
+    hint: 'The operator changes the limit with limits.shell_exec_seconds.',
+  });
+}
+
+async function describe(ended: Ended, command: string, call: Call): Promise<Answer<Result>> {
+  const { outcome, isCut } = ended;
+  const result = { ...resultOf(ended, command), ...(isCut && { truncated: true }) };
+  const cut = isCut ? `[only the first ${LIMITS.maxOutputSizeDefault} bytes of each stream]` : '';
+  if (outcome.status === 'completed')
+    return { data: result, text: lines(result.stdout, labelled(result.stderr), cut) };
+  const message = await describeFailure(ended, call);
+  return {
+    data: { ...result, message },
+    text: lines(message, result.stdout, labelled(result.stderr), cut),
+    isError: true,
+  };
+}
+
+async function describeFailure(ended: Ended, call: Call): Promise<string> {
+  const { outcome, execution, stderr } = ended;
+  if (outcome.reason === 'timeout') return timeoutText(ended);
+  const how =
+    outcome.exitCode === undefined
+      ? `Command was ended by ${outcome.signal ?? outcome.reason}`
+      : `Command failed with exit code ${outcome.exitCode}`;
+  const hint =
+    outcome.explanation ??
+    hintFor({
+      exitCode: outcome.exitCode,
+      stderr: stderr.slice(-4000),
+      directory: execution.record.directory,
+      path: execution.record.environment['PATH'] ?? (await call.modules.executions.commandPath()),
+      isWalled: execution.record.process?.isWalled === true,
+    });
+  return hint === undefined ? how : `${how}. ${hint}`;
+}
+
+const labelled = (stderr: string | undefined): string =>
+  stderr === undefined || stderr === '' ? '' : `[stderr]\n${stderr}`;
+
+const lines = (...parts: (string | undefined)[]): string =>
+  parts.filter((part) => part !== undefined && part !== '').join('\n');

@@ -1,0 +1,72 @@
+/**
+ * What went wrong, in the words of 001: clients that exist compare them. Code, hint and details stay what they are for
+ * whoever reads those.
+ */
+import { homedir } from 'node:os';
+import { ERRORS, ShellServerError } from '../base/errors.ts';
+import { ApprovalNeeded } from '../security/security.ts';
+import { hintFor } from './hints.ts';
+import type { Call } from './tool.ts';
+
+export interface Asked {
+  /** The program's name, or a whole shell command. */
+  readonly command: string;
+  readonly args: readonly string[] | undefined;
+}
+
+export function inWordsOf001(thrown: unknown, asked: Asked, call: Call): unknown {
+  // A question is the edge's to put; and nobody waits for the answer to a call that was cancelled.
+  if (thrown instanceof ApprovalNeeded || call.signal.aborted) return thrown;
+  const error =
+    thrown instanceof ShellServerError
+      ? thrown
+      : new ShellServerError('SYSTEM_001', ERRORS.SYSTEM_001.meaning, { cause: thrown });
+  const { code, details, category } = error;
+  const isDenial = category === 'SECURITY' || category === 'AUTH';
+  const message = isDenial
+    ? describeDenial(error, asked, call)
+    : `Command execution failed: ${inTheirNames(error.message)}`;
+  return new ShellServerError(code, message, {
+    hint: nearestPrograms(error) ?? error.hint,
+    ...(details !== undefined && { details }),
+    cause: error,
+  });
+}
+
+/** Where the program is not there. */
+function nearestPrograms({ details }: ShellServerError): string | undefined {
+  const { program, path } = details ?? {};
+  if (typeof program !== 'string' || typeof path !== 'string') return undefined;
+  return hintFor({
+    exitCode: 127,
+    stderr: `${program}: command not found`,
+    directory: homedir(),
+    path,
+    isWalled: false,
+  });
+}
+
+/** Exactly 001's sentence where the allow-list refused it, and 001's beginning with the reason elsewhere. */
+function describeDenial(error: ShellServerError, { command, args }: Asked, call: Call): string {
+  const refused = error.details?.['refused'] as { command: string; argument?: string } | undefined;
+  const name = (refused?.command ?? (args === undefined ? firstWord(command) : command)).toLowerCase();
+  if (refused === undefined)
+    return `Command '${name}' not allowed: ${inTheirNames(error.message.replace(/^Not run: /, ''))}`;
+  const argument = refused.argument ?? (isListed(name, call) ? args?.[0] : undefined);
+  return argument === undefined
+    ? `Command '${name}' not allowed`
+    : `Command '${name}' with argument '${argument}' not allowed`;
+}
+
+/** A command of which only some arguments are allowed (`git status`) is refused for its argument. */
+function isListed(name: string, { modules, principal }: Call): boolean {
+  return Object.keys(modules.security.restrictions.of(principal).policy.allowedTable()).some(
+    (listed) => listed.toLowerCase() === name,
+  );
+}
+
+const firstWord = (command: string): string => command.trim().split(/\s/, 1)[0] ?? '';
+
+function inTheirNames(message: string): string {
+  return message.replace(/^working_directory\b/, 'cwd').replace(/^environment_variables\b/, 'env');
+}
