@@ -61,9 +61,17 @@ const ENTER = '\x1b[?1049h\x1b[2J\x1b[H';
 const LEAVE =
   '\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m\x1b>\x1b[?1049l';
 /** What a terminal answers to questions of a program: the host has answered already. */
-// oxlint-disable-next-line no-control-regex
-const REPLIES =
-  /\x1b\[[?>=]?[\d;]*[cn]|\x1b\[\d+;\d+R|\x1b\[\?[\d;]*\$y|\x1bP[^\x1b]*\x1b\\|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
+const ESC = '\x1b';
+const REPLIES = new RegExp(
+  [
+    `${ESC}\\[[?>=]?[\\d;]*[cn]`,
+    `${ESC}\\[\\d+;\\d+R`,
+    `${ESC}\\[\\?[\\d;]*\\$y`,
+    `${ESC}P[^${ESC}]*${ESC}\\\\`,
+    `${ESC}\\]\\d+;[^\x07${ESC}]*(?:\x07|${ESC}\\\\)`,
+  ].join('|'),
+  'g',
+);
 
 export async function attach(context: CommandContext, wanted: string): Promise<void> {
   const { input, output, interrupted } = context;

@@ -14,7 +14,7 @@ import { startWatchdog } from './watchdog.ts';
 /** Why somebody ended it; without one it ended by itself. */
 export type Cause = 'timeout' | 'terminated' | 'server_shutdown' | 'memory_limit' | 'cpu_limit';
 
-export type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGKILL';
+export type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
 
 export interface Ending {
   /** Ends the tree for this cause; a later cause changes nothing but may press harder (KILL). */

@@ -13,7 +13,7 @@ export interface Survivor {
 }
 
 export interface TerminateOptions {
-  readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL';
+  readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
   readonly graceMs?: number;
 }
 

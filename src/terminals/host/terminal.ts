@@ -201,7 +201,8 @@ export async function startTerminal(
     await screen.flush();
     const { isAlternate } = screen.view();
     const bytes = bytesOf(request.typed, { ...screen.modes(), isAlternate });
-    const before = rememberBefore(observed, echoedLines(request.typed));
+    // A secret is not echoed, and neither is its line end.
+    const before = rememberBefore(observed, request.isSecret ? 0 : echoedLines(request.typed));
     const fromLine = screen.cursorLine();
     const refuse = (why: SendResult['why'], now: Front | undefined): SendResult => ({
       sent: 'nothing',
@@ -295,7 +296,8 @@ export async function startTerminal(
       lastActivityMs = Date.now();
       await pty.write(bytes);
     },
-    end: (cause) => void enclosed.ending.end(cause),
+    // As when its window is closed: an interactive shell ignores TERM.
+    end: (cause) => void enclosed.ending.end(cause, 'SIGHUP'),
     finished,
     async conclude(savesHistory) {
       await finished;
