@@ -25,7 +25,7 @@ import { createDefinitions } from './server/definitions.ts';
 import { type ApprovalEntry, type CallEntry, createDispatch, type Dispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
-import { createTerminals, type Terminals } from './terminals/terminals.ts';
+import { createTerminals, probeTerminals, type Terminals } from './terminals/terminals.ts';
 import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
@@ -40,6 +40,8 @@ export interface App {
   readonly warnings: readonly string[];
   /** Who keeps each limit on this machine. */
   limitKeepers(): LimitKeepers;
+  /** What is in the way of terminals; undefined where nothing is. */
+  terminalProblem(): Promise<string | undefined>;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
   /** Ends everything but detached work. Calling it again waits for the first call. */
@@ -159,6 +161,7 @@ export function createApp(options: AppOptions): App {
     sandbox: async () => (state = await security.sandbox.state()),
     warnings: security.restrictions.warnings,
     limitKeepers: executions.limitKeepers,
+    terminalProblem: () => probeTerminals(hostPath),
     commandPath: executions.commandPath,
     dispose: disposables.dispose,
   };

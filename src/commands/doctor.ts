@@ -25,6 +25,7 @@ export async function examine(
     { name: 'node', state: 'good', text: `${process.version} on ${process.platform} ${process.arch}` },
     shell(app),
     shells(path),
+    await terminals(app),
     await sandbox(app, settings),
     ...limits(app),
     root(),
@@ -67,6 +68,13 @@ async function sandbox(app: App, { security }: Settings): Promise<Finding> {
         ? 'good'
         : 'problem';
   return { name: 'sandbox', state, text, ...(problem !== undefined && fix !== undefined && { fix }) };
+}
+
+async function terminals(app: App): Promise<Finding> {
+  const problem = await app.terminalProblem();
+  if (problem === undefined) return { name: 'terminals', state: 'good', text: 'pseudo-terminals can be had' };
+  const fix = 'Install the packages again (npm install): the one for terminals has a part for each platform.';
+  return { name: 'terminals', state: 'problem', text: problem, fix };
 }
 
 /** A limit that nobody keeps is a promise that is not kept. */

@@ -29,6 +29,7 @@ import { createTyping } from './typing.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
 export type { Caller, CreateRequest } from './open.ts';
+export { probeTerminals } from './probe.ts';
 export type {
   ReadResult,
   SendResult,

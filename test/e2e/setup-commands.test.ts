@@ -190,6 +190,7 @@ describe('doctor', () => {
     expect(findings).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ name: 'shells', state: 'good', text: expect.stringContaining('bash') }),
+        { name: 'terminals', state: 'good', text: 'pseudo-terminals can be had' },
         {
           name: 'path',
           state: 'problem',
