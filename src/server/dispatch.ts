@@ -229,4 +229,5 @@ function fullText(thrown: unknown): string {
   return thrown.cause === undefined ? own : `${own}\ncaused by: ${fullText(thrown.cause)}`;
 }
 
+export { approvalLine, callLine } from './audit-lines.ts';
 export type { ApprovalEntry, ToolResult };
