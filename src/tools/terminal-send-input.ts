@@ -66,7 +66,15 @@ export const terminalSendInput = defineTool({
     ...waitOutput,
   }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  unrecorded: ['input', 'keys'],
+  recorded: [
+    'terminal_id',
+    'execute',
+    'control_codes',
+    'raw_bytes',
+    'send_to',
+    'wait_idle_ms',
+    'timeout_seconds',
+  ],
   async run(input, call) {
     const typed = typedOf(input);
     const wait = waitOf(input, call);
