@@ -49,13 +49,17 @@ const OPEN_PATHS = [
   '/dev/tty',
 ];
 
-export function createRestrictions(base: SecuritySettings): RestrictionStore {
+export function createRestrictions(
+  base: SecuritySettings,
+  /** Of rules that hold for some calls only. */
+  warnings: readonly string[] = [],
+): RestrictionStore {
   const initial = effectiveOf(base, restrictionsOf(base));
   const tightened = new Map<string, Effective>();
   const of = (principal: string): Effective => tightened.get(principal) ?? initial;
   return {
     of,
-    warnings: initial.policy.warnings,
+    warnings: [...initial.policy.warnings, ...warnings],
     tighten(principal, wish) {
       const current = of(principal);
       const says = wish.preset === undefined ? undefined : PRESETS[wish.preset];

@@ -88,8 +88,8 @@ export function createSecurity(options: {
   protectedProcesses(): readonly ProtectedProcess[];
 }): Security {
   const { settings } = options;
-  const restrictions = createRestrictions(settings.security);
   const shellTool = shellToolPolicy(settings.shellTool);
+  const restrictions = createRestrictions(settings.security, shellTool?.warnings);
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
   const sandbox = createSandbox({
     ...options,
@@ -281,6 +281,7 @@ export function createSecurity(options: {
         requestId: request.requestId,
         executionId: request.executionId,
         command: request.command,
+        argv: request.argv,
         mode: request.mode,
         session: request.sessionId,
       };
