@@ -98,14 +98,14 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
   socket.on('close', () => {
     isClosed = true;
     for (const controller of running.values()) controller.abort();
-    for (const { reject } of waiting.values()) reject(gone());
+    for (const { reject } of waiting.values()) reject(new Gone());
     waiting.clear();
     for (const listener of closeListeners) listener();
   });
 
   return {
     ask(method, params, signal) {
-      if (isClosed) return Promise.reject(gone());
+      if (isClosed) return Promise.reject(new Gone());
       const id = ++lastId;
       return new Promise((resolve, reject) => {
         const onAbort = (): void => {
@@ -142,8 +142,11 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
   };
 }
 
-function gone(): ShellServerError {
-  return new ShellServerError('SYSTEM_001', 'The process that holds the terminals is gone.');
+/** Nobody is there to answer. */
+export class Gone extends ShellServerError {
+  constructor() {
+    super('SYSTEM_001', 'The process that holds the terminals is gone.');
+  }
 }
 
 function encodeError(error: unknown): Answered['error'] {
