@@ -25,6 +25,8 @@ export interface Channel {
   /** Throws what the other side threw, or SYSTEM_001 where it is gone. */
   ask(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>;
   tell(event: object): void;
+  /** What was said and the other side has not read yet. */
+  readonly pendingBytes: number;
   onEvent(listener: (event: unknown) => void): void;
   onClose(listener: () => void): void;
   /** Resolves when what was said has left. */
@@ -130,6 +132,9 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
       });
     },
     tell: send,
+    get pendingBytes() {
+      return socket.writableLength;
+    },
     onEvent: (listener) => void eventListeners.push(listener),
     onClose: (listener) => void (isClosed ? listener() : closeListeners.push(listener)),
     end: () =>
