@@ -120,7 +120,8 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
     {
       view: 'scrollback',
       from: result.fromLine,
-      count: LIMITS.terminalLinesMax,
+      // Where the shell has told what the command wrote, only the state is wanted.
+      count: waited?.commandOutput === undefined ? LIMITS.terminalLinesMax : 1,
       withAnsi: false,
       wait: undefined,
     },
