@@ -20,12 +20,12 @@ import {
   runHelper,
 } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
-import { type AuditEntry, createSecurity, maskText, type SandboxState } from './security/security.ts';
+import { createSecurity, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
-import { type ApprovalEntry, type CallEntry, createDispatch, type Dispatch } from './server/dispatch.ts';
+import { approvalLine, type CallEntry, callLine, createDispatch, type Dispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
-import { createTerminals, probeTerminals, type Terminals } from './terminals/terminals.ts';
+import { createTerminals, type Terminals } from './terminals/terminals.ts';
 import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
@@ -40,8 +40,6 @@ export interface App {
   readonly warnings: readonly string[];
   /** Who keeps each limit on this machine. */
   limitKeepers(): LimitKeepers;
-  /** What is in the way of terminals; undefined where nothing is. */
-  terminalProblem(): Promise<string | undefined>;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
   /** Ends everything but detached work. Calling it again waits for the first call. */
@@ -161,7 +159,6 @@ export function createApp(options: AppOptions): App {
     sandbox: async () => (state = await security.sandbox.state()),
     warnings: security.restrictions.warnings,
     limitKeepers: executions.limitKeepers,
-    terminalProblem: () => probeTerminals(hostPath),
     commandPath: executions.commandPath,
     dispose: disposables.dispose,
   };
@@ -170,26 +167,4 @@ export function createApp(options: AppOptions): App {
 function describeNetwork({ security }: Settings): string {
   if (!security.network) return 'off';
   return security.allowedDomains.length === 0 ? 'on' : `only ${security.allowedDomains.join(', ')}`;
-}
-
-/** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
-function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
-  return { event: 'call', ...entry, client: client.name, input: shorten(input) };
-}
-
-/** Who was asked for what, and what they said: written before the command runs, or it does not. */
-function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
-  return { ...entry, decision: ANSWERS[entry.event], client: client.name };
-}
-
-const ANSWERS = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' } as const;
-
-/** Of a long text only the beginning: input_data may have megabytes. */
-function shorten(input: unknown): unknown {
-  // Masked first: a secret that was cut has no longer the shape by which it is known.
-  if (typeof input === 'string')
-    return input.length > 500 ? `${maskText(input.slice(0, 5000)).slice(0, 500)}…` : input;
-  if (Array.isArray(input)) return input.map(shorten);
-  if (input === null || typeof input !== 'object') return input;
-  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value)]));
 }

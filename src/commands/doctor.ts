@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
 import type { Settings } from '../base/settings.ts';
+import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
 import { foundClients, isInstalled } from './install/install.ts';
 
@@ -25,8 +26,8 @@ export async function examine(
     { name: 'node', state: 'good', text: `${process.version} on ${process.platform} ${process.arch}` },
     shell(app),
     shells(path),
-    await terminals(app),
     await sandbox(app, settings),
+    await terminals(settings),
     ...limits(app),
     root(),
     stateDirectory(settings),
@@ -70,11 +71,15 @@ async function sandbox(app: App, { security }: Settings): Promise<Finding> {
   return { name: 'sandbox', state, text, ...(problem !== undefined && fix !== undefined && { fix }) };
 }
 
-async function terminals(app: App): Promise<Finding> {
-  const problem = await app.terminalProblem();
-  if (problem === undefined) return { name: 'terminals', state: 'good', text: 'pseudo-terminals can be had' };
-  const fix = 'Install the packages again (npm install): the one for terminals has a part for each platform.';
-  return { name: 'terminals', state: 'problem', text: problem, fix };
+async function terminals({ security }: Settings): Promise<Finding> {
+  const name = 'terminals';
+  if (!security.hasTerminals)
+    return { name, state: 'good', text: `there are none under the preset ${security.preset}` };
+  const problem = await tryTerminal();
+  if (problem === undefined) return { name, state: 'good', text: 'a pseudo-terminal was opened and read' };
+  const fix =
+    'Install with optional packages (npm install), on a system that node-pty is built for, with /dev/pts mounted.';
+  return { name, state: 'problem', text: `no pseudo-terminal can be opened: ${problem}`, fix };
 }
 
 /** A limit that nobody keeps is a promise that is not kept. */

@@ -31,7 +31,7 @@ import { checkTerminal, createTypedCheck, type TypedCheck } from './typed.ts';
 
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
 export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
-export { type AuditLine, byTime, followAudit, readAudit, type TimeRange } from './audit/read.ts';
+export { type AuditLine, byTime, followAudit, readAudit, readNewest, type TimeRange } from './audit/read.ts';
 export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';

@@ -12,6 +12,7 @@ import type { Executions, Instance } from '../executions/executions.ts';
 import type { Outcome } from '../executions/processes.ts';
 import type { Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
+import { Gone } from './channel.ts';
 import { createHistory } from './history.ts';
 import { type Host, startHost, takeOverHosts } from './hosts.ts';
 import { type Caller, type CreateRequest, createOpening, type Entry } from './open.ts';
@@ -29,7 +30,6 @@ import { createTyping } from './typing.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
 export type { Caller, CreateRequest } from './open.ts';
-export { probeTerminals } from './probe.ts';
 export type {
   ReadResult,
   SendResult,
@@ -251,13 +251,13 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       await executions.ready();
       checkRoom();
       opening++;
+      const place = { hostOf, remember, forget: (id: string) => entries.delete(id) };
       try {
         const sessionName = nameOf(caller, request.sessionName);
-        return await open(request, caller, {
-          sessionName,
-          hostOf,
-          remember,
-          forget: (id) => entries.delete(id),
+        return await open(request, caller, { ...place, sessionName }).catch((error: unknown) => {
+          // It had nothing to do any more, and was just leaving.
+          if (!(error instanceof Gone)) throw error;
+          return open(request, caller, { ...place, sessionName });
         });
       } finally {
         opening--;

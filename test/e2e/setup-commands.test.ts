@@ -190,7 +190,7 @@ describe('doctor', () => {
     expect(findings).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ name: 'shells', state: 'good', text: expect.stringContaining('bash') }),
-        { name: 'terminals', state: 'good', text: 'pseudo-terminals can be had' },
+        expect.objectContaining({ name: 'terminals', state: 'good' }),
         {
           name: 'path',
           state: 'problem',
