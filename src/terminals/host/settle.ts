@@ -75,14 +75,17 @@ export async function settle(
   let earlier: (FrontActivity & { readonly at: number }) | undefined;
 
   const answer = (reason: WaitReason, matched?: string): Waited => {
-    const { lastCommand } = observed.marks;
-    const isDone = lastCommand !== undefined && lastCommand.number > before.finished;
+    const { lastCommand, isIdle } = observed.marks;
+    const ended = lastCommand === undefined ? 0 : lastCommand.number - before.finished;
+    // Of several lines in one input, a later one may be what matched, and still run.
+    const isDone = lastCommand !== undefined && ended > 0 && (reason !== 'matched' || isIdle);
+    // What began earlier has written more than came of this input; what came of several commands is no one's.
+    const isWhole = isDone && lastCommand.begun > before.begun && ended === 1;
     return {
       reason,
       matched,
       exitCode: isDone ? lastCommand.exitCode : undefined,
-      // What began earlier has written more than came of this input.
-      commandOutput: isDone && lastCommand.begun > before.begun ? lastCommand.output : undefined,
+      commandOutput: isWhole ? lastCommand.output : undefined,
       isCommandOutputCut: isDone && lastCommand.isCut,
       untilLine: isDone ? lastCommand.lastLine : undefined,
       isRedrawn: !isDone && observed.screen.redraws > before.redraws,
