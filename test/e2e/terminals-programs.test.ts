@@ -138,11 +138,7 @@ describe('programs that draw', () => {
     await terminal.run('fzf --no-color < fruit.txt > chosen.txt');
     const blank = (count: number): string[] => Array.from({ length: count }, () => '');
     const found = (counts: string): unknown => expect.stringMatching(new RegExp(`^ {2}${counts}\\b`));
-    await terminal.shows([
-      ...blank(4),
-      ...['  apricot', '  cherry', '  banana', '> apple'],
-      ...[found('4/4'), '>'],
-    ]);
+    await terminal.shows([...blank(4), '  apricot', '  cherry', '  banana', '> apple', found('4/4'), '>']);
     await terminal.send({ input: 'ap', ...LONG });
     await terminal.shows([...blank(6), '  apricot', '> apple', found('2/4'), '> ap']);
     await terminal.press('up');

@@ -61,7 +61,9 @@ export function terminalOf(product: Product, opened: Called['data']): TestTermin
     press: (...keys) => call('send_input', { keys, ...LONG }),
     read: (more = {}) => call('get_output', more),
     screen,
-    shows: (rows) => expect.poll(screen, { timeout: LONG_MS }).toEqual(rows),
+    async shows(rows) {
+      await expect.poll(screen, { timeout: LONG_MS }).toEqual(rows);
+    },
     async showsText(text) {
       await expect.poll(async () => (await screen()).join('\n'), { timeout: LONG_MS }).toMatch(text);
     },
