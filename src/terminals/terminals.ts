@@ -289,8 +289,9 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
       if (view === 'screen') return result;
       const last = result.lines.at(-1);
-      if (last !== undefined)
-        entry.lastRead = { line: result.from + result.lines.length + result.missing - 1, text: last };
+      const line = result.from + result.lines.length + result.missing - 1;
+      // Who goes back to older lines has read the later ones all the same.
+      if (last !== undefined && line >= (before?.line ?? 0)) entry.lastRead = { line, text: last };
       const isKnown =
         isNew && before !== undefined && result.from === before.line && result.lines[0] === before.text;
       return isKnown ? { ...result, from: result.from + 1, lines: result.lines.slice(1) } : result;

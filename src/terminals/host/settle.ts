@@ -68,7 +68,7 @@ export async function settle(
   before: Before,
   signal: AbortSignal,
 ): Promise<Waited> {
-  const pattern = spec.pattern === undefined ? undefined : compilePattern('wait_for', spec.pattern);
+  const pattern = spec.pattern === undefined ? undefined : compileLines(spec.pattern);
   const deadline = performance.now() + spec.timeoutMs;
   const isOpen = pattern === undefined && spec.idleMs === undefined;
   let doneAt: number | undefined;
@@ -152,6 +152,12 @@ async function judge(
     case 'busy':
       return undefined;
   }
+}
+
+/** Each line has a beginning and an end. */
+function compileLines(source: string): Pattern {
+  const pattern = compilePattern('wait_for', source);
+  return pattern.literal === undefined ? compilePattern('wait_for', `(?m)${source}`) : pattern;
 }
 
 function findMatch(screen: Screen, pattern: Pattern, fromLine: number): string | undefined {
