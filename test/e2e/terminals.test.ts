@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
 import { type Product, startProduct } from './support/product.ts';
-import { LONG, openTerminal, terminalOf, writePrompts } from './support/terminal.ts';
+import { LONG, LONG_MS, openTerminal, terminalOf, writePrompts } from './support/terminal.ts';
 
 let product: Product;
 beforeAll(async () => {
@@ -74,7 +74,7 @@ describe('what a call waits for', () => {
   test('the end of the command, a line, input, silence, the time, the end of the shell', async () => {
     const terminal = await openTerminal(product);
     expect(await terminal.run('echo x')).toMatchObject({ wait_reason: 'command_done', matched: false });
-    const matched = await terminal.run('echo ready; sleep 300', { wait_for: 'r(ea)dy' });
+    const matched = await terminal.run('echo getting; echo ready; sleep 300', { wait_for: '^r(ea)dy$' });
     expect(matched).toMatchObject({ wait_reason: 'matched', matched: true, matched_line: 'ready' });
     expect(matched).not.toHaveProperty('exit_code');
     await terminal.press('ctrl+c');
@@ -107,6 +107,25 @@ describe('what a call waits for', () => {
         wait_reason: 'matched',
         matched_line: 'done',
       });
+    await terminal.close();
+  });
+
+  test('what came before the call that waits for it, but after the input, is not missed', async () => {
+    const terminal = await openTerminal(product, { command: 'echo first; false' });
+    await terminal.showsText(/^first\n\$$/m);
+    expect(await terminal.read(LONG)).toMatchObject({ wait_reason: 'command_done', exit_code: 1 });
+    await terminal.send({ input: 'echo second; sleep 300', execute: true });
+    await expect.poll(async () => (await terminal.read()).output, { timeout: LONG_MS }).toMatch(/^second$/m);
+    // It has been read by now.
+    expect(await terminal.read({ wait_for: '^second', timeout_seconds: 0.2 })).toMatchObject({
+      matched: false,
+    });
+    await terminal.press('ctrl+c');
+    expect(await terminal.run('sleep 0.5; exit 9', { timeout_seconds: 0.1 })).toMatchObject({
+      wait_reason: 'timeout_still_running',
+    });
+    await expect.poll(async () => (await terminal.info()).status, { timeout: LONG_MS }).toBe('exited');
+    expect(await terminal.read(LONG)).toMatchObject({ wait_reason: 'exited' });
     await terminal.close();
   });
 
