@@ -102,7 +102,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   const entries = new Map<string, Entry>();
   const hosts = new Set<Host>();
   let own: Promise<Host> | undefined;
-  let opening = 0;
+  /** Those that have a name and no terminal yet. */
+  const opening = new Set<{ readonly owner: string; readonly sessionName: string }>();
   let lastNumber = 0;
   let isDisposed = false;
 
@@ -141,6 +142,10 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       history.conclude(entry, event.outcome, event.isSaved);
       return;
     }
+    if (event.event === 'over') {
+      entry.hasEnded = true;
+      return;
+    }
     // A person has looked, and perhaps typed.
     entry.typing.forget();
     security.audit.write({
@@ -175,7 +180,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
 
   function checkRoom(): void {
     const { maxTerminals } = settings.limits;
-    if (openOnes().length + opening < maxTerminals) return;
+    if (openOnes().length + opening.size < maxTerminals) return;
     throw new ShellServerError(
       'RESOURCE_005',
       `${maxTerminals} terminals are open, which is the most there may be.`,
@@ -187,21 +192,21 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   }
 
   function nameOf({ principal }: Caller, asked: string | undefined): string {
-    const theirs = openOnes().filter(({ owner }) => owner === principal);
-    const taken = new Map(theirs.map((entry) => [entry.sessionName, entry.id]));
+    const theirs = [...openOnes(), ...opening].filter(({ owner }) => owner === principal);
+    const taken = new Map(theirs.map((each) => [each.sessionName, 'id' in each ? each.id : undefined]));
     if (asked === undefined) {
       do lastNumber++;
       while (taken.has(`terminal-${lastNumber}`));
       return `terminal-${lastNumber}`;
     }
+    if (!taken.has(asked)) return asked;
     const id = taken.get(asked);
-    if (id === undefined) return asked;
     throw new ShellServerError(
       'RESOURCE_004',
-      `The session name ${JSON.stringify(asked)} is taken by ${id}.`,
+      `The session name ${JSON.stringify(asked)} is taken by ${id ?? 'one that is being opened'}.`,
       {
         hint: 'Use that terminal, close it, or choose another name.',
-        details: { terminal_id: id, session_name: asked },
+        details: { ...(id !== undefined && { terminal_id: id }), session_name: asked },
       },
     );
   }
@@ -234,32 +239,34 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     watch(host);
     for (const state of await host.ask('list', { withUsage: false })) {
       const { id, owner, sessionName, createdAtMs } = state;
-      remember({ id, owner, sessionName, createdAtMs, host });
+      remember({ id, owner, sessionName, createdAtMs, host }).hasEnded = state.outcome !== undefined;
       log.info('took over a terminal', { terminal: id, from: dead });
     }
   }
 
   async function stateOf(entry: Entry): Promise<TerminalState> {
-    const { state } = await entry.host.ask('look', { id: entry.id });
-    entry.hasEnded = state.outcome !== undefined;
-    return state;
+    return (await entry.host.ask('look', { id: entry.id })).state;
   }
 
   return {
     async create(request, caller) {
       await executions.ready();
       checkRoom();
-      opening++;
+      const sessionName = nameOf(caller, request.sessionName);
+      const reserved = { owner: caller.principal, sessionName };
+      opening.add(reserved);
       try {
-        const sessionName = nameOf(caller, request.sessionName);
         return await open(request, caller, {
           sessionName,
           hostOf,
-          remember,
+          remember: (known) => {
+            opening.delete(reserved);
+            return remember(known);
+          },
           forget: (id) => entries.delete(id),
         });
       } finally {
-        opening--;
+        opening.delete(reserved);
       }
     },
     async list(principal) {
