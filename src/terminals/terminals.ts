@@ -127,7 +127,6 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     host.onEvent(hear);
     host.onClose(() => {
       hosts.delete(host);
-      own = undefined;
       for (const entry of entries.values()) if (entry.host === host) void lose(entry);
     });
     return host;
@@ -167,7 +166,12 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       program: options.hostPath,
       directory: instance.directory,
       graceMs: settings.limits.terminalGraceMs,
-    }).then(watch);
+    }).then((host) => {
+      host.onClose(() => {
+        own = undefined;
+      });
+      return watch(host);
+    });
     try {
       return await own;
     } catch (error) {
@@ -192,8 +196,10 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   }
 
   function nameOf({ principal }: Caller, asked: string | undefined): string {
-    const theirs = [...openOnes(), ...opening].filter(({ owner }) => owner === principal);
-    const taken = new Map(theirs.map((each) => [each.sessionName, 'id' in each ? each.id : undefined]));
+    const isTheirs = (each: { readonly owner: string }): boolean => each.owner === principal;
+    const taken = new Map<string, string | undefined>();
+    for (const { sessionName } of [...opening].filter(isTheirs)) taken.set(sessionName, undefined);
+    for (const { sessionName, id } of openOnes().filter(isTheirs)) taken.set(sessionName, id);
     if (asked === undefined) {
       do lastNumber++;
       while (taken.has(`terminal-${lastNumber}`));
