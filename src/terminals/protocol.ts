@@ -199,5 +199,8 @@ export type MethodName = keyof Methods;
 
 export type HostEvent =
   | { readonly event: 'output'; readonly id: string; readonly base64: string }
+  /** Its program has ended; it can still be read. */
+  | { readonly event: 'over'; readonly id: string }
+  /** It is gone, and what was to be kept of it is. */
   | { readonly event: 'ended'; readonly id: string; readonly outcome: Outcome; readonly isSaved: boolean }
   | { readonly event: 'attached' | 'detached'; readonly id: string };

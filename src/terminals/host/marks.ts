@@ -24,6 +24,8 @@ export interface FinishedCommand {
 
 export interface Marks {
   readonly state: ShellState;
+  /** The shell shows a prompt, and as far as it tells nothing runs. */
+  readonly isIdle: boolean;
   readonly lastExitCode: number | undefined;
   /** Commands that have ended since the shell started, and that have begun. */
   readonly finished: number;
@@ -50,6 +52,12 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
   let prompted: Place | undefined;
 
   const here = (): Place => ({ marker: terminal.registerMarker(0), column: terminal.buffer.active.cursorX });
+
+  function isUntouched(): boolean {
+    if (hasCommandMark || prompted?.marker === undefined) return false;
+    const { baseY, cursorY, cursorX } = terminal.buffer.normal;
+    return prompted.marker.line === baseY + cursorY && prompted.column === cursorX;
+  }
 
   function leave(place: Place | undefined): void {
     place?.marker?.dispose();
@@ -109,11 +117,15 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     get state() {
       return state;
     },
+    get isIdle() {
+      return state === 'prompt' || isUntouched();
+    },
     get lastExitCode() {
       return lastExitCode;
     },
     get begun() {
-      return begun;
+      // Where only prompts are marked, a command begins with the first thing that is typed after one.
+      return isUntouched() ? begun - 1 : begun;
     },
     get finished() {
       return finished;

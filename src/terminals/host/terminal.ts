@@ -36,7 +36,7 @@ import { watchMarks } from './marks.ts';
 import { openPty } from './pty.ts';
 import { createScreen } from './screen.ts';
 import { asksForSecret, readLineMode } from './secret-prompt.ts';
-import { type Observed, rememberBefore, settle } from './settle.ts';
+import { type Before, type Observed, rememberBefore, settle } from './settle.ts';
 
 export interface HostedTerminal {
   readonly spec: TerminalSpec;
@@ -148,6 +148,9 @@ export async function startTerminal(
     lineMode: () => readLineMode(pty.path),
   };
 
+  /** What came before this, the caller has been told of: whoever waits later misses nothing that came in between. */
+  let told: Before | undefined;
+
   const front = (): Front | undefined => (outcome === undefined ? lookAtFront(shell) : undefined);
   const isShellInFront = (now: Front | undefined): boolean =>
     now?.processes.some(({ pid }) => pid === shell) ?? false;
@@ -222,8 +225,8 @@ export async function startTerminal(
     const writing = pty.write(bytes);
     // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
     const isWritten = await Promise.race([writing, after(WRITE_MS)]);
-    const waited =
-      request.wait === undefined ? undefined : await settle(observed, request.wait, before, signal);
+    told = before;
+    const waited = await waitSince(before, request.wait, signal);
     return {
       sent: isWritten === true ? 'all' : 'part',
       why: undefined,
@@ -234,13 +237,19 @@ export async function startTerminal(
     };
   }
 
-  async function waitBefore(wait: WaitSpec | undefined, signal: AbortSignal) {
-    return wait === undefined ? undefined : settle(observed, wait, rememberBefore(observed), signal);
+  async function waitSince(before: Before, wait: WaitSpec | undefined, signal: AbortSignal) {
+    if (wait === undefined) return undefined;
+    const waited = await settle(observed, wait, { ...before, at: performance.now() }, signal);
+    // Who goes on waiting waits for the same thing.
+    if (waited.reason !== 'timeout_still_running') told = rememberBefore(observed);
+    return waited;
   }
 
   async function read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
-    const waited = await waitBefore(request.wait, signal);
+    const waited = await waitSince(told ?? rememberBefore(observed), request.wait, signal);
     await screen.flush();
+    if (waited === undefined && told !== undefined)
+      told = { ...told, line: Math.max(told.line, screen.cursorLine()) };
     const view = screen.view();
     const about = {
       cursor: view.cursor,
