@@ -146,8 +146,12 @@ export interface Look {
   readonly state: TerminalState;
   /** The shell waits for a command. */
   readonly isAtPrompt: boolean;
-  /** The shell itself is in front, whatever it does. */
-  readonly isShellInFront: boolean;
+  /** What is typed is for the shell: it is in front, or whoever is does not read, and the shell gets it afterwards. */
+  readonly isForShell: boolean;
+  /** What stands behind the shell's prompt. */
+  readonly promptLine: string | undefined;
+  /** How many commands have ended. */
+  readonly finished: number;
   readonly isSecretPrompt: boolean;
 }
 

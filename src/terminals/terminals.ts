@@ -223,7 +223,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     const { host, typing } = find(principal, id);
     for (let looks = 1; ; looks++) {
       const look = await host.ask('look', { id }, signal);
-      const isShell = look.isShellInFront && !look.isSecretPrompt;
+      const isShell = look.isForShell && !look.isSecretPrompt;
+      const line = { shown: look.promptLine, finished: look.finished };
       if (!isShell) typing.forget();
       security.authorizeInput({
         principal,
@@ -232,12 +233,12 @@ export function createTerminals(options: TerminalsOptions): Terminals {
         terminalId: id,
         openedUnder: look.state.rules,
         directory: look.state.workingDirectory,
-        commands: isShell ? typing.preview(input.typed) : undefined,
+        commands: isShell ? typing.preview(input.typed, line) : undefined,
         input: look.isSecretPrompt ? undefined : describeTyped(input.typed),
         approval,
       });
       const result = await host.ask('send', { ...input, id, isSecret: look.isSecretPrompt }, signal);
-      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed);
+      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed, line);
       if (result.why !== 'secret' || looks === MAX_LOOKS) return result;
     }
   }

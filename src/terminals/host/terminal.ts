@@ -29,7 +29,7 @@ import type {
 } from '../protocol.ts';
 import { createRecorder, discardRaw, readOldLines, saveHistory } from '../recording.ts';
 import { OUTCOME } from '../records.ts';
-import { directoryOf, type Front, lookAtFront } from './front.ts';
+import { directoryOf, type Front, lookAtFront, readActivity } from './front.ts';
 import { passesGuard, readGuard } from './guard.ts';
 import { bytesOf, echoedLines } from './input.ts';
 import { watchMarks } from './marks.ts';
@@ -160,6 +160,13 @@ export async function startTerminal(
     return outcome === undefined && marks.state !== 'prompt' && asksForSecret(await readLineMode(pty.path));
   }
 
+  /** Lines for somebody who does not read them wait in the kernel for the shell. */
+  async function isTypedAhead(): Promise<boolean> {
+    if (outcome !== undefined || screen.view().isAlternate || readActivity(shell)?.activity === 'reading')
+      return false;
+    return (await readLineMode(pty.path))?.isByLine === true;
+  }
+
   function state(now: Front | undefined = front()): TerminalState {
     const view = screen.view();
     const isShell = isShellInFront(now);
@@ -282,7 +289,9 @@ export async function startTerminal(
       return {
         state: state(now),
         isAtPrompt: marks.state === 'prompt',
-        isShellInFront: isShellInFront(now),
+        isForShell: isShellInFront(now) || (await isTypedAhead()),
+        promptLine: marks.promptLine(),
+        finished: marks.finished,
         isSecretPrompt: await isSecretPrompt(),
       };
     },
