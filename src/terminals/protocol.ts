@@ -140,6 +140,8 @@ export interface SendResult {
   readonly waited: Waited | undefined;
   /** The line that the cursor was in before. */
   readonly fromLine: number;
+  /** What stood there already: the question, where the answer to it is not echoed. */
+  readonly fromText: string;
 }
 
 export interface Look {

@@ -214,6 +214,7 @@ export async function startTerminal(
     // A secret is not echoed, and neither is its line end.
     const before = rememberBefore(observed, request.isSecret ? 0 : echoedLines(request.typed));
     const fromLine = screen.cursorLine();
+    const fromText = request.isSecret ? (screen.lines(fromLine, fromLine + 1)[0] ?? '') : '';
     const refuse = (why: SendResult['why'], now: Front | undefined): SendResult => ({
       sent: 'nothing',
       why,
@@ -221,6 +222,7 @@ export async function startTerminal(
       bytes: 0,
       waited: undefined,
       fromLine,
+      fromText: '',
     });
     if (outcome !== undefined) return refuse('ended', undefined);
     if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
@@ -241,6 +243,7 @@ export async function startTerminal(
       bytes: bytes.length,
       waited,
       fromLine: Math.min(before.line, screen.totalLines()),
+      fromText,
     };
   }
 
