@@ -18,6 +18,7 @@ import type { Modules } from '../tools/modules.ts';
 import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
 import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
+import { checkGrant, type Grant } from './grants.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip, quote } from './quote.ts';
 import { suggest } from './suggest.ts';
@@ -46,6 +47,8 @@ export interface DispatchOptions {
 
 export interface CallContext {
   readonly principal: string;
+  /** What the caller's token leaves of the toolset. */
+  readonly grant: Grant;
   readonly client: ClientInfo;
   /** Ours, not JSON-RPC's, whose ids are only unique within a connection. Made here where absent. */
   readonly requestId?: string;
@@ -78,6 +81,12 @@ export interface Dispatch {
   call(name: string, args: unknown, context: CallContext): Promise<ToolResult | Question>;
   /** The names of the methods. */
   readonly methods: readonly string[];
+  /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
+  refusal(
+    method: string,
+    params: unknown,
+    context: Pick<CallContext, 'principal' | 'grant' | 'requestId'>,
+  ): ShellServerError | undefined;
   /** Throws MethodError. */
   invoke(method: string, params: unknown, context: CallContext): Promise<Record<string, unknown>>;
 }
@@ -128,6 +137,24 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const methods = new Map((options.methods ?? []).map((method) => [method.name, prepare(method)]));
 
+  function begin(entry: Entry, calledAs: string, args: unknown, context: Omit<CallContext, 'signal'>): Begun {
+    const { principal, client, requestId = createId('req') } = context;
+    const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs };
+    const startedAtMs = clock.now();
+    return {
+      started,
+      audit: (outcome, code) =>
+        options.audit?.({
+          ...started,
+          input: recorded(args, entry.tool),
+          startedAtMs,
+          durationMs: clock.now() - startedAtMs,
+          outcome,
+          ...(code !== undefined && { code }),
+        }),
+    };
+  }
+
   /** Runs it and writes the audit entry: an answer, a question, or what is to be said about a failure. */
   async function perform(
     entry: Entry,
@@ -135,19 +162,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     args: unknown,
     context: CallContext,
   ): Promise<Answer<unknown> | Question | Failed> {
-    const { principal, client } = context;
-    const requestId = context.requestId ?? createId('req');
-    const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs: name };
-    const startedAtMs = clock.now();
-    const audit = (outcome: CallEntry['outcome'], code?: ErrorCode): void =>
-      options.audit?.({
-        ...started,
-        input: recorded(args, entry.tool),
-        startedAtMs,
-        durationMs: clock.now() - startedAtMs,
-        outcome,
-        ...(code !== undefined && { code }),
-      });
+    const { started, audit } = begin(entry, name, args, context);
 
     try {
       const answer = await run(entry, args, started, context);
@@ -172,9 +187,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     entry: Entry,
     args: unknown,
     started: StartedCall,
-    { signal, progress, person }: CallContext,
+    { signal, progress, person, grant }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
+    checkGrant(grant, { ...entry.tool, name: started.calledAs });
     await options.onCall?.(started);
     const input = entry.parse(args);
     const { principal, client, requestId } = started;
@@ -234,6 +250,23 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         : encodeAnswer(result);
     },
     methods: [...methods.keys()],
+    refusal(method, params, context) {
+      const { name = '', arguments: args } = (params ?? {}) as { name?: string; arguments?: unknown };
+      const isCall = method === 'tools/call';
+      const entry = isCall ? entries.get(name) : methods.get(method);
+      if (entry === undefined) return undefined;
+      const calledAs = isCall ? name : method;
+      try {
+        checkGrant(context.grant, { ...entry.tool, name: calledAs });
+        return undefined;
+      } catch (thrown) {
+        const { started, audit } = begin(entry, calledAs, isCall ? args : params, {
+          ...context,
+          client: NOBODY,
+        });
+        return failed(thrown, started, audit).error;
+      }
+    },
     async invoke(method, params, context) {
       const entry = methods.get(method);
       if (entry === undefined) throw new MethodError(METHOD_NOT_FOUND, 'Method not found');
@@ -244,6 +277,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
   };
 }
+
+/** A call, and how its end is recorded. */
+interface Begun {
+  readonly started: StartedCall;
+  readonly audit: (outcome: CallEntry['outcome'], code?: ErrorCode) => void;
+}
+
+/** What a client calls itself is not known before its request is taken. */
+const NOBODY: ClientInfo = { name: '', version: '' };
 
 interface Failed {
   readonly error: ShellServerError;

@@ -102,7 +102,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   const entries = new Map<string, Entry>();
   const hosts = new Set<Host>();
   let own: Promise<Host> | undefined;
-  let opening = 0;
+  /** Owners of those that are being opened. */
+  const opening: string[] = [];
   let lastNumber = 0;
   let isDisposed = false;
 
@@ -173,16 +174,17 @@ export function createTerminals(options: TerminalsOptions): Terminals {
 
   const openOnes = (): Entry[] => [...entries.values()].filter(({ hasEnded }) => !hasEnded);
 
-  function checkRoom(): void {
-    const { maxTerminals } = settings.limits;
-    if (openOnes().length + opening < maxTerminals) return;
+  function checkRoom(principal: string): void {
+    const { maxTerminals, maxTerminalsTotal } = settings.limits;
+    const owners = [...openOnes().map(({ owner }) => owner), ...opening];
+    const isOwn = owners.filter((owner) => owner === principal).length >= maxTerminals;
+    if (!isOwn && owners.length < maxTerminalsTotal) return;
+    const limit = isOwn ? maxTerminals : maxTerminalsTotal;
+    const whose = isOwn ? '' : ' of all callers together';
     throw new ShellServerError(
       'RESOURCE_005',
-      `${maxTerminals} terminals are open, which is the most there may be.`,
-      {
-        hint: 'Close one with terminal_close; terminal_list shows them.',
-        details: { limit: maxTerminals },
-      },
+      `${limit} terminals${whose} are open, which is the most there may be.`,
+      { hint: 'Close one with terminal_close; terminal_list shows them.', details: { limit } },
     );
   }
 
@@ -248,8 +250,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   return {
     async create(request, caller) {
       await executions.ready();
-      checkRoom();
-      opening++;
+      checkRoom(caller.principal);
+      opening.push(caller.principal);
       try {
         const sessionName = nameOf(caller, request.sessionName);
         return await open(request, caller, {
@@ -259,7 +261,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
           forget: (id) => entries.delete(id),
         });
       } finally {
-        opening--;
+        opening.splice(opening.indexOf(caller.principal), 1);
       }
     },
     async list(principal) {

@@ -37,7 +37,9 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'security.max_execution_time': '7',
   'security.max_memory_mb': '7',
   'limits.max_processes': '7',
+  'limits.max_processes_total': '7',
   'limits.max_terminals': '7',
+  'limits.max_terminals_total': '7',
   'limits.terminal_grace_seconds': '7',
   'limits.max_output_mb': '7',
   'limits.inline_output_kb': '7',
@@ -57,6 +59,17 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'audit.max_file_mb': '7',
   'http.host': 'localhost',
   'http.port': '7',
+  'http.public_url': 'https://shell.example.com',
+  'http.tls_cert': '/cert.pem',
+  'http.tls_key': '/key.pem',
+  'http.metrics_host': 'localhost',
+  'http.metrics_port': '7',
+};
+
+/** What does not go alone. */
+const WITH: Partial<Record<SettingKey, Record<string, string>>> = {
+  'http.tls_cert': { MCP_SHELL_HTTP_TLS_KEY: '/key.pem' },
+  'http.tls_key': { MCP_SHELL_HTTP_TLS_CERT: '/cert.pem' },
 };
 
 describe('loadSettings', () => {
@@ -291,7 +304,7 @@ describe('loadSettings', () => {
   it.each(SETTING_KEYS)('takes %s from the environment, so that no key is without effect', (key) => {
     const place = createPlace();
     const [variable = ''] = variablesOf(key);
-    const environment = { [variable]: TEXTS[key] };
+    const environment = { [variable]: TEXTS[key], ...WITH[key] };
     const without = place.load();
     const { settings, origins } = place.load({ environment });
     expect(origins[key]).toEqual({ source: 'environment', where: variable });
