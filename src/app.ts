@@ -21,15 +21,9 @@ import {
   runHelper,
 } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
-import {
-  type AuditEntry,
-  type AuditHealth,
-  createSecurity,
-  maskText,
-  type SandboxState,
-} from './security/security.ts';
+import { type AuditHealth, createSecurity, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
-import { type ApprovalEntry, type CallEntry, createDispatch, type Dispatch } from './server/dispatch.ts';
+import { approvalLine, type CallEntry, callLine, createDispatch, type Dispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
@@ -206,26 +200,4 @@ function wallFacts(
 function describeNetwork(security: SecuritySettings): string {
   if (!security.network) return 'off';
   return security.allowedDomains.length === 0 ? 'on' : `only ${security.allowedDomains.join(', ')}`;
-}
-
-/** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
-function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
-  return { event: 'call', ...entry, client: client.name, input: shorten(input) };
-}
-
-/** Who was asked for what, and what they said: written before the command runs, or it does not. */
-function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
-  return { ...entry, decision: ANSWERS[entry.event], client: client.name };
-}
-
-const ANSWERS = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' } as const;
-
-/** Of a long text only the beginning: input_data may have megabytes. */
-function shorten(input: unknown): unknown {
-  // Masked first: a secret that was cut has no longer the shape by which it is known.
-  if (typeof input === 'string')
-    return input.length > 500 ? `${maskText(input.slice(0, 5000)).slice(0, 500)}…` : input;
-  if (Array.isArray(input)) return input.map(shorten);
-  if (input === null || typeof input !== 'object') return input;
-  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value)]));
 }

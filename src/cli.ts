@@ -90,6 +90,7 @@ addSetupCommands(program, {
   },
 });
 
+program.commandsGroup('Watching what runs:');
 addOperatorCommands(program, {
   settings: () => load(program.opts<Flags>()).settings,
   input: process.stdin,

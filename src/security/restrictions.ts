@@ -51,7 +51,11 @@ const OPEN_PATHS = [
   '/dev/tty',
 ];
 
-export function createRestrictions(base: SecuritySettings): RestrictionStore {
+export function createRestrictions(
+  base: SecuritySettings,
+  /** Of rules that hold for some calls only. */
+  warnings: readonly string[] = [],
+): RestrictionStore {
   const initial = effectiveOf(base, restrictionsOf(base));
   const tightened = new Map<string, Effective>();
   const begun = new Map<string, PresetName>();
@@ -85,7 +89,7 @@ export function createRestrictions(base: SecuritySettings): RestrictionStore {
     return { effective, changes: result.changes };
   }
 
-  return { of, begin, tighten: tightenOf, warnings: initial.policy.warnings };
+  return { of, begin, tighten: tightenOf, warnings: [...initial.policy.warnings, ...warnings] };
 }
 
 function loosens(loosening: readonly { readonly key: string; readonly reason: string }[]): ShellServerError {

@@ -32,7 +32,7 @@ import { checkTerminal, createTypedCheck, type TypedCheck } from './typed.ts';
 
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
 export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
-export { type AuditLine, byTime, followAudit, readAudit, type TimeRange } from './audit/read.ts';
+export { type AuditLine, byTime, followAudit, readAudit, readNewest, type TimeRange } from './audit/read.ts';
 export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
@@ -100,8 +100,8 @@ export function createSecurity(options: {
   protectedProcesses(): readonly ProtectedProcess[];
 }): Security {
   const { settings } = options;
-  const restrictions = createRestrictions(settings.security);
   const shellTool = shellToolPolicy(settings.shellTool);
+  const restrictions = createRestrictions(settings.security, shellTool?.warnings);
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
   const sandbox = createSandbox({
     ...options,
@@ -294,6 +294,7 @@ export function createSecurity(options: {
         requestId: request.requestId,
         executionId: request.executionId,
         command: request.command,
+        argv: request.argv,
         mode: request.mode,
         session: request.sessionId,
       };

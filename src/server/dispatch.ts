@@ -17,6 +17,7 @@ import { ApprovalNeeded } from '../security/security.ts';
 import type { Modules } from '../tools/modules.ts';
 import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
 import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
+import { recordedInput } from './audit-lines.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
@@ -146,7 +147,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       audit: (outcome, code) =>
         options.audit?.({
           ...started,
-          input: recorded(args, entry.tool),
+          input: recordedInput(args, entry.tool),
           startedAtMs,
           durationMs: clock.now() - startedAtMs,
           outcome,
@@ -303,11 +304,6 @@ function toMethodError({ message, details }: ShellServerError): MethodError {
     : new MethodError(COMMAND_FAILED, message);
 }
 
-function recorded(args: unknown, { unrecorded = [] }: Tool): unknown {
-  if (unrecorded.length === 0 || args === null || typeof args !== 'object') return args;
-  return Object.fromEntries(Object.entries(args).filter(([name]) => !unrecorded.includes(name)));
-}
-
 function prepare(tool: Tool): Entry {
   return { tool, parse: createInputParser(tool) };
 }
@@ -336,4 +332,5 @@ function fullText(thrown: unknown): string {
   return thrown.cause === undefined ? own : `${own}\ncaused by: ${fullText(thrown.cause)}`;
 }
 
+export { approvalLine, callLine } from './audit-lines.ts';
 export type { ApprovalEntry, ToolResult };

@@ -12,6 +12,7 @@ import type { Executions, Instance } from '../executions/executions.ts';
 import type { Outcome } from '../executions/processes.ts';
 import type { Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
+import { Gone } from './channel.ts';
 import { createHistory } from './history.ts';
 import { type Host, startHost, takeOverHosts } from './hosts.ts';
 import { type Caller, type CreateRequest, createOpening, type Entry } from './open.ts';
@@ -252,13 +253,13 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       await executions.ready();
       checkRoom(caller.principal);
       opening.push(caller.principal);
+      const place = { hostOf, remember, forget: (id: string) => entries.delete(id) };
       try {
         const sessionName = nameOf(caller, request.sessionName);
-        return await open(request, caller, {
-          sessionName,
-          hostOf,
-          remember,
-          forget: (id) => entries.delete(id),
+        return await open(request, caller, { ...place, sessionName }).catch((error: unknown) => {
+          // It had nothing to do any more, and was just leaving.
+          if (!(error instanceof Gone)) throw error;
+          return open(request, caller, { ...place, sessionName });
         });
       } finally {
         opening.splice(opening.indexOf(caller.principal), 1);

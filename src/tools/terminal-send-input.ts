@@ -66,7 +66,15 @@ export const terminalSendInput = defineTool({
     ...waitOutput,
   }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  unrecorded: ['input', 'keys'],
+  recorded: [
+    'terminal_id',
+    'execute',
+    'control_codes',
+    'raw_bytes',
+    'send_to',
+    'wait_idle_ms',
+    'timeout_seconds',
+  ],
   async run(input, call) {
     const typed = typedOf(input);
     const wait = waitOf(input, call);
@@ -112,7 +120,8 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
     {
       view: 'scrollback',
       from: result.fromLine,
-      count: LIMITS.terminalLinesMax,
+      // Where the shell has told what the command wrote, only the state is wanted.
+      count: waited?.commandOutput === undefined ? LIMITS.terminalLinesMax : 1,
       withAnsi: false,
       wait: undefined,
     },

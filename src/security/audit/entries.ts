@@ -28,6 +28,8 @@ interface ExecutionDecided extends Ruling {
   readonly event: 'execution_allowed' | 'execution_denied' | 'approval_needed';
   readonly executionId: string;
   readonly command: string;
+  /** Of a program without a shell, of which the command only shows the words. */
+  readonly argv?: readonly string[] | undefined;
   readonly mode: string;
   readonly directory: string;
 }

@@ -15,6 +15,8 @@ export interface Pty {
   /** Nothing is read until `resume`: whoever writes to it is held up by the kernel. */
   pause(): void;
   resume(): void;
+  /** What was given to `write` and the program has not taken yet. */
+  readonly pendingBytes: number;
   /** In order; resolves when the kernel has taken it, false where nobody will read it any more. */
   write(data: Uint8Array): Promise<boolean>;
   resize(columns: number, rows: number): void;
@@ -40,6 +42,7 @@ export function openPty(columns: number, rows: number): Pty {
   const stream = new ReadStream(master);
   let received = 0;
   let isClosed = false;
+  let pendingBytes = 0;
   let writing: Promise<unknown> = Promise.resolve();
   stream.on('data', (chunk) => {
     received += chunk.length;
@@ -60,11 +63,19 @@ export function openPty(columns: number, rows: number): Pty {
 
   return {
     path,
+    get pendingBytes() {
+      return pendingBytes;
+    },
     onData: (listener) => void stream.on('data', listener),
     pause: () => void stream.pause(),
     resume: () => void stream.resume(),
     write(data) {
-      const result = writing.then(() => writeAll(data));
+      pendingBytes += data.length;
+      const result = writing
+        .then(() => writeAll(data))
+        .finally(() => {
+          pendingBytes -= data.length;
+        });
       writing = result.catch(() => undefined);
       return result;
     },

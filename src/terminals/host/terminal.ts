@@ -201,7 +201,8 @@ export async function startTerminal(
     await screen.flush();
     const { isAlternate } = screen.view();
     const bytes = bytesOf(request.typed, { ...screen.modes(), isAlternate });
-    const before = rememberBefore(observed, echoedLines(request.typed));
+    // A secret is not echoed, and neither is its line end.
+    const before = rememberBefore(observed, request.isSecret ? 0 : echoedLines(request.typed));
     const fromLine = screen.cursorLine();
     const refuse = (why: SendResult['why'], now: Front | undefined): SendResult => ({
       sent: 'nothing',
@@ -212,6 +213,7 @@ export async function startTerminal(
       fromLine,
     });
     if (outcome !== undefined) return refuse('ended', undefined);
+    if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
     if ((await isSecretPrompt()) !== request.isSecret) return refuse('secret', front());
     // Last of all, since nothing holds who is in front in their place.
     const now = front();
@@ -309,6 +311,20 @@ export async function startTerminal(
 }
 
 const WRITE_MS = 1000;
+/** Typed at a program that does not read; what comes after that is refused. */
+const MAX_PENDING_BYTES = 1024 * 1024;
+
+function notReading(now: Front | undefined): ShellServerError {
+  const who = now?.processes[0]?.name ?? 'the program in front';
+  return new ShellServerError(
+    'RESOURCE_005',
+    `Nothing was sent: ${who} does not read what was typed before.`,
+    {
+      hint: 'Wait until it does, or end it: keys ["ctrl+c"] are read by the terminal itself, unless the program has switched that off.',
+      details: { limit: MAX_PENDING_BYTES },
+    },
+  );
+}
 
 const after = (ms: number): Promise<undefined> =>
   new Promise((resolve) => {
