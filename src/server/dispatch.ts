@@ -18,10 +18,10 @@ import type { Modules } from '../tools/modules.ts';
 import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
 import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
+import { METHOD_NOT_FOUND, MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
-import { clip, quote } from './quote.ts';
 import { suggest } from './suggest.ts';
 
 export interface DispatchOptions {
@@ -90,34 +90,6 @@ export interface Dispatch {
   ): ShellServerError | undefined;
   /** Throws MethodError. */
   invoke(method: string, params: unknown, context: CallContext): Promise<Record<string, unknown>>;
-}
-
-/** The one thing about a call that is a protocol error. */
-export class UnknownToolError extends Error {
-  override readonly name = 'UnknownToolError';
-  readonly tool: string;
-  readonly suggestion: string | undefined;
-
-  constructor(tool: string, suggestion: string | undefined) {
-    super(
-      `Unknown tool ${quote(tool)}.${suggestion === undefined ? ' tools/list shows the tools.' : ` Did you mean "${suggestion}"?`}`,
-    );
-    this.tool = clip(tool);
-    this.suggestion = suggestion;
-  }
-}
-
-/** A failure of a method, as JSON-RPC says it. */
-export class MethodError extends Error {
-  override readonly name = 'MethodError';
-  readonly code: number;
-  readonly data: Readonly<Record<string, unknown>> | undefined;
-
-  constructor(code: number, message: string, data?: Readonly<Record<string, unknown>>) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
 }
 
 interface Entry {
@@ -291,17 +263,6 @@ const NOBODY: ClientInfo = { name: '', version: '' };
 interface Failed {
   readonly error: ShellServerError;
   readonly requestId: string;
-}
-
-const METHOD_NOT_FOUND = -32_601;
-const INVALID_PARAMS = -32_602;
-/** 001's own, for whatever a command met. */
-const COMMAND_FAILED = -32_000;
-
-function toMethodError({ message, details }: ShellServerError): MethodError {
-  return details?.['name'] === 'InvalidParameters'
-    ? new MethodError(INVALID_PARAMS, message, details)
-    : new MethodError(COMMAND_FAILED, message);
 }
 
 function prepare(tool: Tool): Entry {

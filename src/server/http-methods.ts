@@ -6,7 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { type Dispatch, MethodError } from './dispatch.ts';
+import { MethodError } from './call-errors.ts';
+import type { Dispatch } from './dispatch.ts';
 import type { HttpCaller } from './http-auth-info.ts';
 import { claimsRevision, classify, errorReply, type Incoming } from './json-rpc.ts';
 
