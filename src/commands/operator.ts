@@ -104,7 +104,11 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .option('--replace', 'in place of the token of that name')
     .option('--json', 'as JSON')
     .action(async (name: string, options: CreateOptions) =>
-      (await import('./token.ts')).createTokenCommand(context, name, options),
+      (await import('./token.ts')).createTokenCommand(context, name, {
+        ...options,
+        // The server has a flag of that name, which commander therefore takes for its own wherever it stands.
+        ...program.opts<Pick<CreateOptions, 'tools'>>(),
+      }),
     );
   token
     .command('list')

@@ -4,7 +4,6 @@ import { systemClock } from '../base/clock.ts';
 import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
-import { nearest } from '../base/nearest.ts';
 import type { Settings } from '../base/settings.ts';
 import { OPERATOR } from '../executions/executions.ts';
 import {
@@ -122,9 +121,7 @@ function parseTools(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined;
   const names = text.split(',').map((name) => name.trim());
   for (const name of names) {
-    if (Object.hasOwn(TOOL_NAMES, name)) continue;
-    const suggestion = nearest(name, new Set(Object.keys(TOOL_NAMES)));
-    throw wrong('--tools', name, suggestion === undefined ? 'a tool or toolset' : `perhaps ${suggestion}`);
+    if (!Object.hasOwn(TOOL_NAMES, name)) throw wrong('--tools', name, 'a tool or a toolset');
   }
   return names;
 }
