@@ -10,13 +10,22 @@ import type { Log } from '../base/log.ts';
 import { readTls, type TlsFiles, watchTls } from './http-tls.ts';
 
 /** Bounded in every respect that Node has a bound for. */
-export function createHttpServer(tls: TlsFiles | undefined, log: Log): Server {
+export function createHttpServer({
+  tls,
+  log,
+  headersTimeoutMs = LIMITS.headersTimeoutMs,
+}: {
+  readonly tls: TlsFiles | undefined;
+  readonly log: Log;
+  readonly headersTimeoutMs?: number | undefined;
+}): Server {
   const options = {
-    headersTimeout: LIMITS.headersTimeoutMs,
-    requestTimeout: LIMITS.requestTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    // The whole of it: four times as long, for a large body over a slow line.
+    requestTimeout: headersTimeoutMs * 4,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     // How often the timeouts above are looked at.
-    connectionsCheckingInterval: LIMITS.headersTimeoutMs / 3,
+    connectionsCheckingInterval: headersTimeoutMs / 3,
     maxHeaderSize: LIMITS.httpHeaderBytes,
     // A peer that is gone without a word is noticed by TCP, and its calls end.
     keepAlive: true,
@@ -32,7 +41,7 @@ export function createHttpServer(tls: TlsFiles | undefined, log: Log): Server {
     ...options,
     ...readTls(tls),
     minVersion: 'TLSv1.2',
-    handshakeTimeout: LIMITS.headersTimeoutMs,
+    handshakeTimeout: headersTimeoutMs,
   });
   server.maxConnections = LIMITS.httpConnections;
   server.once(

@@ -44,7 +44,9 @@ export interface HttpOptions {
   readonly maxSessions?: number;
   /** Of one principal, at once. */
   readonly maxRequests?: number;
+  /** For a peer that does not read, and for one that does not send. */
   readonly stalledMs?: number;
+  readonly headersTimeoutMs?: number;
   /** Told the status of each answer when it is out. */
   readonly onAnswered?: (status: number) => void;
 }
@@ -78,7 +80,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
   let closing: Promise<void> | undefined;
 
-  const server = createHttpServer(tls, log);
+  const server = createHttpServer({ tls, log, headersTimeoutMs: options.headersTimeoutMs });
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
   const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });

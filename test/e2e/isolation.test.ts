@@ -58,7 +58,7 @@ beforeAll(async () => {
     terminalProcessId: terminal.process_id,
     monitorId: monitor.monitor_id,
   };
-  expect(Object.values(hers).filter((id) => id === undefined || id === 0)).toEqual([]);
+  if (Object.values(hers).includes(undefined)) throw new Error(JSON.stringify(hers));
 });
 afterAll(async () => {
   await http.stop();
