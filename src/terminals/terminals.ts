@@ -183,16 +183,17 @@ export function createTerminals(options: TerminalsOptions): Terminals {
 
   const openOnes = (): Entry[] => [...entries.values()].filter(({ hasEnded }) => !hasEnded);
 
-  function checkRoom(): void {
-    const { maxTerminals } = settings.limits;
-    if (openOnes().length + opening.size < maxTerminals) return;
+  function checkRoom(principal: string): void {
+    const { maxTerminals, maxTerminalsTotal } = settings.limits;
+    const owners = [...openOnes(), ...opening].map(({ owner }) => owner);
+    const isOwn = owners.filter((owner) => owner === principal).length >= maxTerminals;
+    if (!isOwn && owners.length < maxTerminalsTotal) return;
+    const limit = isOwn ? maxTerminals : maxTerminalsTotal;
+    const whose = isOwn ? '' : ' of all callers together';
     throw new ShellServerError(
       'RESOURCE_005',
-      `${maxTerminals} terminals are open, which is the most there may be.`,
-      {
-        hint: 'Close one with terminal_close; terminal_list shows them.',
-        details: { limit: maxTerminals },
-      },
+      `${limit} terminals${whose} are open, which is the most there may be.`,
+      { hint: 'Close one with terminal_close; terminal_list shows them.', details: { limit } },
     );
   }
 
@@ -259,7 +260,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   return {
     async create(request, caller) {
       await executions.ready();
-      checkRoom();
+      checkRoom(caller.principal);
       const sessionName = nameOf(caller, request.sessionName);
       const reserved = { owner: caller.principal, sessionName };
       opening.add(reserved);
