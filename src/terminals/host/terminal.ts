@@ -7,13 +7,8 @@ import {
   type createCgroups,
   createPipes,
   createUsageMeter,
-  type Enclosed,
-  findProcess,
-  listChildren,
   type Outcome,
-  startEnclosed,
   type Usage,
-  WallFailed,
 } from '../../executions/processes.ts';
 import { createMasker } from '../../security/security.ts';
 import type {
@@ -33,6 +28,7 @@ import { directoryOf, type Front, lookAtFront, readActivity } from './front.ts';
 import { passesGuard, readGuard } from './guard.ts';
 import { bytesOf, echoedLines } from './input.ts';
 import { watchMarks } from './marks.ts';
+import { shellOf, startProcess } from './program.ts';
 import { openPty } from './pty.ts';
 import { createScreen } from './screen.ts';
 import { asksForSecret, readLineMode } from './secret-prompt.ts';
@@ -351,56 +347,6 @@ const after = (ms: number): Promise<undefined> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms, undefined);
   });
-
-async function startProcess(
-  spec: TerminalSpec,
-  terminal: string,
-  tools: {
-    readonly pipes: ReturnType<typeof createPipes>;
-    readonly cgroups: ReturnType<typeof createCgroups>;
-  },
-): Promise<Enclosed> {
-  try {
-    return await startEnclosed(
-      {
-        id: spec.id,
-        argv: spec.argv,
-        environment: spec.environment,
-        directory: spec.workingDirectory,
-        marker: spec.marker,
-        limits: spec.limits,
-        wall: spec.wall,
-        inputData: undefined,
-        sinks: new Map(),
-        wantsState: false,
-        terminal,
-      },
-      { ...tools, now: Date.now },
-    );
-  } catch (error) {
-    if (!(error instanceof WallFailed)) throw error;
-    throw new ShellServerError('EXECUTION_001', 'Nothing was started: the sandbox could not be set up.', {
-      hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
-    });
-  }
-}
-
-/** The program itself, behind a wall that has two processes of its own. */
-async function shellOf({ capture }: Enclosed, isWalled: boolean): Promise<number> {
-  const { pid } = capture.identity;
-  if (!isWalled) return pid;
-  for (let looks = 0; looks < MAX_LOOKS && findProcess(pid)?.isZombie === false; looks++) {
-    const init = listChildren(pid)?.[0];
-    const command = init === undefined ? undefined : listChildren(init)?.[0];
-    if (command !== undefined) return command;
-    await after(LOOK_MS);
-  }
-  return pid;
-}
-
-/** The program is there a moment after the wall has been passed. */
-const LOOK_MS = 2;
-const MAX_LOOKS = 2000;
 
 function describeFront(front: Front | undefined): FrontInfo[] {
   return (front?.processes ?? []).map(({ pid, name, path }) => ({ pid, name, path }));
