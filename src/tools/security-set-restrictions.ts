@@ -31,18 +31,11 @@ const restrictionFields = z.object({
   sandbox: z.string(),
 });
 
-/** Whatever a restriction can be; a schema that says nothing is one that clients complain of. */
-const changedValue = z.union([
-  z.string(),
-  z.number(),
-  z.boolean(),
-  z.array(z.union([z.string(), z.looseObject({})])),
-  z.looseObject({}),
-]);
+/** In words: what a restriction can be differs from one to the next. */
 const change = z.object({
   parameter: z.string(),
-  from: changedValue.optional(),
-  to: changedValue.optional(),
+  from: z.string().optional(),
+  to: z.string().optional(),
 });
 
 export const securitySetRestrictions = defineTool({
@@ -74,16 +67,22 @@ export const securitySetRestrictions = defineTool({
       maxMemoryMb: input.max_memory_mb,
       enableNetwork: input.enable_network,
     });
-    const named = changes.map(({ key, from, to }) => ({ parameter: wireName(key), from, to }));
+    const named = changes.map(({ key, from, to }) => ({
+      parameter: wireName(key),
+      ...(from !== undefined && { from: show(from) }),
+      ...(to !== undefined && { to: show(to) }),
+    }));
     const restrictions = describe(effective);
-    const lines = named.map(({ parameter, from, to }) => `${parameter}: ${show(from)} -> ${show(to)}`);
+    const lines = named.map(
+      ({ parameter, from, to }) => `${parameter}: ${from ?? show(undefined)} -> ${to ?? show(undefined)}`,
+    );
     return {
       data: {
         restriction_id: createId('rst'),
         active: true,
         configured_at: isoTime(clock.now()),
         restrictions,
-        changes: named as z.input<typeof change>[],
+        changes: named,
       },
       text: `${lines.length === 0 ? 'Nothing changed.' : lines.join('\n')}\nIn force: ${JSON.stringify(restrictions)}`,
     };
