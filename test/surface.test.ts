@@ -75,6 +75,17 @@ test('the tools of other interfaces, with their parameters and those that are re
     ['file_list', 'file_type execution_id name_pattern limit', ''],
     ['file_read', 'file_id offset size encoding', 'file_id'],
     ['file_delete', 'file_ids confirm', 'file_ids confirm'],
+    ['terminal_get', 'terminal_id', 'terminal_id'],
+    [
+      'terminal_input',
+      'terminal_id input execute control_codes raw_bytes keys send_to wait_for wait_idle_ms timeout_seconds',
+      'terminal_id',
+    ],
+    [
+      'terminal_output',
+      'terminal_id start_line line_count include_ansi include_foreground_process view wait_for wait_idle_ms timeout_seconds',
+      'terminal_id',
+    ],
   ]);
 });
 
@@ -89,9 +100,17 @@ test('the toolsets', () => {
       'shell_get_execution',
       'process_list',
       'process_kill',
+      'process_monitor',
       'file_list',
       'file_read',
       'file_delete',
+      'terminal_create',
+      'terminal_list',
+      'terminal_get',
+      'terminal_input',
+      'terminal_output',
+      'terminal_resize',
+      'terminal_close',
       'security_set_restrictions',
       'monitoring_get_stats',
     ],

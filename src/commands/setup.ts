@@ -199,7 +199,13 @@ async function runInit(options: InitFlags, setup: Setup): Promise<void> {
     homedir,
   });
   asker.close();
-  const text = renderFile(answers);
+  const isForProject = named === undefined && options.project === true;
+  if (isForProject && answers.expose.length > 0) {
+    throw new ShellServerError('PARAM_002', 'A file in a project cannot expose anything.', {
+      hint: 'Leave --project out, or expose nothing.',
+    });
+  }
+  const text = renderFile(answers, isForProject);
   config.checkSettingsText(text);
   const backup = replaceFile(found, text, Date.now());
   setup.write(`\nWritten: ${path}\n${backup === undefined ? '' : `What was there is in ${backup}\n`}`);

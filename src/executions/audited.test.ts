@@ -31,7 +31,7 @@ describe('the line of an end marks', () => {
     ['no-such-program; true', 'command_not_found'],
     ['nohup no-such-program', 'command_not_found'],
     ['./not-executable', 'permission_denied'],
-    ['echo "cat: /root/x: Permission denied" >&2; exit 1', 'permission_denied'],
+    ['echo "cat: /etc/x: Permission denied" >&2; exit 1', 'permission_denied'],
     ['echo "it was not found by anybody"', undefined],
     ['exit 3', undefined],
     ['kill -9 $$', undefined],

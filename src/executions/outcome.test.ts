@@ -14,7 +14,10 @@ describe('an outcome is true', () => {
       command: 'kill -TERM $$; sleep 5',
       expected: { status: 'failed', reason: 'signal', signal: 'SIGTERM' },
     },
-    { command: 'no-such-command-here', expected: { status: 'failed', reason: 'exit', exitCode: 127 } },
+    {
+      command: 'no-such-command-here',
+      expected: { status: 'failed', reason: 'exit', exitCode: 127, securityEvent: 'command_not_found' },
+    },
     {
       command: 'bash -c "kill -9 \\$\\$"; exit $?',
       expected: { status: 'failed', reason: 'exit', exitCode: 137 },

@@ -89,6 +89,14 @@ describe('under an allow-list', () => {
     });
   });
 
+  test('a shell command in capitals is judged like the program that it is on some systems', async () => {
+    const table = { allowedArguments: { git: ['log'] } };
+    await inWorld(table, async (world) => {
+      for (const command of ['git log --output=x', 'GIT log --output=x', '/usr/bin/Git log --output=x'])
+        await expect(world.run(command), command).rejects.toMatchObject({ code: 'SECURITY_003' });
+    });
+  });
+
   test('a PATH of the caller’s own is refused', async () => {
     await inWorld(TABLE, async (world) => {
       const request = { argv: ['ls'], environment: { PATH: '/tmp' } };

@@ -3,7 +3,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '../base/limits.ts';
-import { type Refusal, tooLarge } from './http-guard.ts';
+import { tooLarge } from './http-guard.ts';
+import type { Refusal } from './http-refusal.ts';
 import { parseJson } from './json-rpc.ts';
 
 export type ReadBody =

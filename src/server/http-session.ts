@@ -9,7 +9,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
-import type { EventStore, RequestId } from '@modelcontextprotocol/server';
+import type { AuthInfo, EventStore, RequestId } from '@modelcontextprotocol/server';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
@@ -20,6 +20,8 @@ import type { ServerFactory } from './server.ts';
 
 export interface HttpSessionOptions {
   readonly factory: ServerFactory;
+  /** Who opens it; what each request of it may do is said with the request. */
+  readonly auth: AuthInfo;
   readonly events: SessionEvents;
   readonly resumeWindowMs: number;
   readonly log: Log;
@@ -91,7 +93,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     }
   };
 
-  const server = factory({ era: 'legacy' });
+  const server = factory({ era: 'legacy', authInfo: options.auth });
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's callback, no DOM event
   server.onerror = (error) => log.debug('http session', { error: error.message });
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same

@@ -180,7 +180,7 @@ describe('a session of the 2025 era', () => {
   });
 
   it('gives way, when it is idle longest, to one that is new', async () => {
-    const { url, fixtures } = await start({ maxSessions: 3 });
+    const { url, fixtures } = await start({ maxSessions: 6 });
     const busy = await openSession(url);
     const first = await openSession(url);
     const second = await openSession(url);
@@ -197,6 +197,23 @@ describe('a session of the 2025 era', () => {
     await fixtures.until('started c');
     await expect(openSession(url)).rejects.toThrow(/no session: 503/);
     for (const open of [stream, more, most]) open.drop();
+  });
+
+  it('gives way for its own principal before others do', async () => {
+    const tokens = createTokens([
+      { token: 'of-alice', principal: 'alice' },
+      { token: 'of-bob', principal: 'bob' },
+    ]);
+    const { url } = await start({ maxSessions: 4, tokens });
+    const list = async (headers: Record<string, string>): Promise<number> =>
+      (await sendRaw(url, { headers, body: request(9, 'tools/list') })).status;
+    const bobs = await openSession(url, 'of-bob');
+    const alices = [];
+    for (let count = 0; count < 5; count++) alices.push(await openSession(url, 'of-alice'));
+    expect(await Promise.all(alices.map(list))).toEqual([404, 404, 404, 200, 200]);
+    expect(await list(bobs)).toBe(200);
+    expect(await list(await openSession(url, 'of-bob'))).toBe(200);
+    expect(await list(bobs)).toBe(200);
   });
 
   it('answers a batch', async () => {

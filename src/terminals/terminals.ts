@@ -12,9 +12,10 @@ import type { Executions, Instance } from '../executions/executions.ts';
 import type { Outcome } from '../executions/processes.ts';
 import type { Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
+import { Gone } from './channel.ts';
 import { createHistory } from './history.ts';
 import { type Host, startHost, takeOverHosts } from './hosts.ts';
-import { type Caller, type CreateRequest, createOpening, type Entry } from './open.ts';
+import { type Caller, type CreateRequest, createOpening, type Entry, type Place } from './open.ts';
 import type {
   Dimensions,
   HostEvent,
@@ -182,16 +183,17 @@ export function createTerminals(options: TerminalsOptions): Terminals {
 
   const openOnes = (): Entry[] => [...entries.values()].filter(({ hasEnded }) => !hasEnded);
 
-  function checkRoom(): void {
-    const { maxTerminals } = settings.limits;
-    if (openOnes().length + opening.size < maxTerminals) return;
+  function checkRoom(principal: string): void {
+    const { maxTerminals, maxTerminalsTotal } = settings.limits;
+    const owners = [...openOnes(), ...opening].map(({ owner }) => owner);
+    const isOwn = owners.filter((owner) => owner === principal).length >= maxTerminals;
+    if (!isOwn && owners.length < maxTerminalsTotal) return;
+    const limit = isOwn ? maxTerminals : maxTerminalsTotal;
+    const whose = isOwn ? '' : ' of all callers together';
     throw new ShellServerError(
       'RESOURCE_005',
-      `${maxTerminals} terminals are open, which is the most there may be.`,
-      {
-        hint: 'Close one with terminal_close; terminal_list shows them.',
-        details: { limit: maxTerminals },
-      },
+      `${limit} terminals${whose} are open, which is the most there may be.`,
+      { hint: 'Close one with terminal_close; terminal_list shows them.', details: { limit } },
     );
   }
 
@@ -222,7 +224,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     const { host, typing } = find(principal, id);
     for (let looks = 1; ; looks++) {
       const look = await host.ask('look', { id }, signal);
-      const isShell = look.isShellInFront && !look.isSecretPrompt;
+      const isShell = look.isForShell && !look.isSecretPrompt;
+      const line = { shown: look.promptLine, finished: look.finished };
       if (!isShell) typing.forget();
       security.authorizeInput({
         principal,
@@ -231,12 +234,12 @@ export function createTerminals(options: TerminalsOptions): Terminals {
         terminalId: id,
         openedUnder: look.state.rules,
         directory: look.state.workingDirectory,
-        commands: isShell ? typing.preview(input.typed) : undefined,
+        commands: isShell ? typing.preview(input.typed, line) : undefined,
         input: look.isSecretPrompt ? undefined : describeTyped(input.typed),
         approval,
       });
       const result = await host.ask('send', { ...input, id, isSecret: look.isSecretPrompt }, signal);
-      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed);
+      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed, line);
       if (result.why !== 'secret' || looks === MAX_LOOKS) return result;
     }
   }
@@ -257,19 +260,24 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   return {
     async create(request, caller) {
       await executions.ready();
-      checkRoom();
+      checkRoom(caller.principal);
       const sessionName = nameOf(caller, request.sessionName);
       const reserved = { owner: caller.principal, sessionName };
       opening.add(reserved);
+      const place: Place = {
+        sessionName,
+        hostOf,
+        remember: (known) => {
+          opening.delete(reserved);
+          return remember(known);
+        },
+        forget: (id) => entries.delete(id),
+      };
       try {
-        return await open(request, caller, {
-          sessionName,
-          hostOf,
-          remember: (known) => {
-            opening.delete(reserved);
-            return remember(known);
-          },
-          forget: (id) => entries.delete(id),
+        return await open(request, caller, place).catch((error: unknown) => {
+          // It had nothing to do any more, and was just leaving.
+          if (!(error instanceof Gone)) throw error;
+          return open(request, caller, place);
         });
       } finally {
         opening.delete(reserved);

@@ -1,62 +1,70 @@
 import { describe, expect, test } from 'vitest';
 import type { Typed } from './protocol.ts';
-import { createTyping } from './typing.ts';
+import { createTyping, type ShellLine, type Typing } from './typing.ts';
 
-const text = (value: string, isEntered = false): Typed => ({ kind: 'text', text: value, isEntered });
+const entered = (text: string): Typed => ({ kind: 'text', text, isEntered: true });
+const typed = (text: string): Typed => ({ kind: 'text', text, isEntered: false });
 const keys = (...names: string[]): Typed => ({ kind: 'keys', keys: names });
-const bytes = (value: string, isEntered = false): Typed => ({
+const bytes = (text: string): Typed => ({
   kind: 'bytes',
-  base64: Buffer.from(value).toString('base64'),
-  isEntered,
+  base64: Buffer.from(text).toString('base64'),
+  isEntered: false,
 });
 
-/** What the last of several inputs would enter. */
-function enters(...inputs: Typed[]): string | undefined {
-  const typing = createTyping();
-  for (const input of inputs.slice(0, -1)) typing.commit(input);
-  return typing.preview(inputs.at(-1) ?? text(''));
+const prompt = (finished = 0, shown?: string): ShellLine => ({ finished, shown });
+
+/** Each was typed, and the shell said nothing meanwhile. */
+function typeAll(typing: Typing, ...all: Typed[]): void {
+  for (const each of all) typing.commit(each, prompt());
 }
 
-describe('what is entered', () => {
-  test.for([
-    ['a whole line', [text('rm x', true)], 'rm x'],
-    ['a line with its own end', [text('rm x\n')], 'rm x'],
-    ['with a carriage return', [text('rm x\r')], 'rm x'],
-    ['several lines', [text('a\r\nb\nc', true)], 'a\nb\nc'],
-    ['typed in pieces', [text('r'), text('m '), text('x', true)], 'rm x'],
-    ['ended by a key', [text('rm x'), keys('enter')], 'rm x'],
-    ['by any name of it', [text('rm x'), keys('ctrl+m')], 'rm x'],
-    ['by single keys', [keys('r', 'm', 'space', 'x', 'enter')], 'rm x'],
-    ['as bytes', [bytes('rm x\r')], 'rm x'],
-    ['with a correction', [text('rmm'), keys('backspace'), text(' x', true)], 'rm x'],
-    ['with a correction as bytes', [bytes('rmm\u007F x', true)], 'rm x'],
-    ['after what was thrown away', [text('junk'), keys('ctrl+c'), text('rm x', true)], 'rm x'],
-    ['after a line that was erased', [text('junk'), bytes('\u0015rm x', true)], 'rm x'],
-    ['after another line', [text('ls', true), text('rm x', true)], 'rm x'],
-    ['an empty line', [text('', true)], ''],
-    ['beyond the basic plane', [text('echo 😀'), keys('backspace'), text('é', true)], 'echo é'],
-  ] as const)('%s', ([, inputs, expected]) => {
-    expect(enters(...inputs)).toBe(expected);
-  });
-
-  test.for([
-    ['nothing yet', [text('rm x')]],
-    ['a key alone', [keys('up')]],
-    ['a line that the shell has changed', [text('r'), keys('tab'), text(' x', true)]],
-    ['a line of the history', [keys('up', 'enter')]],
-    ['a line that was moved in', [bytes('x\u001B[Drm ', true)]],
-  ] as const)('%s: nobody can tell', ([, inputs]) => {
-    expect(enters(...inputs)).toBeUndefined();
-  });
-
-  test('after a line that nobody knows the next is known again', () => {
-    expect(enters(keys('up', 'enter'), text('rm x', true))).toBe('rm x');
-    expect(enters(keys('up'), text('\nrm x\n'))).toBe('rm x');
-  });
-
-  test('to look changes nothing', () => {
+describe('the commands that are entered', () => {
+  test.for<[string, Typed[], Typed, string | undefined]>([
+    ['a line', [], entered('ls'), 'ls'],
+    ['a line without its end', [], typed('ls'), undefined],
+    ['a line in two parts', [typed('rm -rf')], entered(' /'), 'rm -rf /'],
+    ['Enter alone', [typed('ls')], keys('enter'), 'ls'],
+    ['Enter as a byte', [typed('ls')], bytes('\r'), 'ls'],
+    ['Enter as another key', [typed('ls')], keys('ctrl+m'), 'ls'],
+    ['keys that are characters', [keys('l', 's', 'space', '/')], keys('Enter'), 'ls /'],
+    ['several lines', [], entered('a\nb\r\nc'), 'a\nb\nc'],
+    ['what is left after Ctrl-C', [typed('rm -rf /'), keys('ctrl+c')], entered('ls'), 'ls'],
+    ['what is left after Ctrl-U', [typed('rm -rf /'), bytes('\x15')], entered('ls'), 'ls'],
+    ['what is left after Backspace', [typed('lsx'), keys('backspace')], entered(''), 'ls'],
+    ['an emoji taken back as one', [typed('ls😀'), keys('backspace')], entered(''), 'ls'],
+  ])('%s', ([, before, last, expected]) => {
     const typing = createTyping();
-    typing.preview(text('rm '));
-    expect(typing.preview(text('ls', true))).toBe('ls');
+    typeAll(typing, ...before);
+    expect(typing.preview(last, prompt())).toBe(expected);
+  });
+
+  test('go together with those before that have not ended', () => {
+    const typing = createTyping();
+    typing.commit(entered('cu\\'), prompt(3));
+    expect(typing.preview(entered('rl x'), prompt(3))).toBe('cu\\\nrl x');
+    // It has ended: what comes is another command.
+    expect(typing.preview(entered('rl x'), prompt(4))).toBe('rl x');
+  });
+
+  test('are what the terminal shows, after a key that changed the line', () => {
+    const typing = createTyping();
+    typeAll(typing, typed('rm -r'), keys('tab'));
+    expect(typing.preview(keys('enter'), prompt(0, 'rm -rf /home'))).toBe('rm -rf /home');
+    expect(typing.preview(entered('/me'), prompt(0, 'rm -rf /home'))).toBe('rm -rf /home/me');
+    typing.commit(typed('x'), prompt(0, 'rm -rf /home'));
+    expect(typing.preview(keys('enter'), prompt(0, 'xrm -rf /home'))).toBe('xrm -rf /home');
+    // Nobody can tell.
+    expect(typing.preview(keys('enter'), prompt())).toBeUndefined();
+  });
+
+  test('are not known where they are recalled and entered in one go', () => {
+    expect(createTyping().preview(keys('up', 'enter'), prompt(0, ''))).toBeUndefined();
+  });
+
+  test('begin anew where somebody else may have typed', () => {
+    const typing = createTyping();
+    typeAll(typing, entered('cu\\'), typed('rm'));
+    typing.forget();
+    expect(typing.preview(entered('ls'), prompt())).toBe('ls');
   });
 });

@@ -31,6 +31,20 @@ const restrictionFields = z.object({
   sandbox: z.string(),
 });
 
+/** Whatever a restriction can be; a schema that says nothing is one that clients complain of. */
+const changedValue = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.array(z.union([z.string(), z.looseObject({})])),
+  z.looseObject({}),
+]);
+const change = z.object({
+  parameter: z.string(),
+  from: changedValue.optional(),
+  to: changedValue.optional(),
+});
+
 export const securitySetRestrictions = defineTool({
   name: 'security_set_restrictions',
   title: 'Tighten restrictions',
@@ -42,7 +56,7 @@ export const securitySetRestrictions = defineTool({
     active: z.boolean().optional(),
     configured_at: z.string().optional(),
     restrictions: restrictionFields.optional(),
-    changes: z.array(z.object({ parameter: z.string(), from: z.unknown(), to: z.unknown() })).optional(),
+    changes: z.array(change).optional(),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
@@ -69,7 +83,7 @@ export const securitySetRestrictions = defineTool({
         active: true,
         configured_at: isoTime(clock.now()),
         restrictions,
-        changes: named,
+        changes: named as z.input<typeof change>[],
       },
       text: `${lines.length === 0 ? 'Nothing changed.' : lines.join('\n')}\nIn force: ${JSON.stringify(restrictions)}`,
     };

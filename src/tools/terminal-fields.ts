@@ -81,7 +81,7 @@ interface WaitInput {
 export function waitOf(input: WaitInput, call: Call): WaitSpec | undefined {
   const { wait_for: pattern, wait_idle_ms: idleMs, timeout_seconds: seconds } = input;
   if (pattern === undefined && idleMs === undefined && seconds === undefined) return undefined;
-  // A pattern that is none is refused before anything is typed.
+  // Before anything is typed: a mistake in it should not cost the input.
   if (pattern !== undefined) compilePattern('wait_for', pattern);
   const asked = (seconds ?? LIMITS.terminalWaitSecondsDefault) * 1000;
   const patience = patienceMs(call.client, call.modules.settings.limits.maxWaitSeconds);

@@ -54,8 +54,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   /** One object, everything optional that can be absent; the edge adds the optional `error`. */
   readonly output: Output;
   readonly annotations: Annotations;
-  /** Parameters that the record of the call leaves out: they are recorded elsewhere, or must not be. */
-  readonly unrecorded?: readonly string[];
+  /** The parameters that the record of a call tells, where not all of them: the others are recorded elsewhere, or never. */
+  readonly recorded?: readonly string[];
   /** MCP `_meta` of the definition, such as "anthropic/alwaysLoad". */
   readonly meta?: Readonly<Record<string, unknown>>;
   run(input: z.output<Input>, call: Call): Promise<Answer<z.input<Output>>>;

@@ -4,7 +4,7 @@
  */
 import { homedir } from 'node:os';
 import { ERRORS, ShellServerError } from '../base/errors.ts';
-import { ApprovalNeeded } from '../security/security.ts';
+import { ApprovalNeeded, escapeText } from '../security/security.ts';
 import { hintFor } from './hints.ts';
 import type { Call } from './tool.ts';
 
@@ -49,14 +49,17 @@ function nearestPrograms({ details }: ShellServerError): string | undefined {
 /** Exactly 001's sentence where the allow-list refused it, and 001's beginning with the reason elsewhere. */
 function describeDenial(error: ShellServerError, { command, args }: Asked, call: Call): string {
   const refused = error.details?.['refused'] as { command: string; argument?: string } | undefined;
-  const name = (refused?.command ?? (args === undefined ? firstWord(command) : command)).toLowerCase();
+  const name = shown(refused?.command ?? (args === undefined ? firstWord(command) : command)).toLowerCase();
   if (refused === undefined)
     return `Command '${name}' not allowed: ${inTheirNames(error.message.replace(/^Not run: /, ''))}`;
   const argument = refused.argument ?? (isListed(name, call) ? args?.[0] : undefined);
   return argument === undefined
     ? `Command '${name}' not allowed`
-    : `Command '${name}' with argument '${argument}' not allowed`;
+    : `Command '${name}' with argument '${shown(argument)}' not allowed`;
 }
+
+/** Somebody reads it in a terminal. */
+const shown = (word: string): string => escapeText(word.slice(0, 200));
 
 /** A command of which only some arguments are allowed (`git status`) is refused for its argument. */
 function isListed(name: string, { modules, principal }: Call): boolean {

@@ -74,9 +74,13 @@ describe('config init', () => {
     ).toBe(0);
     expect(saidIn(join(place.work, 'mcp-shell-server.toml'))).toEqual([
       'preset = "minimal"',
-      'expose = []',
       'enable_network = false',
     ]);
+    expect(run(['config', 'show']).stdout).not.toContain('# warning');
+    expect(run(['config', 'init', '--yes', '--project', '--force', '--expose', 'gh'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cannot expose'),
+    });
     expect(run(['config', 'init', '--no-network'], '').code).toBe(0);
     expect(saidIn(userFile())).toContain('enable_network = false');
   });
@@ -186,6 +190,7 @@ describe('doctor', () => {
     expect(findings).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ name: 'shells', state: 'good', text: expect.stringContaining('bash') }),
+        expect.objectContaining({ name: 'terminals', state: 'good' }),
         {
           name: 'path',
           state: 'problem',

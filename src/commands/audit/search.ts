@@ -1,5 +1,5 @@
 /** `audit search` and `audit tail`: lines that were written, and lines as they are written. */
-import { type AuditLine, byTime, followAudit, readAudit } from '../../security/security.ts';
+import { type AuditLine, byTime, followAudit, readAudit, readNewest } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
 import { createPaint, widthOf } from '../paint.ts';
 import { parseWhen } from '../when.ts';
@@ -61,9 +61,7 @@ export async function tailAudit(context: CommandContext, options: TailOptions): 
   const batches = options.follow ? followAudit(directory, POLL_MS, context.interrupted) : undefined;
   // Takes note of where the files end before they are read: nothing falls in between, and what is seen twice is told once.
   const pending = batches?.next();
-  const newest = keepNewest(options.lines);
-  for (const line of readAudit(directory)) newest.add(line);
-  print(newest.take().lines);
+  print(readNewest(directory, options.lines));
   if (batches === undefined) return;
   for (let batch = await pending; batch?.done === false; batch = await batches.next()) print(batch.value);
 }

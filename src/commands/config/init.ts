@@ -118,13 +118,17 @@ function parseExpose(typed: string): Parsed<readonly string[]> {
 }
 
 /** Every setting in the order of the table; those that were answered hold, the others are there to be found. */
-export function renderFile({ preset, workspace, network, expose }: Answers): string {
+export function renderFile(
+  { preset, workspace, network, expose }: Answers,
+  /** Which then says nothing that it may not: it can only tighten. */
+  isForProject: boolean,
+): string {
   const chosen = new Map<SettingKey, unknown>([
     ...(workspace === undefined ? [] : [['default_workdir', workspace] as const]),
     ['security.preset', preset],
     ...(workspace === undefined ? [] : [['security.allowed_directories', [workspace]] as const]),
-    ['security.enable_network', network],
-    ['security.expose', expose],
+    ...(isForProject && network ? [] : [['security.enable_network', network] as const]),
+    ...(isForProject ? [] : [['security.expose', expose] as const]),
   ]);
   const sections = new Map<string, SettingKey[]>();
   for (const key of SETTING_KEYS) {

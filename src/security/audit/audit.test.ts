@@ -82,7 +82,7 @@ describe('a line is bounded', () => {
   const cases: [string, unknown][] = [
     ['a text', 'x'.repeat(30_000_000)],
     ['a list', Array.from({ length: 200_000 }, (_, n) => `word ${n}`)],
-    ['an object', Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`key${n}`, n]))],
+    ['an object', Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`key${n}`, n]))],
     ['long names', { [`k${'x'.repeat(5_000_000)}`]: 1, other: 2 }],
     ['many of them', Array.from({ length: 900 }, () => Array.from({ length: 900 }, () => [1, 'two']))],
     ['control characters', '\u0001'.repeat(5_000_000)],

@@ -28,6 +28,8 @@ interface ExecutionDecided extends Ruling {
   readonly event: 'execution_allowed' | 'execution_denied' | 'approval_needed';
   readonly executionId: string;
   readonly command: string;
+  /** Of a program without a shell, of which the command only shows the words. */
+  readonly argv?: readonly string[] | undefined;
   readonly mode: string;
   readonly directory: string;
 }
@@ -109,6 +111,13 @@ interface RestrictionsChanged extends Ruling {
   readonly changes?: unknown;
 }
 
+/** Who may call over HTTP has changed. */
+interface TokenChanged extends Caller {
+  readonly event: 'token_created' | 'token_revoked';
+  /** All that is kept about it but its hash. */
+  readonly scope: object;
+}
+
 /** Every call of a tool, when it was answered: what was read, deleted, listed or asked for. */
 interface Called extends Caller {
   readonly event: 'call';
@@ -132,6 +141,7 @@ export type AuditEntry =
   | TerminalEnded
   | Approval
   | RestrictionsChanged
+  | TokenChanged
   | Called;
 
 /** The last line of another log, as it was seen when this one was opened. */

@@ -40,18 +40,29 @@ export function* readLines(path: string, from = 0): Generator<RawLine> {
 
 /** The last whole line that can be read; a file may end with half of one. */
 export function readLastLine(path: string): Line | undefined {
+  const { start, end, bytes } = findLastLine(path);
+  return end === 0 ? undefined : parseLine(bytes.subarray(start, end - 1));
+}
+
+/** Where the last whole line ends: from there on is what comes next. */
+export function endOfLines(path: string): number {
+  const { end, offset } = findLastLine(path);
+  return offset + end;
+}
+
+/** `start` and `end` (behind its line end, or 0) are in `bytes`, which begin at `offset` of the file. */
+function findLastLine(path: string): { start: number; end: number; bytes: Buffer; offset: number } {
   const fd = openSync(path, 'r');
   try {
     const { size } = fstatSync(fd);
     for (let length = 64 * 1024; ; length *= 8) {
       const bytes = Buffer.alloc(Math.min(length, size));
-      readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-      const end = bytes.lastIndexOf(LINE_END);
-      const before = end <= 0 ? -1 : bytes.lastIndexOf(LINE_END, end - 1);
-      if (end !== -1 && (before !== -1 || bytes.length === size)) {
-        return parseLine(bytes.subarray(before + 1, end));
-      }
-      if (bytes.length === size) return undefined;
+      const offset = size - bytes.length;
+      readSync(fd, bytes, 0, bytes.length, offset);
+      const last = bytes.lastIndexOf(LINE_END);
+      const before = last <= 0 ? -1 : bytes.lastIndexOf(LINE_END, last - 1);
+      if (offset === 0 || (last !== -1 && before !== -1))
+        return { start: before + 1, end: last + 1, bytes, offset };
     }
   } finally {
     closeSync(fd);

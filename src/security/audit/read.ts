@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LogFile, listLogFiles, parseLine } from './chain.ts';
-import { readLines } from './read-lines.ts';
+import { endOfLines, readLines } from './read-lines.ts';
 
 export interface AuditLine {
   readonly instance: string;
@@ -30,6 +30,18 @@ export function* readAudit(directory: string, range: TimeRange = {}): Generator<
   }
 }
 
+/** The newest so many, sorted by time; days before are not looked at once there are enough. */
+export function readNewest(directory: string, count: number): AuditLine[] {
+  const lines: AuditLine[] = [];
+  let day: string | undefined;
+  for (const file of listLogFiles(directory).reverse()) {
+    if (lines.length >= count && file.day !== day) break;
+    day = file.day;
+    for (const { line } of linesFrom(directory, file, 0)) lines.push(line);
+  }
+  return count === 0 ? [] : lines.sort(byTime).slice(-count);
+}
+
 /** What is written from now on, in batches that are sorted by time. */
 export async function* followAudit(
   directory: string,
@@ -37,17 +49,16 @@ export async function* followAudit(
   signal: AbortSignal,
 ): AsyncGenerator<AuditLine[]> {
   const offsets = new Map<string, number>();
-  let isFirst = true;
+  for (const { name } of listLogFiles(directory)) offsets.set(name, endOfLines(join(directory, name)));
   while (!signal.aborted) {
     const batch: AuditLine[] = [];
     for (const file of listLogFiles(directory)) {
       if (isUnchanged(directory, file, offsets)) continue;
       for (const { line, end } of linesFrom(directory, file, offsets.get(file.name) ?? 0)) {
         offsets.set(file.name, end);
-        if (!isFirst) batch.push(line);
+        batch.push(line);
       }
     }
-    isFirst = false;
     if (batch.length > 0) yield batch.sort(byTime);
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);
   }

@@ -243,3 +243,25 @@ test('half a line at the end of a file is what a kill leaves, and no problem', (
   // Where only the line end is missing, the line is there.
   expect({ problems, torn: torn.length }).toEqual({ problems: [], torn: 4 });
 });
+
+test('no single byte can be changed, taken away or added before the last line', () => {
+  writeLog('inst_a', { lines: 6 });
+  const path = join(directory, filesOf('inst_a')[0] ?? '');
+  const whole = readFileSync(path);
+  const end = whole.lastIndexOf(10, -2);
+  let state = 20_261_115;
+  const random = (below: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state % below;
+  };
+  for (let n = 0; n < 600; n++) {
+    const at = random(end);
+    const byte = (whole[at] ?? 0) ^ (1 + random(255));
+    const rest = whole.subarray(at + (n % 3 === 2 ? 0 : 1));
+    const middle = n % 3 === 1 ? Buffer.alloc(0) : Buffer.of(byte);
+    writeFileSync(path, Buffer.concat([whole.subarray(0, at), middle, rest]));
+    expect(problem(), `byte ${at}, way ${n % 3}`).toBeDefined();
+  }
+  writeFileSync(path, whole);
+  expect(problem()).toBeUndefined();
+});

@@ -23,7 +23,9 @@ for (const gadget of GADGETS) {
 
 /** `table`: the rows to hold it against, all of them by default. */
 export function findGadgets(args: readonly Arg[], table?: readonly Gadget[]): GadgetFound[] {
-  const program = baseName(args[0]?.value ?? '');
+  const typed = baseName(args[0]?.value ?? '');
+  // Where the file system does not tell letters apart, GIT is git.
+  const program = BY_PROGRAM.has(typed) ? typed : typed.toLowerCase();
   const gadgets = table?.filter(({ programs }) => programs.includes(program)) ?? BY_PROGRAM.get(program);
   if (gadgets === undefined) return [];
   const rest = args.slice(1);

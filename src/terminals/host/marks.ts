@@ -31,6 +31,8 @@ export interface Marks {
   readonly finished: number;
   readonly begun: number;
   readonly lastCommand: FinishedCommand | undefined;
+  /** What stands behind the prompt; undefined where none is shown. */
+  promptLine(): string | undefined;
 }
 
 interface Place {
@@ -133,7 +135,21 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     get lastCommand() {
       return lastCommand;
     },
+    promptLine: () => (state === 'prompt' && prompted !== undefined ? lineFrom(screen, prompted) : undefined),
   };
+}
+
+/** From there to the end of the line, wherever the cursor is in it. */
+function lineFrom({ terminal }: Screen, { marker, column }: Place): string | undefined {
+  const buffer = terminal.buffer.normal;
+  if (marker === undefined || marker.isDisposed || marker.line < 0) return undefined;
+  let text = '';
+  for (let row = marker.line; row < buffer.length; row++) {
+    const line = buffer.getLine(row);
+    if (line === undefined || (row > marker.line && !line.isWrapped)) break;
+    text += line.translateToString(true, row === marker.line ? column : 0);
+  }
+  return text;
 }
 
 /** From there to the cursor; wrapped lines are one. */

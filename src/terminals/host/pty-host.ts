@@ -122,9 +122,11 @@ function serve(spec: HostSpec): void {
     async attach({ id }, { channel }) {
       const terminal = find(id);
       const snapshot = await terminal.snapshot();
-      const detach = terminal.attach((chunk) =>
-        channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') }),
-      );
+      const detach = terminal.attach((chunk) => {
+        channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') });
+        // Somebody who has stopped looking must not fill our memory.
+        if (channel.pendingBytes > MAX_UNREAD_BYTES) channel.destroy();
+      });
       tellServers('attached', id);
       channel.onClose(() => {
         detach();
@@ -173,6 +175,9 @@ function serve(spec: HostSpec): void {
     reply({ protocol: PROTOCOL });
   });
 }
+
+/** Of a viewer that does not read. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 /** A terminal whose program has ended is still there to be read for so long, unless it is closed. */
 const LINGER_MS = 60_000;

@@ -17,6 +17,8 @@ export interface Pty {
   /** Nothing is read until `resume`: whoever writes to it is held up by the kernel. */
   pause(): void;
   resume(): void;
+  /** What was given to `write` and the program has not taken yet. */
+  readonly pendingBytes: number;
   /** In order; resolves when the kernel has taken it, false where nobody will read it any more. */
   write(data: Uint8Array): Promise<boolean>;
   resize(columns: number, rows: number): void;
@@ -43,6 +45,7 @@ export function openPty(columns: number, rows: number): Pty {
   const stream = new ReadStream(master);
   const listeners: ((chunk: Buffer) => void)[] = [];
   let isClosed = false;
+  let pendingBytes = 0;
   let writing: Promise<unknown> = Promise.resolve();
   let draining: Draining | undefined;
   stream.on('data', (chunk) => {
@@ -65,6 +68,9 @@ export function openPty(columns: number, rows: number): Pty {
 
   return {
     path,
+    get pendingBytes() {
+      return pendingBytes;
+    },
     onData: (listener) => void listeners.push(listener),
     pause: () => {
       // At the end there is no more than what the kernel holds.
@@ -72,7 +78,12 @@ export function openPty(columns: number, rows: number): Pty {
     },
     resume: () => void stream.resume(),
     write(data) {
-      const result = writing.then(() => writeAll(data));
+      pendingBytes += data.length;
+      const result = writing
+        .then(() => writeAll(data))
+        .finally(() => {
+          pendingBytes -= data.length;
+        });
       writing = result.catch(() => undefined);
       return result;
     },

@@ -12,7 +12,10 @@ let place: Place;
 let product: Product;
 beforeAll(async () => {
   place = createPlace();
-  const env = withPrograms(place, { python: 'echo "$1 runs"; sleep 600' });
+  const env = withPrograms(place, {
+    python: 'echo "$1 runs"; sleep 600',
+    vim: 'echo "editing $1"; sleep 600',
+  });
   product = await startProduct({ place, env, args: ['--tools', 'legacy'] });
 });
 afterAll(async () => {
@@ -104,6 +107,99 @@ describe('004: Process Management', () => {
       signal_sent: expect.stringMatching(/^(?:TERM|KILL)$/),
       message: expect.any(String),
     });
+  });
+
+  test('process_monitor', async () => {
+    const { data: ran } = await call('shell_execute', { command: 'sleep 600', execution_mode: 'background' });
+    const { data } = await call('process_monitor', {
+      process_id: ran.process_id,
+      monitor_interval_ms: 1000,
+      include_metrics: ['cpu', 'memory', 'io', 'network'],
+    });
+    expect(data).toMatchObject({
+      monitor_id: expect.stringMatching(/^mon_/),
+      process_id: ran.process_id,
+      status: expect.any(String),
+      started_at: TIME,
+    });
+    await call('process_kill', { process_id: ran.process_id, force: true });
+  });
+});
+
+describe('004: Terminal Management', () => {
+  test('terminal_create, terminal_list, terminal_get, terminal_input, terminal_output, terminal_resize, terminal_close', async () => {
+    const { data: created } = await call('terminal_create', {
+      session_name: 'dev',
+      shell_type: 'bash',
+      dimensions: { width: 120, height: 30 },
+      working_directory: place.work,
+      environment_variables: { A: 'b' },
+      auto_save_history: true,
+    });
+    expect(created).toMatchObject({
+      terminal_id: expect.stringMatching(/^term_/),
+      session_name: 'dev',
+      shell_type: 'bash',
+      dimensions: { width: 120, height: 30 },
+      process_id: expect.any(Number),
+      created_at: TIME,
+    });
+    const { terminal_id } = created;
+    expect(
+      (await call('terminal_list', { session_name_pattern: '^dev$', status_filter: 'all', limit: 50 })).data,
+    ).toMatchObject({ terminals: [{ terminal_id }], total_count: 1 });
+    expect((await call('terminal_get', { terminal_id })).data).toMatchObject({
+      terminal_id,
+      session_name: 'dev',
+      shell_type: 'bash',
+      dimensions: { width: 120, height: 30 },
+      process_id: created.process_id,
+      status: expect.any(String),
+      working_directory: place.work,
+      created_at: TIME,
+      last_activity: TIME,
+    });
+    expect(
+      (
+        await call('terminal_input', {
+          terminal_id,
+          input: 'echo "$A-$((20+22))"',
+          execute: true,
+          control_codes: false,
+          raw_bytes: false,
+          send_to: '*',
+        })
+      ).data,
+    ).toMatchObject({
+      success: true,
+      input_sent: expect.any(String),
+      control_codes_enabled: false,
+      raw_bytes_mode: false,
+      program_guard: expect.any(Object),
+      timestamp: TIME,
+    });
+    const read = async (): Promise<string> =>
+      (await call('terminal_output', { terminal_id, line_count: 100, include_ansi: false })).data.output;
+    await expect.poll(read, { timeout: 60_000 }).toContain('b-42');
+    expect((await call('terminal_output', { terminal_id, start_line: 0, line_count: 1 })).data).toMatchObject(
+      {
+        terminal_id,
+        line_count: 1,
+        total_lines: expect.any(Number),
+        has_more: true,
+      },
+    );
+    expect(
+      (await call('terminal_resize', { terminal_id, dimensions: { width: 100, height: 40 } })).data,
+    ).toMatchObject({ success: true, terminal_id, dimensions: { width: 100, height: 40 }, updated_at: TIME });
+    expect((await call('terminal_close', { terminal_id, save_history: true })).data).toMatchObject({
+      success: true,
+      terminal_id,
+      history_saved: true,
+      closed_at: TIME,
+    });
+    const { data: logs } = await call('file_list', { file_type: 'log' });
+    expect(logs.files).toContainEqual(expect.objectContaining({ file_type: 'log' }));
   });
 });
 
@@ -207,5 +303,42 @@ describe('004: Examples of use', () => {
       (await call('shell_get_execution', { execution_id: data.execution_id })).data.stdout;
     await expect.poll(printed, { timeout: 60_000 }).toBe('long_running_script.py runs\n');
     await call('process_kill', { process_id: data.process_id, force: true });
+  });
+
+  test('a new terminal session through shell_execute', async () => {
+    const { data } = await call('shell_execute', {
+      command: 'vim my_file.txt',
+      create_terminal: true,
+      terminal_shell: 'bash',
+      terminal_dimensions: { width: 120, height: 40 },
+      working_directory: place.work,
+    });
+    expect(data).toMatchObject({ terminal_id: expect.stringMatching(/^term_/) });
+    const { terminal_id } = data;
+    const read = async (): Promise<string> => (await call('terminal_output', { terminal_id })).data.output;
+    await expect.poll(read, { timeout: 60_000 }).toContain('editing my_file.txt');
+    expect((await call('terminal_get', { terminal_id })).data.dimensions).toEqual({ width: 120, height: 40 });
+    await call('terminal_close', { terminal_id });
+  });
+
+  test('starting an interactive shell', async () => {
+    const { data } = await call('shell_execute', {
+      command: 'bash',
+      create_terminal: true,
+      terminal_shell: 'bash',
+      session_id: 'interactive-session-001',
+    });
+    expect(data).toMatchObject({ terminal_id: expect.stringMatching(/^term_/) });
+    await call('terminal_close', { terminal_id: data.terminal_id });
+  });
+
+  test('creating a terminal session and working with it', async () => {
+    const { data } = await call('terminal_create', {
+      session_name: 'dev-session',
+      shell_type: 'bash',
+      dimensions: { width: 120, height: 40 },
+    });
+    expect(data).toMatchObject({ session_name: 'dev-session', dimensions: { width: 120, height: 40 } });
+    await call('terminal_close', { terminal_id: data.terminal_id });
   });
 });
