@@ -1,6 +1,6 @@
 /** Many callers over HTTP: no error, nothing left over, and nobody starves because of somebody else. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectLoad, footprintOf } from '../e2e/support/mixed-load.ts';
+import { connectLoad, footprintOf, soak } from '../e2e/support/mixed-load.ts';
 import { createToken, principalAt } from '../e2e/support/principals.ts';
 import { createPlace, type Place } from '../e2e/support/product.ts';
 import { type RunningProduct, startProductHttp } from '../e2e/support/product-http.ts';
@@ -43,6 +43,18 @@ test('200 clients make 10,000 calls at once, without an error and without a leak
   await expect.poll(() => footprintOf(http).descriptors, { timeout: 60_000 }).toBeLessThan(120);
   expect(footprintOf(http).rssMib - before.rssMib).toBeLessThan(60);
   expect(http.process.stderr()).not.toContain('"level":"error"');
+});
+
+test('memory and descriptors stay flat under mixed load', async () => {
+  const load = await connectLoad(place, http, { clients: 20, principals: 4 });
+  const { failures, examples, grownMib, grownDescriptors } = await soak(load, http, {
+    rounds: 9,
+    roundMs: 4000,
+  });
+  expect({ failures, examples }).toEqual({ failures: 0, examples: [] });
+  expect(grownMib).toBeLessThan(40);
+  expect(grownDescriptors).toBeLessThan(60);
+  await load.close();
 });
 
 describe('one principal’s 50 floods', () => {

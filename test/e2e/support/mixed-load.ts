@@ -183,3 +183,45 @@ export function footprintOf({ process: { child } }: RunningProduct): Footprint {
     descriptors: readdirSync(`/proc/${child.pid}/fd`).length,
   };
 }
+
+export interface Soaked extends LoadReport {
+  /** From the middle third to the last, by the medians. */
+  readonly grownMib: number;
+  readonly grownDescriptors: number;
+}
+
+/** Goes on for a while, and says how the server has grown meanwhile. */
+export async function soak(
+  load: Load,
+  http: RunningProduct,
+  options: {
+    readonly rounds: number;
+    readonly roundMs: number;
+    readonly onRound?: (report: LoadReport, now: Footprint) => void;
+  },
+): Promise<Soaked> {
+  const seen: Footprint[] = [];
+  const reports: LoadReport[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    const report = await load.run({ ms: options.roundMs });
+    const now = footprintOf(http);
+    seen.push(now);
+    reports.push(report);
+    options.onRound?.(report, now);
+  }
+  const third = Math.floor(options.rounds / 3);
+  const grown = (field: keyof Footprint): number =>
+    median(seen.slice(-third).map((one) => one[field])) -
+    median(seen.slice(third, 2 * third).map((one) => one[field]));
+  return {
+    calls: reports.reduce((sum, { calls }) => sum + calls, 0),
+    failures: reports.reduce((sum, { failures }) => sum + failures, 0),
+    examples: reports.flatMap(({ examples }) => examples).slice(0, 5),
+    grownMib: grown('rssMib'),
+    grownDescriptors: grown('descriptors'),
+  };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
