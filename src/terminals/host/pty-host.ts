@@ -93,6 +93,7 @@ function serve(spec: HostSpec): void {
       terminals.set(terminalSpec.id, terminal);
       reconsider();
       void terminal.finished.then(() => {
+        tellServers('over', terminalSpec.id);
         // Whoever closes it says what is kept; ended by itself, it keeps what it was told to.
         setTimeout(() => {
           if (terminals.has(terminalSpec.id)) void conclude(terminal, terminalSpec.autoSaves);
@@ -145,7 +146,7 @@ function serve(spec: HostSpec): void {
     },
   };
 
-  function tellServers(event: 'attached' | 'detached', id: string): void {
+  function tellServers(event: 'attached' | 'detached' | 'over', id: string): void {
     for (const server of servers) server.tell({ event, id });
   }
 
