@@ -54,6 +54,9 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
   const { factory, events, resumeWindowMs, log } = options;
   const exchanges = new Map<RequestId, Exchange>();
   const byStream = new Map<string, Exchange>();
+  /** Ids of requests that were cancelled before they came, and of those that were answered. */
+  const calledOff = new Set<RequestId>();
+  const answered = new Set<RequestId>();
   // The SDK hands the event store a stream and a message, not the request they belong to: that is found here.
   const current = new AsyncLocalStorage<{ exchange?: Exchange | undefined; response?: ServerResponse }>();
 
@@ -105,6 +108,13 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     options.onClosed();
   };
   await server.connect(transport);
+  const deliver = transport.onmessage;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
+  transport.onmessage = (message, extra) => {
+    deliver?.(message, extra);
+    if ('id' in message && 'method' in message && calledOff.delete(message.id))
+      cancel(message.id, 'called off');
+  };
 
   function attach(exchange: Exchange, response: ServerResponse): void {
     clearTimeout(exchange.timer);
@@ -119,10 +129,18 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
   }
 
   function giveUp(exchange: Exchange): void {
-    for (const id of exchange.owed) {
-      transport.onmessage?.(cancellationOf(id, 'the connection was lost and not resumed'));
-      endStream(id);
-    }
+    for (const id of exchange.owed) cancel(id, 'the connection was lost and not resumed');
+  }
+
+  function cancel(id: RequestId, reason: string): void {
+    deliver?.(cancellationOf(id, reason));
+    endStream(id);
+  }
+
+  /** It comes by another connection than the request, and may be faster; a late one, for what was answered, is nothing. */
+  function noteCancelled(id: RequestId): void {
+    if (exchanges.has(id)) endStream(id);
+    else if (!answered.has(id)) keep(calledOff, id);
   }
 
   /**
@@ -143,6 +161,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     const exchange = exchanges.get(id);
     if (exchange === undefined) return;
     exchanges.delete(id);
+    keep(answered, id);
     exchange.owed.delete(id);
     if (exchange.owed.size > 0) return;
     clearTimeout(exchange.timer);
@@ -158,16 +177,26 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
         timer: undefined,
       };
       if (requests.length > 0) {
-        for (const id of requests) exchanges.set(id, exchange);
+        for (const id of requests) {
+          exchanges.set(id, exchange);
+          answered.delete(id);
+        }
         attach(exchange, response);
       }
       await current.run({ exchange, response }, () => transport.handleRequest(request, response, body));
       // Refused by the SDK (a wrong Accept, an unknown revision): nothing will be answered.
       if (response.statusCode >= 400) for (const id of requests) settle(id);
-      for (const id of cancelled) endStream(id);
+      for (const id of cancelled) noteCancelled(id);
     },
     isOwed: (id) => exchanges.has(id),
     isBusy: () => exchanges.size > 0,
     close: () => server.close(),
   };
+}
+
+/** The newest so many: whoever is that far behind is not coming any more. */
+function keep(ids: Set<RequestId>, id: RequestId): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > LIMITS.sessionStreams && oldest !== undefined) ids.delete(oldest);
 }

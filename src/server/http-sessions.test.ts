@@ -87,6 +87,23 @@ describe('a session of the 2025 era', () => {
     });
   });
 
+  it('cancels a call whose cancellation was faster than itself', async () => {
+    const { url, fixtures } = await start();
+    const headers = await openSession(url);
+    expect((await sendRaw(url, { headers, body: cancel(7) })).status).toBe(202);
+    const stream = await openRaw(url, { headers, body: call(7, 'wait', { label: 'a', ms: 60_000 }) });
+    await stream.ended;
+    expect(stream.messages()).toEqual([]);
+    expect(fixtures.seen).not.toContain('done a');
+    // One that comes too late is for nothing, also where the id is used again.
+    for (const text of ['first', 'second']) {
+      expect((await sendRaw(url, { headers, body: call(7, 'echo', { text }) })).json).toMatchObject({
+        result: { structuredContent: { text } },
+      });
+      expect((await sendRaw(url, { headers, body: cancel(7) })).status).toBe(202);
+    }
+  });
+
   it.each(['2025-06-18', '2025-11-25'])(
     'cancels a call of revision %s when its connection broke and was not resumed in time',
     async (revision) => {
