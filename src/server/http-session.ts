@@ -6,7 +6,7 @@
  * the connection it is answered on breaks, the client has the resume window to take the stream up again, after which
  * the requests are cancelled as if it had said so.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { AuthInfo, EventStore, RequestId } from '@modelcontextprotocol/server';
@@ -23,6 +23,7 @@ export interface HttpSessionOptions {
   /** Who opens it; what each request of it may do is said with the request. */
   readonly auth: AuthInfo;
   readonly events: SessionEvents;
+  readonly current: AsyncLocalStorage<Current>;
   readonly resumeWindowMs: number;
   readonly log: Log;
   readonly onOpened: (id: string) => void;
@@ -41,6 +42,15 @@ export interface HttpSession {
   close(): Promise<void>;
 }
 
+/**
+ * The SDK hands the event store a stream and a message, not the request they belong to: that is found here. All sessions
+ * share one storage, since Node 20 copies each that there is into every promise.
+ */
+export interface Current {
+  readonly exchange?: Exchange | undefined;
+  readonly response?: ServerResponse;
+}
+
 interface Exchange {
   readonly owed: Set<RequestId>;
   /** The SDK's name for the stream of answers; known from the first event that is stored for it. */
@@ -51,15 +61,12 @@ interface Exchange {
 }
 
 export async function openHttpSession(options: HttpSessionOptions): Promise<HttpSession> {
-  const { factory, events, resumeWindowMs, log } = options;
+  const { factory, events, current, resumeWindowMs, log } = options;
   const exchanges = new Map<RequestId, Exchange>();
   const byStream = new Map<string, Exchange>();
   /** Ids of requests that were cancelled before they came, and of those that were answered. */
   const calledOff = new Set<RequestId>();
   const answered = new Set<RequestId>();
-  // The SDK hands the event store a stream and a message, not the request they belong to: that is found here.
-  const current = new AsyncLocalStorage<{ exchange?: Exchange | undefined; response?: ServerResponse }>();
-
   const eventStore: EventStore = {
     storeEvent(streamId, message) {
       const exchange = current.getStore()?.exchange;

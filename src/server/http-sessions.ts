@@ -1,6 +1,7 @@
 /**
  * The sessions of 2025-era HTTP clients: bounded in number, each its principal's alone.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isInitializeRequest, type RequestId } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
@@ -9,7 +10,7 @@ import type { Log } from '../base/log.ts';
 import { createEventLog } from './event-store.ts';
 import { authInfoOf, type HttpCaller, withCaller } from './http-auth-info.ts';
 import { type Refusal, refuse } from './http-refusal.ts';
-import { type HttpSession, openHttpSession } from './http-session.ts';
+import { type Current, type HttpSession, openHttpSession } from './http-session.ts';
 import { cancelledId, classify } from './json-rpc.ts';
 import type { ServerFactory } from './server.ts';
 
@@ -44,6 +45,7 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
   const { factory, log, resumeWindowMs, maxSessions } = options;
   // Used again, an entry moves to the end: the first is the one idle longest.
   const entries = new Map<string, Entry>();
+  const current = new AsyncLocalStorage<Current>();
   const eventLog = createEventLog({ maxEvents: LIMITS.events, maxBytes: LIMITS.eventBytes });
 
   async function handle(
@@ -86,6 +88,7 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
       factory,
       auth: authInfoOf(caller),
       events: eventLog.open(principal),
+      current,
       resumeWindowMs,
       log,
       onOpened: (id) => {
