@@ -46,7 +46,10 @@ function renderBash(program: CommandShape, words: ValueWords): string {
           : kind === 'nothing'
             ? 'COMPREPLY=()'
             : `COMPREPLY=($(compgen -W ${quote(kind.words.join(' '))} -- "$current"))`;
-    for (const flag of namesOf(option)) valued.set(flag, `${action}; return`);
+    for (const flag of namesOf(option)) {
+      // Of two commands' flags of one name, the one that has something to offer.
+      if (kind !== 'nothing' || !valued.has(flag)) valued.set(flag, `${action}; return`);
+    }
   }
   const cases = allCommands(program).map((shape) => {
     const subcommands = shape.commands.map((command) => command.name);
