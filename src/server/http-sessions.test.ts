@@ -119,7 +119,7 @@ describe('a session of the 2025 era', () => {
   );
 
   it('goes on with a call that was resumed, replays what was missed and answers there', async () => {
-    const { url, fixtures } = await start();
+    const { url, fixtures } = await start({ resumeWindowMs: 30_000 });
     const headers = await openSession(url);
     const stream = await openRaw(url, {
       headers,

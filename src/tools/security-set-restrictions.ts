@@ -31,19 +31,8 @@ const restrictionFields = z.object({
   sandbox: z.string(),
 });
 
-/** Whatever a restriction can be; a schema that says nothing is one that clients complain of. */
-const changedValue = z.union([
-  z.string(),
-  z.number(),
-  z.boolean(),
-  z.array(z.union([z.string(), z.looseObject({})])),
-  z.looseObject({}),
-]);
-const change = z.object({
-  parameter: z.string(),
-  from: changedValue.optional(),
-  to: changedValue.optional(),
-});
+/** Whatever a restriction can be, which is never null; clients complain of a schema that says nothing at all. */
+const anyValue = z.unknown().meta({ not: { type: 'null' } });
 
 export const securitySetRestrictions = defineTool({
   name: 'security_set_restrictions',
@@ -56,7 +45,7 @@ export const securitySetRestrictions = defineTool({
     active: z.boolean().optional(),
     configured_at: z.string().optional(),
     restrictions: restrictionFields.optional(),
-    changes: z.array(change).optional(),
+    changes: z.array(z.object({ parameter: z.string(), from: anyValue, to: anyValue })).optional(),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
@@ -83,7 +72,7 @@ export const securitySetRestrictions = defineTool({
         active: true,
         configured_at: isoTime(clock.now()),
         restrictions,
-        changes: named as z.input<typeof change>[],
+        changes: named,
       },
       text: `${lines.length === 0 ? 'Nothing changed.' : lines.join('\n')}\nIn force: ${JSON.stringify(restrictions)}`,
     };
