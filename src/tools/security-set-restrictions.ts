@@ -31,8 +31,12 @@ const restrictionFields = z.object({
   sandbox: z.string(),
 });
 
-/** Whatever a restriction can be, which is never null; clients complain of a schema that says nothing at all. */
-const anyValue = z.unknown().meta({ not: { type: 'null' } });
+/** In words: what a restriction can be differs from one to the next. */
+const change = z.object({
+  parameter: z.string(),
+  from: z.string().optional(),
+  to: z.string().optional(),
+});
 
 export const securitySetRestrictions = defineTool({
   name: 'security_set_restrictions',
@@ -45,7 +49,7 @@ export const securitySetRestrictions = defineTool({
     active: z.boolean().optional(),
     configured_at: z.string().optional(),
     restrictions: restrictionFields.optional(),
-    changes: z.array(z.object({ parameter: z.string(), from: anyValue, to: anyValue })).optional(),
+    changes: z.array(change).optional(),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
@@ -63,9 +67,15 @@ export const securitySetRestrictions = defineTool({
       maxMemoryMb: input.max_memory_mb,
       enableNetwork: input.enable_network,
     });
-    const named = changes.map(({ key, from, to }) => ({ parameter: wireName(key), from, to }));
+    const named = changes.map(({ key, from, to }) => ({
+      parameter: wireName(key),
+      ...(from !== undefined && { from: show(from) }),
+      ...(to !== undefined && { to: show(to) }),
+    }));
     const restrictions = describe(effective);
-    const lines = named.map(({ parameter, from, to }) => `${parameter}: ${show(from)} -> ${show(to)}`);
+    const lines = named.map(
+      ({ parameter, from, to }) => `${parameter}: ${from ?? show(undefined)} -> ${to ?? show(undefined)}`,
+    );
     return {
       data: {
         restriction_id: createId('rst'),
