@@ -172,7 +172,7 @@ export const LIMITS = {
   /** What such a client is told to wait before it comes back: enough for a network that flickers. */
   retryMs: 1000,
   /** Slow senders: for the headers, and four times as long for the request. An answer may take as long as it likes. */
-  headersTimeoutMs: 15_000,
+  headersTimeoutMs: 60_000,
   /** Longer than what clients and proxies keep a connection for, so that it is they who close it. */
   keepAliveTimeoutMs: 75_000,
   /** Of a request: Node's own default, which no client of ours comes near. */
