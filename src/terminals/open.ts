@@ -2,13 +2,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { ShellServerError } from '../base/errors.ts';
 import { createId, randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Executions, Instance } from '../executions/executions.ts';
 import type { Security } from '../security/security.ts';
 import type { Host } from './hosts.ts';
-import type { Dimensions, TerminalState, Typed } from './protocol.ts';
+import { type Dimensions, NOT_SET_UP, type TerminalState, type Typed } from './protocol.ts';
 import { writeTerminalRecord } from './records.ts';
 import { findShell, type ShellType } from './shells.ts';
 import type { Typing } from './typing.ts';
@@ -73,7 +74,7 @@ type Open = (request: CreateRequest, caller: Caller, place: Place) => Promise<Te
 export function createOpening(options: OpeningOptions): Open {
   const { settings, security, executions, instance, clock, parent } = options;
 
-  return async (request, caller, { sessionName, hostOf, remember, forget }) => {
+  const tryOpen: Open = async (request, caller, { sessionName, hostOf, remember, forget }) => {
     const { principal, requestId, client, signal } = caller;
     const id = createId('term');
     const nonce = randomText();
@@ -143,11 +144,30 @@ export function createOpening(options: OpeningOptions): Open {
       await begin(entry, request.command, signal);
       return state;
     } catch (error) {
+      // Whoever gave up while its shell started never learns its id.
+      await host.ask('close', { id, savesHistory: false }).catch(() => undefined);
       if (forget(id)) options.discard(id);
       throw error;
     }
   };
+
+  return async (request, caller, place) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await tryOpen(request, caller, place);
+      } catch (error) {
+        security.sandbox.forget(caller.principal);
+        if (!isWallFailure(error) || attempt === WALL_ATTEMPTS) throw error;
+      }
+    }
+  };
 }
+
+/** As for every execution: what was to be mounted may be gone by then, and nothing was run. */
+const WALL_ATTEMPTS = 3;
+
+const isWallFailure = (error: unknown): boolean =>
+  error instanceof ShellServerError && error.details?.['sandbox'] === NOT_SET_UP;
 
 /** What is typed before the shell reads is shown twice, and by some shells thrown away. */
 async function begin({ id, host }: Entry, command: string | undefined, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,8 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../test/support/world.ts';
+import { findProcess } from '../executions/processes.ts';
 import type { Caller, TerminalState } from './terminals.ts';
 
 let world: World;
@@ -70,5 +73,24 @@ describe('a call that is cancelled', () => {
       'enough',
     );
     expect((await world.terminals.list('me')).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+
+  test('while the shell starts leaves no shell behind', async () => {
+    const home = join(world.directory, 'home');
+    mkdirSync(home);
+    writeFileSync(join(home, '.bashrc'), 'echo $$ > ~/started; sleep 300\n');
+    const controller = new AbortController();
+    const opening = world.terminals.create(
+      { ...request, sessionName: 'slow', environment: { HOME: home } },
+      caller('me', controller.signal),
+    );
+    const outcome = opening.catch((error: unknown) => error);
+    const started = (): number => Number(readFileSync(join(home, 'started'), 'utf8'));
+    await expect.poll(started, { timeout: 30_000 }).toBeGreaterThan(0);
+    const pid = started();
+    controller.abort(new Error('enough'));
+    expect(await outcome).toMatchObject({ message: 'enough' });
+    expect(findProcess(pid)?.isZombie ?? true).toBe(true);
+    expect((await world.terminals.list('me')).map(({ id }) => id)).toEqual([mine.id]);
   });
 });

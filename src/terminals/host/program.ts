@@ -10,7 +10,7 @@ import {
   startEnclosed,
   WallFailed,
 } from '../../executions/processes.ts';
-import type { TerminalSpec } from '../protocol.ts';
+import { NOT_SET_UP, type TerminalSpec } from '../protocol.ts';
 
 export async function startProcess(
   spec: TerminalSpec,
@@ -41,6 +41,7 @@ export async function startProcess(
     if (!(error instanceof WallFailed)) throw error;
     throw new ShellServerError('EXECUTION_001', 'Nothing was started: the sandbox could not be set up.', {
       hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
+      details: { sandbox: NOT_SET_UP },
     });
   }
 }
