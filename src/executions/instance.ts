@@ -112,7 +112,7 @@ export function createInstance(stateDirectory: string): Instance {
       clearInterval(touching);
       // 0 is nobody's pid: whoever looks next sees that this one is gone, even while the process still ends.
       if (leavesWork) announce(directory, 0, 0);
-      else rmSync(directory, { recursive: true, force: true });
+      else rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
     },
   };
 }

@@ -90,7 +90,8 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
       return fd;
     },
     dispose() {
-      rmSync(directory, { recursive: true, force: true });
+      // mkfifo(1) may be making the next ones at this very moment.
+      rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
       ready.length = 0;
     },
   };
