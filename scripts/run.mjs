@@ -48,8 +48,9 @@ const commands = {
     if (!(await step('format', '@biomejs/biome/bin/biome', 'check', '--write', ...args))) process.exit(1);
   },
 
-  async build() {
-    await setUp();
+  async build(args) {
+    await setUp({ build: args.length === 0 });
+    if (args.length > 0) await become('scripts/build.mjs', args);
   },
 
   async bench([name = 'latency', ...args]) {
