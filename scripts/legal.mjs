@@ -41,7 +41,9 @@ function readPackage(directory) {
     .map((file) => readFileSync(join(directory, file), 'utf8').trim());
   if (texts.length === 0) {
     const who = author?.name ?? author ?? 'its authors';
-    texts.push(`By ${who}, ${repository?.url ?? repository}. The package comes without a text of its licence.`);
+    texts.push(
+      `By ${who}, ${repository?.url ?? repository}. The package comes without a text of its licence.`,
+    );
   }
   return { name, version, license, texts };
 }

@@ -31,6 +31,14 @@ const commands = {
     await vitest(['--project=stress', '--passWithNoTests', ...args]);
   },
 
+  /** Installs every package format where nothing is, and calls a tool from there. */
+  async packages(args) {
+    await installPrograms('package-programs.json');
+    await setUp();
+    process.env.PACKAGES = '1';
+    await vitest(['--project=packages', ...args]);
+  },
+
   /** What a person runs before a commit; end-to-end tests are left to `npm test`. */
   async check(args) {
     await setUp();
