@@ -39,7 +39,7 @@ const { outputFiles, metafile } = bundle();
 const written = new Set();
 const isNotice = ({ path }) => path.endsWith('.LEGAL.txt');
 // Entries last and each file renamed into place: whoever starts the server meanwhile gets the old one or the new one.
-for (const file of outputFiles.filter((file) => !isNotice(file)).sort((a, b) => depth(b) - depth(a))) {
+for (const file of outputFiles.filter((each) => !isNotice(each)).sort((a, b) => depth(b) - depth(a))) {
   place(file.path, file.contents);
   written.add(file.path);
 }

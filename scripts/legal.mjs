@@ -14,7 +14,7 @@ export function renderLegal(root, inputs, notices) {
   const parts = packages.map(({ name, version, license, texts }) =>
     [`${name} ${version} (${license})`, ...texts].join('\n\n'),
   );
-  const found = [...new Set(notices.map((text) => text.trim()))].sort();
+  const found = [...new Set(notices.map((text) => text.trim()))].sort(byText);
   const rest = found.length === 0 ? [] : [`Notices in their sources\n\n${found.join('\n\n')}`];
   const line = `\n\n${'-'.repeat(80)}\n\n`;
   return `mcp-shell-server contains these packages:\n\n${[...parts, ...rest].join(line)}\n`;
@@ -22,7 +22,7 @@ export function renderLegal(root, inputs, notices) {
 
 function bundledPackages(root, inputs) {
   const directories = new Set(inputs.map((path) => directoryOf(path)).filter((path) => path !== undefined));
-  return [...directories].sort().map((directory) => readPackage(join(root, directory)));
+  return [...directories].sort(byText).map((directory) => readPackage(join(root, directory)));
 }
 
 /** `node_modules/a/node_modules/@b/c/lib/x.js` is of `node_modules/a/node_modules/@b/c`. */
@@ -37,7 +37,7 @@ function readPackage(directory) {
   if (typeof license !== 'string') throw new Error(`${directory} names no licence, and must not be bundled`);
   const texts = readdirSync(directory)
     .filter((file) => TEXTS.test(file))
-    .sort()
+    .sort(byText)
     .map((file) => readFileSync(join(directory, file), 'utf8').trim());
   if (texts.length === 0) {
     const who = author?.name ?? author ?? 'its authors';
@@ -47,3 +47,5 @@ function readPackage(directory) {
   }
   return { name, version, license, texts };
 }
+
+const byText = (a, b) => (a < b ? -1 : 1);
