@@ -64,3 +64,9 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   timer.unref();
   request.once('close', () => clearTimeout(timer));
 }
+
+/** While the server shuts down it is refused like everything else. */
+export function sendHealth(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end('{"status":"ok"}\n');
+}

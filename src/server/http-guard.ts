@@ -16,6 +16,12 @@ import { LOCAL_PRINCIPAL } from './server.ts';
 
 export const MCP_PATH = '/mcp';
 
+/**
+ * Says that requests are answered, and nothing else, to everybody: whoever watches over a container or a service has
+ * neither a token nor the right Host.
+ */
+export const HEALTH_PATH = '/healthz';
+
 export interface Refusal {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

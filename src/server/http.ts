@@ -13,8 +13,8 @@ import type { Log } from '../base/log.ts';
 import type { Tokens } from './auth.ts';
 import type { Dispatch } from './dispatch.ts';
 import { withPrincipal } from './http-auth-info.ts';
-import { readJsonBody, sendRefusal } from './http-body.ts';
-import { createGuard, inUrl, isLoopback, MCP_PATH, refuse } from './http-guard.ts';
+import { readJsonBody, sendHealth, sendRefusal } from './http-body.ts';
+import { createGuard, HEALTH_PATH, inUrl, isLoopback, MCP_PATH, refuse } from './http-guard.ts';
 import { listen, watchConnections } from './http-listen.ts';
 import { createHttpMethods } from './http-methods.ts';
 import { createHttpSessions } from './http-sessions.ts';
@@ -82,6 +82,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const guard = createGuard({ host, port, publicUrl, tokens });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'GET' && request.url === HEALTH_PATH && closing === undefined)
+      return sendHealth(response);
     const verdict = closing === undefined ? guard(request) : shuttingDown();
     if (!verdict.ok) {
       const { status } = verdict.refusal;
