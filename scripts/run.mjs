@@ -18,6 +18,12 @@ const commands = {
     await become('dist/cli.js', ['--http', ...args]);
   },
 
+  /** For the clients of whoever works on this repository; .mcp.json names it. */
+  async stdio(args) {
+    await setUp();
+    await become('dist/cli.js', args);
+  },
+
   async test(args) {
     await installPrograms();
     await setUp();
