@@ -73,7 +73,7 @@ const commands = {
   },
 
   async docs(args) {
-    await setUp({ build: false });
+    await setUp({ build: args.includes('--record') });
     await become('scripts/run-ts.mjs', ['scripts/reference.ts', '--write', ...args]);
   },
 };

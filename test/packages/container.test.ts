@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +12,7 @@ import { type Called, read } from '../e2e/support/product.ts';
 import { lacks, needs } from '../setup/needs.ts';
 import { ROOT } from '../support/root.ts';
 import { composeFlags } from './support/compose.ts';
-import { buildImage, createEngine, type Engine, IMAGE, makeBase } from './support/engine.ts';
+import { buildImage, createEngine, type Engine, freePort, IMAGE, makeBase } from './support/engine.ts';
 import { createRoom, type Room, VERSION } from './support/npm.ts';
 
 const PROFILE = join(ROOT, 'packaging/container/seccomp.json');
@@ -316,12 +315,3 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
     });
   },
 );
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}

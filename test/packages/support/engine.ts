@@ -3,7 +3,9 @@
  * Node and npm from the registry, so that nothing is pulled from anywhere else.
  */
 import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../support/root.ts';
@@ -119,9 +121,7 @@ export async function makeBase(
 
 /** The image of this checkout, built as its Dockerfile says on the base that was made. */
 export async function buildImage(engine: Engine, directory: string, base: string): Promise<void> {
-  const registry = (await npm(directory, 'config', 'get', 'registry')).trim();
-  const npmrc = join(directory, 'npmrc');
-  writeFileSync(npmrc, `registry=${registry}\ncafile=${CERTIFICATES}\n`);
+  const npmrc = await npmSettings(directory);
   await engine.podman(
     'build',
     // The other format has no HEALTHCHECK.
@@ -132,4 +132,21 @@ export async function buildImage(engine: Engine, directory: string, base: string
     `--tag=${IMAGE}`,
     ROOT,
   );
+}
+
+/** A file with which npm in a container finds what npm finds here. */
+export async function npmSettings(directory: string): Promise<string> {
+  const registry = (await npm(directory, 'config', 'get', 'registry')).trim();
+  const path = join(directory, 'npmrc');
+  writeFileSync(path, `registry=${registry}\ncafile=${CERTIFICATES}\n`);
+  return path;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
 }
