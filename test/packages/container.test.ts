@@ -1,5 +1,5 @@
 /** The container: built by its Dockerfile, run as 001's examples and compose.yaml have it, and looked at from inside. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +66,8 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
       await buildImage(engine, room.directory, 'localhost/nodebase');
       const scripts = { test: 'echo All tests passed', probe: 'sh ./probe.sh' };
       put('package.json', JSON.stringify({ name: 'project', version: '1.0.0', scripts }));
-      chownSync(workspace, USER, USER);
+      execFileSync('git', ['init', '--quiet', workspace]);
+      execFileSync('chown', ['-R', `${USER}:${USER}`, workspace]);
     });
     afterAll(async () => {
       await engine?.remove();
@@ -117,10 +118,10 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         });
       });
 
-      test('git status, in a workspace of whoever mounted it', async () => {
+      test('git status', async () => {
         expect(await exec(4, 'git', 'status')).toMatchObject({
           id: 4,
-          result: { exitCode: 128, stderr: expect.stringContaining('not a git repository') },
+          result: { exitCode: 0, stdout: expect.stringContaining('No commits yet') },
         });
       });
 
@@ -233,7 +234,8 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
     test('anybody may run it, by number', async () => {
       const client = await connect('--user=4711:4711', '-v', `${workspace}:/workspace`);
       try {
-        expect((await execute(client, 'cat package.json')).data).toMatchObject({ status: 'completed' });
+        // git refuses a repository of somebody else, unless it is told that this one is meant.
+        expect((await execute(client, 'git status')).data).toMatchObject({ status: 'completed' });
       } finally {
         await client.close();
       }
