@@ -36,6 +36,7 @@ ENV HOME=/home/node \
     MCP_SHELL_SECURITY_PRESET=minimal \
     MCP_SHELL_SECURITY_SANDBOX=container \
     MCP_SHELL_DEFAULT_WORKDIR=/workspace \
+    MCP_SHELL_HTTP_METRICS_PORT=3738 \
     MCP_SHELL_STATE_DIR=/var/lib/mcp-shell-server/state
 USER node
 WORKDIR /workspace

@@ -5,12 +5,13 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from './base/clock.ts';
+import type { PresetName } from './base/config/presets.ts';
 import { createDisposables } from './base/dispose.ts';
 import { messageOf } from './base/errors.ts';
 import { createHeap } from './base/heap.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
-import type { Settings } from './base/settings.ts';
+import type { SecuritySettings, Settings } from './base/settings.ts';
 import { currentUser } from './base/user.ts';
 import {
   createExecutions,
@@ -20,7 +21,7 @@ import {
   runHelper,
 } from './executions/executions.ts';
 import { createOutputs } from './outputs/outputs.ts';
-import { createSecurity, type SandboxState } from './security/security.ts';
+import { type AuditHealth, createSecurity, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
 import { approvalLine, type CallEntry, callLine, createDispatch, type Dispatch } from './server/dispatch.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
@@ -42,8 +43,20 @@ export interface App {
   limitKeepers(): LimitKeepers;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
+  /** A token says what its principal starts with. */
+  admit(principal: string, preset: PresetName | undefined): void;
+  /** Told of every call that ended. */
+  onCallEnded(listener: (entry: CallEntry) => void): void;
+  /** What runs now, for all principals, and whether the server can do its work. */
+  health(): AppHealth;
   /** Ends everything but detached work. Calling it again waits for the first call. */
   dispose(): Promise<void>;
+}
+
+export interface AppHealth {
+  readonly executions: number;
+  readonly terminals: number;
+  readonly audit: AuditHealth;
 }
 
 export interface AppOptions {
@@ -121,14 +134,14 @@ export function createApp(options: AppOptions): App {
     host: hostname(),
     user: currentUser().username,
     defaultDirectory: settings.defaultWorkdir,
-    allowedDirectories: settings.security.allowedDirectories,
-    workspace: settings.security.workspace,
-    network: describeNetwork(settings),
+    ...wallFacts(settings.security),
   };
   let state: SandboxState | undefined;
+  const listeners: ((entry: CallEntry) => void)[] = [];
 
   /** What was done is done, and its answer is owed; only what is yet to run is refused when it cannot be recorded. */
   function recordCall(entry: CallEntry): void {
+    for (const listener of listeners) listener(entry);
     try {
       security.audit.write(callLine(entry));
     } catch (error) {
@@ -150,7 +163,13 @@ export function createApp(options: AppOptions): App {
     dispatch,
     definitions: createDefinitions(tools),
     info: { version },
-    instructions: () => instructionsFor({ ...facts, sandbox: state, tools: tools.map(({ name }) => name) }),
+    instructions: (principal, names) =>
+      instructionsFor({
+        ...facts,
+        ...wallFacts(security.restrictions.of(principal).security),
+        sandbox: state,
+        tools: names,
+      }),
   });
   return {
     factory,
@@ -160,11 +179,25 @@ export function createApp(options: AppOptions): App {
     warnings: security.restrictions.warnings,
     limitKeepers: executions.limitKeepers,
     commandPath: executions.commandPath,
+    admit: security.admit,
+    onCallEnded: (listener) => void listeners.push(listener),
+    health: () => ({
+      executions: executions.count(),
+      terminals: terminals.count(),
+      audit: security.audit.health(),
+    }),
     dispose: disposables.dispose,
   };
 }
 
-function describeNetwork({ security }: Settings): string {
+function wallFacts(
+  security: SecuritySettings,
+): Pick<InstructionFacts, 'allowedDirectories' | 'workspace' | 'network'> {
+  const { allowedDirectories, workspace } = security;
+  return { allowedDirectories, workspace, network: describeNetwork(security) };
+}
+
+function describeNetwork(security: SecuritySettings): string {
   if (!security.network) return 'off';
   return security.allowedDomains.length === 0 ? 'on' : `only ${security.allowedDomains.join(', ')}`;
 }

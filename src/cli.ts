@@ -1,7 +1,6 @@
 /**
  * The program: flags in, exit code out. The only file that reads argv, sets the exit code or listens for signals.
  */
-import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
@@ -107,9 +106,6 @@ addOperatorCommands(program, {
   },
 });
 
-/** Shorter ones can be guessed. */
-const MIN_TOKEN_LENGTH = 20;
-
 /** From the request to shut down to the end of the process, whatever hangs. */
 const SHUTDOWN_MS = 4500;
 
@@ -143,7 +139,7 @@ async function serve(flags: Flags): Promise<void> {
   }
   await (flags.http === undefined
     ? serveStdio(app, log, flags.greeting === true)
-    : serveOverHttp(app, settings, log));
+    : serveHttp(app, settings, log));
 }
 
 /** The exit code says whether something is wrong. */
@@ -229,40 +225,17 @@ async function serveStdio(app: App, log: Log, greets: boolean): Promise<void> {
   });
 }
 
-async function serveOverHttp(app: App, settings: Settings, log: Log): Promise<void> {
-  const [{ serveHttp }, { createTokens }, { clientSetup }] = await Promise.all([
-    import('./server/http.ts'),
-    import('./server/auth.ts'),
-    import('./server/client-setup.ts'),
-  ]);
-  const given = settings.environment['MCP_SHELL_TOKEN'];
-  if (given !== undefined && given.length < MIN_TOKEN_LENGTH) {
-    throw new ShellServerError(
-      'SYSTEM_003',
-      `MCP_SHELL_TOKEN is shorter than ${MIN_TOKEN_LENGTH} characters.`,
-      {
-        hint: 'Use a long random one, or none: the server then makes one.',
-      },
-    );
-  }
-  const token = given ?? randomBytes(32).toString('base64url');
-  const server = await serveHttp({
-    host: settings.http.host,
-    port: settings.http.port,
-    factory: app.factory,
-    dispatch: app.dispatch,
-    tokens: createTokens([{ token, principal: 'local' }]),
+async function serveHttp(app: App, settings: Settings, log: Log): Promise<void> {
+  const { serveOverHttp } = await import('./commands/serve-http.ts');
+  const served = await serveOverHttp({
+    app,
+    settings,
     log,
+    nodePath: process.execPath,
+    cliPath: fileURLToPath(import.meta.url),
   });
-  prepareShutdown(log, async () => {
-    await Promise.all([server.close(), app.dispose()]);
-  });
-  const nodePath = process.execPath;
-  const cliPath = fileURLToPath(import.meta.url);
-  // A lasting token of the operator's is theirs to know; printed, it would end in somebody's log.
-  const shown = given === undefined ? token : '<MCP_SHELL_TOKEN>';
-  const setup = clientSetup({ url: server.url, token: shown, cliPath, nodePath });
-  process.stdout.write(`Listening on ${server.url}\nToken: ${shown}\n\n${setup}\n`);
+  prepareShutdown(log, served.close);
+  process.stdout.write(served.welcome);
 }
 
 /** For what goes on until a person has seen enough: it then puts the terminal in order and ends by itself. */

@@ -31,6 +31,7 @@ const RULES: Rules = {
       'server/stdio.ts',
       'server/http.ts',
       'server/auth.ts',
+      'server/operation.ts',
       'server/dispatch.ts',
       'server/definitions.ts',
       'server/instructions.ts',

@@ -71,10 +71,13 @@ export const LIMITS = {
   /** A line longer than this is cut in lists of lines and matches. */
   lineBytes: 4 * KIB,
 
-  /** 004's default. */
+  /** 004's default, for each principal. */
   processes: 50,
-  /** 004's default. */
+  /** Over all principals: four that use all they have. */
+  processesTotal: 200,
+  /** 004's default, for each principal. */
   terminals: 20,
+  terminalsTotal: 80,
   /** Time to start the server again, or the machine's editor with it. */
   terminalGraceSeconds: 600,
   terminalWidth: 500,
@@ -141,7 +144,7 @@ export const LIMITS = {
 
   /** How long a person has to agree to a command: time to read it, and to come back from a coffee. */
   approvalSeconds: 600,
-  /** Questions that wait for the client to call again with an answer; the oldest is forgotten, which means no. */
+  /** Questions of a principal that wait for an answer; the oldest is forgotten, which means no. */
   openQuestions: 1000,
   /** In one call, where what was agreed to has changed by the time of the answer. */
   questionsPerCall: 3,
@@ -151,10 +154,14 @@ export const LIMITS = {
   /** After the client of a handshake is gone: for answers that are ready, such as that to `initialize`. */
   departureMs: 1000,
 
-  /** Sessions of 2025-era HTTP clients; the one idle longest makes room. */
-  httpSessions: 256,
+  /** Sessions of 2025-era HTTP clients, some 30 KiB each; the one idle longest makes room. */
+  httpSessions: 1000,
   /** Connections at once; a session needs two (its standing stream and a request). */
-  httpConnections: 1024,
+  httpConnections: 2048,
+  /** Of the listener for health and metrics: a few probes and scrapers. */
+  operationConnections: 50,
+  /** Requests and standing streams of one principal: half of what there is, so that others get in. */
+  principalRequests: 1024,
   /** Events kept for resuming, over all sessions: a few large answers. */
   eventBytes: 16 * MIB,
   events: 4096,
@@ -164,13 +171,24 @@ export const LIMITS = {
   resumeWindowMs: 30_000,
   /** What such a client is told to wait before it comes back: enough for a network that flickers. */
   retryMs: 1000,
-  /** Slow senders: the headers, then the whole request. An answer may take as long as it likes. */
+  /** Slow senders: for the headers, and four times as long for the request. An answer may take as long as it likes. */
   headersTimeoutMs: 15_000,
-  requestTimeoutMs: 60_000,
   /** Longer than what clients and proxies keep a connection for, so that it is they who close it. */
   keepAliveTimeoutMs: 75_000,
+  /** Of a request: Node's own default, which no client of ours comes near. */
+  httpHeaderBytes: 16 * KIB,
+  /** After so long without a byte TCP asks whether the peer is still there. */
+  tcpKeepAliveMs: 30_000,
+  /** A peer that takes nothing of what waits for it is dropped after so long. */
+  stalledMs: 60_000,
+  /** How often the files of the certificate are looked at. */
+  tlsCheckMs: 60_000,
   /** After a refusal: for the rest of the body, so that the sender reads the answer and not a reset connection. */
   refusedBodyMs: 5000,
-  /** Within the 5 s of a shutdown: from no longer listening to cutting what is still open. */
-  httpDrainMs: 1000,
+  /** Within the 5 s of a shutdown: for calls that are about to be answered, before what they wait for is ended. */
+  drainMs: 1000,
+  /** Then for the answers that say so to get out. */
+  lastAnswersMs: 500,
+  /** From no longer listening to cutting what is still open. */
+  httpCloseMs: 1000,
 } as const;

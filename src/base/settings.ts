@@ -58,8 +58,12 @@ export interface Settings {
   readonly verbose: boolean;
   readonly security: SecuritySettings;
   readonly limits: {
+    /** Of one principal. */
     readonly maxProcesses: number;
     readonly maxTerminals: number;
+    /** Of all together. */
+    readonly maxProcessesTotal: number;
+    readonly maxTerminalsTotal: number;
     readonly terminalGraceMs: number;
     readonly maxOutputBytes: number;
     readonly inlineOutputBytes: number;
@@ -82,6 +86,12 @@ export interface Settings {
   readonly http: {
     readonly host: string;
     readonly port: number;
+    /** How clients reach it, where that is not its own address. */
+    readonly publicUrl: string | undefined;
+    /** Files in PEM; undefined: plain HTTP. */
+    readonly tls: { readonly cert: string; readonly key: string } | undefined;
+    /** Where the server tells how it is; without a port nowhere. */
+    readonly metrics: { readonly host: string; readonly port: number | undefined };
   };
   /** The environment the server itself was started with; commands get it filtered. Nobody else reads process.env. */
   readonly environment: Readonly<Record<string, string>>;

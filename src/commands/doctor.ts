@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
 import type { Settings } from '../base/settings.ts';
+import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
 import { foundClients, isInstalled } from './install/install.ts';
 
@@ -26,6 +27,7 @@ export async function examine(
     shell(app),
     shells(path),
     await sandbox(app, settings),
+    await terminals(settings),
     ...limits(app),
     root(),
     stateDirectory(settings),
@@ -67,6 +69,17 @@ async function sandbox(app: App, { security }: Settings): Promise<Finding> {
         ? 'good'
         : 'problem';
   return { name: 'sandbox', state, text, ...(problem !== undefined && fix !== undefined && { fix }) };
+}
+
+async function terminals({ security }: Settings): Promise<Finding> {
+  const name = 'terminals';
+  if (!security.hasTerminals)
+    return { name, state: 'good', text: `there are none under the preset ${security.preset}` };
+  const problem = await tryTerminal();
+  if (problem === undefined) return { name, state: 'good', text: 'a pseudo-terminal was opened and read' };
+  const fix =
+    'Install with optional packages (npm install), on a system that node-pty is built for, with /dev/pts mounted.';
+  return { name, state: 'problem', text: `no pseudo-terminal can be opened: ${problem}`, fix };
 }
 
 /** A limit that nobody keeps is a promise that is not kept. */

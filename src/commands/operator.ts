@@ -8,6 +8,7 @@ import type { StatsOptions } from './audit/stats.ts';
 import type { VerifyOptions } from './audit/verify.ts';
 import type { CommandContext } from './context.ts';
 import type { PruneOptions } from './state.ts';
+import type { CreateOptions } from './token.ts';
 import type { TopOptions } from './top/top.ts';
 
 const SINCE = 'not earlier: 90s, 30m, 2h or 7d ago, 2026-11-15, or 2026-11-15T10:00 (UTC)';
@@ -89,6 +90,38 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .description('look at a terminal live, and type into it; Ctrl-] leaves it as it is')
     .argument('<terminal>', 'its id, the beginning of it, or the name of its session')
     .action(async (terminal: string) => (await import('./terminals.ts')).attach(context, terminal));
+
+  const token = program.command('token').description('say who may call the server over HTTP, and what for');
+  token
+    .command('create')
+    .description('make a token, and show it this once')
+    .argument('<name>', 'what it is called; also the principal whose work it opens')
+    .option('--principal <name>', 'another principal, such as one that has a token already')
+    .option('--preset <name>', 'a stricter preset than that of the settings, for all that the principal does')
+    .option('--tools <names>', 'only these toolsets or tools, separated by commas')
+    .option('--read-only', 'only tools that change nothing')
+    .option('--expires <time>', 'until then: in 12h, 30d or 8w, or on 2027-01-31 (UTC)')
+    .option('--replace', 'in place of the token of that name')
+    .option('--json', 'as JSON')
+    .action(async (name: string, options: CreateOptions) =>
+      (await import('./token.ts')).createTokenCommand(context, name, {
+        ...options,
+        // The server has a flag of that name, which commander therefore takes for its own wherever it stands.
+        ...program.opts<Pick<CreateOptions, 'tools'>>(),
+      }),
+    );
+  token
+    .command('list')
+    .description('show what tokens there are; none of them itself, since only hashes are kept')
+    .option('--json', 'as JSON')
+    .action(async (options: { readonly json?: boolean }) =>
+      (await import('./token.ts')).listTokensCommand(context, options),
+    );
+  token
+    .command('revoke')
+    .description('make a token worthless, also for servers that are running')
+    .argument('<name>', 'what it is called')
+    .action(async (name: string) => (await import('./token.ts')).revokeTokenCommand(context, name));
 
   const state = program.command('state').description('look at the state directory, or make it smaller');
   state

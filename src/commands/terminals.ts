@@ -56,10 +56,14 @@ function toJson(state: TerminalState) {
 
 /** Ctrl-], as telnet has it: no shell or editor wants it much. */
 const DETACH = 0x1d;
-const ENTER = '\x1b[?1049h\x1b[2J\x1b[H';
-/** Whatever the program had switched on: cursor keys, mouse, paste marks, a hidden cursor, colours. */
+/**
+ * The window's own screens are the terminal's: a program there that takes the other screen takes it here, and gives it
+ * back. What the window showed is above.
+ */
+const enter = (rows: number): string => `${'\n'.repeat(rows)}\x1b[2J\x1b[H`;
+/** Whatever the program had switched on: cursor keys, mouse, paste marks, a hidden cursor, colours, margins. */
 const LEAVE =
-  '\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m\x1b>\x1b[?1049l';
+  '\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m\x1b>\x1b[?1049l\x1b[?6l\x1b[4l\x1b[r\x1b[999;1H\n';
 /** What a terminal answers to questions of a program: the host has answered already. */
 const ESC = '\x1b';
 const REPLIES = new RegExp(
@@ -94,7 +98,7 @@ async function look(
   { input, output, interrupted }: Pick<CommandContext, 'input' | 'output' | 'interrupted'>,
 ): Promise<'ended' | 'detached'> {
   const title = `${viewed.state.sessionName} (Ctrl-] leaves it)`.replaceAll(/\p{Cc}/gu, '');
-  output.write(`${ENTER}\x1b]2;${title}\x07${viewed.snapshot}`);
+  output.write(`${enter(output.rows)}\x1b]2;${title}\x07${viewed.snapshot}`);
   viewed.onOutput((chunk) => void output.write(chunk));
   input.setRawMode(true);
   input.resume();

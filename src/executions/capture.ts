@@ -6,8 +6,7 @@
  * hours. What was written before the exit is in the pipe by then, and is read out at once.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
-import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
@@ -15,9 +14,11 @@ import { makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import { createMasker, type Wall } from '../security/security.ts';
+import { type Copy, startCopy } from './copy.ts';
 import { createGate, type Gate, OUTER_ENVIRONMENT, startBehind, untilEmpty } from './gate.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
+import type { Turns } from './turns.ts';
 
 export interface CaptureSpec {
   readonly argv: readonly string[];
@@ -61,8 +62,6 @@ export interface Capture {
   close(): void;
 }
 
-/** The largest a pipe can be without privileges (/proc/sys/fs/pipe-max-size); bounds one drain. */
-const PIPE_MAX_BYTES = 1024 * 1024;
 const STATE_MAX_BYTES = 256 * 1024;
 
 export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Capture> {
@@ -82,7 +81,7 @@ export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Cap
     const state = await take(spec.wantsState);
     const block = spec.wall?.kind === 'bubblewrap' ? await pipes.takeOwn() : undefined;
     if (block !== undefined) opened.push(block);
-    return await begin(spec, { stdin, stdout, stderr, state, block });
+    return await begin(spec, { stdin, stdout, stderr, state, block }, pipes.turns);
   } catch (error) {
     closeQuietly(...opened);
     throw error;
@@ -98,7 +97,7 @@ interface Streams {
   readonly block: number | undefined;
 }
 
-function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
+function begin(spec: CaptureSpec, streams: Streams, turns: Turns): Promise<Capture> {
   const { stdin, stdout, stderr, state, block } = streams;
   const { wall } = spec;
   const isWalled = wall?.kind === 'bubblewrap';
@@ -127,7 +126,7 @@ function begin(spec: CaptureSpec, streams: Streams): Promise<Capture> {
     // The shell must be alive or a zombie until Node collects it, which it cannot before we return.
     const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
     closeQuietly(...new Set(ends.filter((fd) => fd !== undefined)));
-    resolve(copyStreams(spec, streams, { identity, exited, gate }));
+    resolve(copyStreams(spec, streams, { identity, exited, gate }, turns));
   });
 }
 
@@ -157,6 +156,7 @@ function copyStreams(
   spec: CaptureSpec,
   { stdout, stderr, state }: Streams,
   started: Pick<Capture, 'identity' | 'exited' | 'gate'>,
+  turns: Turns,
 ): Capture {
   const listeners: ((chunk: Uint8Array) => void)[] = [];
   const stateChunks: Buffer[] = [];
@@ -164,7 +164,7 @@ function copyStreams(
   const copies: Copy[] = [];
 
   const copyTo = (pipe: Pipe | undefined, write: (chunk: Uint8Array) => void): void => {
-    if (pipe !== undefined) copies.push(startCopy(pipe.readFd, write));
+    if (pipe !== undefined) copies.push(startCopy(pipe.readFd, write, turns));
   };
   const { masked = [] } = spec;
   const pass = (sink: Sink | undefined, chunk: Uint8Array): void => {
@@ -201,55 +201,6 @@ function copyStreams(
       for (const flush of flushes) flush();
       for (const sink of spec.sinks.values()) sink.close();
       listeners.length = 0;
-    },
-  };
-}
-
-interface Copy {
-  drain(): void;
-  close(): void;
-}
-
-/** One buffer for all copies: a chunk is written to disk before the next read, so nothing is kept. */
-const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
-
-function startCopy(fd: number, write: (chunk: Uint8Array) => void): Copy {
-  // Forgotten on closing: Node's handle lives until the next full collection, and with it all that it can reach.
-  let target: typeof write | undefined = write;
-  // Node takes `onread` here as net.connect does; its types do not know.
-  const options: SocketConstructorOpts & { onread: OnReadOpts } = {
-    fd,
-    readable: true,
-    writable: false,
-    onread: {
-      buffer: sharedBuffer,
-      callback(bytes, buffer) {
-        target?.(buffer.subarray(0, bytes));
-        return true;
-      },
-    },
-  };
-  const socket = new Socket(options);
-  const close = (): void => {
-    target = undefined;
-    socket.destroy();
-  };
-  socket.on('error', close);
-  socket.on('end', close);
-  return {
-    close,
-    drain() {
-      for (let drained = 0; target !== undefined && drained < PIPE_MAX_BYTES; ) {
-        let bytes = 0;
-        try {
-          bytes = readSync(fd, sharedBuffer, 0, sharedBuffer.length, null);
-        } catch {
-          return;
-        }
-        if (bytes === 0) return;
-        drained += bytes;
-        target(sharedBuffer.subarray(0, bytes));
-      }
     },
   };
 }

@@ -71,6 +71,8 @@ export interface Executions {
   /** By the number of a process that this server started and that still runs; throws RESOURCE_001. */
   getByPid(principal: string, pid: number): Promise<Execution>;
   list(principal: string): Promise<Summary[]>;
+  /** How many run, of all principals. */
+  count(): number;
   /** Who keeps each limit, found out by trying. */
   limitKeepers(): LimitKeepers;
   /** The PATH that commands see. */
@@ -213,6 +215,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       await inventory.ready();
       return store.summaries(principal);
     },
+    count: () => running.entries.size,
     limitKeepers: () => limitKeepers(cgroups.held()),
     commandPath: loginPath.resolve,
     dispose: () => (disposing ??= dispose()),

@@ -46,13 +46,17 @@ function placeOf(path: string, mounts: readonly MountEntry[]): { root: string; d
 }
 
 export function parseMounts(table: string): MountEntry[] {
-  return table.split('\n').flatMap((line) => {
-    const [before = '', after = ''] = line.split(' - ');
-    const [, , device, root, point] = before.split(' ');
-    const [type] = after.split(' ');
-    if (device === undefined || root === undefined || point === undefined || type === undefined) return [];
-    return [{ root: unescape(root), point: unescape(point), type, device }];
-  });
+  const entries: MountEntry[] = [];
+  for (const line of table.split('\n')) {
+    // 36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw
+    const [, , device, root, point] = line.split(' ', 5);
+    const separator = line.indexOf(' - ');
+    if (device === undefined || root === undefined || point === undefined || separator === -1) continue;
+    const end = line.indexOf(' ', separator + 3);
+    const type = line.slice(separator + 3, end === -1 ? undefined : end);
+    entries.push({ root: unescape(root), point: unescape(point), type, device });
+  }
+  return entries;
 }
 
 /** Spaces and the like are written as \040. */

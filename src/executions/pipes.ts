@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 /** Two ends of one pipe; whoever takes it closes both. */
 export interface Pipe {
@@ -22,6 +23,8 @@ export interface Pipe {
 export interface Pipes {
   /** Private, and gone with the server; for other short-lived files of a launch. */
   readonly directory: string;
+  /** Which of them is read next. */
+  readonly turns: Turns;
   /** Our end does not block; the command's does, as a program expects. */
   take(): Promise<Pipe>;
   /** Both ends in one descriptor: whoever reads from it holds the other end too, and never sees its end. */
@@ -66,6 +69,7 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
 
   return {
     directory,
+    turns: createTurns(),
     async take() {
       const path = await takePath();
       const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

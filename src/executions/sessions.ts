@@ -33,7 +33,7 @@ export interface Sessions {
   setDefaultDirectory(principal: string, directory: string, applyToExisting: boolean): void;
 }
 
-/** A session is a few kilobytes; one that was not used for so many others is forgotten. */
+/** A session is a few kilobytes; one that was not used for so many others of its principal is forgotten. */
 const MAX_SESSIONS = 500;
 /** What a shell sets for itself, or what belongs to one execution only. */
 const NOT_STATE = new Set([
@@ -47,17 +47,17 @@ const NOT_STATE = new Set([
 ]);
 
 export function createSessions(startDirectory: string, directories: Directories): Sessions {
-  const sessions = new Map<string, MutableSession>();
+  const byPrincipal = new Map<string, Map<string, MutableSession>>();
   const defaults = new Map<string, string>();
-  const keyOf = (principal: string, sessionId: string): string => JSON.stringify([principal, sessionId]);
 
   return {
     get(principal, sessionId) {
-      const key = keyOf(principal, sessionId);
-      const session = sessions.get(key) ?? createSession(directories, principal);
+      const sessions = byPrincipal.get(principal) ?? new Map<string, MutableSession>();
+      byPrincipal.set(principal, sessions);
+      const session = sessions.get(sessionId) ?? createSession(directories, principal);
       // Deleted and set again, so that the map's order is that of use.
-      sessions.delete(key);
-      sessions.set(key, session);
+      sessions.delete(sessionId);
+      sessions.set(sessionId, session);
       for (const [oldest, other] of sessions) {
         if (sessions.size <= MAX_SESSIONS) break;
         if (!other.isBusy()) sessions.delete(oldest);
@@ -68,9 +68,7 @@ export function createSessions(startDirectory: string, directories: Directories)
     setDefaultDirectory(principal, directory, applyToExisting) {
       defaults.set(principal, directory);
       if (!applyToExisting) return;
-      for (const [key, session] of sessions) {
-        if (key.startsWith(`${JSON.stringify([principal]).slice(0, -1)},`)) session.moveTo(directory);
-      }
+      for (const session of byPrincipal.get(principal)?.values() ?? []) session.moveTo(directory);
     },
   };
 }

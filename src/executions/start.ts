@@ -74,24 +74,32 @@ export interface Starter {
 export function createStarter(options: StarterOptions): Starter {
   const { settings, running, sessions } = options;
   const starting = new Set<Promise<unknown>>();
-  /** Slots of those that are not in the table yet. */
-  let claimed = 0;
+  /** Owners of slots that are not in the table yet. */
+  const claims = new Set<{ readonly owner: string }>();
   let isStopped = false;
 
-  function takeSlot(principal: string): void {
+  /** A principal has its own number of them, so that it cannot use up another's; all together have one as well. */
+  function takeSlot(principal: string): { readonly owner: string } {
     if (isStopped) throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
-    const { maxProcesses } = settings.limits;
-    if (running.entries.size + claimed < maxProcesses) return;
+    const { maxProcesses, maxProcessesTotal } = settings.limits;
     const own = [...running.entries.values()].filter((entry) => entry.record.owner === principal);
-    const oldest = own.slice(0, 5).map((entry) => entry.record.id);
-    throw new ShellServerError(
-      'RESOURCE_005',
-      `${maxProcesses} executions are running, which is the limit.`,
-      {
-        hint: 'Wait for one to end (process_get_execution with wait_seconds), or end one with process_terminate.',
-        details: { limit: maxProcesses, oldest_running: oldest },
-      },
-    );
+    const claimed = [...claims].filter(({ owner }) => owner === principal).length;
+    const isOwn = own.length + claimed >= maxProcesses;
+    if (isOwn || running.entries.size + claims.size >= maxProcessesTotal) {
+      const limit = isOwn ? maxProcesses : maxProcessesTotal;
+      const whose = isOwn ? '' : ' of all callers together';
+      throw new ShellServerError(
+        'RESOURCE_005',
+        `${limit} executions${whose} are running, which is the limit.`,
+        {
+          hint: 'Wait for one to end (process_get_execution with wait_seconds), or end one with process_terminate.',
+          details: { limit, oldest_running: own.slice(0, 5).map((entry) => entry.record.id) },
+        },
+      );
+    }
+    const claim = { owner: principal };
+    claims.add(claim);
+    return claim;
   }
 
   async function start(
@@ -120,9 +128,8 @@ export function createStarter(options: StarterOptions): Starter {
 
   return {
     start(request, signal) {
-      takeSlot(request.principal);
-      claimed++;
-      const handOver = once(() => claimed--);
+      const claim = takeSlot(request.principal);
+      const handOver = once(() => claims.delete(claim));
       const started = start(request, signal, handOver);
       starting.add(started);
       const forget = (): void => {

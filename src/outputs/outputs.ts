@@ -156,7 +156,8 @@ export function createOutputs(options: OutputsOptions): Outputs {
       // A detached command may run longer than outputs are kept: its age counts from when it was last seen running.
       if (isRunning) entry.lastActiveMs = now;
       const bytes = bytesOf(entry);
-      if (bytes !== undefined) candidates.push({ id, lastActiveMs: entry.lastActiveMs, bytes, isRunning });
+      if (bytes !== undefined)
+        candidates.push({ id, owner: entry.owner, lastActiveMs: entry.lastActiveMs, bytes, isRunning });
       await pace();
     }
     const removed: string[] = [];

@@ -3,8 +3,15 @@ import { type Candidate, decideExpired } from './retention.ts';
 
 const HOUR = 3_600_000;
 const now = 1000 * HOUR;
-const candidate = (id: string, hoursAgo: number, bytes = 10, isRunning = false): Candidate => ({
+const candidate = (
+  id: string,
+  hoursAgo: number,
+  bytes = 10,
+  isRunning = false,
+  owner = 'alice',
+): Candidate => ({
   id,
+  owner,
   lastActiveMs: now - hoursAgo * HOUR,
   bytes,
   isRunning,
@@ -49,6 +56,21 @@ describe('decideExpired', () => {
       'everything at a count of 0',
       [candidate('a', 2), candidate('b', 1)],
       { ...wide, maxCount: 0 },
+      ['a', 'b'],
+    ],
+    [
+      'nothing of those who have little, though it is older',
+      [
+        candidate('of bob', 50, 100, false, 'bob'),
+        ...[5, 4, 3, 2, 1].map((hours) => candidate(`flood ${hours}`, hours, 400)),
+      ],
+      { ...wide, maxTotalBytes: 1000 },
+      ['flood 5', 'flood 4', 'flood 3'],
+    ],
+    [
+      'of those who have little once they have the most that ended',
+      [candidate('r', 1, 900, true), candidate('a', 2, 10), candidate('b', 3, 20, false, 'bob')],
+      { ...wide, maxTotalBytes: 900 },
       ['a', 'b'],
     ],
   ])('chooses %s', (_name, candidates, retention, expired) => {

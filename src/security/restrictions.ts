@@ -9,7 +9,7 @@ import { ENVIRONMENT_MODES, PRESETS, type PresetName, type RootView } from '../b
 import { ShellServerError } from '../base/errors.ts';
 import type { SecuritySettings, ShellToolSettings } from '../base/settings.ts';
 import { combinePolicies, createPolicy } from './policy/policy.ts';
-import { PRESET_COMMANDS } from './policy/presets.ts';
+import { PRESET_COMMANDS, presetRank } from './policy/presets.ts';
 import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
 import type { Entry, Policy, PolicyConfig } from './policy/types.ts';
 
@@ -21,6 +21,8 @@ export interface Effective {
 
 export interface RestrictionStore {
   of(principal: string): Effective;
+  /** The preset that a principal starts with; one that is looser than what holds says nothing. */
+  begin(principal: string, preset: PresetName | undefined): void;
   /** Throws AUTH_003 where anything of it would loosen, PARAM_002 where it cannot be read. */
   tighten(
     principal: string,
@@ -56,31 +58,38 @@ export function createRestrictions(
 ): RestrictionStore {
   const initial = effectiveOf(base, restrictionsOf(base));
   const tightened = new Map<string, Effective>();
+  const begun = new Map<string, PresetName>();
   const of = (principal: string): Effective => tightened.get(principal) ?? initial;
-  return {
-    of,
-    warnings: [...initial.policy.warnings, ...warnings],
-    tighten(principal, wish) {
-      const current = of(principal);
-      const says = wish.preset === undefined ? undefined : PRESETS[wish.preset];
-      const result = tighten(current.restrictions, wish, {
-        realPath: realPathOf,
-        ...(says !== undefined && {
-          presetValues: {
-            maxExecutionSeconds: says.maxExecutionTimeSeconds,
-            maxMemoryMb: says.maxMemoryBytes / MIB,
-            enableNetwork: says.network,
-          },
-        }),
-      });
-      if (result.kind === 'refused') throw loosens(result.loosening);
-      const { policy, ...rest } = effectiveOf(base, result.next);
-      // Whatever the wish came to, it never allows what was refused before it.
-      const effective = { ...rest, policy: combinePolicies(initial.policy, policy) };
-      tightened.set(principal, effective);
-      return { effective, changes: result.changes };
-    },
-  };
+
+  function begin(principal: string, preset: PresetName | undefined): void {
+    if (preset === undefined || begun.get(principal) === preset) return;
+    const held = of(principal).restrictions.preset ?? 'development';
+    if (preset !== held && presetRank(preset) >= presetRank(held)) tightenOf(principal, { preset });
+    begun.set(principal, preset);
+  }
+
+  function tightenOf(principal: string, wish: Wish): ReturnType<RestrictionStore['tighten']> {
+    const current = of(principal);
+    const says = wish.preset === undefined ? undefined : PRESETS[wish.preset];
+    const result = tighten(current.restrictions, wish, {
+      realPath: realPathOf,
+      ...(says !== undefined && {
+        presetValues: {
+          maxExecutionSeconds: says.maxExecutionTimeSeconds,
+          maxMemoryMb: says.maxMemoryBytes / MIB,
+          enableNetwork: says.network,
+        },
+      }),
+    });
+    if (result.kind === 'refused') throw loosens(result.loosening);
+    const { policy, ...rest } = effectiveOf(base, result.next);
+    // Whatever the wish came to, it never allows what was refused before it.
+    const effective = { ...rest, policy: combinePolicies(initial.policy, policy) };
+    tightened.set(principal, effective);
+    return { effective, changes: result.changes };
+  }
+
+  return { of, begin, tighten: tightenOf, warnings: [...initial.policy.warnings, ...warnings] };
 }
 
 function loosens(loosening: readonly { readonly key: string; readonly reason: string }[]): ShellServerError {

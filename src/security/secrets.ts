@@ -16,6 +16,8 @@ const SHAPES: readonly RegExp[] = [
   /\bxox[abeprs]-[A-Za-z0-9-]{10,}/g,
   /\bAIza[A-Za-z0-9_-]{30,}/g,
   /\bnpm_[A-Za-z0-9]{30,}/g,
+  // Our own.
+  /\bmcpsh_[A-Za-z0-9_-]{30,}/g,
   /\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ];
@@ -31,7 +33,7 @@ const ANNOUNCED: readonly RegExp[] = [
 ];
 
 /** Without one of these words none of the above can be found: most texts are done with after one look. */
-const SHAPED = /gh[pousr]_|github_pat_|glpat-|[spr]k[-_]|AKIA|ASIA|xox|AIza|npm_|eyJ|PRIVATE KEY/;
+const SHAPED = /gh[pousr]_|github_pat_|glpat-|[spr]k[-_]|AKIA|ASIA|xox|AIza|npm_|mcpsh_|eyJ|PRIVATE KEY/;
 const ANNOUNCING = /pass|secret|token|key|auth|bearer|cookie|:\/\//i;
 
 export function isSecretName(name: string): boolean {

@@ -6,6 +6,7 @@
 import { homedir } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
+import type { PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -49,6 +50,15 @@ export { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from './sandbox/p
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
 export { shellName } from './shells.ts';
+export {
+  createToken,
+  hashOf,
+  isExpired,
+  listTokens,
+  revokeToken,
+  type StoredToken,
+  watchTokens,
+} from './tokens/tokens.ts';
 export type { InputRequest } from './typed.ts';
 
 export interface Security extends TypedCheck {
@@ -59,6 +69,8 @@ export interface Security extends TypedCheck {
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   readonly sandbox: Sandbox;
   readonly restrictions: Pick<RestrictionStore, 'of' | 'warnings'>;
+  /** A token says what its principal starts with. */
+  admit(principal: string, preset: PresetName | undefined): void;
   /** Tightens what holds for a principal; audited, and so is an attempt to loosen it. */
   tighten(
     caller: {
@@ -247,6 +259,7 @@ export function createSecurity(options: {
     audit,
     sandbox,
     restrictions,
+    admit: restrictions.begin,
     tighten({ principal, requestId, client }, wish) {
       const about = { principal, requestId, client: client.name, asked: wish };
       try {

@@ -103,6 +103,7 @@ interface State {
 interface OpenQuestion {
   readonly needed: ApprovalNeeded;
   readonly askedIn: string;
+  readonly principal: string;
 }
 
 export function createApprovals(options: {
@@ -176,9 +177,10 @@ export function createApprovals(options: {
 
   async function handOut(needed: ApprovalNeeded, call: AskingCall): Promise<Question> {
     const nonce = randomText();
-    const oldest = open.keys().next().value;
-    if (open.size >= LIMITS.openQuestions && oldest !== undefined) open.delete(oldest);
-    open.set(nonce, { needed, askedIn: call.requestId });
+    const own = [...open].filter(([, question]) => question.principal === call.principal);
+    const [oldest] = own;
+    if (own.length >= LIMITS.openQuestions && oldest !== undefined) open.delete(oldest[0]);
+    open.set(nonce, { needed, askedIn: call.requestId, principal: call.principal });
     const state = { nonce, principal: call.principal, binding: needed.binding, call: digestOf(call) };
     return inputRequired({
       inputRequests: { [KEY]: inputRequired.elicit(formOf(needed)) },

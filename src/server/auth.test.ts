@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createTokens } from './auth.ts';
+import { EVERYTHING } from './grants.ts';
 
 describe('tokens', () => {
   const hashed = createHash('sha256').update('kept as a hash').digest('hex');
@@ -15,18 +16,19 @@ describe('tokens', () => {
     ['first', 'alice'],
     ['second', 'bob'],
     ['kept as a hash', 'carol'],
-    ['third', undefined],
-    ['', undefined],
-    ['First', undefined],
-    [hashed, undefined],
-    ['not a hash', undefined],
-    ['x'.repeat(1_000_000), undefined],
   ])('tells whose %j is', (token, principal) => {
-    expect(tokens.verify(token)).toBe(principal);
+    expect(tokens.verify(token)).toEqual({ principal, grant: EVERYTHING });
   });
 
+  it.each(['third', '', 'First', hashed, 'not a hash', 'x'.repeat(1_000_000)])(
+    'knows nobody by %j',
+    (token) => {
+      expect(tokens.verify(token)).toBe('unknown');
+    },
+  );
+
   it('takes nothing where there are none, or an empty one', () => {
-    expect(createTokens([]).verify('x')).toBeUndefined();
-    expect(createTokens([{ token: '', principal: 'eve' }]).verify('')).toBeUndefined();
+    expect(createTokens([]).verify('x')).toBe('unknown');
+    expect(createTokens([{ token: '', principal: 'eve' }]).verify('')).toBe('unknown');
   });
 });

@@ -2,11 +2,21 @@
  * Bearer tokens. Only their hashes are kept, and every hash is compared to its last byte whichever one matches, so
  * that the time of an answer says nothing about any of them.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { PresetName } from '../base/config/presets.ts';
+import { hashOf, isExpired, type StoredToken } from '../security/security.ts';
+import { createGrant, EVERYTHING, type Grant } from './grants.ts';
+
+/** Who is calling, and what their token lets them do. */
+export interface Caller {
+  readonly principal: string;
+  readonly grant: Grant;
+}
 
 export interface Tokens {
-  /** The principal whose token it is. */
-  verify(token: string): string | undefined;
+  /** Whose token it is, or why it opens nothing. */
+  verify(token: string): Caller | 'unknown' | 'expired';
 }
 
 export type TokenEntry =
@@ -14,26 +24,53 @@ export type TokenEntry =
   /** As it is kept on disk: the SHA-256 of the token in hexadecimal. */
   | { readonly principal: string; readonly sha256: string };
 
-export function createTokens(entries: readonly TokenEntry[]): Tokens {
-  const known = entries.map((entry) => ({
+export interface TokensOptions {
+  /** Those on disk, as they are now. */
+  readonly stored?: () => readonly StoredToken[];
+  /** Told of each token that is presented and holds, before anything is done for it; refuses by throwing. */
+  readonly onAccepted?: (principal: string, preset: PresetName | undefined) => void;
+  readonly clock?: Clock;
+}
+
+/** `entries` are the operator's own, without any scope. */
+export function createTokens(entries: readonly TokenEntry[], options: TokensOptions = {}): Tokens {
+  const { stored = () => [], onAccepted = () => undefined, clock = systemClock } = options;
+  const own = entries.map((entry) => ({
     principal: entry.principal,
-    hash: 'token' in entry ? hash(entry.token) : Buffer.from(entry.sha256, 'hex'),
+    hash: 'token' in entry ? hashOf(entry.token) : Buffer.from(entry.sha256, 'hex'),
   }));
+  // Those on disk are the same objects until the file changes.
+  const known = new WeakMap<StoredToken, { readonly hash: Buffer; readonly caller: Caller }>();
+  const prepared = (token: StoredToken) => {
+    const found = known.get(token) ?? { hash: Buffer.from(token.sha256, 'hex'), caller: callerOf(token) };
+    known.set(token, found);
+    return found;
+  };
   return {
     verify(token) {
-      const presented = hash(token);
+      const presented = hashOf(token);
+      let found: StoredToken | undefined;
       let principal: string | undefined;
-      for (const entry of known) {
-        // The length differs only for an entry that is not a SHA-256 at all, which no token matches.
-        if (entry.hash.length === presented.length && timingSafeEqual(entry.hash, presented)) {
-          principal = entry.principal;
-        }
+      for (const entry of own) if (isSame(entry.hash, presented)) principal = entry.principal;
+      for (const entry of stored()) if (isSame(prepared(entry).hash, presented)) found = entry;
+      if (token === '') return 'unknown';
+      if (principal !== undefined) {
+        onAccepted(principal, undefined);
+        return { principal, grant: EVERYTHING };
       }
-      return token === '' ? undefined : principal;
+      if (found === undefined) return 'unknown';
+      if (isExpired(found, clock.now())) return 'expired';
+      onAccepted(found.principal, found.preset);
+      return prepared(found).caller;
     },
   };
 }
 
-function hash(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+function callerOf({ principal, tools, isReadOnly = false }: StoredToken): Caller {
+  return { principal, grant: createGrant(tools, isReadOnly) };
+}
+
+/** The length differs only for an entry that is not a SHA-256 at all, which no token matches. */
+function isSame(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -4,6 +4,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type CallContext, type CallEntry, createDispatch, type DispatchOptions } from './dispatch.ts';
+import { EVERYTHING } from './grants.ts';
 
 const AT = Date.parse('2026-11-02T10:00:00.000Z');
 
@@ -26,6 +27,7 @@ function setUp(options: Partial<DispatchOptions> = {}) {
 function context(overrides: Partial<CallContext> = {}): CallContext {
   return {
     principal: 'local',
+    grant: EVERYTHING,
     client: { name: 'test', version: '1' },
     requestId: 'req_1',
     signal: new AbortController().signal,

@@ -18,9 +18,10 @@ import type { Modules } from '../tools/modules.ts';
 import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
 import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
+import { METHOD_NOT_FOUND, MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
+import { checkGrant, type Grant } from './grants.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
-import { clip, quote } from './quote.ts';
 import { suggest } from './suggest.ts';
 
 export interface DispatchOptions {
@@ -47,6 +48,8 @@ export interface DispatchOptions {
 
 export interface CallContext {
   readonly principal: string;
+  /** What the caller's token leaves of the toolset. */
+  readonly grant: Grant;
   readonly client: ClientInfo;
   /** Ours, not JSON-RPC's, whose ids are only unique within a connection. Made here where absent. */
   readonly requestId?: string;
@@ -79,36 +82,14 @@ export interface Dispatch {
   call(name: string, args: unknown, context: CallContext): Promise<ToolResult | Question>;
   /** The names of the methods. */
   readonly methods: readonly string[];
+  /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
+  refusal(
+    method: string,
+    params: unknown,
+    context: Pick<CallContext, 'principal' | 'grant' | 'requestId'>,
+  ): ShellServerError | undefined;
   /** Throws MethodError. */
   invoke(method: string, params: unknown, context: CallContext): Promise<Record<string, unknown>>;
-}
-
-/** The one thing about a call that is a protocol error. */
-export class UnknownToolError extends Error {
-  override readonly name = 'UnknownToolError';
-  readonly tool: string;
-  readonly suggestion: string | undefined;
-
-  constructor(tool: string, suggestion: string | undefined) {
-    super(
-      `Unknown tool ${quote(tool)}.${suggestion === undefined ? ' tools/list shows the tools.' : ` Did you mean "${suggestion}"?`}`,
-    );
-    this.tool = clip(tool);
-    this.suggestion = suggestion;
-  }
-}
-
-/** A failure of a method, as JSON-RPC says it. */
-export class MethodError extends Error {
-  override readonly name = 'MethodError';
-  readonly code: number;
-  readonly data: Readonly<Record<string, unknown>> | undefined;
-
-  constructor(code: number, message: string, data?: Readonly<Record<string, unknown>>) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
 }
 
 interface Entry {
@@ -129,6 +110,24 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const methods = new Map((options.methods ?? []).map((method) => [method.name, prepare(method)]));
 
+  function begin(entry: Entry, calledAs: string, args: unknown, context: Omit<CallContext, 'signal'>): Begun {
+    const { principal, client, requestId = createId('req') } = context;
+    const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs };
+    const startedAtMs = clock.now();
+    return {
+      started,
+      audit: (outcome, code) =>
+        options.audit?.({
+          ...started,
+          input: recordedInput(args, entry.tool),
+          startedAtMs,
+          durationMs: clock.now() - startedAtMs,
+          outcome,
+          ...(code !== undefined && { code }),
+        }),
+    };
+  }
+
   /** Runs it and writes the audit entry: an answer, a question, or what is to be said about a failure. */
   async function perform(
     entry: Entry,
@@ -136,19 +135,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     args: unknown,
     context: CallContext,
   ): Promise<Answer<unknown> | Question | Failed> {
-    const { principal, client } = context;
-    const requestId = context.requestId ?? createId('req');
-    const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs: name };
-    const startedAtMs = clock.now();
-    const audit = (outcome: CallEntry['outcome'], code?: ErrorCode): void =>
-      options.audit?.({
-        ...started,
-        input: recordedInput(args, entry.tool),
-        startedAtMs,
-        durationMs: clock.now() - startedAtMs,
-        outcome,
-        ...(code !== undefined && { code }),
-      });
+    const { started, audit } = begin(entry, name, args, context);
 
     try {
       const answer = await run(entry, args, started, context);
@@ -173,9 +160,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     entry: Entry,
     args: unknown,
     started: StartedCall,
-    { signal, progress, person }: CallContext,
+    { signal, progress, person, grant }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
+    checkGrant(grant, { ...entry.tool, name: started.calledAs });
     await options.onCall?.(started);
     const input = entry.parse(args);
     const { principal, client, requestId } = started;
@@ -235,6 +223,23 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         : encodeAnswer(result);
     },
     methods: [...methods.keys()],
+    refusal(method, params, context) {
+      const { name = '', arguments: args } = (params ?? {}) as { name?: string; arguments?: unknown };
+      const isCall = method === 'tools/call';
+      const entry = isCall ? entries.get(name) : methods.get(method);
+      if (entry === undefined) return undefined;
+      const calledAs = isCall ? name : method;
+      try {
+        checkGrant(context.grant, { ...entry.tool, name: calledAs });
+        return undefined;
+      } catch (thrown) {
+        const { started, audit } = begin(entry, calledAs, isCall ? args : params, {
+          ...context,
+          client: NOBODY,
+        });
+        return failed(thrown, started, audit).error;
+      }
+    },
     async invoke(method, params, context) {
       const entry = methods.get(method);
       if (entry === undefined) throw new MethodError(METHOD_NOT_FOUND, 'Method not found');
@@ -246,20 +251,18 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 }
 
+/** A call, and how its end is recorded. */
+interface Begun {
+  readonly started: StartedCall;
+  readonly audit: (outcome: CallEntry['outcome'], code?: ErrorCode) => void;
+}
+
+/** What a client calls itself is not known before its request is taken. */
+const NOBODY: ClientInfo = { name: '', version: '' };
+
 interface Failed {
   readonly error: ShellServerError;
   readonly requestId: string;
-}
-
-const METHOD_NOT_FOUND = -32_601;
-const INVALID_PARAMS = -32_602;
-/** 001's own, for whatever a command met. */
-const COMMAND_FAILED = -32_000;
-
-function toMethodError({ message, details }: ShellServerError): MethodError {
-  return details?.['name'] === 'InvalidParameters'
-    ? new MethodError(INVALID_PARAMS, message, details)
-    : new MethodError(COMMAND_FAILED, message);
 }
 
 function prepare(tool: Tool): Entry {

@@ -60,4 +60,15 @@ describe('the events of a session', () => {
     expect(await events.getStreamIdForEventId('s0.1')).toBeUndefined();
     expect(await events.getStreamIdForEventId('s1999.2000')).toBe('s1999');
   });
+
+  it('are not pushed out by what another principal makes', async () => {
+    const log = createEventLog({ maxEvents: 10, maxBytes: 10_000 });
+    const quiet = log.open('quiet');
+    const first = await quiet.storeEvent('s', message('first'));
+    await quiet.storeEvent('s', message('second'));
+    const noisy = [log.open('noisy'), log.open('noisy')];
+    for (let n = 0; n < 100; n++)
+      await noisy[n % 2]?.storeEvent('s', message(`noise ${n} ${'x'.repeat(500)}`));
+    expect(await replay(quiet, first)).toEqual(['second']);
+  });
 });

@@ -1,21 +1,30 @@
 /**
  * Events of 2025-era streams, for clients that lost their connection and come back with Last-Event-ID. One budget
- * for all sessions, in memory, oldest dropped first; a session sees only its own streams.
+ * for all sessions, in memory; whoever holds the most of it loses its oldest first, so that nobody's stream is lost by
+ * another's noise. A session sees only its own streams.
  */
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';
 import { LIMITS } from '../base/limits.ts';
 
 export interface EventLog {
-  /** The store of one session; `close` forgets what it holds. */
-  open(): SessionEvents;
+  /** The store of one session of a principal; `close` forgets what it holds. */
+  open(principal?: string): SessionEvents;
 }
 
 export interface SessionEvents extends Required<EventStore> {
   close(): void;
 }
 
+/** What one principal holds. */
+interface Share {
+  // A set keeps the order of insertion, so its first entry is the oldest.
+  readonly events: Set<StoredEvent>;
+  bytes: number;
+}
+
 interface StoredEvent {
   readonly session: symbol;
+  readonly share: Share;
   readonly streamId: string;
   readonly id: string;
   /** As text: what a tool returned must not change under us, and its length is the cost. */
@@ -23,25 +32,41 @@ interface StoredEvent {
 }
 
 export function createEventLog({ maxEvents, maxBytes }: { maxEvents: number; maxBytes: number }): EventLog {
-  // A set keeps the order of insertion, so its first entry is the oldest.
-  const events = new Set<StoredEvent>();
+  const shares = new Map<string, Share>();
+  let count = 0;
   let bytes = 0;
 
   function remove(event: StoredEvent): void {
-    if (events.delete(event)) bytes -= event.text.length;
+    const { share, text } = event;
+    if (!share.events.delete(event)) return;
+    share.bytes -= text.length;
+    bytes -= text.length;
+    count--;
   }
 
   function makeRoom(): void {
-    for (const oldest of events) {
-      if (events.size <= maxEvents && bytes <= maxBytes) return;
+    while (count > maxEvents || bytes > maxBytes) {
+      const sizeOf = ({ bytes: held, events }: Share): number => held / maxBytes + events.size / maxEvents;
+      const largest = [...shares.values()].reduce((one, other) =>
+        sizeOf(other) > sizeOf(one) ? other : one,
+      );
+      const [oldest] = largest.events;
+      if (oldest === undefined) return;
       remove(oldest);
     }
   }
 
-  function open(): SessionEvents {
+  function shareOf(principal: string): Share {
+    const share = shares.get(principal) ?? { events: new Set(), bytes: 0 };
+    shares.set(principal, share);
+    return share;
+  }
+
+  function open(principal = ''): SessionEvents {
+    const share = shareOf(principal);
     const session = Symbol('session');
     const streams = new Set<string>();
-    let count = 0;
+    let last = 0;
 
     function remember(streamId: string): void {
       streams.add(streamId);
@@ -57,14 +82,16 @@ export function createEventLog({ maxEvents, maxBytes }: { maxEvents: number; max
 
     return {
       async storeEvent(streamId, message) {
-        count += 1;
+        last += 1;
         remember(streamId);
-        const id = `${streamId}.${count}`;
+        const id = `${streamId}.${last}`;
         const text = JSON.stringify(message);
         // One answer must not push out what everybody else may come back for.
         if (text.length > maxBytes / 2) return id;
-        events.add({ session, streamId, id, text });
+        share.events.add({ session, share, streamId, id, text });
+        share.bytes += text.length;
         bytes += text.length;
+        count++;
         makeRoom();
         return id;
       },
@@ -74,9 +101,9 @@ export function createEventLog({ maxEvents, maxBytes }: { maxEvents: number; max
       async replayEventsAfter(lastEventId, { send }) {
         const streamId = streamOf(lastEventId);
         if (streamId === undefined) throw new Error('unknown event');
-        const last = numberOf(lastEventId);
-        const missed = [...events].filter(
-          (event) => event.session === session && event.streamId === streamId && numberOf(event.id) > last,
+        const seen = numberOf(lastEventId);
+        const missed = [...share.events].filter(
+          (event) => event.session === session && event.streamId === streamId && numberOf(event.id) > seen,
         );
         for (const event of missed) {
           // The empty message opens a stream and says nothing.
@@ -85,7 +112,7 @@ export function createEventLog({ maxEvents, maxBytes }: { maxEvents: number; max
         return streamId;
       },
       close() {
-        for (const event of events) {
+        for (const event of share.events) {
           if (event.session === session) remove(event);
         }
       },

@@ -3,7 +3,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '../base/limits.ts';
-import { type Refusal, tooLarge } from './http-guard.ts';
+import { tooLarge } from './http-guard.ts';
+import type { Refusal } from './http-refusal.ts';
 import { parseJson } from './json-rpc.ts';
 
 export type ReadBody =
@@ -63,10 +64,4 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   const timer = setTimeout(() => request.socket.destroy(), LIMITS.refusedBodyMs);
   timer.unref();
   request.once('close', () => clearTimeout(timer));
-}
-
-/** While the server shuts down it is refused like everything else. */
-export function sendHealth(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.end('{"status":"ok"}\n');
 }

@@ -5,31 +5,18 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import { type ErrorCode, ShellServerError } from '../base/errors.ts';
-import { createId } from '../base/ids.ts';
+import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { Tokens } from './auth.ts';
-import { toWireError } from './encode.ts';
-import { errorReply } from './json-rpc.ts';
+import type { Caller, Tokens } from './auth.ts';
+import { EVERYTHING } from './grants.ts';
+import { INVALID_TOKEN, NO_TOKEN, type Refusal, refuse, refuseWith } from './http-refusal.ts';
 import { quote } from './quote.ts';
 import { LOCAL_PRINCIPAL } from './server.ts';
 
 export const MCP_PATH = '/mcp';
 
-/**
- * Says that requests are answered, and nothing else, to everybody: whoever watches over a container or a service has
- * neither a token nor the right Host.
- */
-export const HEALTH_PATH = '/healthz';
-
-export interface Refusal {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: unknown;
-}
-
 export type Verdict =
-  | { readonly ok: true; readonly principal: string }
+  | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly refusal: Refusal };
 
 export interface GuardOptions {
@@ -39,13 +26,13 @@ export interface GuardOptions {
   readonly tokens: Tokens | undefined;
 }
 
-export function createGuard(options: GuardOptions): (request: IncomingMessage) => Verdict {
+export function createGuard(options: GuardOptions): (request: IncomingMessage, requestId: string) => Verdict {
   const hosts = allowedHosts(options);
-  return (request) => {
+  return (request, requestId) => {
     const refusal =
       checkHost(request, hosts) ?? checkOrigin(request, options.publicUrl) ?? checkPath(request);
     if (refusal !== undefined) return { ok: false, refusal };
-    const caller = authenticate(request, options.tokens);
+    const caller = authenticate(request, options.tokens, requestId);
     if (!caller.ok) return caller;
     const unreadable = checkMethod(request) ?? checkBodyHeaders(request);
     return unreadable === undefined ? caller : { ok: false, refusal: unreadable };
@@ -62,10 +49,6 @@ export function isLoopback(host: string): boolean {
 /** An IPv6 address has brackets in a URL. */
 export function inUrl(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host.toLowerCase();
-}
-
-export function refuse(status: number, code: number, message: string): Refusal {
-  return { status, body: errorReply(null, code, message) };
 }
 
 /** Undefined: any. On a public address without a known name every client has a token, which no web page can add. */
@@ -104,23 +87,20 @@ function checkPath({ url = '' }: IncomingMessage): Refusal | undefined {
   return path === MCP_PATH ? undefined : refuse(404, -32_000, `Not found; the endpoint is ${MCP_PATH}`);
 }
 
-function authenticate({ headers }: IncomingMessage, tokens: Tokens | undefined): Verdict {
-  if (tokens === undefined) return { ok: true, principal: LOCAL_PRINCIPAL };
+function authenticate({ headers }: IncomingMessage, tokens: Tokens | undefined, requestId: string): Verdict {
+  if (tokens === undefined) return { ok: true, caller: { principal: LOCAL_PRINCIPAL, grant: EVERYTHING } };
   const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   if (token === undefined) {
-    return unauthorized('AUTH_001', 'This server wants a bearer token.', '');
+    const error = new ShellServerError('AUTH_001', 'This server wants a bearer token.');
+    return { ok: false, refusal: refuseWith(401, error, requestId, NO_TOKEN) };
   }
-  const principal = tokens.verify(token);
-  if (principal === undefined) {
-    return unauthorized('AUTH_002', 'The bearer token is not valid.', ', error="invalid_token"');
-  }
-  return { ok: true, principal };
-}
-
-function unauthorized(code: ErrorCode, message: string, challenge: string): Verdict {
-  const error = toWireError(new ShellServerError(code, message), createId('req'), Date.now());
-  const headers = { 'www-authenticate': `Bearer realm="mcp-shell-server"${challenge}` };
-  return { ok: false, refusal: { status: 401, headers, body: { error } } };
+  const found = tokens.verify(token);
+  if (typeof found !== 'string') return { ok: true, caller: found };
+  const why = found === 'expired' ? 'The bearer token has expired.' : 'The bearer token is not valid.';
+  return {
+    ok: false,
+    refusal: refuseWith(401, new ShellServerError('AUTH_002', why), requestId, INVALID_TOKEN),
+  };
 }
 
 function checkMethod({ method = '' }: IncomingMessage): Refusal | undefined {

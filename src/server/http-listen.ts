@@ -1,9 +1,55 @@
 /**
  * The listening socket and its connections.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import { readTls, type TlsFiles, watchTls } from './http-tls.ts';
+
+/** Bounded in every respect that Node has a bound for. */
+export function createHttpServer({
+  tls,
+  log,
+  headersTimeoutMs = LIMITS.headersTimeoutMs,
+}: {
+  readonly tls: TlsFiles | undefined;
+  readonly log: Log;
+  readonly headersTimeoutMs?: number | undefined;
+}): Server {
+  const options = {
+    headersTimeout: headersTimeoutMs,
+    // The whole of it: four times as long, for a large body over a slow line.
+    requestTimeout: headersTimeoutMs * 4,
+    keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+    // How often the timeouts above are looked at.
+    connectionsCheckingInterval: headersTimeoutMs / 3,
+    maxHeaderSize: LIMITS.httpHeaderBytes,
+    // A peer that is gone without a word is noticed by TCP, and its calls end.
+    keepAlive: true,
+    keepAliveInitialDelay: LIMITS.tcpKeepAliveMs,
+    noDelay: true,
+  };
+  if (tls === undefined) {
+    const server = createServer(options);
+    server.maxConnections = LIMITS.httpConnections;
+    return server;
+  }
+  const server = createTlsServer({
+    ...options,
+    ...readTls(tls),
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: headersTimeoutMs,
+  });
+  server.maxConnections = LIMITS.httpConnections;
+  server.once(
+    'close',
+    watchTls(tls, (context) => server.setSecureContext(context), log),
+  );
+  return server;
+}
 
 /** Resolves when the port is ours; what is wrong with it is said in the words of the settings. */
 export function listen(server: Server, host: string, port: number): Promise<void> {
@@ -31,24 +77,77 @@ function toListenError(error: Error, host: string, port: number): Error {
   });
 }
 
-/** Node counts a connection that never asked anything as busy, and clients open such ones ahead. */
-export function watchConnections(server: Server): { closeIdle(): void } {
-  const busy = new Map<Socket, number>();
+export interface Connections {
+  count(): number;
+  /** Node counts a connection that never asked anything as busy, and clients open such ones ahead. */
+  closeIdle(): void;
+  /** All of them, whatever they are about. */
+  cut(): void;
+  stop(): void;
+}
+
+interface Connection {
+  requests: number;
+  /** How much the peer had taken when that last grew, and when it was. */
+  takenBytes: number;
+  grownAtMs: number;
+}
+
+/** Watches them, and drops a peer that has stopped reading: what waits for it would stay in memory for good. */
+export function watchConnections(
+  server: Server,
+  {
+    isTls,
+    stalledMs = LIMITS.stalledMs,
+  }: { readonly isTls: boolean; readonly stalledMs?: number | undefined },
+): Connections {
+  // Before a handshake of TLS there is a socket and no connection yet.
+  const sockets = new Set<Socket>();
+  const connections = new Map<Socket, Connection>();
+  const known = (socket: Socket): Connection => {
+    const found = connections.get(socket) ?? { requests: 0, takenBytes: 0, grownAtMs: performance.now() };
+    connections.set(socket, found);
+    return found;
+  };
   server.on('connection', (socket) => {
-    busy.set(socket, 0);
-    socket.once('close', () => busy.delete(socket));
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
+  const meet = (socket: Socket): void => {
+    known(socket);
+    socket.once('close', () => connections.delete(socket));
+  };
+  server.on(isTls ? 'secureConnection' : 'connection', meet);
   const count = ({ socket }: IncomingMessage, response: ServerResponse): void => {
-    busy.set(socket, (busy.get(socket) ?? 0) + 1);
+    const connection = known(socket);
+    connection.requests++;
     response.once('close', () => {
-      if (busy.has(socket)) busy.set(socket, (busy.get(socket) ?? 1) - 1);
+      connection.requests--;
     });
   };
   server.on('request', count);
   server.on('checkContinue', count);
+
+  function dropStalled(): void {
+    const nowMs = performance.now();
+    for (const [socket, connection] of connections) {
+      const taken = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || taken > connection.takenBytes) {
+        connection.takenBytes = taken;
+        connection.grownAtMs = nowMs;
+      } else if (nowMs - connection.grownAtMs > stalledMs) socket.destroy();
+    }
+  }
+  const timer = setInterval(dropStalled, stalledMs / 4).unref();
+
   return {
+    count: () => sockets.size,
     closeIdle() {
-      for (const [socket, requests] of busy) if (requests === 0) socket.destroy();
+      for (const [socket, { requests }] of connections) if (requests === 0) socket.destroy();
     },
+    cut() {
+      for (const socket of [...connections.keys(), ...sockets]) socket.destroy();
+    },
+    stop: () => clearInterval(timer),
   };
 }

@@ -6,13 +6,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { type Dispatch, MethodError } from './dispatch.ts';
+import { MethodError } from './call-errors.ts';
+import type { Dispatch } from './dispatch.ts';
+import type { HttpCaller } from './http-auth-info.ts';
 import { claimsRevision, classify, errorReply, type Incoming } from './json-rpc.ts';
 
 export interface HttpMethods {
   /** Whether this request is one for them. */
   takes(request: IncomingMessage, body: unknown): boolean;
-  answer(response: ServerResponse, principal: string, body: unknown): Promise<void>;
+  answer(response: ServerResponse, caller: HttpCaller, body: unknown): Promise<void>;
   /** Cancels what is under way. */
   close(): void;
 }
@@ -27,7 +29,7 @@ export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>
     dispatch.methods.includes(incoming.message.method) &&
     !claimsRevision(incoming.message);
 
-  async function answerOne(incoming: Incoming, principal: string, signal: AbortSignal): Promise<unknown> {
+  async function answerOne(incoming: Incoming, caller: HttpCaller, signal: AbortSignal): Promise<unknown> {
     if (incoming.kind !== 'request') return undefined;
     const { id, method, params } = incoming.message;
     const client = { name: '', version: '' };
@@ -36,7 +38,7 @@ export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>
       return {
         jsonrpc: '2.0',
         id,
-        result: await dispatch.invoke(method, own, { principal, client, signal }),
+        result: await dispatch.invoke(method, own, { ...caller, client, signal }),
       };
     } catch (error) {
       if (error instanceof MethodError) {
@@ -58,14 +60,14 @@ export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>
         values.every((value) => isOurs(classify(value)))
       );
     },
-    async answer(response, principal, body) {
+    async answer(response, caller, body) {
       const left = new AbortController();
       underWay.add(left);
       response.once('close', () => left.abort());
       try {
         const values: unknown[] = Array.isArray(body) ? body : [body];
         const replies = await Promise.all(
-          values.map((value) => answerOne(classify(value), principal, left.signal)),
+          values.map((value) => answerOne(classify(value), caller, left.signal)),
         );
         const text = JSON.stringify(Array.isArray(body) ? replies : replies[0]);
         response.writeHead(200, { 'content-type': 'application/json' }).end(text);

@@ -6,10 +6,10 @@
  * the connection it is answered on breaks, the client has the resume window to take the stream up again, after which
  * the requests are cancelled as if it had said so.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
-import type { EventStore, RequestId } from '@modelcontextprotocol/server';
+import type { AuthInfo, EventStore, RequestId } from '@modelcontextprotocol/server';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
@@ -20,7 +20,10 @@ import type { ServerFactory } from './server.ts';
 
 export interface HttpSessionOptions {
   readonly factory: ServerFactory;
+  /** Who opens it; what each request of it may do is said with the request. */
+  readonly auth: AuthInfo;
   readonly events: SessionEvents;
+  readonly current: AsyncLocalStorage<Current>;
   readonly resumeWindowMs: number;
   readonly log: Log;
   readonly onOpened: (id: string) => void;
@@ -39,6 +42,15 @@ export interface HttpSession {
   close(): Promise<void>;
 }
 
+/**
+ * The SDK hands the event store a stream and a message, not the request they belong to: that is found here. All sessions
+ * share one storage, since Node 20 copies each that there is into every promise.
+ */
+export interface Current {
+  readonly exchange?: Exchange | undefined;
+  readonly response?: ServerResponse;
+}
+
 interface Exchange {
   readonly owed: Set<RequestId>;
   /** The SDK's name for the stream of answers; known from the first event that is stored for it. */
@@ -49,12 +61,12 @@ interface Exchange {
 }
 
 export async function openHttpSession(options: HttpSessionOptions): Promise<HttpSession> {
-  const { factory, events, resumeWindowMs, log } = options;
+  const { factory, events, current, resumeWindowMs, log } = options;
   const exchanges = new Map<RequestId, Exchange>();
   const byStream = new Map<string, Exchange>();
-  // The SDK hands the event store a stream and a message, not the request they belong to: that is found here.
-  const current = new AsyncLocalStorage<{ exchange?: Exchange | undefined; response?: ServerResponse }>();
-
+  /** Ids of requests that were cancelled before they came, and of those that were answered. */
+  const calledOff = new Set<RequestId>();
+  const answered = new Set<RequestId>();
   const eventStore: EventStore = {
     storeEvent(streamId, message) {
       const exchange = current.getStore()?.exchange;
@@ -91,7 +103,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     }
   };
 
-  const server = factory({ era: 'legacy' });
+  const server = factory({ era: 'legacy', authInfo: options.auth });
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's callback, no DOM event
   server.onerror = (error) => log.debug('http session', { error: error.message });
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
@@ -103,6 +115,13 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     options.onClosed();
   };
   await server.connect(transport);
+  const deliver = transport.onmessage;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
+  transport.onmessage = (message, extra) => {
+    deliver?.(message, extra);
+    if ('id' in message && 'method' in message && calledOff.delete(message.id))
+      cancel(message.id, 'called off');
+  };
 
   function attach(exchange: Exchange, response: ServerResponse): void {
     clearTimeout(exchange.timer);
@@ -117,10 +136,18 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
   }
 
   function giveUp(exchange: Exchange): void {
-    for (const id of exchange.owed) {
-      transport.onmessage?.(cancellationOf(id, 'the connection was lost and not resumed'));
-      endStream(id);
-    }
+    for (const id of exchange.owed) cancel(id, 'the connection was lost and not resumed');
+  }
+
+  function cancel(id: RequestId, reason: string): void {
+    deliver?.(cancellationOf(id, reason));
+    endStream(id);
+  }
+
+  /** It comes by another connection than the request, and may be faster; a late one, for what was answered, is nothing. */
+  function noteCancelled(id: RequestId): void {
+    if (exchanges.has(id)) endStream(id);
+    else if (!answered.has(id)) keep(calledOff, id);
   }
 
   /**
@@ -141,6 +168,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     const exchange = exchanges.get(id);
     if (exchange === undefined) return;
     exchanges.delete(id);
+    keep(answered, id);
     exchange.owed.delete(id);
     if (exchange.owed.size > 0) return;
     clearTimeout(exchange.timer);
@@ -156,16 +184,26 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
         timer: undefined,
       };
       if (requests.length > 0) {
-        for (const id of requests) exchanges.set(id, exchange);
+        for (const id of requests) {
+          exchanges.set(id, exchange);
+          answered.delete(id);
+        }
         attach(exchange, response);
       }
       await current.run({ exchange, response }, () => transport.handleRequest(request, response, body));
       // Refused by the SDK (a wrong Accept, an unknown revision): nothing will be answered.
       if (response.statusCode >= 400) for (const id of requests) settle(id);
-      for (const id of cancelled) endStream(id);
+      for (const id of cancelled) noteCancelled(id);
     },
     isOwed: (id) => exchanges.has(id),
     isBusy: () => exchanges.size > 0,
     close: () => server.close(),
   };
+}
+
+/** The newest so many: whoever is that far behind is not coming any more. */
+function keep(ids: Set<RequestId>, id: RequestId): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > LIMITS.sessionStreams && oldest !== undefined) ids.delete(oldest);
 }

@@ -87,6 +87,23 @@ describe('a session of the 2025 era', () => {
     });
   });
 
+  it('cancels a call whose cancellation was faster than itself', async () => {
+    const { url, fixtures } = await start();
+    const headers = await openSession(url);
+    expect((await sendRaw(url, { headers, body: cancel(7) })).status).toBe(202);
+    const stream = await openRaw(url, { headers, body: call(7, 'wait', { label: 'a', ms: 60_000 }) });
+    await stream.ended;
+    expect(stream.messages()).toEqual([]);
+    expect(fixtures.seen).not.toContain('done a');
+    // One that comes too late is for nothing, also where the id is used again.
+    for (const text of ['first', 'second']) {
+      expect((await sendRaw(url, { headers, body: call(7, 'echo', { text }) })).json).toMatchObject({
+        result: { structuredContent: { text } },
+      });
+      expect((await sendRaw(url, { headers, body: cancel(7) })).status).toBe(202);
+    }
+  });
+
   it.each(['2025-06-18', '2025-11-25'])(
     'cancels a call of revision %s when its connection broke and was not resumed in time',
     async (revision) => {
@@ -102,7 +119,7 @@ describe('a session of the 2025 era', () => {
   );
 
   it('goes on with a call that was resumed, replays what was missed and answers there', async () => {
-    const { url, fixtures } = await start();
+    const { url, fixtures } = await start({ resumeWindowMs: 30_000 });
     const headers = await openSession(url);
     const stream = await openRaw(url, {
       headers,
@@ -180,7 +197,7 @@ describe('a session of the 2025 era', () => {
   });
 
   it('gives way, when it is idle longest, to one that is new', async () => {
-    const { url, fixtures } = await start({ maxSessions: 3 });
+    const { url, fixtures } = await start({ maxSessions: 6 });
     const busy = await openSession(url);
     const first = await openSession(url);
     const second = await openSession(url);
@@ -197,6 +214,23 @@ describe('a session of the 2025 era', () => {
     await fixtures.until('started c');
     await expect(openSession(url)).rejects.toThrow(/no session: 503/);
     for (const open of [stream, more, most]) open.drop();
+  });
+
+  it('gives way for its own principal before others do', async () => {
+    const tokens = createTokens([
+      { token: 'of-alice', principal: 'alice' },
+      { token: 'of-bob', principal: 'bob' },
+    ]);
+    const { url } = await start({ maxSessions: 4, tokens });
+    const list = async (headers: Record<string, string>): Promise<number> =>
+      (await sendRaw(url, { headers, body: request(9, 'tools/list') })).status;
+    const bobs = await openSession(url, 'of-bob');
+    const alices = [];
+    for (let count = 0; count < 5; count++) alices.push(await openSession(url, 'of-alice'));
+    expect(await Promise.all(alices.map(list))).toEqual([404, 404, 404, 200, 200]);
+    expect(await list(bobs)).toBe(200);
+    expect(await list(await openSession(url, 'of-bob'))).toBe(200);
+    expect(await list(bobs)).toBe(200);
   });
 
   it('answers a batch', async () => {

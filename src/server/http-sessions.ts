@@ -1,15 +1,16 @@
 /**
  * The sessions of 2025-era HTTP clients: bounded in number, each its principal's alone.
  */
-import type { ServerResponse } from 'node:http';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isInitializeRequest, type RequestId } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { createEventLog } from './event-store.ts';
-import type { AuthenticatedRequest } from './http-auth-info.ts';
-import { type Refusal, refuse } from './http-guard.ts';
-import { type HttpSession, openHttpSession } from './http-session.ts';
+import { authInfoOf, type HttpCaller, withCaller } from './http-auth-info.ts';
+import { type Refusal, refuse } from './http-refusal.ts';
+import { type Current, type HttpSession, openHttpSession } from './http-session.ts';
 import { cancelledId, classify } from './json-rpc.ts';
 import type { ServerFactory } from './server.ts';
 
@@ -23,11 +24,12 @@ export interface HttpSessionsOptions {
 export interface HttpSessions {
   /** Answers the request, or says with what it must be refused. */
   handle(
-    request: AuthenticatedRequest,
+    request: IncomingMessage,
     response: ServerResponse,
-    principal: string,
+    caller: HttpCaller,
     body: unknown,
   ): Promise<Refusal | undefined>;
+  count(): number;
   close(): Promise<void>;
 }
 
@@ -36,26 +38,32 @@ interface Entry {
   readonly session: HttpSession;
 }
 
+/** Of all sessions, for one principal. */
+const SHARE = 0.5;
+
 export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
   const { factory, log, resumeWindowMs, maxSessions } = options;
   // Used again, an entry moves to the end: the first is the one idle longest.
   const entries = new Map<string, Entry>();
+  const current = new AsyncLocalStorage<Current>();
   const eventLog = createEventLog({ maxEvents: LIMITS.events, maxBytes: LIMITS.eventBytes });
 
   async function handle(
-    request: AuthenticatedRequest,
+    request: IncomingMessage,
     response: ServerResponse,
-    principal: string,
+    caller: HttpCaller,
     body: unknown,
   ): Promise<Refusal | undefined> {
+    const { principal } = caller;
+    const authenticated = withCaller(request, caller);
     const message = { body, ...readIds(body) };
     const id = request.headers['mcp-session-id'];
     if (id === undefined) {
       if (request.method !== 'POST') return noStream();
       if (!isInitializeRequest(body)) return refuse(400, -32_000, 'The header Mcp-Session-Id is missing');
-      if (!makeRoom()) return refuse(503, -32_000, 'Too many sessions are in use; try again later');
-      const session = await open(principal);
-      await session.handle(request, response, message);
+      if (!makeRoom(principal)) return refuse(503, -32_000, 'Too many sessions are in use; try again later');
+      const session = await open(caller);
+      await session.handle(authenticated, response, message);
       // Refused by the SDK before it became a session.
       if (response.statusCode >= 400) await session.close();
       return undefined;
@@ -69,15 +77,18 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
     if (message.requests.some((requestId) => entry.session.isOwed(requestId))) {
       return refuse(400, -32_600, 'Invalid request: this id is in use');
     }
-    await entry.session.handle(request, response, message);
+    await entry.session.handle(authenticated, response, message);
     return undefined;
   }
 
-  async function open(principal: string): Promise<HttpSession> {
+  async function open(caller: HttpCaller): Promise<HttpSession> {
+    const { principal } = caller;
     let openedId: string | undefined;
     const session: HttpSession = await openHttpSession({
       factory,
-      events: eventLog.open(),
+      auth: authInfoOf(caller),
+      events: eventLog.open(principal),
+      current,
       resumeWindowMs,
       log,
       onOpened: (id) => {
@@ -91,13 +102,26 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
     return session;
   }
 
-  /** A session that is put out is told so by the 404 on its next request, and begins anew. */
-  function makeRoom(): boolean {
-    if (entries.size < maxSessions) return true;
-    for (const [id, { session }] of entries) {
-      if (session.isBusy()) continue;
+  /**
+   * A session that is put out is told so by the 404 on its next request, and begins anew. Whoever has the most makes
+   * room for the others, and at its own share for itself: nobody's sessions go because somebody else opens many.
+   */
+  function makeRoom(principal: string): boolean {
+    const counts = new Map<string, number>();
+    for (const entry of entries.values()) counts.set(entry.principal, (counts.get(entry.principal) ?? 0) + 1);
+    const isAtShare = (counts.get(principal) ?? 0) >= Math.ceil(maxSessions * SHARE);
+    if (!isAtShare && entries.size < maxSessions) return true;
+    const byCount = [...counts].sort(([, one], [, other]) => other - one).map(([name]) => name);
+    return (isAtShare ? [principal] : byCount).some(closeIdlest);
+  }
+
+  function closeIdlest(principal: string): boolean {
+    for (const [id, entry] of entries) {
+      if (entry.principal !== principal || entry.session.isBusy()) continue;
       entries.delete(id);
-      session.close().catch((error: unknown) => log.warn('closing a session', { error: messageOf(error) }));
+      entry.session
+        .close()
+        .catch((error: unknown) => log.warn('closing a session', { error: messageOf(error) }));
       return true;
     }
     return false;
@@ -105,6 +129,7 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
 
   return {
     handle,
+    count: () => entries.size,
     async close() {
       await Promise.all([...entries.values()].map(({ session }) => session.close()));
       entries.clear();

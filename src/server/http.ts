@@ -3,30 +3,38 @@
  * SDK's stateless handler, where closing the response is the cancellation; everything older goes to a session, since
  * the SDK's stateless serving of old clients loses their cancellations. Methods beside MCP need no session.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
 import { messageOf, ShellServerError } from '../base/errors.ts';
+import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Tokens } from './auth.ts';
 import type { Dispatch } from './dispatch.ts';
-import { withPrincipal } from './http-auth-info.ts';
-import { readJsonBody, sendHealth, sendRefusal } from './http-body.ts';
-import { createGuard, HEALTH_PATH, inUrl, isLoopback, MCP_PATH, refuse } from './http-guard.ts';
-import { listen, watchConnections } from './http-listen.ts';
+import { createAdmission, leaving } from './http-admission.ts';
+import { type HttpCaller, withCaller } from './http-auth-info.ts';
+import { readJsonBody, sendRefusal } from './http-body.ts';
+import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './http-guard.ts';
+import { createHttpServer, listen, watchConnections } from './http-listen.ts';
 import { createHttpMethods } from './http-methods.ts';
+import { type Refusal, refuse } from './http-refusal.ts';
 import { createHttpSessions } from './http-sessions.ts';
+import type { TlsFiles } from './http-tls.ts';
 import type { ServerFactory } from './server.ts';
+
+export { isLoopback } from './http-guard.ts';
 
 export interface HttpOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
   readonly factory: ServerFactory;
-  /** What answers the methods beside MCP; absent: there are none. */
-  readonly dispatch?: Pick<Dispatch, 'methods' | 'invoke'>;
+  /** What answers the methods beside MCP, and knows what a token opens; absent: there are none. */
+  readonly dispatch?: Pick<Dispatch, 'methods' | 'invoke' | 'refusal'>;
+  /** Absent: plain HTTP. */
+  readonly tls?: TlsFiles | undefined;
   /** Absent: everybody who can connect is the local principal, which only a loopback address may offer. */
   readonly tokens?: Tokens | undefined;
   readonly log: Log;
@@ -34,26 +42,29 @@ export interface HttpOptions {
   readonly publicUrl?: string | undefined;
   readonly resumeWindowMs?: number;
   readonly maxSessions?: number;
+  /** Of one principal, at once. */
+  readonly maxRequests?: number;
+  /** For a peer that does not read, and for one that does not send. */
+  readonly stalledMs?: number;
+  readonly headersTimeoutMs?: number;
+  /** Told the status of each answer when it is out. */
+  readonly onAnswered?: (status: number) => void;
 }
 
 export interface HttpListener {
   readonly url: string;
   readonly port: number;
+  counts(): { readonly connections: number; readonly sessions: number; readonly underWay: number };
+  isLeaving(): boolean;
+  /** Refuses new work; resolves when what is under way is answered, or after so long. */
+  drain(timeoutMs: number): Promise<void>;
   /** Stops listening, cancels what is under way, and cuts what is still open after a bound. */
   close(): Promise<void>;
 }
 
 export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
-  const { host, factory, tokens, log } = options;
-  if (!isLoopback(host) && tokens === undefined) {
-    throw new ShellServerError(
-      'SYSTEM_003',
-      `The address ${host} can be reached by others, and no token is set.`,
-      {
-        hint: 'Set a token, or listen on 127.0.0.1.',
-      },
-    );
-  }
+  const { host, factory, tokens, tls, log } = options;
+  checkReach(options);
   const publicUrl = parsePublicUrl(options.publicUrl);
   const sessions = createHttpSessions({
     factory,
@@ -66,31 +77,23 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   // The adapter's own types describe Node's requests without knowing of exactOptionalPropertyTypes.
   const serveStateless = toNodeHandler(stateless, { onerror }) as NodeHandler;
   const methods = options.dispatch === undefined ? undefined : createHttpMethods(options.dispatch, log);
+  const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
   let closing: Promise<void> | undefined;
 
-  const server = createServer({
-    headersTimeout: LIMITS.headersTimeoutMs,
-    requestTimeout: LIMITS.requestTimeoutMs,
-    keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
-    // How often the timeouts above are looked at.
-    connectionsCheckingInterval: LIMITS.headersTimeoutMs / 3,
-  });
-  server.maxConnections = LIMITS.httpConnections;
+  const server = createHttpServer({ tls, log, headersTimeoutMs: options.headersTimeoutMs });
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
-  const connections = watchConnections(server);
+  const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });
   const guard = createGuard({ host, port, publicUrl, tokens });
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method === 'GET' && request.url === HEALTH_PATH && closing === undefined)
-      return sendHealth(response);
-    const verdict = closing === undefined ? guard(request) : shuttingDown();
-    if (!verdict.ok) {
-      const { status } = verdict.refusal;
-      // Somebody tries a door that is not theirs; everything else that is refused is only a mistake.
-      if (status === 401 || status === 403) log.warn('a request was refused', { status, ...origin(request) });
-      return sendRefusal(request, response, verdict.refusal);
-    }
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+  ): Promise<void> {
+    const verdict: Verdict =
+      closing === undefined ? guard(request, requestId) : { ok: false, refusal: leaving(requestId) };
+    if (!verdict.ok) return refuseRequest(request, response, verdict.refusal, requestId);
     let body: unknown;
     if (request.method === 'POST') {
       if (request.headers.expect !== undefined) response.writeContinue();
@@ -99,16 +102,42 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       if (!read.ok) return sendRefusal(request, response, read.refusal);
       body = read.value;
     }
-    const authenticated = withPrincipal(request, verdict.principal);
-    if (!isLegacy(request, body)) return serveStateless(authenticated, response, body);
-    if (methods?.takes(request, body) === true) return methods.answer(response, verdict.principal, body);
-    const refusal = await sessions.handle(authenticated, response, verdict.principal, body);
-    if (refusal !== undefined) sendRefusal(request, response, refusal);
+    const caller = { ...verdict.caller, requestId };
+    const refusal = admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
+    if (refusal !== undefined) refuseRequest(request, response, refusal, requestId);
+  }
+
+  async function serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: HttpCaller,
+    body: unknown,
+  ): Promise<Refusal | undefined> {
+    if (!isLegacy(request, body)) await serveStateless(withCaller(request, caller), response, body);
+    else if (methods?.takes(request, body) === true) await methods.answer(response, caller, body);
+    else return sessions.handle(request, response, caller, body);
+    return undefined;
+  }
+
+  function refuseRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    refusal: Refusal,
+    requestId: string,
+  ): void {
+    const { status } = refusal;
+    // Somebody tries a door that is not theirs; everything else that is refused is only a mistake.
+    if (status === 401 || status === 403)
+      log.warn('a request was refused', { request_id: requestId, status, ...origin(request) });
+    sendRefusal(request, response, refusal);
   }
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
-    answer(request, response).catch((error: unknown) => {
-      log.error('a request failed', { error: messageOf(error) });
+    const requestId = createId('req');
+    response.setHeader('x-request-id', requestId);
+    response.once('close', () => options.onAnswered?.(response.statusCode));
+    answer(request, response, requestId).catch((error: unknown) => {
+      log.error('a request failed', { request_id: requestId, error: messageOf(error) });
       sendRefusal(request, response, refuse(500, -32_603, 'Internal error'));
     });
   }
@@ -124,17 +153,36 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     await Promise.all([sessions.close(), stateless.close()]);
     // A connection becomes idle a moment after its last answer.
     const idle = setInterval(connections.closeIdle, 20);
-    const cut = setTimeout(() => server.closeAllConnections(), LIMITS.httpDrainMs);
+    const cut = setTimeout(connections.cut, LIMITS.httpCloseMs);
     await closed;
     clearInterval(idle);
     clearTimeout(cut);
+    connections.stop();
   }
 
+  const own = `${tls === undefined ? 'http' : 'https'}://${inUrl(host)}:${port}${MCP_PATH}`;
   return {
-    url: publicUrl === undefined ? `http://${inUrl(host)}:${port}${MCP_PATH}` : endpointOf(publicUrl),
+    url: publicUrl === undefined ? own : endpointOf(publicUrl),
     port,
+    counts: () => ({
+      connections: connections.count(),
+      sessions: sessions.count(),
+      underWay: admission.underWay(),
+    }),
+    isLeaving: () => closing !== undefined || admission.isDraining(),
+    drain: admission.drain,
     close: () => (closing ??= close()),
   };
+}
+
+/** Whoever can reach the server must say who they are, unless only this machine can. */
+function checkReach({ host, tokens }: HttpOptions): void {
+  if (isLoopback(host) || tokens !== undefined) return;
+  throw new ShellServerError(
+    'SYSTEM_003',
+    `The address ${host} can be reached by others, and no token is set.`,
+    { hint: 'Set a token, or listen on 127.0.0.1.' },
+  );
 }
 
 function origin({ socket, headers }: IncomingMessage): Record<string, string | undefined> {
@@ -159,11 +207,6 @@ function header<Name extends string>(
   value: string | string[] | undefined,
 ): { [name in Name]?: string } {
   return (typeof value === 'string' ? { [name]: value } : {}) as { [name in Name]?: string };
-}
-
-function shuttingDown(): { ok: false; refusal: ReturnType<typeof refuse> } {
-  const refusal = refuse(503, -32_000, 'The server is shutting down');
-  return { ok: false, refusal: { ...refusal, headers: { connection: 'close' } } };
 }
 
 function parsePublicUrl(text: string | undefined): URL | undefined {

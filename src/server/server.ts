@@ -16,38 +16,48 @@ import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { canAsk, type Person, type Question } from './approvals.ts';
+import type { Caller } from './auth.ts';
+import { MethodError, UnknownToolError } from './call-errors.ts';
 import type { ToolDefinition } from './definitions.ts';
-import { type Dispatch, MethodError, UnknownToolError } from './dispatch.ts';
+import type { Dispatch } from './dispatch.ts';
 import type { ToolResult } from './encode.ts';
+import { allows, EVERYTHING, type Grant } from './grants.ts';
+import { callerIn } from './http-auth-info.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 export interface ServerFactoryOptions {
   readonly dispatch: Dispatch;
   readonly definitions: readonly ToolDefinition[];
   readonly info: { readonly version: string };
-  /** Read for each connection, so that it may depend on settings that are known late. */
-  readonly instructions: () => string;
+  /** Read for each connection: what holds for its principal, in words, and which tools there are to speak of. */
+  readonly instructions: (principal: string, tools: readonly string[]) => string;
 }
 
 export type ServerFactory = (context: McpRequestContext) => Server;
 
 /** Who is calling where nobody had to say who they are. */
 export const LOCAL_PRINCIPAL = 'local';
+const LOCAL: Caller = { principal: LOCAL_PRINCIPAL, grant: EVERYTHING };
 
 export function createServerFactory(options: ServerFactoryOptions): ServerFactory {
   const { dispatch, definitions, info, instructions } = options;
   // Ours are read-only and name their own JSON Schema type; the SDK only writes them out.
-  const tools = definitions as unknown as WireTool[];
-  return ({ era }) => {
+  const listed = (grant: Grant): WireTool[] =>
+    definitions.filter((tool) => allows(grant, tool)) as unknown as WireTool[];
+  return ({ era, authInfo }) => {
+    const { principal, grant } = callerIn(authInfo) ?? LOCAL;
+    const names = listed(grant).map(({ name }) => name);
+    // What a scoped token sees is for nobody else.
+    const cacheScope = grant === EVERYTHING ? 'public' : 'private';
     const server = new Server(
       { name: 'mcp-shell-server', title: 'Shell', version: info.version },
       {
         capabilities: { tools: {} },
-        instructions: instructions(),
-        cacheHints: { 'tools/list': { ttlMs: LIMITS.toolsTtlMs, cacheScope: 'public' } },
+        instructions: instructions(principal, names),
+        cacheHints: { 'tools/list': { ttlMs: LIMITS.toolsTtlMs, cacheScope } },
       },
     );
-    server.setRequestHandler('tools/list', () => ({ tools }));
+    server.setRequestHandler('tools/list', (_, context) => ({ tools: listed(callerOf(context).grant) }));
     server.setRequestHandler('tools/call', (request, context) =>
       callTool(dispatch, request.params, context, {
         client: clientOf(context, server),
@@ -81,7 +91,7 @@ async function invokeMethod(
   const { _meta: _, ...own } = params ?? {};
   try {
     return await dispatch.invoke(method, own, {
-      principal: principalOf(context),
+      ...callerOf(context),
       ...caller,
       signal: context.mcpReq.signal,
     });
@@ -100,7 +110,7 @@ async function callTool(
   const progress = progressOf(context);
   try {
     return await dispatch.call(params.name, params.arguments, {
-      principal: principalOf(context),
+      ...callerOf(context),
       ...caller,
       signal,
       progress: progress?.report,
@@ -113,10 +123,11 @@ async function callTool(
 }
 
 /** Over HTTP the edge has said who it is; a request that it has not seen is nobody's. */
-function principalOf({ http }: ServerContext): string {
-  if (http === undefined) return LOCAL_PRINCIPAL;
-  if (http.authInfo === undefined) throw new ProtocolError(ProtocolErrorCode.InternalError, 'No principal');
-  return http.authInfo.clientId;
+function callerOf({ http }: ServerContext): Caller & { readonly requestId?: string } {
+  if (http === undefined) return LOCAL;
+  const caller = callerIn(http.authInfo);
+  if (caller === undefined) throw new ProtocolError(ProtocolErrorCode.InternalError, 'No principal');
+  return caller;
 }
 
 function toProtocolError({ message, tool, suggestion }: UnknownToolError): ProtocolError {

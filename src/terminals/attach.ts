@@ -1,5 +1,5 @@
 /** Terminals as another process of the same person sees them: all that are open on a state directory, and one, live. */
-import { ShellServerError } from '../base/errors.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
 import { connectHost, findSockets, type Host } from './hosts.ts';
 import type { Dimensions, TerminalState } from './protocol.ts';
 
@@ -101,4 +101,20 @@ async function forEachHost<Value>(
     findSockets(stateDirectory).map(async (socket) => use(await connectHost(socket, false))),
   );
   return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+}
+
+/** What is in the way of terminals on this machine; undefined where one can be opened. */
+export async function tryTerminal(): Promise<string | undefined> {
+  try {
+    const { openPty } = await import('./host/pty.ts');
+    const pty = openPty(80, 24);
+    const read = new Promise<void>((resolve) => pty.onData(() => resolve()));
+    // Echoed by the kernel.
+    await pty.write(Buffer.from('x'));
+    await read;
+    await pty.drain();
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }

@@ -25,6 +25,8 @@ export interface Channel {
   /** Throws what the other side threw, or SYSTEM_001 where it is gone. */
   ask(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>;
   tell(event: object): void;
+  /** What was said and the other side has not read yet. */
+  readonly pendingBytes: number;
   onEvent(listener: (event: unknown) => void): void;
   onClose(listener: () => void): void;
   /** Resolves when what was said has left. */
@@ -98,14 +100,14 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
   socket.on('close', () => {
     isClosed = true;
     for (const controller of running.values()) controller.abort();
-    for (const { reject } of waiting.values()) reject(gone());
+    for (const { reject } of waiting.values()) reject(new Gone());
     waiting.clear();
     for (const listener of closeListeners) listener();
   });
 
   return {
     ask(method, params, signal) {
-      if (isClosed) return Promise.reject(gone());
+      if (isClosed) return Promise.reject(new Gone());
       const id = ++lastId;
       return new Promise((resolve, reject) => {
         const onAbort = (): void => {
@@ -130,6 +132,9 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
       });
     },
     tell: send,
+    get pendingBytes() {
+      return socket.writableLength;
+    },
     onEvent: (listener) => void eventListeners.push(listener),
     onClose: (listener) => void (isClosed ? listener() : closeListeners.push(listener)),
     end: () =>
@@ -142,8 +147,11 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
   };
 }
 
-function gone(): ShellServerError {
-  return new ShellServerError('SYSTEM_001', 'The process that holds the terminals is gone.');
+/** Nobody is there to answer. */
+export class Gone extends ShellServerError {
+  constructor() {
+    super('SYSTEM_001', 'The process that holds the terminals is gone.');
+  }
 }
 
 function encodeError(error: unknown): Answered['error'] {

@@ -97,7 +97,8 @@ export async function takeOverHosts(directory: string, id: string): Promise<Host
   const sockets = places.flatMap((place) => socketsIn(join(place, id)));
   const hosts = await Promise.all(
     sockets.map(async (socket) => {
-      const kept = join(directory, basename(socket) === SOCKET ? `${id}.sock` : basename(socket));
+      // Not by the server's name alone, by which its directory is known, and goes.
+      const kept = join(directory, basename(socket) === SOCKET ? `terminals-${id}.sock` : basename(socket));
       renameSync(socket, kept);
       try {
         return [await connectHost(kept)];

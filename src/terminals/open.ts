@@ -61,7 +61,7 @@ export interface OpeningOptions {
   discard(id: string): void;
 }
 
-interface Place {
+export interface Place {
   readonly sessionName: string;
   hostOf(): Promise<Host>;
   remember(known: Omit<Entry, 'typing' | 'hasEnded' | 'lastRead'>): Entry;

@@ -140,14 +140,20 @@ export interface SendResult {
   readonly waited: Waited | undefined;
   /** The line that the cursor was in before. */
   readonly fromLine: number;
+  /** What stood there already: the question, where the answer to it is not echoed. */
+  readonly fromText: string;
 }
 
 export interface Look {
   readonly state: TerminalState;
   /** The shell waits for a command. */
   readonly isAtPrompt: boolean;
-  /** The shell itself is in front, whatever it does. */
-  readonly isShellInFront: boolean;
+  /** What is typed is for the shell: it is in front, or whoever is does not read, and the shell gets it afterwards. */
+  readonly isForShell: boolean;
+  /** What stands behind the shell's prompt. */
+  readonly promptLine: string | undefined;
+  /** How many commands have ended. */
+  readonly finished: number;
   readonly isSecretPrompt: boolean;
 }
 
@@ -199,5 +205,8 @@ export type MethodName = keyof Methods;
 
 export type HostEvent =
   | { readonly event: 'output'; readonly id: string; readonly base64: string }
+  /** Its program has ended; it can still be read. */
+  | { readonly event: 'over'; readonly id: string }
+  /** It is gone, and what was to be kept of it is. */
   | { readonly event: 'ended'; readonly id: string; readonly outcome: Outcome; readonly isSaved: boolean }
   | { readonly event: 'attached' | 'detached'; readonly id: string };

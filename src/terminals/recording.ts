@@ -179,7 +179,8 @@ async function replay(
   });
   try {
     for (const piece of readPieces(directory, timing)) {
-      if (!goesOn || (piece.kind === 'gap' && stopsAtGap)) return;
+      if (!goesOn) return;
+      if (piece.kind === 'gap' && stopsAtGap) break;
       if (piece.kind === 'gap') screen.write(Buffer.from(`\r\n[${piece.bytes} bytes were not kept]\r\n`));
       else if (piece.kind === 'resize') screen.resize(piece.columns, piece.rows);
       else screen.write(piece.data);

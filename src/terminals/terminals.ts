@@ -12,9 +12,10 @@ import type { Executions, Instance } from '../executions/executions.ts';
 import type { Outcome } from '../executions/processes.ts';
 import type { Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
+import { Gone } from './channel.ts';
 import { createHistory } from './history.ts';
 import { type Host, startHost, takeOverHosts } from './hosts.ts';
-import { type Caller, type CreateRequest, createOpening, type Entry } from './open.ts';
+import { type Caller, type CreateRequest, createOpening, type Entry, type Place } from './open.ts';
 import type {
   Dimensions,
   HostEvent,
@@ -102,7 +103,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   const entries = new Map<string, Entry>();
   const hosts = new Set<Host>();
   let own: Promise<Host> | undefined;
-  let opening = 0;
+  /** Those that have a name and no terminal yet. */
+  const opening = new Set<{ readonly owner: string; readonly sessionName: string }>();
   let lastNumber = 0;
   let isDisposed = false;
 
@@ -126,7 +128,6 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     host.onEvent(hear);
     host.onClose(() => {
       hosts.delete(host);
-      own = undefined;
       for (const entry of entries.values()) if (entry.host === host) void lose(entry);
     });
     return host;
@@ -139,6 +140,10 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     if (event.event === 'ended') {
       entries.delete(event.id);
       history.conclude(entry, event.outcome, event.isSaved);
+      return;
+    }
+    if (event.event === 'over') {
+      entry.hasEnded = true;
       return;
     }
     // A person has looked, and perhaps typed.
@@ -162,7 +167,12 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       program: options.hostPath,
       directory: instance.directory,
       graceMs: settings.limits.terminalGraceMs,
-    }).then(watch);
+    }).then((host) => {
+      host.onClose(() => {
+        own = undefined;
+      });
+      return watch(host);
+    });
     try {
       return await own;
     } catch (error) {
@@ -173,35 +183,38 @@ export function createTerminals(options: TerminalsOptions): Terminals {
 
   const openOnes = (): Entry[] => [...entries.values()].filter(({ hasEnded }) => !hasEnded);
 
-  function checkRoom(): void {
-    const { maxTerminals } = settings.limits;
-    if (openOnes().length + opening < maxTerminals) return;
+  function checkRoom(principal: string): void {
+    const { maxTerminals, maxTerminalsTotal } = settings.limits;
+    const owners = [...openOnes(), ...opening].map(({ owner }) => owner);
+    const isOwn = owners.filter((owner) => owner === principal).length >= maxTerminals;
+    if (!isOwn && owners.length < maxTerminalsTotal) return;
+    const limit = isOwn ? maxTerminals : maxTerminalsTotal;
+    const whose = isOwn ? '' : ' of all callers together';
     throw new ShellServerError(
       'RESOURCE_005',
-      `${maxTerminals} terminals are open, which is the most there may be.`,
-      {
-        hint: 'Close one with terminal_close; terminal_list shows them.',
-        details: { limit: maxTerminals },
-      },
+      `${limit} terminals${whose} are open, which is the most there may be.`,
+      { hint: 'Close one with terminal_close; terminal_list shows them.', details: { limit } },
     );
   }
 
   function nameOf({ principal }: Caller, asked: string | undefined): string {
-    const theirs = openOnes().filter(({ owner }) => owner === principal);
-    const taken = new Map(theirs.map((entry) => [entry.sessionName, entry.id]));
+    const isTheirs = (each: { readonly owner: string }): boolean => each.owner === principal;
+    const taken = new Map<string, string | undefined>();
+    for (const { sessionName } of [...opening].filter(isTheirs)) taken.set(sessionName, undefined);
+    for (const { sessionName, id } of openOnes().filter(isTheirs)) taken.set(sessionName, id);
     if (asked === undefined) {
       do lastNumber++;
       while (taken.has(`terminal-${lastNumber}`));
       return `terminal-${lastNumber}`;
     }
+    if (!taken.has(asked)) return asked;
     const id = taken.get(asked);
-    if (id === undefined) return asked;
     throw new ShellServerError(
       'RESOURCE_004',
-      `The session name ${JSON.stringify(asked)} is taken by ${id}.`,
+      `The session name ${JSON.stringify(asked)} is taken by ${id ?? 'one that is being opened'}.`,
       {
         hint: 'Use that terminal, close it, or choose another name.',
-        details: { terminal_id: id, session_name: asked },
+        details: { ...(id !== undefined && { terminal_id: id }), session_name: asked },
       },
     );
   }
@@ -211,7 +224,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     const { host, typing } = find(principal, id);
     for (let looks = 1; ; looks++) {
       const look = await host.ask('look', { id }, signal);
-      const isShell = look.isShellInFront && !look.isSecretPrompt;
+      const isShell = look.isForShell && !look.isSecretPrompt;
+      const line = { shown: look.promptLine, finished: look.finished };
       if (!isShell) typing.forget();
       security.authorizeInput({
         principal,
@@ -220,12 +234,12 @@ export function createTerminals(options: TerminalsOptions): Terminals {
         terminalId: id,
         openedUnder: look.state.rules,
         directory: look.state.workingDirectory,
-        commands: isShell ? typing.preview(input.typed) : undefined,
+        commands: isShell ? typing.preview(input.typed, line) : undefined,
         input: look.isSecretPrompt ? undefined : describeTyped(input.typed),
         approval,
       });
       const result = await host.ask('send', { ...input, id, isSecret: look.isSecretPrompt }, signal);
-      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed);
+      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed, line);
       if (result.why !== 'secret' || looks === MAX_LOOKS) return result;
     }
   }
@@ -234,32 +248,39 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     watch(host);
     for (const state of await host.ask('list', { withUsage: false })) {
       const { id, owner, sessionName, createdAtMs } = state;
-      remember({ id, owner, sessionName, createdAtMs, host });
+      remember({ id, owner, sessionName, createdAtMs, host }).hasEnded = state.outcome !== undefined;
       log.info('took over a terminal', { terminal: id, from: dead });
     }
   }
 
   async function stateOf(entry: Entry): Promise<TerminalState> {
-    const { state } = await entry.host.ask('look', { id: entry.id });
-    entry.hasEnded = state.outcome !== undefined;
-    return state;
+    return (await entry.host.ask('look', { id: entry.id })).state;
   }
 
   return {
     async create(request, caller) {
       await executions.ready();
-      checkRoom();
-      opening++;
+      checkRoom(caller.principal);
+      const sessionName = nameOf(caller, request.sessionName);
+      const reserved = { owner: caller.principal, sessionName };
+      opening.add(reserved);
+      const place: Place = {
+        sessionName,
+        hostOf,
+        remember: (known) => {
+          opening.delete(reserved);
+          return remember(known);
+        },
+        forget: (id) => entries.delete(id),
+      };
       try {
-        const sessionName = nameOf(caller, request.sessionName);
-        return await open(request, caller, {
-          sessionName,
-          hostOf,
-          remember,
-          forget: (id) => entries.delete(id),
+        return await open(request, caller, place).catch((error: unknown) => {
+          // It had nothing to do any more, and was just leaving.
+          if (!(error instanceof Gone)) throw error;
+          return open(request, caller, place);
         });
       } finally {
-        opening--;
+        opening.delete(reserved);
       }
     },
     async list(principal) {
@@ -289,8 +310,9 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
       if (view === 'screen') return result;
       const last = result.lines.at(-1);
-      if (last !== undefined)
-        entry.lastRead = { line: result.from + result.lines.length + result.missing - 1, text: last };
+      const line = result.from + result.lines.length + result.missing - 1;
+      // Who goes back to older lines has read the later ones all the same.
+      if (last !== undefined && line >= (before?.line ?? 0)) entry.lastRead = { line, text: last };
       const isKnown =
         isNew && before !== undefined && result.from === before.line && result.lines[0] === before.text;
       return isKnown ? { ...result, from: result.from + 1, lines: result.lines.slice(1) } : result;

@@ -1,14 +1,23 @@
 /**
- * What stands on the shell's line, as far as it was typed through us: when it is entered, the policy is asked about it.
- * After a key that may change the line (an arrow, a completion) nobody but the shell knows what stands there.
+ * What a shell is about to run, as far as it was typed through us: when a line is entered, the policy is asked about it,
+ * with those before it that have not ended yet, since a command may go over several. After a key that may change the line
+ * (an arrow, a completion) what the terminal shows counts.
  */
 import type { Typed } from './protocol.ts';
 
+/** The shell, as it is at the moment. */
+export interface ShellLine {
+  /** What stands behind its prompt; undefined where there is none, or nobody can tell. */
+  readonly shown: string | undefined;
+  /** How many commands have ended. */
+  readonly finished: number;
+}
+
 export interface Typing {
   /** The commands that this would enter; undefined where it enters none, or nobody can tell. */
-  preview(typed: Typed): string | undefined;
+  preview(typed: Typed, line: ShellLine): string | undefined;
   /** It was typed. */
-  commit(typed: Typed): void;
+  commit(typed: Typed, line: ShellLine): void;
   /** Somebody else may have typed, or another program was in front. */
   forget(): void;
 }
@@ -19,21 +28,35 @@ interface Line {
   readonly entered: readonly string[];
 }
 
+/** A shell that does not say when a command has ended would otherwise be asked about all there ever were. */
+const MAX_LINES = 50;
+
 export function createTyping(): Typing {
   let text: string | undefined = '';
+  /** Entered, and not known to have ended. */
+  let earlier: readonly string[] = [];
+  let finished = 0;
 
-  const after = (typed: Typed): Line => charactersOf(typed).reduce(press, { text, entered: [] });
+  function after(typed: Typed, line: ShellLine): Line {
+    const open = line.finished === finished ? earlier : [];
+    return charactersOf(typed).reduce(press, { text: text ?? line.shown, entered: open });
+  }
 
   return {
-    preview(typed) {
-      const { entered } = after(typed);
-      return entered.length === 0 ? undefined : entered.join('\n');
+    preview(typed, line) {
+      const before = line.finished === finished ? earlier.length : 0;
+      const { entered } = after(typed, line);
+      return entered.length === before ? undefined : entered.join('\n');
     },
-    commit(typed) {
-      ({ text } = after(typed));
+    commit(typed, line) {
+      earlier = after(typed, line).entered.slice(-MAX_LINES);
+      // Where it was not known before, what comes may stand anywhere in it.
+      ({ text } = charactersOf(typed).reduce(press, { text, entered: [] }));
+      ({ finished } = line);
     },
     forget() {
       text = '';
+      earlier = [];
     },
   };
 }

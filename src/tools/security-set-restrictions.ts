@@ -31,6 +31,13 @@ const restrictionFields = z.object({
   sandbox: z.string(),
 });
 
+/** In words: what a restriction can be differs from one to the next. */
+const change = z.object({
+  parameter: z.string(),
+  from: z.string().optional(),
+  to: z.string().optional(),
+});
+
 export const securitySetRestrictions = defineTool({
   name: 'security_set_restrictions',
   title: 'Tighten restrictions',
@@ -42,7 +49,7 @@ export const securitySetRestrictions = defineTool({
     active: z.boolean().optional(),
     configured_at: z.string().optional(),
     restrictions: restrictionFields.optional(),
-    changes: z.array(z.object({ parameter: z.string(), from: z.unknown(), to: z.unknown() })).optional(),
+    changes: z.array(change).optional(),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
@@ -60,9 +67,15 @@ export const securitySetRestrictions = defineTool({
       maxMemoryMb: input.max_memory_mb,
       enableNetwork: input.enable_network,
     });
-    const named = changes.map(({ key, from, to }) => ({ parameter: wireName(key), from, to }));
+    const named = changes.map(({ key, from, to }) => ({
+      parameter: wireName(key),
+      ...(from !== undefined && { from: show(from) }),
+      ...(to !== undefined && { to: show(to) }),
+    }));
     const restrictions = describe(effective);
-    const lines = named.map(({ parameter, from, to }) => `${parameter}: ${show(from)} -> ${show(to)}`);
+    const lines = named.map(
+      ({ parameter, from, to }) => `${parameter}: ${from ?? show(undefined)} -> ${to ?? show(undefined)}`,
+    );
     return {
       data: {
         restriction_id: createId('rst'),

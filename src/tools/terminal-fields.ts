@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { compilePattern } from '../base/pattern.ts';
 import { escapeText } from '../security/security.ts';
 import { type TerminalState, WAIT_REASONS, type Waited, type WaitSpec } from '../terminals/terminals.ts';
 import { patienceMs } from './patience.ts';
@@ -80,6 +81,8 @@ interface WaitInput {
 export function waitOf(input: WaitInput, call: Call): WaitSpec | undefined {
   const { wait_for: pattern, wait_idle_ms: idleMs, timeout_seconds: seconds } = input;
   if (pattern === undefined && idleMs === undefined && seconds === undefined) return undefined;
+  // Before anything is typed: a mistake in it should not cost the input.
+  if (pattern !== undefined) compilePattern('wait_for', pattern);
   const asked = (seconds ?? LIMITS.terminalWaitSecondsDefault) * 1000;
   const patience = patienceMs(call.client, call.modules.settings.limits.maxWaitSeconds);
   return { pattern, idleMs, timeoutMs: Math.min(asked, patience) };

@@ -119,8 +119,10 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
     input.terminal_id,
     {
       view: 'scrollback',
-      from: result.fromLine,
-      count: LIMITS.terminalLinesMax,
+      // Where the shell has told what the command wrote, only the state is wanted.
+      ...(waited?.commandOutput === undefined
+        ? { from: result.fromLine, count: LIMITS.terminalLinesMax }
+        : { from: undefined, count: 1 }),
       withAnsi: false,
       wait: undefined,
     },
@@ -139,7 +141,7 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
       : view.lines;
   const isUntilPrompt = waited?.untilLine !== undefined && !view.isAlternate;
   const fresh = isUntilPrompt ? lines.slice(0, Math.max(0, (waited.untilLine ?? 0) - view.from)) : lines;
-  const whole = waited?.commandOutput ?? fresh.join('\n');
+  const whole = waited?.commandOutput ?? withoutQuestion(fresh, result.fromText).join('\n');
   const how = `terminal_get_output with start_line ${result.fromLine} has them`;
   const { text, isCut } = fitOutput(whole, settings.limits.inlineOutputBytes, how);
   const words = waitWords(waited, view.isSecretPrompt);
@@ -158,6 +160,14 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
     },
     text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]`,
   };
+}
+
+/** The question stands in front of what came after the answer, in the same line unless the program began another. */
+function withoutQuestion(lines: readonly string[], question: string): readonly string[] {
+  const [first = '', ...rest] = lines;
+  if (question === '' || !first.startsWith(question)) return lines;
+  const left = first.slice(question.length).trimStart();
+  return left === '' ? rest : [left, ...rest];
 }
 
 function typedOf(input: Input): Typed {

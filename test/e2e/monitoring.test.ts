@@ -157,11 +157,22 @@ describe('monitoring_get_stats', () => {
         'time_range_minutes',
       ],
     ],
-    ['terminals', ['active_terminals']],
+    ['terminals', ['active_terminals', 'idle_terminals']],
     ['files', ['state_directory', 'total_file_bytes', 'total_files']],
     ['system', ['audit', 'limits', 'memory_usage', 'sandbox', 'system_load', 'uptime_seconds']],
   ])('%s alone', async (metric, fields) => {
     const { data } = await product.call('monitoring_get_stats', { include_metrics: [metric] });
     expect(Object.keys(data).toSorted()).toEqual([...fields, 'collected_at'].toSorted());
+  });
+
+  test('counts the terminals that are open', async () => {
+    const { data: opened } = await product.call('terminal_create', {});
+    const asked = { include_metrics: ['terminals'] };
+    expect((await product.call('monitoring_get_stats', asked)).data).toMatchObject({
+      active_terminals: 1,
+      idle_terminals: 1,
+    });
+    await product.call('terminal_close', { terminal_id: opened.terminal_id });
+    expect((await product.call('monitoring_get_stats', asked)).data).toMatchObject({ active_terminals: 0 });
   });
 });

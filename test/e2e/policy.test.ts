@@ -112,7 +112,7 @@ describe('restrictions of a caller', () => {
         max_execution_time: 60,
         security_preset: 'development',
       },
-      changes: expect.arrayContaining([{ parameter: 'max_execution_time', to: 60 }]),
+      changes: expect.arrayContaining([{ parameter: 'max_execution_time', to: '60' }]),
     });
     expect((await product.execute('git push origin main')).data.error).toMatchObject({
       code: 'SECURITY_003',

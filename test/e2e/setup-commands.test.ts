@@ -190,6 +190,7 @@ describe('doctor', () => {
     expect(findings).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ name: 'shells', state: 'good', text: expect.stringContaining('bash') }),
+        expect.objectContaining({ name: 'terminals', state: 'good' }),
         {
           name: 'path',
           state: 'problem',

@@ -252,6 +252,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         '--no-healthcheck',
         '--network=host',
         `--env=MCP_SHELL_TOKEN=${token}`,
+        `--env=MCP_SHELL_HTTP_METRICS_PORT=${await freePort()}`,
         `--volume=${workspace}:/workspace`,
         IMAGE,
         '--http',

@@ -24,7 +24,8 @@ cp /packages/mcp-shell-server.service /etc/systemd/system/
 cp /packages/mcp-shell-server.sysusers /usr/lib/sysusers.d/mcp-shell-server.conf
 systemd-sysusers
 install -d -m 700 /etc/mcp-shell-server
-printf 'MCP_SHELL_TOKEN=%s\\nMCP_SHELL_HTTP_PORT=%s\\n' "$TOKEN" "$PORT" > /etc/mcp-shell-server/environment
+printf 'MCP_SHELL_TOKEN=%s\\nMCP_SHELL_HTTP_PORT=%s\\nMCP_SHELL_HTTP_METRICS_PORT=%s\\n' "$TOKEN" "$PORT" "$METRICS" \\
+  > /etc/mcp-shell-server/environment
 systemctl daemon-reload
 systemctl enable --now ${UNIT}
 `;
@@ -68,10 +69,11 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         'ln -sf /dev/null /etc/systemd/system/systemd-sysctl.service && exec /lib/systemd/systemd',
       );
       await vi.waitFor(() => inside('systemctl is-system-running'), PATIENCE);
-      await inside(INSTALL, `--env=TOKEN=${TOKEN}`, `--env=PORT=${port}`);
+      const metrics = await freePort();
+      await inside(INSTALL, `--env=TOKEN=${TOKEN}`, `--env=PORT=${port}`, `--env=METRICS=${metrics}`);
       await vi.waitFor(async () => {
-        const { ok } = await fetch(`http://127.0.0.1:${port}/healthz`);
-        if (!ok) throw new Error('The service is not healthy.');
+        const { ok } = await fetch(`http://127.0.0.1:${metrics}/readyz`);
+        if (!ok) throw new Error('The service is not ready.');
       }, PATIENCE);
     });
     afterAll(async () => {

@@ -70,6 +70,8 @@ export function createWorld(options: WorldOptions = {}): World {
     limits: {
       maxProcesses: LIMITS.processes,
       maxTerminals: LIMITS.terminals,
+      maxProcessesTotal: LIMITS.processesTotal,
+      maxTerminalsTotal: LIMITS.terminalsTotal,
       terminalGraceMs: LIMITS.terminalGraceSeconds * 1000,
       maxOutputBytes: LIMITS.outputBytes,
       inlineOutputBytes: LIMITS.inlineOutputBytes,
@@ -91,7 +93,13 @@ export function createWorld(options: WorldOptions = {}): World {
       maxCount: LIMITS.retentionCount,
     },
     audit: { syncs: false, maxFileBytes: LIMITS.auditFileBytes },
-    http: { host: '127.0.0.1', port: 0 },
+    http: {
+      host: '127.0.0.1',
+      port: 0,
+      publicUrl: undefined,
+      tls: undefined,
+      metrics: { host: '127.0.0.1', port: undefined },
+    },
     environment: definedOnly(process.env),
     ...rest,
     security: {

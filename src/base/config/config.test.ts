@@ -37,7 +37,9 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'security.max_execution_time': '7',
   'security.max_memory_mb': '7',
   'limits.max_processes': '7',
+  'limits.max_processes_total': '7',
   'limits.max_terminals': '7',
+  'limits.max_terminals_total': '7',
   'limits.terminal_grace_seconds': '7',
   'limits.max_output_mb': '7',
   'limits.inline_output_kb': '7',
@@ -57,6 +59,17 @@ const TEXTS: Readonly<Record<SettingKey, string>> = {
   'audit.max_file_mb': '7',
   'http.host': 'localhost',
   'http.port': '7',
+  'http.public_url': 'https://shell.example.com',
+  'http.tls_cert': '/cert.pem',
+  'http.tls_key': '/key.pem',
+  'http.metrics_host': 'localhost',
+  'http.metrics_port': '7',
+};
+
+/** What does not go alone. */
+const WITH: Partial<Record<SettingKey, Record<string, string>>> = {
+  'http.tls_cert': { MCP_SHELL_HTTP_TLS_KEY: '/key.pem' },
+  'http.tls_key': { MCP_SHELL_HTTP_TLS_CERT: '/cert.pem' },
 };
 
 describe('loadSettings', () => {
@@ -92,6 +105,10 @@ describe('loadSettings', () => {
         },
         limits: {
           maxProcesses: LIMITS.processes,
+          maxProcessesTotal: LIMITS.processesTotal,
+          maxTerminals: LIMITS.terminals,
+          maxTerminalsTotal: LIMITS.terminalsTotal,
+          terminalGraceMs: LIMITS.terminalGraceSeconds * 1000,
           maxOutputBytes: LIMITS.outputBytes,
           inlineOutputBytes: LIMITS.inlineOutputBytes,
           maxWaitSeconds: undefined,
@@ -112,7 +129,13 @@ describe('loadSettings', () => {
           maxCount: LIMITS.retentionCount,
         },
         audit: { syncs: false, maxFileBytes: LIMITS.auditFileBytes },
-        http: { host: '127.0.0.1', port: 3737 },
+        http: {
+          host: '127.0.0.1',
+          port: 3737,
+          publicUrl: undefined,
+          tls: undefined,
+          metrics: { host: '127.0.0.1', port: undefined },
+        },
         environment: {},
       },
       origins: Object.fromEntries(SETTING_KEYS.map((key) => [key, { source: 'default' }])),
@@ -130,7 +153,7 @@ describe('loadSettings', () => {
         'tools = ["simple", "process_list"]',
         'shell = "bin/zsh"',
         'state_dir = "~/state"',
-        'limits = { max_processes = 5, max_output_mb = 7, inline_output_kb = 20, max_wait_seconds = 50, shell_exec_seconds = 9 }',
+        'limits = { max_processes = 5, max_processes_total = 6, max_terminals = 3, max_terminals_total = 4, terminal_grace_seconds = 8, max_output_mb = 7, inline_output_kb = 20, max_wait_seconds = 50, shell_exec_seconds = 9 }',
         '[security]',
         'preset = "production"',
         'sandbox = "auto"',
@@ -162,6 +185,11 @@ describe('loadSettings', () => {
         '[http]',
         'host = "::1"',
         'port = 0',
+        'public_url = "https://shell.example.com"',
+        'tls_cert = "cert.pem"',
+        'tls_key = "key.pem"',
+        'metrics_host = "::"',
+        'metrics_port = 9',
         '[shell_tool]',
         'default_timeout = 60',
         'max_timeout = 600',
@@ -187,7 +215,7 @@ describe('loadSettings', () => {
         shell: join(place.root, 'etc/bin/zsh'),
         stateDir: join(place.home, 'state'),
         verbose: false,
-        files: [join(place.root, 'etc/server.toml')],
+        files: [join(place.root, 'etc/server.toml'), join(place.root, 'etc/key.pem')],
         security: {
           ...PRESETS.production,
           preset: 'production',
@@ -217,6 +245,10 @@ describe('loadSettings', () => {
         },
         limits: {
           maxProcesses: 5,
+          maxProcessesTotal: 6,
+          maxTerminals: 3,
+          maxTerminalsTotal: 4,
+          terminalGraceMs: 8000,
           maxOutputBytes: 7 * 1024 * 1024,
           inlineOutputBytes: 20 * 1024,
           maxWaitSeconds: 50,
@@ -233,7 +265,13 @@ describe('loadSettings', () => {
         },
         retention: { maxAgeHours: 1, maxTotalBytes: 2 * 1024 * 1024, maxCount: 3 },
         audit: { syncs: true, maxFileBytes: 2 * 1024 * 1024 },
-        http: { host: '::1', port: 0 },
+        http: {
+          host: '::1',
+          port: 0,
+          publicUrl: 'https://shell.example.com',
+          tls: { cert: join(place.root, 'etc/cert.pem'), key: join(place.root, 'etc/key.pem') },
+          metrics: { host: '::', port: 9 },
+        },
         environment: {},
       },
       origins: {
@@ -242,6 +280,10 @@ describe('loadSettings', () => {
         shell: from(3),
         state_dir: from(4),
         'limits.max_processes': from(5),
+        'limits.max_processes_total': from(5),
+        'limits.max_terminals': from(5),
+        'limits.max_terminals_total': from(5),
+        'limits.terminal_grace_seconds': from(5),
         'limits.max_output_mb': from(5),
         'limits.inline_output_kb': from(5),
         'limits.max_wait_seconds': from(5),
@@ -274,15 +316,20 @@ describe('loadSettings', () => {
         'retention.max_count': from(33),
         'http.host': from(35),
         'http.port': from(36),
-        'shell_tool.default_timeout': from(38),
-        'shell_tool.max_timeout': from(39),
-        'shell_tool.allowed_directories': from(40),
-        'shell_tool.max_output_size': from(41),
-        'shell_tool.blocked_commands': from(42),
-        'shell_tool.log_commands': from(43),
-        'shell_tool.abort_file': from(44),
-        'audit.fsync': from(46),
-        'audit.max_file_mb': from(47),
+        'http.public_url': from(37),
+        'http.tls_cert': from(38),
+        'http.tls_key': from(39),
+        'http.metrics_host': from(40),
+        'http.metrics_port': from(41),
+        'shell_tool.default_timeout': from(43),
+        'shell_tool.max_timeout': from(44),
+        'shell_tool.allowed_directories': from(45),
+        'shell_tool.max_output_size': from(46),
+        'shell_tool.blocked_commands': from(47),
+        'shell_tool.log_commands': from(48),
+        'shell_tool.abort_file': from(49),
+        'audit.fsync': from(51),
+        'audit.max_file_mb': from(52),
       },
       warnings: [],
     });
@@ -291,7 +338,7 @@ describe('loadSettings', () => {
   it.each(SETTING_KEYS)('takes %s from the environment, so that no key is without effect', (key) => {
     const place = createPlace();
     const [variable = ''] = variablesOf(key);
-    const environment = { [variable]: TEXTS[key] };
+    const environment = { [variable]: TEXTS[key], ...WITH[key] };
     const without = place.load();
     const { settings, origins } = place.load({ environment });
     expect(origins[key]).toEqual({ source: 'environment', where: variable });

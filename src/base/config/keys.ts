@@ -5,7 +5,7 @@
  */
 import { LIMITS } from '../limits.ts';
 import { MARKER_NAME } from '../marker.ts';
-import { directory, host, integer, names, program, type Setting, toggle } from './kinds.ts';
+import { directory, file, freeText, host, integer, names, program, type Setting, toggle } from './kinds.ts';
 import { fewerTools, insideProject, never, smaller } from './project-rules.ts';
 import { SECURITY_TABLE } from './security-keys.ts';
 import { SHELL_TOOL_TABLE } from './shell-tool-keys.ts';
@@ -44,16 +44,32 @@ const TABLE = {
   'limits.max_processes': integer(
     { min: 1, max: 1000 },
     {
-      description: 'How many executions may be running at the same time.',
+      description: 'How many executions of one caller may be running at the same time.',
       default: LIMITS.processes,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.max_processes_total': integer(
+    { min: 1, max: 10_000 },
+    {
+      description: 'How many executions of all callers together may be running at the same time.',
+      default: LIMITS.processesTotal,
       fromProject: smaller(),
     },
   ),
   'limits.max_terminals': integer(
     { min: 1, max: 200 },
     {
-      description: 'How many terminals may be open at the same time.',
+      description: 'How many terminals of one caller may be open at the same time.',
       default: LIMITS.terminals,
+      fromProject: smaller(),
+    },
+  ),
+  'limits.max_terminals_total': integer(
+    { min: 1, max: 1000 },
+    {
+      description: 'How many terminals of all callers together may be open at the same time.',
+      default: LIMITS.terminalsTotal,
       fromProject: smaller(),
     },
   ),
@@ -152,6 +168,35 @@ const TABLE = {
       description: 'The port that the HTTP transport listens on; 0 lets the system choose one.',
       default: 3737,
       flag: 'httpAddress',
+      fromProject: never(),
+    },
+  ),
+  'http.public_url': freeText({
+    description:
+      'How clients reach the HTTP transport where that is not its own address, such as `https://shell.example.com` behind a proxy; no other name is then answered.',
+    unset: 'the address it listens on',
+    fromProject: never(),
+  }),
+  'http.tls_cert': file({
+    description: 'The certificate for HTTPS, in PEM, with those that lead to its issuer.',
+    unset: 'plain HTTP',
+    fromProject: never(),
+  }),
+  'http.tls_key': file({
+    description: 'The key of that certificate, in PEM; no command can read it.',
+    unset: 'plain HTTP',
+    fromProject: never(),
+  }),
+  'http.metrics_host': host({
+    description: 'The address on which `/healthz`, `/readyz` and `/metrics` are served, to anybody.',
+    default: '127.0.0.1',
+    fromProject: never(),
+  }),
+  'http.metrics_port': integer(
+    { min: 0, max: 65_535 },
+    {
+      description: 'The port for `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose one.',
+      unset: 'they are not served',
       fromProject: never(),
     },
   ),

@@ -89,6 +89,10 @@ export function directory(words: Words<string>): Setting<string> {
   return { ...words, schema: pathText, values: 'path of a directory', fromText: asIs, locate: locatePath };
 }
 
+export function file(words: Words<string>): Setting<string> {
+  return { ...words, schema: pathText, values: 'path of a file', fromText: asIs, locate: locatePath };
+}
+
 export function directories(words: Words<readonly string[]>): Setting<readonly string[]> {
   return {
     ...words,

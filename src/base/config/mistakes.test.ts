@@ -228,6 +228,16 @@ describe('a mistake in the environment names its variable', () => {
       ['limits.max_processes: must be between 1 and 1000, got 0 (MCP_SHELL_LIMITS_MAX_PROCESSES)'],
     ],
     [
+      'a certificate without its key',
+      { MCP_SHELL_HTTP_TLS_CERT: '/cert.pem' },
+      ['http.tls_key: is missing: TLS needs both files (MCP_SHELL_HTTP_TLS_CERT)'],
+    ],
+    [
+      'a key without its certificate',
+      { MCP_SHELL_HTTP_TLS_KEY: '/key.pem' },
+      ['http.tls_cert: is missing: TLS needs both files (MCP_SHELL_HTTP_TLS_KEY)'],
+    ],
+    [
       'a number with a unit',
       { MCP_SHELL_LIMITS_MAX_OUTPUT_MB: '10MB' },
       ['limits.max_output_mb: must be a whole number, got "10MB" (MCP_SHELL_LIMITS_MAX_OUTPUT_MB)'],

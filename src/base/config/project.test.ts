@@ -98,6 +98,14 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
     'limits.max_processes = 51',
     '51 is ignored: a project file can only lower it, and 50 holds',
   ],
+  'limits.max_processes_total': [
+    'limits.max_processes_total = 201',
+    '201 is ignored: a project file can only lower it, and 200 holds',
+  ],
+  'limits.max_terminals_total': [
+    'limits.max_terminals_total = 81',
+    '81 is ignored: a project file can only lower it, and 80 holds',
+  ],
   'limits.max_terminals': [
     'limits.max_terminals = 31',
     '31 is ignored: a project file can only lower it, and 20 holds',
@@ -153,6 +161,11 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
   'audit.max_file_mb': ['audit.max_file_mb = 1', 'ignored: a project file cannot set it'],
   'http.host': ['http.host = "0.0.0.0"', 'ignored: a project file cannot set it'],
   'http.port': ['http.port = 1', 'ignored: a project file cannot set it'],
+  'http.public_url': ['http.public_url = "https://evil.example"', 'ignored: a project file cannot set it'],
+  'http.tls_cert': ['http.tls_cert = "cert.pem"', 'ignored: a project file cannot set it'],
+  'http.tls_key': ['http.tls_key = "key.pem"', 'ignored: a project file cannot set it'],
+  'http.metrics_host': ['http.metrics_host = "0.0.0.0"', 'ignored: a project file cannot set it'],
+  'http.metrics_port': ['http.metrics_port = 1', 'ignored: a project file cannot set it'],
 };
 
 const NUMBERS = ['execution_time', 'memory_mb', 'cpu_percent', 'cpu_seconds', 'pids', 'file_mb', 'tmp_mb'];

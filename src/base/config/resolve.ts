@@ -67,7 +67,8 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     shell: find('shell'),
     stateDir: find('state_dir') ?? defaultStateDirectory(context),
     verbose: context.verbose,
-    files: context.files,
+    // The key of the certificate is as secret as they are.
+    files: [...context.files, ...present(find('http.tls_key'))],
     security: resolveSecurity(<Key extends SettingKey>(key: Key) => hold(key, layers, project), {
       allowed,
       workdir,
@@ -75,7 +76,9 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     }),
     limits: {
       maxProcesses: get('limits.max_processes'),
+      maxProcessesTotal: get('limits.max_processes_total'),
       maxTerminals: get('limits.max_terminals'),
+      maxTerminalsTotal: get('limits.max_terminals_total'),
       terminalGraceMs: get('limits.terminal_grace_seconds') * 1000,
       maxOutputBytes: get('limits.max_output_mb') * MIB,
       inlineOutputBytes: get('limits.inline_output_kb') * KIB,
@@ -97,7 +100,13 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
       maxCount: get('retention.max_count'),
     },
     audit: { syncs: get('audit.fsync'), maxFileBytes: get('audit.max_file_mb') * MIB },
-    http: { host: get('http.host'), port: get('http.port') },
+    http: {
+      host: get('http.host'),
+      port: get('http.port'),
+      publicUrl: find('http.public_url'),
+      tls: resolveTls(hold('http.tls_cert', layers, project), hold('http.tls_key', layers, project), context),
+      metrics: { host: get('http.metrics_host'), port: find('http.metrics_port') },
+    },
     environment: context.environment,
   };
   const all = SETTING_KEYS.map((key) => [key, hold(key, layers, project)] as const);
@@ -142,6 +151,24 @@ function hold<Key extends SettingKey>(
   const refusals = verdict.refusals.map((refusal) => mistake(key, refusal, found.where));
   if (verdict.value === undefined) return { ...without, refusals };
   return { value: verdict.value, origin: { source: 'project', where: found.where }, refusals };
+}
+
+const present = <Value>(value: Value | undefined): Value[] => (value === undefined ? [] : [value]);
+
+/** A certificate is nothing without its key. */
+function resolveTls(
+  cert: Held<string>,
+  key: Held<string>,
+  { mistakes }: ResolveContext,
+): { readonly cert: string; readonly key: string } | undefined {
+  if (cert.value !== undefined && key.value !== undefined) return { cert: cert.value, key: key.value };
+  const [set, missing] =
+    cert.value === undefined ? ([key, 'tls_cert'] as const) : ([cert, 'tls_key'] as const);
+  if (set.value !== undefined)
+    mistakes.push(
+      mistake(`http.${missing}`, 'is missing: TLS needs both files', set.origin.where ?? 'default'),
+    );
+  return undefined;
 }
 
 /** An allowed directory may be made later, but more often its name has a slip in it. */

@@ -57,7 +57,7 @@ function describe(fields: Fields): Described {
             : String(event).replaceAll('_', ' '),
           textOf(fields['command']),
           decision === 'allow' ? '' : joined([textOf(fields['code']), textOf(fields['reason'])]),
-          textOf(fields['executionIds'] ?? fields['terminalId']),
+          textOf(fields['executionIds'] ?? fields['terminalId'] ?? fields['scope']),
         ]),
       };
   }

@@ -111,6 +111,13 @@ interface RestrictionsChanged extends Ruling {
   readonly changes?: unknown;
 }
 
+/** Who may call over HTTP has changed. */
+interface TokenChanged extends Caller {
+  readonly event: 'token_created' | 'token_revoked';
+  /** All that is kept about it but its hash. */
+  readonly scope: object;
+}
+
 /** Every call of a tool, when it was answered: what was read, deleted, listed or asked for. */
 interface Called extends Caller {
   readonly event: 'call';
@@ -134,6 +141,7 @@ export type AuditEntry =
   | TerminalEnded
   | Approval
   | RestrictionsChanged
+  | TokenChanged
   | Called;
 
 /** The last line of another log, as it was seen when this one was opened. */

@@ -86,6 +86,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const prepareHome = once(() => makeCaches(options, home));
   const gitDirectories = findGitDirectories(settings.security.workspace);
   const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
+  const filters = new Map<boolean, string | undefined>();
   const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
   let found: Promise<Found> | undefined;
 
@@ -174,12 +175,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     extra: { disablesUserns: boolean; watched: readonly WatchedPath[]; allowsPtrace: boolean },
   ): Wall {
     const { disablesUserns, watched, allowsPtrace } = extra;
-    const seccomp = buildSeccompFilter(process.arch, { allowsPtrace });
+    if (!filters.has(allowsPtrace)) filters.set(allowsPtrace, encodedFilter(allowsPtrace));
+    const seccomp = filters.get(allowsPtrace);
     return {
       kind: 'bubblewrap',
       program,
       options: bwrapOptions(profile, { features: { disablesUserns }, hasSeccomp: seccomp !== undefined }),
-      seccomp: seccomp === undefined ? undefined : Buffer.from(seccomp).toString('base64'),
+      seccomp,
       pinned: profile.pinned,
       watched,
     };
@@ -245,6 +247,12 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       await domains?.dispose();
     },
   };
+}
+
+/** It takes a millisecond, and is the same for every execution. */
+function encodedFilter(allowsPtrace: boolean): string | undefined {
+  const filter = buildSeccompFilter(process.arch, { allowsPtrace });
+  return filter === undefined ? undefined : Buffer.from(filter).toString('base64');
 }
 
 /** In a directory that is there in every root of ours, wherever the server is installed. */

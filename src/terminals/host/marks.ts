@@ -24,11 +24,15 @@ export interface FinishedCommand {
 
 export interface Marks {
   readonly state: ShellState;
+  /** The shell shows a prompt, and as far as it tells nothing runs. */
+  readonly isIdle: boolean;
   readonly lastExitCode: number | undefined;
   /** Commands that have ended since the shell started, and that have begun. */
   readonly finished: number;
   readonly begun: number;
   readonly lastCommand: FinishedCommand | undefined;
+  /** What stands behind the prompt; undefined where none is shown. */
+  promptLine(): string | undefined;
 }
 
 interface Place {
@@ -50,6 +54,12 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
   let prompted: Place | undefined;
 
   const here = (): Place => ({ marker: terminal.registerMarker(0), column: terminal.buffer.active.cursorX });
+
+  function isUntouched(): boolean {
+    if (hasCommandMark || prompted?.marker === undefined) return false;
+    const { baseY, cursorY, cursorX } = terminal.buffer.normal;
+    return prompted.marker.line === baseY + cursorY && prompted.column === cursorX;
+  }
 
   function leave(place: Place | undefined): void {
     place?.marker?.dispose();
@@ -109,11 +119,15 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     get state() {
       return state;
     },
+    get isIdle() {
+      return state === 'prompt' || isUntouched();
+    },
     get lastExitCode() {
       return lastExitCode;
     },
     get begun() {
-      return begun;
+      // Where only prompts are marked, a command begins with the first thing that is typed after one.
+      return isUntouched() ? begun - 1 : begun;
     },
     get finished() {
       return finished;
@@ -121,7 +135,21 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     get lastCommand() {
       return lastCommand;
     },
+    promptLine: () => (state === 'prompt' && prompted !== undefined ? lineFrom(screen, prompted) : undefined),
   };
+}
+
+/** From there to the end of the line, wherever the cursor is in it. */
+function lineFrom({ terminal }: Screen, { marker, column }: Place): string | undefined {
+  const buffer = terminal.buffer.normal;
+  if (marker === undefined || marker.isDisposed || marker.line < 0) return undefined;
+  let text = '';
+  for (let row = marker.line; row < buffer.length; row++) {
+    const line = buffer.getLine(row);
+    if (line === undefined || (row > marker.line && !line.isWrapped)) break;
+    text += line.translateToString(true, row === marker.line ? column : 0);
+  }
+  return text;
 }
 
 /** From there to the cursor; wrapped lines are one. */

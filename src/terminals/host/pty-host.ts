@@ -93,6 +93,7 @@ function serve(spec: HostSpec): void {
       terminals.set(terminalSpec.id, terminal);
       reconsider();
       void terminal.finished.then(() => {
+        tellServers('over', terminalSpec.id);
         // Whoever closes it says what is kept; ended by itself, it keeps what it was told to.
         setTimeout(() => {
           if (terminals.has(terminalSpec.id)) void conclude(terminal, terminalSpec.autoSaves);
@@ -121,9 +122,11 @@ function serve(spec: HostSpec): void {
     async attach({ id }, { channel }) {
       const terminal = find(id);
       const snapshot = await terminal.snapshot();
-      const detach = terminal.attach((chunk) =>
-        channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') }),
-      );
+      const detach = terminal.attach((chunk) => {
+        channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') });
+        // Somebody who has stopped looking must not fill our memory.
+        if (channel.pendingBytes > MAX_UNREAD_BYTES) channel.destroy();
+      });
       tellServers('attached', id);
       channel.onClose(() => {
         detach();
@@ -143,7 +146,7 @@ function serve(spec: HostSpec): void {
     },
   };
 
-  function tellServers(event: 'attached' | 'detached', id: string): void {
+  function tellServers(event: 'attached' | 'detached' | 'over', id: string): void {
     for (const server of servers) server.tell({ event, id });
   }
 
@@ -172,6 +175,9 @@ function serve(spec: HostSpec): void {
     reply({ protocol: PROTOCOL });
   });
 }
+
+/** Of a viewer that does not read. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 /** A terminal whose program has ended is still there to be read for so long, unless it is closed. */
 const LINGER_MS = 60_000;

@@ -68,21 +68,24 @@ export async function settle(
   before: Before,
   signal: AbortSignal,
 ): Promise<Waited> {
-  const pattern = spec.pattern === undefined ? undefined : compilePattern('wait_for', spec.pattern);
+  const pattern = spec.pattern === undefined ? undefined : compileLines(spec.pattern);
   const deadline = performance.now() + spec.timeoutMs;
   const isOpen = pattern === undefined && spec.idleMs === undefined;
   let doneAt: number | undefined;
   let earlier: (FrontActivity & { readonly at: number }) | undefined;
 
   const answer = (reason: WaitReason, matched?: string): Waited => {
-    const { lastCommand } = observed.marks;
-    const isDone = lastCommand !== undefined && lastCommand.number > before.finished;
+    const { lastCommand, isIdle } = observed.marks;
+    const ended = lastCommand === undefined ? 0 : lastCommand.number - before.finished;
+    // Of several lines in one input, a later one may be what matched, and still run.
+    const isDone = lastCommand !== undefined && ended > 0 && (reason !== 'matched' || isIdle);
+    // What began earlier has written more than came of this input; what came of several commands is no one's.
+    const isWhole = isDone && lastCommand.begun > before.begun && ended === 1;
     return {
       reason,
       matched,
       exitCode: isDone ? lastCommand.exitCode : undefined,
-      // What began earlier has written more than came of this input.
-      commandOutput: isDone && lastCommand.begun > before.begun ? lastCommand.output : undefined,
+      commandOutput: isWhole ? lastCommand.output : undefined,
       isCommandOutputCut: isDone && lastCommand.isCut,
       untilLine: isDone ? lastCommand.lastLine : undefined,
       isRedrawn: !isDone && observed.screen.redraws > before.redraws,
@@ -149,6 +152,12 @@ async function judge(
     case 'busy':
       return undefined;
   }
+}
+
+/** Each line has a beginning and an end. */
+function compileLines(source: string): Pattern {
+  const pattern = compilePattern('wait_for', source);
+  return pattern.literal === undefined ? compilePattern('wait_for', `(?m)${source}`) : pattern;
 }
 
 function findMatch(screen: Screen, pattern: Pattern, fromLine: number): string | undefined {

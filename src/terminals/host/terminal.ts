@@ -7,13 +7,8 @@ import {
   type createCgroups,
   createPipes,
   createUsageMeter,
-  type Enclosed,
-  findProcess,
-  listChildren,
   type Outcome,
-  startEnclosed,
   type Usage,
-  WallFailed,
 } from '../../executions/processes.ts';
 import { createMasker } from '../../security/security.ts';
 import type {
@@ -29,14 +24,15 @@ import type {
 } from '../protocol.ts';
 import { createRecorder, discardRaw, readOldLines, saveHistory } from '../recording.ts';
 import { OUTCOME } from '../records.ts';
-import { directoryOf, type Front, lookAtFront } from './front.ts';
+import { directoryOf, type Front, lookAtFront, readActivity } from './front.ts';
 import { passesGuard, readGuard } from './guard.ts';
 import { bytesOf, echoedLines } from './input.ts';
 import { watchMarks } from './marks.ts';
+import { shellOf, startProcess } from './program.ts';
 import { openPty } from './pty.ts';
 import { createScreen } from './screen.ts';
 import { asksForSecret, readLineMode } from './secret-prompt.ts';
-import { type Observed, rememberBefore, settle } from './settle.ts';
+import { type Before, type Observed, rememberBefore, settle } from './settle.ts';
 
 export interface HostedTerminal {
   readonly spec: TerminalSpec;
@@ -148,6 +144,9 @@ export async function startTerminal(
     lineMode: () => readLineMode(pty.path),
   };
 
+  /** What came before this, the caller has been told of: whoever waits later misses nothing that came in between. */
+  let told: Before | undefined;
+
   const front = (): Front | undefined => (outcome === undefined ? lookAtFront(shell) : undefined);
   const isShellInFront = (now: Front | undefined): boolean =>
     now?.processes.some(({ pid }) => pid === shell) ?? false;
@@ -155,6 +154,13 @@ export async function startTerminal(
   /** Only who is reading can be asking: the shell at its prompt reads for itself. */
   async function isSecretPrompt(): Promise<boolean> {
     return outcome === undefined && marks.state !== 'prompt' && asksForSecret(await readLineMode(pty.path));
+  }
+
+  /** Lines for somebody who does not read them wait in the kernel for the shell. */
+  async function isTypedAhead(): Promise<boolean> {
+    if (outcome !== undefined || screen.view().isAlternate || readActivity(shell)?.activity === 'reading')
+      return false;
+    return (await readLineMode(pty.path))?.isByLine === true;
   }
 
   function state(now: Front | undefined = front()): TerminalState {
@@ -204,6 +210,7 @@ export async function startTerminal(
     // A secret is not echoed, and neither is its line end.
     const before = rememberBefore(observed, request.isSecret ? 0 : echoedLines(request.typed));
     const fromLine = screen.cursorLine();
+    const fromText = request.isSecret ? (screen.lines(fromLine, fromLine + 1)[0] ?? '') : '';
     const refuse = (why: SendResult['why'], now: Front | undefined): SendResult => ({
       sent: 'nothing',
       why,
@@ -211,8 +218,10 @@ export async function startTerminal(
       bytes: 0,
       waited: undefined,
       fromLine,
+      fromText: '',
     });
     if (outcome !== undefined) return refuse('ended', undefined);
+    if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
     if ((await isSecretPrompt()) !== request.isSecret) return refuse('secret', front());
     // Last of all, since nothing holds who is in front in their place.
     const now = front();
@@ -221,8 +230,8 @@ export async function startTerminal(
     const writing = pty.write(bytes);
     // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
     const isWritten = await Promise.race([writing, after(WRITE_MS)]);
-    const waited =
-      request.wait === undefined ? undefined : await settle(observed, request.wait, before, signal);
+    told = before;
+    const waited = await waitSince(before, request.wait, signal);
     return {
       sent: isWritten === true ? 'all' : 'part',
       why: undefined,
@@ -230,16 +239,23 @@ export async function startTerminal(
       bytes: bytes.length,
       waited,
       fromLine: Math.min(before.line, screen.totalLines()),
+      fromText,
     };
   }
 
-  async function waitBefore(wait: WaitSpec | undefined, signal: AbortSignal) {
-    return wait === undefined ? undefined : settle(observed, wait, rememberBefore(observed), signal);
+  async function waitSince(before: Before, wait: WaitSpec | undefined, signal: AbortSignal) {
+    if (wait === undefined) return undefined;
+    const waited = await settle(observed, wait, { ...before, at: performance.now() }, signal);
+    // Who goes on waiting waits for the same thing.
+    if (waited.reason !== 'timeout_still_running') told = rememberBefore(observed);
+    return waited;
   }
 
   async function read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
-    const waited = await waitBefore(request.wait, signal);
+    const waited = await waitSince(told ?? rememberBefore(observed), request.wait, signal);
     await screen.flush();
+    if (waited === undefined && told !== undefined)
+      told = { ...told, line: Math.max(told.line, screen.cursorLine()) };
     const view = screen.view();
     const about = {
       cursor: view.cursor,
@@ -272,7 +288,9 @@ export async function startTerminal(
       return {
         state: state(now),
         isAtPrompt: marks.state === 'prompt',
-        isShellInFront: isShellInFront(now),
+        isForShell: isShellInFront(now) || (await isTypedAhead()),
+        promptLine: marks.promptLine(),
+        finished: marks.finished,
         isSecretPrompt: await isSecretPrompt(),
       };
     },
@@ -310,61 +328,25 @@ export async function startTerminal(
 }
 
 const WRITE_MS = 1000;
+/** Typed at a program that does not read; what comes after that is refused. */
+const MAX_PENDING_BYTES = 1024 * 1024;
+
+function notReading(now: Front | undefined): ShellServerError {
+  const who = now?.processes[0]?.name ?? 'the program in front';
+  return new ShellServerError(
+    'RESOURCE_005',
+    `Nothing was sent: ${who} does not read what was typed before.`,
+    {
+      hint: 'Wait until it does, or end it: keys ["ctrl+c"] are read by the terminal itself, unless the program has switched that off.',
+      details: { limit: MAX_PENDING_BYTES },
+    },
+  );
+}
 
 const after = (ms: number): Promise<undefined> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms, undefined);
   });
-
-async function startProcess(
-  spec: TerminalSpec,
-  terminal: string,
-  tools: {
-    readonly pipes: ReturnType<typeof createPipes>;
-    readonly cgroups: ReturnType<typeof createCgroups>;
-  },
-): Promise<Enclosed> {
-  try {
-    return await startEnclosed(
-      {
-        id: spec.id,
-        argv: spec.argv,
-        environment: spec.environment,
-        directory: spec.workingDirectory,
-        marker: spec.marker,
-        limits: spec.limits,
-        wall: spec.wall,
-        inputData: undefined,
-        sinks: new Map(),
-        wantsState: false,
-        terminal,
-      },
-      { ...tools, now: Date.now },
-    );
-  } catch (error) {
-    if (!(error instanceof WallFailed)) throw error;
-    throw new ShellServerError('EXECUTION_001', 'Nothing was started: the sandbox could not be set up.', {
-      hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
-    });
-  }
-}
-
-/** The program itself, behind a wall that has two processes of its own. */
-async function shellOf({ capture }: Enclosed, isWalled: boolean): Promise<number> {
-  const { pid } = capture.identity;
-  if (!isWalled) return pid;
-  for (let looks = 0; looks < MAX_LOOKS && findProcess(pid)?.isZombie === false; looks++) {
-    const init = listChildren(pid)?.[0];
-    const command = init === undefined ? undefined : listChildren(init)?.[0];
-    if (command !== undefined) return command;
-    await after(LOOK_MS);
-  }
-  return pid;
-}
-
-/** The program is there a moment after the wall has been passed. */
-const LOOK_MS = 2;
-const MAX_LOOKS = 2000;
 
 function describeFront(front: Front | undefined): FrontInfo[] {
   return (front?.processes ?? []).map(({ pid, name, path }) => ({ pid, name, path }));

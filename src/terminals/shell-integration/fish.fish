@@ -5,6 +5,8 @@ set -g fish_greeting
 
 # Where it may not write to the home directory, fish was started with its own files elsewhere.
 if test "$XDG_CONFIG_HOME" = /tmp/.mcp-shell-fish
+    # Without this directory it reads every manual page of the system, to complete commands.
+    mkdir -p /tmp/.mcp-shell-fish/fish/generated_completions 2>/dev/null
     for place in XDG_CONFIG_HOME XDG_DATA_HOME
         set -l own MCP_SHELL_$place
         set -q $own; and set -gx $place $$own; or set -e $place

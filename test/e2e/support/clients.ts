@@ -24,6 +24,8 @@ export interface ToolAnswer {
 export interface CallOptions {
   readonly onprogress?: (progress: { progress: number; message?: string }) => void;
   readonly signal?: AbortSignal;
+  /** How long the client waits for an answer; 60 s unless told. */
+  readonly timeout?: number;
 }
 
 export interface TestClient {

@@ -1,0 +1,157 @@
+/** `token create`, `token list` and `token revoke`: who may call the server over HTTP, and what for. */
+import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { createId } from '../base/ids.ts';
+import type { Settings } from '../base/settings.ts';
+import { OPERATOR } from '../executions/executions.ts';
+import {
+  createAudit,
+  createToken,
+  escapeText,
+  isExpired,
+  listTokens,
+  revokeToken,
+  type StoredToken,
+} from '../security/security.ts';
+import { TOOL_NAMES } from '../tools/tools.ts';
+import type { CommandContext } from './context.ts';
+import { createPaint } from './paint.ts';
+import { parseSpan, parseWhen, showTime } from './when.ts';
+
+export interface CreateOptions {
+  readonly principal?: string;
+  readonly preset?: string;
+  readonly tools?: string;
+  readonly readOnly?: boolean;
+  readonly expires?: string;
+  readonly replace?: boolean;
+  readonly json?: boolean;
+}
+
+export async function createTokenCommand(
+  context: CommandContext,
+  name: string,
+  options: CreateOptions,
+): Promise<void> {
+  const settings = context.settings();
+  const nowMs = systemClock.now();
+  const { token, stored } = await createToken(
+    settings.stateDir,
+    {
+      name,
+      principal: options.principal,
+      preset: parsePreset(options.preset, settings),
+      tools: parseTools(options.tools),
+      isReadOnly: options.readOnly,
+      expiresAtMs: parseExpiry(options.expires, nowMs),
+      replaces: options.replace,
+    },
+    { nowMs, record: recorder(settings, 'token_created') },
+  );
+  if (options.json === true) {
+    context.output.write(`${JSON.stringify({ token, ...about(stored) }, null, 2)}\n`);
+    return;
+  }
+  context.output.write(
+    `${token}\n\n${describe(stored)}\nIt is shown this once. Servers on ${settings.stateDir} take it from now on.\n`,
+  );
+}
+
+export function listTokensCommand(context: CommandContext, options: { readonly json?: boolean }): void {
+  const tokens = listTokens(context.settings().stateDir);
+  if (options.json === true) {
+    context.output.write(`${JSON.stringify(tokens.map(about), null, 2)}\n`);
+    return;
+  }
+  const paint = createPaint(context);
+  const nowMs = systemClock.now();
+  const lines = tokens.map((token) =>
+    isExpired(token, nowMs) ? `${describe(token)}  ${paint('bad', 'expired')}` : describe(token),
+  );
+  context.output.write(lines.length === 0 ? 'There are no tokens.\n' : `${lines.join('\n')}\n`);
+}
+
+export async function revokeTokenCommand(context: CommandContext, name: string): Promise<void> {
+  const settings = context.settings();
+  await revokeToken(settings.stateDir, name, recorder(settings, 'token_revoked'));
+  context.output.write(
+    `Revoked: ${escapeText(name)}. Servers refuse it from now on; what its principal has running goes on.\n`,
+  );
+}
+
+/** Everything but the hash. */
+function about(token: StoredToken): Omit<StoredToken, 'sha256'> {
+  const { sha256: _, ...rest } = token;
+  return rest;
+}
+
+function describe(token: StoredToken): string {
+  const { name, principal, preset, tools, isReadOnly, createdAt, expiresAt } = token;
+  return [
+    name,
+    ...(principal === name ? [] : [`of ${principal}`]),
+    ...(preset === undefined ? [] : [`preset ${preset}`]),
+    ...(tools === undefined ? [] : [`tools ${tools.join(', ')}`]),
+    ...(isReadOnly === true ? ['read-only'] : []),
+    `since ${showTime(createdAt)}`,
+    ...(expiresAt === undefined ? [] : [`until ${showTime(expiresAt)}`]),
+  ]
+    .map(escapeText)
+    .join('  ');
+}
+
+/** A looser one than the operator's own would be a promise that the server does not keep. */
+function parsePreset(text: string | undefined, { security }: Settings): PresetName | undefined {
+  if (text === undefined) return undefined;
+  const preset = PRESET_NAMES.find((name) => name === text);
+  if (preset === undefined) throw wrong('--preset', text, `one of ${PRESET_NAMES.join(', ')}`);
+  if (PRESET_NAMES.indexOf(preset) < PRESET_NAMES.indexOf(security.preset)) {
+    throw new ShellServerError(
+      'PARAM_002',
+      `The preset ${preset} is looser than ${security.preset}, which the settings say.`,
+      { hint: 'A token can only be stricter. Change security.preset, or leave --preset out.' },
+    );
+  }
+  return preset;
+}
+
+function parseTools(text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined;
+  const names = text.split(',').map((name) => name.trim());
+  for (const name of names) {
+    if (!Object.hasOwn(TOOL_NAMES, name)) throw wrong('--tools', name, 'a tool or a toolset');
+  }
+  return names;
+}
+
+function parseExpiry(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  const span = parseSpan(text);
+  const atMs = span === undefined ? parseWhen('--expires', text, nowMs) : nowMs + span;
+  if (atMs > nowMs) return atMs;
+  throw wrong('--expires', text, 'a time to come, such as 30d or 2027-01-31');
+}
+
+function wrong(option: string, text: string, wanted: string): ShellServerError {
+  return new ShellServerError('PARAM_002', `${option} is wrong: ${JSON.stringify(text.slice(0, 80))}.`, {
+    hint: `It must be ${wanted}.`,
+  });
+}
+
+function recorder(
+  settings: Settings,
+  event: 'token_created' | 'token_revoked',
+): (token: StoredToken) => void {
+  return (token) => {
+    const audit = createAudit({
+      directory: join(settings.stateDir, 'audit'),
+      instance: createId('inst'),
+      clock: systemClock,
+      syncs: settings.audit.syncs,
+    });
+    audit.write({ event, scope: about(token), ...OPERATOR });
+    audit.close();
+  };
+}

@@ -1,0 +1,42 @@
+/** What goes wrong about a call in the words of JSON-RPC; everything else that does is an answer. */
+import type { ShellServerError } from '../base/errors.ts';
+import { clip, quote } from './quote.ts';
+
+/** The one thing about a call that is a protocol error. */
+export class UnknownToolError extends Error {
+  override readonly name = 'UnknownToolError';
+  readonly tool: string;
+  readonly suggestion: string | undefined;
+
+  constructor(tool: string, suggestion: string | undefined) {
+    super(
+      `Unknown tool ${quote(tool)}.${suggestion === undefined ? ' tools/list shows the tools.' : ` Did you mean "${suggestion}"?`}`,
+    );
+    this.tool = clip(tool);
+    this.suggestion = suggestion;
+  }
+}
+
+/** A failure of a method, as JSON-RPC says it. */
+export class MethodError extends Error {
+  override readonly name = 'MethodError';
+  readonly code: number;
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: number, message: string, data?: Readonly<Record<string, unknown>>) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export const METHOD_NOT_FOUND = -32_601;
+const INVALID_PARAMS = -32_602;
+/** 001's own, for whatever a command met. */
+const COMMAND_FAILED = -32_000;
+
+export function toMethodError({ message, details }: ShellServerError): MethodError {
+  return details?.['name'] === 'InvalidParameters'
+    ? new MethodError(INVALID_PARAMS, message, details)
+    : new MethodError(COMMAND_FAILED, message);
+}

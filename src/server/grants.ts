@@ -1,0 +1,40 @@
+/**
+ * What a token leaves of the toolset. It can only leave out: a tool that the server does not have is not made
+ * available by naming it.
+ */
+import { ShellServerError } from '../base/errors.ts';
+import type { Tool } from '../tools/tool.ts';
+import { findAliases, pickMethods, pickTools } from '../tools/tools.ts';
+
+export interface Grant {
+  /** Undefined: whatever the server has. */
+  readonly names: ReadonlySet<string> | undefined;
+  /** Only tools that change nothing. */
+  readonly isReadOnly: boolean;
+}
+
+export const EVERYTHING: Grant = { names: undefined, isReadOnly: false };
+
+/** `tools` are toolsets and single tools; with each come its earlier names and the methods that stand beside it. */
+export function createGrant(tools: readonly string[] | undefined, isReadOnly: boolean): Grant {
+  if (tools === undefined) return { ...EVERYTHING, isReadOnly };
+  const picked = pickTools(tools);
+  const names = [...picked, ...pickMethods(picked)].map(({ name }) => name);
+  return { names: new Set([...names, ...findAliases(picked).keys()]), isReadOnly };
+}
+
+type Named = Pick<Tool, 'name' | 'annotations'>;
+
+export function allows({ names, isReadOnly }: Grant, { name, annotations }: Named): boolean {
+  return (names?.has(name) ?? true) && (annotations.readOnlyHint || !isReadOnly);
+}
+
+/** Throws AUTH_003. */
+export function checkGrant(grant: Grant, tool: Named): void {
+  if (allows(grant, tool)) return;
+  const why = grant.names?.has(tool.name) === false ? 'it is for other tools' : 'it is for reading alone';
+  throw new ShellServerError('AUTH_003', `This token does not open ${tool.name}: ${why}.`, {
+    hint: 'tools/list shows what it opens. Only the operator can make another, with `mcp-shell-server token create`.',
+    details: { tool: tool.name },
+  });
+}

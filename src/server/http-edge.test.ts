@@ -1,0 +1,271 @@
+/** What no good client does: bytes that are no HTTP, senders and readers that never finish, and more than their share. */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createFixtureFactory, createFixtureTools } from '../../test/e2e/support/fixture-tools.ts';
+import { modernRequest, openRaw, openSession, sendRaw } from '../../test/e2e/support/raw-http.ts';
+import { call, modern, request } from '../../test/e2e/support/raw-streams.ts';
+import { silentLog } from '../base/log.ts';
+import { createTokens } from './auth.ts';
+import { type HttpListener, type HttpOptions, serveHttp } from './http.ts';
+
+const ALICE = 'the-token-of-alice';
+const BOB = 'the-token-of-bob';
+
+let listener: HttpListener | undefined;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await listener?.close();
+  listener = undefined;
+});
+
+async function start(options: Partial<HttpOptions> = {}) {
+  const fixtures = createFixtureTools();
+  listener = await serveHttp({
+    host: '127.0.0.1',
+    port: 0,
+    factory: createFixtureFactory(fixtures),
+    tokens: createTokens([
+      { token: ALICE, principal: 'alice' },
+      { token: BOB, principal: 'bob' },
+    ]),
+    log: silentLog,
+    ...options,
+  });
+  return { fixtures, listener, url: listener.url, port: listener.port };
+}
+
+/** Everything the server says to these bytes until it hangs up. */
+function say(port: number, bytes: string | Uint8Array, isEnded = false): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    let heard = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      heard += chunk;
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(heard));
+    socket.write(bytes);
+    if (isEnded) socket.end();
+  });
+}
+
+const isFine = async (url: string): Promise<void> => {
+  const { json } = await sendRaw(url, modernRequest(call(1, 'echo', { text: 'fine' }), BOB));
+  expect(json).toMatchObject({ result: { structuredContent: { text: 'fine', principal: 'bob' } } });
+};
+
+const head = (port: number, rest = ''): string =>
+  `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${ALICE}\r\nContent-Type: application/json\r\n${rest}`;
+
+describe('what is no HTTP', () => {
+  it.each<[string, (port: number) => string, RegExp]>([
+    ['noise', () => '\u0000\u0001\u0002\r\n\r\n', /^HTTP\/1\.1 400 /],
+    ['a line of prose', () => 'hello there\r\n\r\n', /^HTTP\/1\.1 400 /],
+    ['TLS to a plain port', () => '\u0016\u0003\u0001\u0002\u0000\u0001', /^HTTP\/1\.1 400 /],
+    ['another protocol', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1\.1 4\d\d /],
+    ['no host', () => 'GET /mcp HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 40[03] /],
+    ['a header without a name', (port) => head(port, ': x\r\n\r\n'), /^HTTP\/1\.1 400 /],
+    [
+      'a header of two lines',
+      (port) => head(port, 'X-A: b\r\n c\r\nContent-Length: 0\r\n\r\n'),
+      /^HTTP\/1\.1 400 /,
+    ],
+    ['a length that is no number', (port) => head(port, 'Content-Length: ten\r\n\r\n'), /^HTTP\/1\.1 400 /],
+    [
+      'two lengths',
+      (port) => head(port, 'Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}'),
+      /^HTTP\/1\.1 400 /,
+    ],
+    [
+      'a length and chunks',
+      (port) => head(port, 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
+      /^HTTP\/1\.1 400 /,
+    ],
+    [
+      'a chunk that is none',
+      (port) => head(port, 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'),
+      /^$|^HTTP\/1\.1 400 /,
+    ],
+    [
+      'a header that is too large',
+      (port) => head(port, `X-A: ${'a'.repeat(20_000)}\r\n\r\n`),
+      /^HTTP\/1\.1 431 /,
+    ],
+    [
+      'too many headers',
+      (port) => head(port, `${Array.from({ length: 1500 }, (_, n) => `X-Header-${n}: a\r\n`).join('')}\r\n`),
+      /^HTTP\/1\.1 431 /,
+    ],
+  ])('%s is answered as it should be, and the server goes on', async (_, bytes, answer) => {
+    const { url, port } = await start();
+    expect(await say(port, bytes(port), true)).toMatch(answer);
+    await isFine(url);
+  });
+
+  it('a tunnel is not opened', async () => {
+    const { url, port } = await start();
+    expect(await say(port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')).not.toContain(
+      ' 200 ',
+    );
+    const upgrade = head(port, 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n');
+    expect(await say(port, upgrade, true)).toMatch(/^HTTP\/1\.1 400 /);
+    await isFine(url);
+  });
+
+  it('half a request, and a connection that is cut, leave nothing', async () => {
+    const { url, port } = await start();
+    for (const bytes of ['', 'POST /mcp', head(port), head(port, 'Content-Length: 100\r\n\r\n{"half')]) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      await new Promise<void>((resolve) => {
+        socket.write(bytes || ' ', () => resolve());
+      });
+      socket.resetAndDestroy();
+    }
+    await isFine(url);
+    await expect.poll(() => listener?.counts()).toMatchObject({ underWay: 0 });
+  });
+
+  it('several requests at once on one connection are answered in their order', async () => {
+    const { port } = await start();
+    const one = (id: number): string => {
+      const body = JSON.stringify(modern(call(id, 'echo', { text: `number ${id}` })));
+      const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n`;
+      return head(port, `${headers}${id === 3 ? 'Connection: close\r\n' : ''}\r\n${body}`);
+    };
+    const heard = await say(port, one(1) + one(2) + one(3));
+    expect(
+      [...heard.matchAll(/"text":"number (\d)"/g)]
+        .map(([, id]) => id)
+        .filter((id, at, all) => all.indexOf(id) === at),
+    ).toEqual(['1', '2', '3']);
+  });
+});
+
+describe('a peer that takes its time', () => {
+  it('with its headers is told that, and does not keep others waiting', async () => {
+    const { url, port } = await start({ headersTimeoutMs: 900 });
+    const slow = Array.from({ length: 50 }, () => say(port, 'POST /mcp HTTP/1.1\r\nX-A: b\r\n'));
+    await isFine(url);
+    for (const heard of await Promise.all(slow)) expect(heard).toMatch(/^(?:HTTP\/1\.1 408 |$)/);
+    await isFine(url);
+  });
+
+  it('with its body is told that', async () => {
+    const { url, port } = await start({ headersTimeoutMs: 900 });
+    const heard = await say(port, head(port, 'Content-Length: 100\r\n\r\n{'));
+    expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+    await isFine(url);
+  });
+
+  it('with reading is dropped', async () => {
+    const { url, port } = await start({ stalledMs: 400 });
+    const body = JSON.stringify(modern(call(1, 'echo', { text: 'x', size: 30_000_000 })));
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.pause();
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    socket.on('error', () => undefined);
+    const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n`;
+    socket.write(head(port, `${headers}${body}`));
+    await expect.poll(() => listener?.counts().underWay, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => listener?.counts().underWay, { timeout: 20_000 }).toBe(0);
+    socket.resume();
+    await closed;
+    await isFine(url);
+  });
+});
+
+describe('a principal', () => {
+  it('has a number of open requests, and cannot use up those of others', async () => {
+    const { fixtures, url } = await start({ maxRequests: 3 });
+    const headers = await openSession(url, ALICE);
+    const standing = await openRaw(url, {
+      method: 'GET',
+      headers: { ...headers, accept: 'text/event-stream' },
+    });
+    const held = ['a', 'b'].map((label) =>
+      sendRaw(url, modernRequest(call(1, 'wait', { label, ms: 60_000 }), ALICE)).catch(() => undefined),
+    );
+    await fixtures.until('started a');
+    await fixtures.until('started b');
+    const refused = await sendRaw(url, modernRequest(call(2, 'echo', { text: 'x' }), ALICE));
+    expect(refused).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      json: { error: { code: 'RESOURCE_005', details: { limit: 3 } } },
+    });
+    await isFine(url);
+    standing.drop();
+    await expect
+      .poll(async () => (await sendRaw(url, modernRequest(call(2, 'echo', { text: 'x' }), ALICE))).status)
+      .toBe(200);
+    await listener?.close();
+    await Promise.all(held);
+  });
+});
+
+describe('a server that is leaving', () => {
+  it('answers what is under way, takes nothing new, and says so', async () => {
+    const { fixtures, url } = await start();
+    const headers = await openSession(url, BOB);
+    const running = sendRaw(url, modernRequest(call(1, 'wait', { label: 'a', ms: 1000 }), ALICE));
+    const inSession = sendRaw(url, { headers, body: call(1, 'wait', { label: 'b', ms: 1000 }) });
+    await fixtures.until('started a');
+    await fixtures.until('started b');
+    const drained = listener?.drain(60_000);
+    for (const options of [
+      modernRequest(call(2, 'echo', { text: 'x' }), ALICE),
+      { headers, body: call(2, 'echo', { text: 'x' }) },
+      { headers, body: [call(2, 'echo', { text: 'x' }), call(3, 'echo', { text: 'x' })] },
+    ]) {
+      expect(await sendRaw(url, options)).toMatchObject({
+        status: 503,
+        headers: { 'retry-after': '5' },
+        json: { error: { code: 'SYSTEM_002', category: 'SYSTEM' } },
+      });
+    }
+    const notification = {
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken: 1, progress: 1 },
+    };
+    expect((await sendRaw(url, { headers, body: notification })).status).toBe(202);
+    expect(listener?.isLeaving()).toBe(true);
+    await drained;
+    for (const { json } of await Promise.all([running, inSession])) {
+      expect(json).toMatchObject({ result: { structuredContent: { waited: 1000 } } });
+    }
+    expect(fixtures.seen).toContain('done a');
+    expect(fixtures.seen).toContain('done b');
+  });
+
+  it('does not wait for streams that never end, nor for longer than it was told', async () => {
+    const { fixtures, url } = await start();
+    const headers = await openSession(url, ALICE);
+    const standing = await openRaw(url, {
+      method: 'GET',
+      headers: { ...headers, accept: 'text/event-stream' },
+    });
+    const listening = openRaw(
+      url,
+      modernRequest(request(1, 'subscriptions/listen', { notifications: {} }), ALICE),
+    );
+    listening.catch(() => undefined);
+    await sleep(50);
+    await listener?.drain(60_000);
+    standing.drop();
+    await listener?.close();
+
+    const second = await start();
+    const stuck = sendRaw(second.url, modernRequest(call(1, 'wait', { label: 'c', ms: 60_000 }), ALICE));
+    stuck.catch(() => undefined);
+    await second.fixtures.until('started c');
+    await second.listener.drain(50);
+    expect(second.listener.counts().underWay).toBe(1);
+    expect(fixtures.seen).toEqual([]);
+  });
+});

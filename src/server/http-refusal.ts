@@ -1,0 +1,32 @@
+/** How a request is refused: a status, perhaps headers, and a body that says why. */
+import type { ShellServerError } from '../base/errors.ts';
+import { toWireError } from './encode.ts';
+import { errorReply } from './json-rpc.ts';
+
+export interface Refusal {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+const CHALLENGE = 'Bearer realm="mcp-shell-server"';
+
+/** What a caller without a token, with a wrong one, or with one that opens something else is told by RFC 6750. */
+export const NO_TOKEN = { 'www-authenticate': CHALLENGE };
+export const INVALID_TOKEN = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` };
+export const INSUFFICIENT_SCOPE = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope"` };
+
+/** About the protocol: an error of JSON-RPC. */
+export function refuse(status: number, code: number, message: string): Refusal {
+  return { status, body: errorReply(null, code, message) };
+}
+
+/** About the server: an error of ours, in the shape that it has everywhere. */
+export function refuseWith(
+  status: number,
+  error: ShellServerError,
+  requestId: string,
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  return { status, headers, body: { error: toWireError(error, requestId, Date.now()) } };
+}

@@ -1,0 +1,63 @@
+/** The program in a terminal: started behind its wall, and found there. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ShellServerError } from '../../base/errors.ts';
+import {
+  type createCgroups,
+  type createPipes,
+  type Enclosed,
+  findProcess,
+  listChildren,
+  startEnclosed,
+  WallFailed,
+} from '../../executions/processes.ts';
+import type { TerminalSpec } from '../protocol.ts';
+
+export async function startProcess(
+  spec: TerminalSpec,
+  terminal: string,
+  tools: {
+    readonly pipes: ReturnType<typeof createPipes>;
+    readonly cgroups: ReturnType<typeof createCgroups>;
+  },
+): Promise<Enclosed> {
+  try {
+    return await startEnclosed(
+      {
+        id: spec.id,
+        argv: spec.argv,
+        environment: spec.environment,
+        directory: spec.workingDirectory,
+        marker: spec.marker,
+        limits: spec.limits,
+        wall: spec.wall,
+        inputData: undefined,
+        sinks: new Map(),
+        wantsState: false,
+        terminal,
+      },
+      { ...tools, now: Date.now },
+    );
+  } catch (error) {
+    if (!(error instanceof WallFailed)) throw error;
+    throw new ShellServerError('EXECUTION_001', 'Nothing was started: the sandbox could not be set up.', {
+      hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
+    });
+  }
+}
+
+/** The program itself, behind a wall that has two processes of its own. */
+export async function shellOf({ capture }: Enclosed, isWalled: boolean): Promise<number> {
+  const { pid } = capture.identity;
+  if (!isWalled) return pid;
+  for (let looks = 0; looks < MAX_LOOKS && findProcess(pid)?.isZombie === false; looks++) {
+    const init = listChildren(pid)?.[0];
+    const command = init === undefined ? undefined : listChildren(init)?.[0];
+    if (command !== undefined) return command;
+    await sleep(LOOK_MS);
+  }
+  return pid;
+}
+
+/** The program is there a moment after the wall has been passed. */
+const LOOK_MS = 2;
+const MAX_LOOKS = 2000;

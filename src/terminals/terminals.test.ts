@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type World } from '../../test/support/world.ts';
+import type { Caller, TerminalState } from './terminals.ts';
+
+let world: World;
+let mine: TerminalState;
+beforeAll(async () => {
+  world = createWorld();
+  mine = await world.terminals.create(request, caller('me'));
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const caller = (principal: string, signal = new AbortController().signal): Caller => ({
+  principal,
+  client: { name: 'test' },
+  requestId: 'req_test',
+  signal,
+});
+const request = {
+  sessionName: 'shared name',
+  shellType: 'bash',
+  dimensions: { columns: 80, rows: 24 },
+  workingDirectory: undefined,
+  environment: {},
+  autoSaves: false,
+  command: undefined,
+} as const;
+
+const look = { view: 'screen', from: undefined, count: 1, withAnsi: false, wait: undefined } as const;
+const typed = { kind: 'text', text: 'x', isEntered: false } as const;
+
+describe('another principal', () => {
+  test('does not find a terminal, and cannot do anything with it', async () => {
+    const { terminals } = world;
+    const other = caller('other');
+    const none = { code: 'RESOURCE_002', message: `There is no terminal "${mine.id}".` };
+    await expect(terminals.get('other', mine.id)).rejects.toMatchObject(none);
+    await expect(terminals.read(mine.id, look, other)).rejects.toMatchObject(none);
+    const input = { typed, guard: undefined, wait: undefined };
+    await expect(terminals.send(mine.id, input, other)).rejects.toMatchObject(none);
+    await expect(terminals.resize('other', mine.id, { columns: 10, rows: 10 })).rejects.toMatchObject(none);
+    await expect(terminals.close('other', mine.id, true)).rejects.toMatchObject(none);
+    expect(await terminals.list('other')).toEqual([]);
+    expect(await terminals.get('me', mine.id)).toMatchObject({ dimensions: { columns: 80, rows: 24 } });
+  });
+
+  test('has names of its own', async () => {
+    const theirs = await world.terminals.create(request, caller('other'));
+    expect(theirs.sessionName).toBe('shared name');
+    await world.terminals.close('other', theirs.id, false);
+  });
+});
+
+describe('a call that is cancelled', () => {
+  test('stops waiting, and leaves the terminal as it is', async () => {
+    const controller = new AbortController();
+    const wait = { pattern: 'never', idleMs: undefined, timeoutMs: 600_000 };
+    const waiting = world.terminals.read(mine.id, { ...look, wait }, caller('me', controller.signal));
+    controller.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    const state = await world.terminals.get('me', mine.id);
+    expect(state.isIdle).toBe(true);
+    expect(state).not.toHaveProperty('outcome');
+  });
+
+  test('before it began opens nothing', async () => {
+    const before = await world.terminals.list('me');
+    const cancelled = caller('me', AbortSignal.abort(new Error('enough')));
+    await expect(world.terminals.create({ ...request, sessionName: 'never' }, cancelled)).rejects.toThrow(
+      'enough',
+    );
+    expect((await world.terminals.list('me')).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+});

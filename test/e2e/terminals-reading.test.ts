@@ -1,0 +1,163 @@
+/** What is read of a terminal: its screen, its lines from the first on, and what is new. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Product, startProduct } from './support/product.ts';
+import { openTerminal, writePrompts } from './support/terminal.ts';
+
+let product: Product;
+beforeAll(async () => {
+  product = await startProduct();
+  writePrompts(product.directory);
+});
+afterAll(() => product.close());
+
+const ESC = '\u001B';
+
+const numbers = (from: number, to: number): string =>
+  Array.from({ length: to - from + 1 }, (_, index) => `${from + index}`).join('\n');
+
+describe('lines', () => {
+  test('are counted from the first one, and come from the log when they have left memory', async () => {
+    const terminal = await openTerminal(product, { dimensions: { width: 40, height: 10 } });
+    await terminal.run('seq 1 5000');
+    // The command is line 0, the prompt after it the last.
+    const last = { total_lines: 5002, has_more: true };
+    expect(await terminal.read({ line_count: 4 })).toMatchObject({
+      ...last,
+      output: '4998\n4999\n5000\n$',
+      start_line: 4998,
+    });
+    expect(await terminal.read({ start_line: 10, line_count: 3 })).toMatchObject({
+      ...last,
+      output: '10\n11\n12',
+      start_line: 10,
+      line_count: 3,
+      next_start_line: 13,
+    });
+    expect(await terminal.read({ start_line: 0, line_count: 2 })).toMatchObject({
+      output: '$ seq 1 5000\n1',
+    });
+    // Where the log ends and memory begins, no line is missing or twice.
+    const whole = await terminal.read({ start_line: 1, line_count: 5000 });
+    expect(whole).toMatchObject({ line_count: 5000, output: numbers(1, 5000) });
+    expect(whole).not.toHaveProperty('missing_lines');
+    expect(await terminal.read({ start_line: 9000 })).toMatchObject({ output: '', has_more: false });
+    await terminal.close();
+  });
+
+  test('are read page by page, each once', async () => {
+    const terminal = await openTerminal(product, { dimensions: { width: 20, height: 5 } });
+    await terminal.run('seq 1 3500');
+    const pages: string[] = [];
+    for (let next = 0, hasMore = true; hasMore; ) {
+      const page = await terminal.read({ start_line: next, line_count: 900 });
+      pages.push(page.output);
+      next = page.next_start_line;
+      hasMore = page.has_more;
+    }
+    expect(pages.join('\n')).toBe(`$ seq 1 3500\n${numbers(1, 3500)}\n$`);
+    await terminal.close();
+  });
+
+  test('that were too long for the screen are one, before and after it is resized', async () => {
+    const terminal = await openTerminal(product, { dimensions: { width: 20, height: 10 } });
+    const long = '0123456789'.repeat(7);
+    await terminal.run(`echo; echo ${long}; echo end`);
+    const lines = `$ echo; echo ${long}; echo end\n\n${long}\nend\n$`;
+    expect((await terminal.read()).output).toBe(lines);
+    for (const width of [33, 100, 11]) {
+      await product.call('terminal_resize', {
+        terminal_id: terminal.id,
+        dimensions: { width, height: 10 },
+      });
+      await expect
+        .poll(async () => (await terminal.read({ start_line: 2, line_count: 2 })).output, { timeout: 60_000 })
+        .toBe(`${long}\nend`);
+    }
+    await terminal.close();
+  });
+
+  test('keep their numbers when the screen is cleared', async () => {
+    const terminal = await openTerminal(product, { dimensions: { width: 40, height: 5 } });
+    await terminal.run('seq 1 20');
+    await terminal.run(String.raw`printf '\033[H\033[2J\033[3J'`);
+    await terminal.run('echo after');
+    expect(await terminal.read({ start_line: 3, line_count: 3 })).toMatchObject({ output: '3\n4\n5' });
+    await terminal.shows(['$ echo after', 'after', '$']);
+    await terminal.close();
+  });
+
+  test('have their colours if asked for', async () => {
+    const terminal = await openTerminal(product);
+    await terminal.run(String.raw`printf 'x\033[1;31mred\033[0my\n'`);
+    const { output } = await terminal.read({ include_ansi: true });
+    const line = (output as string).split('\n').find((each) => each.startsWith('x'));
+    expect(line?.replaceAll(ESC, '^')).toMatch(/^x\^\[(1;31|31;1)mred\^\[0?my$/);
+    expect((await terminal.read()).output).toContain('\nxredy\n');
+    const screen = await terminal.read({ view: 'screen', include_ansi: true });
+    expect(screen.output.replaceAll(ESC, '^')).toMatch(/\^\[(1;31|31;1)mred/);
+    await terminal.close();
+  });
+
+  test('are what a person sees, not what was written', async () => {
+    const terminal = await openTerminal(product);
+    await terminal.run(String.raw`printf '10%%\r50%%\r100%%\nab\bc\n\tx\n'`);
+    expect((await terminal.read({ start_line: 1 })).output).toBe('100%\nac\n        x\n$');
+    await terminal.close();
+  });
+});
+
+describe('the screen', () => {
+  test('has rows, a cursor and a title; wide characters take two columns', async () => {
+    const terminal = await openTerminal(product, { dimensions: { width: 40, height: 6 } });
+    const drawing = String.raw`printf '\033]2;my title\007\033[?1049h\033[2J\033[2;3H日本😀é|\033[?25l'; read -r x`;
+    await terminal.run(drawing, { wait_for: '\\|' });
+    expect(await terminal.read({ view: 'screen' })).toMatchObject({
+      output: '\n  日本😀é|',
+      cursor: { row: 1, column: 10, visible: false },
+      title: 'my title',
+      full_screen: true,
+    });
+    await terminal.close();
+  });
+
+  test('is the last of many lines', async () => {
+    const terminal = await openTerminal(product, { dimensions: { width: 40, height: 6 } });
+    await terminal.run('seq 1 100');
+    await terminal.showsText(/100\n\$$/);
+    expect(await terminal.screen()).toEqual(['96', '97', '98', '99', '100', '$']);
+    await terminal.close();
+  });
+});
+
+describe('what is new', () => {
+  test('is what came since it was last read, the rest of a line included', async () => {
+    const terminal = await openTerminal(product);
+    const fresh = async (args = {}): Promise<string> =>
+      (await terminal.read({ view: 'new', ...args })).output;
+    await terminal.send({ input: 'echo one', execute: true });
+    await terminal.shows(['$ echo one', 'one', '$']);
+    expect(await fresh()).toBe('$ echo one\none\n$');
+    expect(await fresh()).toBe('');
+    // What a call has answered with is no longer new, and neither becomes so what is read again.
+    expect(await terminal.run('echo more')).toMatchObject({ output: 'more\n' });
+    await terminal.read({ start_line: 0, line_count: 1 });
+    expect(await fresh()).toBe('');
+    await terminal.send({ input: 'echo two', execute: true });
+    expect(await fresh({ wait_for: '^two', timeout_seconds: 40 })).toMatch(/^\$ echo two\ntwo/);
+    await terminal.close();
+  });
+
+  test('is never lost, however much it is', async () => {
+    const terminal = await openTerminal(product);
+    await terminal.send({ input: 'seq 1 450', execute: true });
+    await terminal.showsText(/450\n\$$/);
+    const parts: string[] = [];
+    for (let more = true; more; ) {
+      const part = await terminal.read({ view: 'new' });
+      parts.push(part.output);
+      more = part.has_more;
+    }
+    expect(parts.join('\n')).toBe(`$ seq 1 450\n${numbers(1, 450)}\n$`);
+    await terminal.close();
+  });
+});

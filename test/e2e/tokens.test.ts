@@ -1,0 +1,218 @@
+/** Tokens from the command line to the wire: what they open, what they do not, and that they can be taken back. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CLIENT_KINDS, connectHttp } from './support/clients.ts';
+import { createToken, principalAt, runProgram } from './support/principals.ts';
+import { createPlace, type Place, read } from './support/product.ts';
+import { type RunningProduct, startProductHttp } from './support/product-http.ts';
+import { modernRequest, openSession, type RawAnswer, sendRaw } from './support/raw-http.ts';
+import { startRaw } from './support/raw-process.ts';
+import { call, request } from './support/raw-streams.ts';
+
+let place: Place;
+let http: RunningProduct;
+beforeAll(async () => {
+  place = createPlace();
+  http = await startProductHttp(place);
+});
+afterAll(async () => {
+  await http.stop();
+  place.remove();
+});
+
+const list = async (token: string): Promise<{ names: string[]; answer: RawAnswer }> => {
+  const answer = await sendRaw(http.url, modernRequest(request(1, 'tools/list'), token));
+  const { result } = answer.json as { result?: { tools: { name: string }[] } };
+  return { names: (result?.tools ?? []).map(({ name }) => name), answer };
+};
+
+describe('token create, list and revoke', () => {
+  test('work on a server that runs', async () => {
+    const token = await createToken(place, 'comes-and-goes', ['--expires', '30d']);
+    const caller = principalAt(http.url, token);
+    expect((await caller.call('shell_execute', { command: 'echo hi' })).data.stdout).toBe('hi\n');
+    const { stdout: listed } = await runProgram(place, ['token', 'list']);
+    expect(listed).toMatch(/^comes-and-goes {2}since .* until /m);
+    expect(listed).not.toContain(token);
+    expect((await runProgram(place, ['token', 'revoke', 'comes-and-goes'])).stdout).toContain('Revoked');
+    const refused = await caller.send('shell_execute', { command: 'echo no' });
+    expect(refused).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer realm="mcp-shell-server", error="invalid_token"' },
+      json: {
+        error: {
+          code: 'AUTH_002',
+          category: 'AUTH',
+          message: 'The bearer token is not valid.',
+          request_id: refused.headers['x-request-id'],
+        },
+      },
+    });
+  });
+
+  test('are on record', async () => {
+    await createToken(place, 'recorded', ['--read-only']);
+    await runProgram(place, ['token', 'revoke', 'recorded']);
+    const { stdout } = await runProgram(place, ['audit', 'search', '--json', 'recorded']);
+    const lines = stdout.split('\n').filter((line) => line !== '');
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { event: 'token_created', principal: 'operator', scope: { name: 'recorded', isReadOnly: true } },
+      { event: 'token_revoked', principal: 'operator', scope: { name: 'recorded' } },
+    ]);
+    expect((await runProgram(place, ['audit', 'verify'])).code).toBe(0);
+    expect((await runProgram(place, ['audit', 'search', 'recorded'])).stdout).toContain('token created');
+  });
+
+  test.for([
+    [['token', 'create', 'a b'], /cannot be used/],
+    [['token', 'create', 'local'], /no name for a caller/],
+    [['token', 'create', 'x', '--preset', 'open'], /must be one of development/],
+    [['token', 'create', 'x', '--tools', 'standart'], /did you mean standard/],
+    [['token', 'create', 'x', '--expires', '2020-01-01'], /a time to come/],
+    [['token', 'create', 'x', '--expires', 'soon'], /no time/],
+    [['token', 'revoke', 'nobody'], /There is no token/],
+  ] as const)('refuse %j', async ([args, message]) => {
+    const { code, stderr, stdout } = await runProgram(place, args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  test('refuse a preset that is looser than the operator’s', async () => {
+    const strict = createPlace();
+    const { env, cwd, command, args } = strict.command(['token', 'create', 'x', '--preset', 'sandbox'], {
+      MCP_SHELL_SECURITY_PRESET: 'production',
+    });
+    const raw = startRaw({ command, args, env: { ...env }, cwd: cwd ?? '' });
+    raw.end();
+    expect((await raw.rest()).code).toBe(1);
+    expect(raw.stderr()).toContain('looser than production');
+    strict.remove();
+  });
+});
+
+describe('a scope', () => {
+  test('for reading leaves what changes nothing, and says so about the rest', async () => {
+    const full = principalAt(http.url, await createToken(place, 'worker'));
+    const token = await createToken(place, 'viewer', ['--principal', 'worker', '--read-only']);
+    const viewer = principalAt(http.url, token);
+    const { data } = await full.call('shell_execute', { command: 'echo seen' });
+    expect((await viewer.call('read_execution_output', { output_id: data.output_id })).data.content).toBe(
+      'seen\n',
+    );
+    const { names, answer } = await list(token);
+    expect(names).toContain('process_list');
+    expect(names).not.toContain('shell_execute');
+    expect(answer.json).toMatchObject({ result: { cacheScope: 'private' } });
+    for (const tool of ['shell_execute', 'terminal_create', 'delete_execution_outputs', 'process_kill']) {
+      const refused = await viewer.send(tool, { command: 'echo no' });
+      expect(refused).toMatchObject({
+        status: 403,
+        headers: { 'www-authenticate': 'Bearer realm="mcp-shell-server", error="insufficient_scope"' },
+        json: {
+          error: {
+            code: 'AUTH_003',
+            category: 'AUTH',
+            message: `This token does not open ${tool}: it is for reading alone.`,
+          },
+        },
+      });
+    }
+    const { stdout } = await runProgram(place, [
+      'audit',
+      'search',
+      '--json',
+      '--principal',
+      'worker',
+      'AUTH_003',
+    ]);
+    expect(stdout.split('\n').filter((line) => line !== '')).toHaveLength(4);
+  });
+
+  test('of tools leaves these, in every way in', async () => {
+    const token = await createToken(place, 'lister', ['--tools', 'process_list,read_execution_output']);
+    expect((await list(token)).names).toEqual(['process_list', 'read_execution_output']);
+    const lister = principalAt(http.url, token);
+    expect((await lister.send('process_list')).status).toBe(200);
+    expect((await lister.send('shell_execute', { command: 'echo no' })).status).toBe(403);
+    const headers = await openSession(http.url, token, '2025-03-26');
+    const bodies = [
+      call(1, 'shell_execute', { command: 'echo no' }),
+      [call(1, 'process_list', {}), call(2, 'shell_execute', { command: 'echo no' })],
+      request(1, 'shell/exec', { command: 'echo', args: ['no'] }),
+    ];
+    for (const body of bodies) expect((await sendRaw(http.url, { headers, body })).status).toBe(403);
+    const { authorization } = headers;
+    const beside = {
+      headers: { authorization },
+      body: request(1, 'shell/exec', { command: 'echo', args: ['no'] }),
+    };
+    expect((await sendRaw(http.url, beside)).status).toBe(403);
+    const { stdout } = await runProgram(place, [
+      'audit',
+      'search',
+      '--json',
+      '--principal',
+      'lister',
+      'execution_',
+    ]);
+    expect(stdout).toBe('');
+  });
+
+  test.each(CLIENT_KINDS)('is what the client "%s" is shown', async (kind) => {
+    const token = await createToken(place, `client-${kind.replaceAll(' ', '-')}`, [
+      '--tools',
+      'shell_execute',
+    ]);
+    const client = await connectHttp(kind, http.url, token);
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(['shell_execute']);
+    expect(read(await client.callTool('shell_execute', { command: 'echo hi' })).data.stdout).toBe('hi\n');
+    await expect(client.callTool('process_list', {})).rejects.toThrow(/AUTH_003|Insufficient scope/);
+    await client.close();
+  });
+
+  test('of a preset holds for the principal from its first call on, and cannot be lifted', async () => {
+    const strict = principalAt(http.url, await createToken(place, 'strict', ['--preset', 'production']));
+    const { data: denied } = await strict.call('shell_execute', { command: 'python3 -c 1' });
+    expect(denied.error.code).toBe('SECURITY_003');
+    const { data: lifted } = await strict.call('security_set_restrictions', {
+      security_preset: 'development',
+    });
+    expect(lifted.error.code).toBe('AUTH_003');
+    const { data: more } = await strict.call('security_set_restrictions', { max_execution_time: 3600 });
+    expect(more.error.code).toBe('AUTH_003');
+    const free = principalAt(http.url, await createToken(place, 'free'));
+    expect((await free.call('shell_execute', { command: 'python3 -c 1' })).data.exit_code).toBe(0);
+  });
+
+  test('ends at its time', async () => {
+    const token = await createToken(place, 'short', ['--expires', '1s']);
+    await expect.poll(async () => (await list(token)).answer.status).toBe(401);
+    expect((await list(token)).answer.json).toMatchObject({
+      error: { code: 'AUTH_002', message: 'The bearer token has expired.' },
+    });
+  });
+});
+
+describe('an address that others can reach', () => {
+  test('is not listened on while nobody has a token', async () => {
+    const empty = createPlace();
+    const raw = startRaw(empty.command(['--http', '0.0.0.0:0']));
+    expect((await raw.rest()).code).toBe(1);
+    expect(raw.stderr()).toContain('nobody has a token');
+    empty.remove();
+  });
+
+  test('is with a token on disk, and then none is made up', async () => {
+    const open = createPlace();
+    const token = await createToken(open, 'somebody');
+    const raw = startRaw(open.command(['--http', '0.0.0.0:0']));
+    await expect.poll(() => raw.stdout(), { timeout: 30_000 }).toContain('Listening on');
+    const port = /0\.0\.0\.0:(\d+)/.exec(raw.stdout())?.[1];
+    expect(raw.stdout()).not.toContain('Token:');
+    const url = `http://127.0.0.1:${port}/mcp`;
+    expect((await sendRaw(url, modernRequest(request(1, 'tools/list'), token))).status).toBe(200);
+    expect((await sendRaw(url, modernRequest(request(1, 'tools/list')))).status).toBe(401);
+    raw.child.kill('SIGTERM');
+    await expect.poll(() => raw.child.exitCode, { timeout: 10_000 }).toBe(0);
+    open.remove();
+  });
+});
