@@ -29,8 +29,9 @@ export default defineConfig({
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 60_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 180_000),
-      // The large counts take minutes; `npm run test:stress` asks for them.
+      // Both take minutes; `npm run test:stress` and `npm run test:packages` ask for them.
       ...(process.env.STRESS === '1' ? [project('stress', ['test/stress/**/*.test.ts'], 600_000)] : []),
+      ...(process.env.PACKAGES === '1' ? [project('packages', ['test/packages/**/*.test.ts'], 900_000)] : []),
     ],
   },
 });

@@ -18,6 +18,7 @@ import {
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import { renderLegal } from './legal.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
@@ -34,22 +35,27 @@ const DAY_MS = 86_400_000;
 const require = "import{createRequire as $require}from'node:module';const require=$require(import.meta.url);";
 const hasShebang = readFileSync(`${root}/src/cli.ts`, 'utf8').startsWith('#!');
 
-const { outputFiles } = bundle();
+const { outputFiles, metafile } = bundle();
 const written = new Set();
+const isNotice = ({ path }) => path.endsWith('.LEGAL.txt');
 // Entries last and each file renamed into place: whoever starts the server meanwhile gets the old one or the new one.
-for (const file of outputFiles.sort((a, b) => depth(b) - depth(a))) {
-  mkdirSync(dirname(file.path), { recursive: true });
-  writeFileSync(`${file.path}.new`, file.contents);
-  renameSync(`${file.path}.new`, file.path);
+for (const file of outputFiles.filter((each) => !isNotice(each)).sort((a, b) => depth(b) - depth(a))) {
+  place(file.path, file.contents);
   written.add(file.path);
 }
+const notices = outputFiles.filter(isNotice).map(({ text }) => text);
+place(`${root}/dist/LEGAL.txt`, renderLegal(root, Object.keys(metafile.inputs), notices));
 cpSync(`${root}/src/terminals/shell-integration`, `${root}/dist/shell-integration`, { recursive: true });
 chmodSync(`${root}/dist/cli.js`, 0o755);
 // The manual page comes from the program's own definitions; npm puts it where man finds it.
-const manual = execFileSync(process.execPath, [`${root}/dist/cli.js`, 'man']);
-writeFileSync(`${root}/dist/mcp-shell-server.1.new`, manual);
-renameSync(`${root}/dist/mcp-shell-server.1.new`, `${root}/dist/mcp-shell-server.1`);
-removeOldChunks();
+place(`${root}/dist/mcp-shell-server.1`, execFileSync(process.execPath, [`${root}/dist/cli.js`, 'man']));
+removeOldChunks(process.argv.includes('--exact') ? 0 : DAY_MS);
+
+function place(path, contents) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.new`, contents);
+  renameSync(`${path}.new`, path);
+}
 
 function bundle() {
   try {
@@ -76,6 +82,7 @@ function bundle() {
       legalComments: 'external',
       banner: { js: hasShebang ? require : `#!/usr/bin/env node\n${require}` },
       define: { __VERSION__: JSON.stringify(version) },
+      metafile: true,
       write: false,
     });
   } catch {
@@ -88,11 +95,14 @@ function depth(file) {
   return file.path.split(/[/\\]/).length;
 }
 
-/** A server that is running still loads the chunks it was built with; those of days past are nobody's. */
-function removeOldChunks() {
+/**
+ * A server that is running still loads the chunks it was built with; those of days past are nobody's. A package has
+ * none but its own.
+ */
+function removeOldChunks(keptMs) {
   if (!existsSync(`${root}/dist/chunks`)) return;
   for (const name of readdirSync(`${root}/dist/chunks`)) {
     const path = `${root}/dist/chunks/${name}`;
-    if (!written.has(path) && Date.now() - statSync(path).mtimeMs > DAY_MS) rmSync(path);
+    if (!written.has(path) && Date.now() - statSync(path).mtimeMs >= keptMs) rmSync(path);
   }
 }

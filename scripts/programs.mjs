@@ -6,13 +6,12 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Program -> Debian package. */
-const PACKAGES = JSON.parse(readFileSync(new URL('programs.json', import.meta.url), 'utf8'));
-
-export async function installPrograms() {
-  const missing = Object.keys(PACKAGES).filter((program) => !isOnPath(program));
+/** `list` names a file beside this one: program -> Debian package. */
+export async function installPrograms(list = 'programs.json') {
+  const packageOf = JSON.parse(readFileSync(new URL(list, import.meta.url), 'utf8'));
+  const missing = Object.keys(packageOf).filter((program) => !isOnPath(program));
   if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((program) => PACKAGES[program]))];
+  const packages = [...new Set(missing.map((program) => packageOf[program]))];
   const canInstall = process.platform === 'linux' && process.getuid() === 0 && isOnPath('apt-get');
   if (canInstall) {
     process.stderr.write(`Installing for the tests: ${packages.join(' ')}\n`);

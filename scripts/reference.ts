@@ -18,6 +18,9 @@ import {
 } from '../src/base/config/config.ts';
 import { ERRORS } from '../src/base/errors.ts';
 import type { Tool } from '../src/tools/tool.ts';
+import { renderPictures } from './pictures.ts';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Path in the repository -> content. */
 export async function renderReference(): Promise<Map<string, string>> {
@@ -28,6 +31,7 @@ export async function renderReference(): Promise<Map<string, string>> {
     ['docs/reference/errors.md', renderErrors()],
     ['docs/reference/tools.md', renderTools(TOOLS)],
     ['docs/reference/compatible-tools.md', renderCompatibleTools(COMPATIBLE_TOOLS, TOOLSETS)],
+    ...(await renderPictures(root)),
   ]);
 }
 
@@ -217,7 +221,10 @@ function code(text: string): string {
 }
 
 async function main(args: readonly string[]): Promise<void> {
-  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  if (args.includes('--record')) {
+    const { record } = await import('./record.ts');
+    await record(join(root, 'docs/pictures'));
+  }
   for (const [path, content] of await renderReference()) {
     const full = join(root, path);
     if (args.includes('--write')) {

@@ -18,6 +18,12 @@ const commands = {
     await become('dist/cli.js', ['--http', ...args]);
   },
 
+  /** For the clients of whoever works on this repository; .mcp.json names it. */
+  async stdio(args) {
+    await setUp();
+    await become('dist/cli.js', args);
+  },
+
   async test(args) {
     await installPrograms();
     await setUp();
@@ -29,6 +35,14 @@ const commands = {
     await setUp();
     process.env.STRESS = '1';
     await vitest(['--project=stress', '--passWithNoTests', ...args]);
+  },
+
+  /** Installs every package format where nothing is, and calls a tool from there. */
+  async packages(args) {
+    await installPrograms('package-programs.json');
+    await setUp();
+    process.env.PACKAGES = '1';
+    await vitest(['--project=packages', ...args]);
   },
 
   /** What a person runs before a commit; end-to-end tests are left to `npm test`. */
@@ -48,8 +62,9 @@ const commands = {
     if (!(await step('format', '@biomejs/biome/bin/biome', 'check', '--write', ...args))) process.exit(1);
   },
 
-  async build() {
-    await setUp();
+  async build(args) {
+    await setUp({ build: args.length === 0 });
+    if (args.length > 0) await become('scripts/build.mjs', args);
   },
 
   async bench([name = 'latency', ...args]) {
@@ -58,7 +73,7 @@ const commands = {
   },
 
   async docs(args) {
-    await setUp({ build: false });
+    await setUp({ build: args.includes('--record') });
     await become('scripts/run-ts.mjs', ['scripts/reference.ts', '--write', ...args]);
   },
 };

@@ -42,7 +42,13 @@ const INSTALL = {
 
 const BUILD = {
   stamp: 'dist/.stamp',
-  inputs: () => ['package.json', 'package-lock.json', 'scripts/build.mjs', ...sources('src')],
+  inputs: () => [
+    'package.json',
+    'package-lock.json',
+    'scripts/build.mjs',
+    'scripts/legal.mjs',
+    ...sources('src'),
+  ],
   also: '',
   command: [process.execPath, 'scripts/build.mjs'],
 };

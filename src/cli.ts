@@ -8,6 +8,7 @@ import { type App, createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, readEnvironment } from './base/config/config.ts';
 import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
+import { findInstallation } from './base/installation.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { addOperatorCommands } from './commands/operator.ts';
@@ -201,7 +202,7 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
     wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
     hostPath: fileURLToPath(new URL('./pty-host.js', import.meta.url)),
     scripts: fileURLToPath(new URL('./shell-integration', import.meta.url)),
-    installation: [fileURLToPath(new URL('.', import.meta.url)), process.execPath],
+    installation: findInstallation(import.meta.url, process.execPath),
     log,
   });
   if (!isQuiet) for (const warning of app.warnings) log.warn(warning);

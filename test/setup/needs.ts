@@ -4,11 +4,15 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import packages from '../../scripts/programs.json' with { type: 'json' };
+import type packagePrograms from '../../scripts/package-programs.json';
+import type programs from '../../scripts/programs.json';
+
+/** What scripts/programs.mjs installs. */
+type Program = keyof typeof programs | keyof typeof packagePrograms;
 
 /** True where a program is missing and the test has to be skipped. */
-export function needs(...programs: (keyof typeof packages)[]): boolean {
-  return programs.filter((name) => lacks(!isOnPath(name), `${name} is not installed`)).length > 0;
+export function needs(...names: Program[]): boolean {
+  return names.filter((name) => lacks(!isOnPath(name), `${name} is not installed`)).length > 0;
 }
 
 /** The same for anything else: `test.skipIf(lacks(!canNest, 'no user namespaces here'))`. */

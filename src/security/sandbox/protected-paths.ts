@@ -21,6 +21,8 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   '.zed/settings.json',
   '.idea/workspace.xml',
   '.envrc',
+  // What npx would start instead of the server, in a client that starts it here.
+  'node_modules/.bin/mcp-shell-server',
 ];
 
 /** Of each repository in a workspace, below its .git. */

@@ -1,0 +1,28 @@
+/**
+ * What this server runs from: whoever could change it would run outside of the wall at the next start. The bundle is
+ * not all of it: node-pty is found by Node's own search, which looks in every `node_modules` from the bundle upwards.
+ */
+import { createRequire } from 'node:module';
+import { basename, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NATIVE = '@lydell/node-pty';
+
+/** Directories and files, for the program that lies at `cliUrl`. */
+export function findInstallation(cliUrl: string, nodePath: string): string[] {
+  const bundle = dirname(fileURLToPath(cliUrl));
+  const directory = dirname(bundle);
+  // A checkout is somebody's workspace, which they change; an installed package is nobody's.
+  const isInstalled = basename(dirname(directory)) === 'node_modules';
+  return [isInstalled ? directory : bundle, nodePath, ...scopeOf(cliUrl)];
+}
+
+/** The directory of its scope, in which the part for this platform lies as well. */
+function scopeOf(cliUrl: string): string[] {
+  try {
+    return [dirname(dirname(createRequire(cliUrl).resolve(NATIVE)))];
+  } catch {
+    // Installed without it: then there are no terminals.
+    return [];
+  }
+}

@@ -1,0 +1,249 @@
+/** The npm package: made by `npm pack`, installed from the tarball where nothing is, and driven by a real client. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectStdio } from '../e2e/support/clients.ts';
+import { read } from '../e2e/support/product.ts';
+import { needs } from '../setup/needs.ts';
+import {
+  createCheckout,
+  createRoom,
+  npm,
+  npmEnvironment,
+  type Packed,
+  pack,
+  type Room,
+  VERSION,
+} from './support/npm.ts';
+
+const MAX_PACKAGES = 40;
+const MAX_BYTES = 40 * 1024 * 1024;
+
+let room: Room;
+let packed: Packed;
+let project = '';
+
+beforeAll(async () => {
+  room = createRoom();
+  const checkout = createCheckout(room.directory);
+  // What a checkout gathers over time.
+  for (const name of ['chunks/old-ABCDEFGH.js', 'cli.js.map', '.stamp', 'notes.txt'])
+    writeFileSync(join(checkout, 'dist', name), 'left behind');
+  packed = await pack(checkout, room.directory);
+  project = join(room.directory, 'project');
+  mkdirSync(project);
+  await npm(project, 'install', '--ignore-scripts', '--no-audit', '--no-fund', packed.tarball);
+});
+afterAll(() => room?.remove());
+
+describe('the package', () => {
+  test('has exactly its files', () => {
+    expect(packed.files.filter((path) => !path.startsWith('dist/chunks/'))).toEqual([
+      'LICENSE',
+      'README.md',
+      'dist/LEGAL.txt',
+      'dist/cli.js',
+      'dist/mcp-shell-server.1',
+      'dist/pty-host.js',
+      'dist/shell-integration/bash.sh',
+      'dist/shell-integration/fish.fish',
+      'dist/shell-integration/sh.sh',
+      'dist/shell-integration/zsh/.zshenv',
+      'dist/shell-integration/zsh/.zshrc',
+      'dist/wrapper.js',
+      'package.json',
+    ]);
+  });
+
+  test('has the chunks that its programs load, and no others', () => {
+    const dist = join(project, 'node_modules/mcp-shell-server/dist');
+    const chunks = packed.files.filter((path) => path.startsWith('dist/chunks/'));
+    const texts = [
+      'cli.js',
+      'pty-host.js',
+      'wrapper.js',
+      ...chunks.map((path) => path.slice('dist/'.length)),
+    ].map((path) => readFileSync(join(dist, path), 'utf8'));
+    const loaded = new Set(
+      texts.flatMap((text) =>
+        [...text.matchAll(/["'`]\.\/(?:chunks\/)?([\w-]+-[0-9A-Z]{8}\.js)["'`]/g)].map(([, name]) => name),
+      ),
+    );
+    expect(chunks.map((path) => path.slice('dist/chunks/'.length)).sort()).toEqual(
+      [...loaded].sort((a = '', b = '') => (a < b ? -1 : 1)),
+    );
+  });
+
+  test('names every package that is bundled, with its licence', () => {
+    const legal = readFileSync(join(project, 'node_modules/mcp-shell-server/dist/LEGAL.txt'), 'utf8');
+    const named = [...legal.matchAll(/^(\S+) \d+\.\d+\.\d+\S* \(([A-Za-z0-9.-]+)\)$/gm)].map(
+      ([, name]) => name,
+    );
+    expect(named).toEqual(
+      expect.arrayContaining(['@modelcontextprotocol/server', '@xterm/headless', 'commander', 'hono', 'zod']),
+    );
+    expect(legal).toContain('Apache License');
+    expect(legal).toContain('Permission is hereby granted, free of charge');
+  });
+
+  test('runs no script when it is installed, and neither does anything it needs', () => {
+    const found = manifests().flatMap(({ name, scripts = {} }) =>
+      Object.keys(scripts)
+        .filter((script) => ['preinstall', 'install', 'postinstall', 'prepare'].includes(script))
+        .map((script) => `${name}: ${script}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test(`is at most ${MAX_PACKAGES} packages and ${MAX_BYTES / 1024 / 1024} MB`, () => {
+    expect(manifests().map(({ name }) => name)).toContain('mcp-shell-server');
+    expect(manifests().length).toBeLessThanOrEqual(MAX_PACKAGES);
+    expect(sizeOf(join(project, 'node_modules'))).toBeLessThanOrEqual(MAX_BYTES);
+  });
+
+  test('says where it comes from, as registries and provenance want it', () => {
+    const own = manifests().find(({ name }) => name === 'mcp-shell-server');
+    expect(own).toMatchObject({
+      mcpName: 'io.github.mcp-shell-server/mcp-shell-server',
+      repository: { type: 'git', url: 'git+https://github.com/mcp-shell-server/mcp-shell-server.git' },
+      publishConfig: { access: 'public', provenance: true },
+      license: 'MIT',
+    });
+    expect(own?.private).toBeUndefined();
+  });
+});
+
+describe('from an empty directory', () => {
+  const connect = (env: Record<string, string> = {}) =>
+    connectStdio('v2 auto', {
+      command: 'npx',
+      args: ['--no-install', 'mcp-shell-server'],
+      cwd: project,
+      env: {
+        ...npmEnvironment(),
+        SHELL: '/bin/bash',
+        MCP_SHELL_STATE_DIR: join(room.directory, 'state'),
+        ...env,
+      },
+    });
+
+  test('npx starts it, and a command runs', async () => {
+    const client = await connect();
+    try {
+      expect(client.serverInfo).toMatchObject({ name: 'mcp-shell-server', version: VERSION });
+      const answer = await client.callTool('shell_execute', { command: 'echo "from $PWD"' });
+      expect(answer.structuredContent).toMatchObject({ status: 'completed', stdout: `from ${project}\n` });
+    } finally {
+      await client.close();
+    }
+  });
+
+  test('a detached command has its wrapper', async () => {
+    const client = await connect();
+    try {
+      const started = read(
+        await client.callTool('shell_execute', { command: 'echo kept; exit 3', execution_mode: 'detached' }),
+      );
+      const { execution_id } = started.data;
+      const ended = read(await client.callTool('process_get_execution', { execution_id, wait_seconds: 30 }));
+      expect(ended.data).toMatchObject({ status: 'failed', exit_code: 3 });
+    } finally {
+      await client.close();
+    }
+  });
+
+  test.skipIf(needs('bash', 'zsh', 'fish'))(
+    'terminals work, with what shells tell of themselves',
+    async () => {
+      const client = await connect();
+      try {
+        for (const shell_type of ['bash', 'zsh', 'fish', 'sh']) {
+          const { data } = read(await client.callTool('terminal_create', { shell_type }));
+          const { terminal_id } = data;
+          const typed = read(
+            await client.callTool('terminal_send_input', {
+              terminal_id,
+              input: 'echo in a $(echo terminal)'.replace(
+                '$(echo terminal)',
+                shell_type === 'fish' ? '(echo terminal)' : '$(echo terminal)',
+              ),
+              execute: true,
+              timeout_seconds: 45,
+            }),
+          );
+          expect(typed.text, shell_type).toContain('in a terminal');
+          expect(typed.data, shell_type).toMatchObject({ exit_code: 0 });
+          await client.callTool('terminal_close', { terminal_id });
+        }
+      } finally {
+        await client.close();
+      }
+    },
+  );
+
+  test.skipIf(needs('bwrap'))(
+    'no command changes what the server runs from, though it lies in the workspace',
+    async () => {
+      const modules = join(project, 'node_modules');
+      const native = join(modules, '@lydell/node-pty/index.js');
+      const before = readFileSync(native, 'utf8');
+      const client = await connect();
+      try {
+        const nested = 'node_modules/mcp-shell-server/node_modules/@lydell/node-pty';
+        for (const command of [
+          'echo EVIL >> node_modules/@lydell/node-pty/index.js',
+          `mkdir -p ${nested} && echo EVIL > ${nested}/index.js`,
+          'mkdir -p node_modules/@lydell/node_modules/@lydell',
+          'echo EVIL >> node_modules/mcp-shell-server/dist/pty-host.js',
+          'mv node_modules/@lydell node_modules/@old',
+          'rm -r node_modules/mcp-shell-server/package.json',
+        ]) {
+          const { data } = read(await client.callTool('shell_execute', { command }));
+          expect(data, command).toMatchObject({ status: 'failed' });
+        }
+      } finally {
+        await client.close();
+      }
+      expect(readFileSync(native, 'utf8')).toBe(before);
+      expect(existsSync(join(modules, 'mcp-shell-server/node_modules'))).toBe(false);
+    },
+  );
+
+  test('the program says its version, and its manual page is where man looks', () => {
+    const bin = join(project, 'node_modules/.bin/mcp-shell-server');
+    expect(execFileSync(bin, ['--version'], { encoding: 'utf8' }).trim()).toBe(VERSION);
+    const page = join(project, 'node_modules/mcp-shell-server/dist/mcp-shell-server.1');
+    expect(readFileSync(page, 'utf8')).toMatch(/^\.TH /m);
+  });
+});
+
+interface Manifest {
+  readonly name: string;
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly private?: boolean;
+}
+
+/** Of every package that was installed. */
+function manifests(): Manifest[] {
+  return packagesBelow(join(project, 'node_modules')).map(
+    (directory) => JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as Manifest,
+  );
+}
+
+function packagesBelow(modules: string): string[] {
+  if (!existsSync(modules)) return [];
+  return readdirSync(modules)
+    .filter((name) => !name.startsWith('.'))
+    .flatMap((name) =>
+      name.startsWith('@') ? readdirSync(join(modules, name)).map((part) => join(name, part)) : [name],
+    )
+    .map((name) => join(modules, name))
+    .flatMap((directory) => [directory, ...packagesBelow(join(directory, 'node_modules'))]);
+}
+
+function sizeOf(directory: string): number {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((total, entry) => total + statSync(join(entry.parentPath, entry.name)).size, 0);
+}

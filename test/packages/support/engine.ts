@@ -1,0 +1,153 @@
+/**
+ * podman with everything of its own in one directory, and a base image that is made here: a Debian by debootstrap with
+ * Node and npm from the registry, so that nothing is pulled from anywhere else.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../support/root.ts';
+import { npm, npmEnvironment } from './npm.ts';
+
+const run = promisify(execFile);
+
+/** The version that the Dockerfile's own base has. */
+const NODE = '24.21.0';
+const NPM = '11';
+const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
+export const IMAGE = 'localhost/mcp-shell-server';
+
+export interface Engine {
+  /** For a process that somebody else starts. */
+  command(...args: string[]): { command: string; args: string[]; env: Record<string, string> };
+  /** Answers with what it printed. */
+  podman(...args: string[]): Promise<string>;
+  remove(): Promise<void>;
+}
+
+export function createEngine(directory: string): Engine {
+  const at = (name: string): string => join(directory, 'engine', name);
+  mkdirSync(at('.'), { recursive: true });
+  writeFileSync(at('containers.conf'), settings(at));
+  const env = {
+    ...npmEnvironment(),
+    CONTAINERS_CONF: at('containers.conf'),
+    XDG_RUNTIME_DIR: at('runtime'),
+  };
+  const options = ['--root', at('storage'), '--runroot', at('run')];
+  const command = (...args: string[]) => ({ command: 'podman', args: [...options, ...args], env });
+  const podman = async (...args: string[]): Promise<string> => {
+    const { stdout } = await run('podman', [...options, ...args], { env, maxBuffer: 64 * 1024 * 1024 });
+    return stdout.trim();
+  };
+  return {
+    command,
+    podman,
+    async remove() {
+      for (const args of [
+        ['rm', '--all', '--force', '--time', '0'],
+        ['volume', 'rm', '--all', '--force'],
+        ['rmi', '--all', '--force'],
+      ])
+        await podman(...args);
+      rmSync(at('.'), { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+/** Other podmans of this machine share neither locks nor volumes. What runs has the mark by which leaks are found. What it asks of rlimits, not every root may give. */
+function settings(at: (name: string) => string): string {
+  return `
+[containers]
+env = ["SHELL_TEST_RUN=${process.env['SHELL_TEST_RUN'] ?? ''}"]
+default_ulimits = ["nofile=${hardLimit('n', 20_000)}", "nproc=${hardLimit('u', 4096)}"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+lock_type = "file"
+tmp_dir = "${at('tmp')}"
+static_dir = "${at('static')}"
+volume_path = "${at('volumes')}"
+`;
+}
+
+function hardLimit(letter: 'n' | 'u', wanted: number): string {
+  const hard = execFileSync('bash', ['-c', `ulimit -H${letter}`], { encoding: 'utf8' }).trim();
+  const limit = hard === 'unlimited' ? wanted : Math.min(wanted, Number(hard));
+  return `${limit}:${limit}`;
+}
+
+/** `packages` are Debian's, beside the smallest set. */
+export async function makeBase(
+  engine: Engine,
+  directory: string,
+  name: string,
+  packages: string[] = [],
+): Promise<void> {
+  const root = join(directory, 'base');
+  const include = ['ca-certificates', ...packages].join(',');
+  // It mounts a /proc in there; in a namespace of its own that goes with it, also where it is interrupted.
+  const debootstrap = ['debootstrap', '--variant=minbase', `--include=${include}`, 'bookworm', root];
+  await run('unshare', ['--mount', ...debootstrap], { maxBuffer: 64 * 1024 * 1024 });
+  // Whom this machine trusts: its registry may have a certificate of its own.
+  copyFileSync(CERTIFICATES, join(root, CERTIFICATES));
+  const platform = `node-linux-${process.arch}`;
+  await npm(
+    directory,
+    'install',
+    '--no-save',
+    '--no-package-lock',
+    '--ignore-scripts',
+    '--prefix',
+    directory,
+    `${platform}@${NODE}`,
+    `npm@${NPM}`,
+  );
+  const local = join(root, 'usr/local');
+  mkdirSync(join(local, 'lib/node_modules'), { recursive: true });
+  copyFileSync(join(directory, `node_modules/${platform}/bin/node`), join(local, 'bin/node'));
+  chmodSync(join(local, 'bin/node'), 0o755);
+  cpSync(join(directory, 'node_modules/npm'), join(local, 'lib/node_modules/npm'), { recursive: true });
+  for (const program of ['npm', 'npx']) {
+    chmodSync(join(local, `lib/node_modules/npm/bin/${program}-cli.js`), 0o755);
+    symlinkSync(`../lib/node_modules/npm/bin/${program}-cli.js`, join(local, 'bin', program));
+  }
+  const { args, env } = engine.command('import', '-', name);
+  await run('sh', ['-c', 'tar -C "$0" -c . | podman "$@"', root, ...args], { env, maxBuffer: 1024 * 1024 });
+  rmSync(root, { recursive: true, force: true });
+}
+
+/** The image of this checkout, built as its Dockerfile says on the base that was made. */
+export async function buildImage(engine: Engine, directory: string, base: string): Promise<void> {
+  const npmrc = await npmSettings(directory);
+  await engine.podman(
+    'build',
+    // The other format has no HEALTHCHECK.
+    '--format=docker',
+    '--network=host',
+    `--secret=id=npmrc,src=${npmrc}`,
+    `--build-arg=BASE=${base}`,
+    `--tag=${IMAGE}`,
+    ROOT,
+  );
+}
+
+/** A file with which npm in a container finds what npm finds here. */
+export async function npmSettings(directory: string): Promise<string> {
+  const registry = (await npm(directory, 'config', 'get', 'registry')).trim();
+  const path = join(directory, 'npmrc');
+  writeFileSync(path, `registry=${registry}\ncafile=${CERTIFICATES}\n`);
+  return path;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
