@@ -2,7 +2,8 @@
  * The subcommands for the person who is responsible: what there is and how it is called. What each does is loaded when
  * it is wanted, since every start of a server comes by here.
  */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PRESET_NAMES } from '../base/config/presets.ts';
 import type { SearchOptions, TailOptions } from './audit/search.ts';
 import type { StatsOptions } from './audit/stats.ts';
 import type { VerifyOptions } from './audit/verify.ts';
@@ -97,7 +98,12 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .description('make a token, and show it this once')
     .argument('<name>', 'what it is called; also the principal whose work it opens')
     .option('--principal <name>', 'another principal, such as one that has a token already')
-    .option('--preset <name>', 'a stricter preset than that of the settings, for all that the principal does')
+    .addOption(
+      new Option(
+        '--preset <name>',
+        'a stricter preset than that of the settings, for all that the principal does',
+      ).choices(PRESET_NAMES),
+    )
     .option('--tools <names>', 'only these toolsets or tools, separated by commas')
     .option('--read-only', 'only tools that change nothing')
     .option('--expires <time>', 'until then: in 12h, 30d or 8w, or on 2027-01-31 (UTC)')

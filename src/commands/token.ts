@@ -22,7 +22,7 @@ import { parseSpan, parseWhen, showTime } from './when.ts';
 
 export interface CreateOptions {
   readonly principal?: string;
-  readonly preset?: string;
+  readonly preset?: PresetName;
   readonly tools?: string;
   readonly readOnly?: boolean;
   readonly expires?: string;
@@ -42,7 +42,7 @@ export async function createTokenCommand(
     {
       name,
       principal: options.principal,
-      preset: parsePreset(options.preset, settings),
+      preset: checkPreset(options.preset, settings),
       tools: parseTools(options.tools),
       isReadOnly: options.readOnly,
       expiresAtMs: parseExpiry(options.expires, nowMs),
@@ -103,10 +103,8 @@ function describe(token: StoredToken): string {
 }
 
 /** A looser one than the operator's own would be a promise that the server does not keep. */
-function parsePreset(text: string | undefined, { security }: Settings): PresetName | undefined {
-  if (text === undefined) return undefined;
-  const preset = PRESET_NAMES.find((name) => name === text);
-  if (preset === undefined) throw wrong('--preset', text, `one of ${PRESET_NAMES.join(', ')}`);
+function checkPreset(preset: PresetName | undefined, { security }: Settings): PresetName | undefined {
+  if (preset === undefined) return undefined;
   if (PRESET_NAMES.indexOf(preset) < PRESET_NAMES.indexOf(security.preset)) {
     throw new ShellServerError(
       'PARAM_002',

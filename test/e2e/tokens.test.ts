@@ -65,7 +65,7 @@ describe('token create, list and revoke', () => {
   test.for([
     [['token', 'create', 'a b'], /cannot be used/],
     [['token', 'create', 'local'], /no name for a caller/],
-    [['token', 'create', 'x', '--preset', 'open'], /must be one of development/],
+    [['token', 'create', 'x', '--preset', 'open'], /Allowed choices are development/],
     [['token', 'create', 'x', '--tools', 'standart'], /did you mean standard/],
     [['token', 'create', 'x', '--expires', '2020-01-01'], /a time to come/],
     [['token', 'create', 'x', '--expires', 'soon'], /no time/],

@@ -43,7 +43,7 @@ export async function connectLoad(
       try {
         await operation(agent, `${agent.number}-${number}`);
       } catch (error) {
-        fail(`${operation.name}: ${error instanceof Error ? error.message : String(error)}`);
+        fail(`${operation.name}: ${describe(error)}`);
       }
     }
   }
@@ -69,6 +69,12 @@ export async function connectLoad(
       await Promise.all(agents.map(({ client }) => client.close()));
     },
   };
+}
+
+/** Of a request that failed, fetch has the reason in what caused it. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`;
 }
 
 interface Agent {
