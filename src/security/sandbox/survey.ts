@@ -1,8 +1,8 @@
 /**
  * Looks for what a mount alone does not stop: a socket can be connected to and a FIFO written to through a read-only
  * directory. Sockets that are bound now are in the kernel's list; FIFOs, and sockets of other namespaces, only a walk
- * finds. It goes from the top down, so that what is near comes first, and goes on in the background. The same walk
- * finds the repositories inside the workspace.
+ * finds. It goes from the top down, so that what is near comes first, and goes on in the background at its leisure. The
+ * same walk finds the repositories inside the workspace.
  */
 import { type Dirent, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -26,8 +26,12 @@ export interface SurveyOptions {
   readonly skip: readonly string[];
 }
 
-/** What is near is found by then. */
+/** What is waited for: a few hundred directories. */
+const NEAR_DEPTH = 4;
 const FIRST_WAIT_MS = 300;
+/** The rest is looked at in a tenth of the time, or a server would begin with a second of work for little. */
+const SPELL_MS = 5;
+const REST_MS = 45;
 /** A workspace without very many directories takes a few milliseconds. */
 const WORKSPACE_WAIT_MS = 5000;
 const AGAIN_AFTER_MS = 60_000;
@@ -36,7 +40,18 @@ const MAX_DIRECTORIES = 20_000;
 const MAX_IN_WORKSPACE = 100_000;
 const MAX_DEPTH = 8;
 /** Below these nobody keeps repositories or control files, and there are very many of them. */
-const LARGE = new Set(['node_modules', '.git', '__pycache__', 'site-packages', 'target', '.venv', 'venv']);
+const LARGE = new Set([
+  'node_modules',
+  '.git',
+  '__pycache__',
+  'site-packages',
+  'target',
+  '.venv',
+  'venv',
+  '_cacache',
+  '.m2',
+  '.rustup',
+]);
 
 export function createSurvey(options: SurveyOptions): Survey {
   // What was found stays known while it is there: a command could make so much that a later walk does not come far.
@@ -46,25 +61,29 @@ export function createSurvey(options: SurveyOptions): Survey {
   let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
   let isDisposed = false;
+  const skipped = new Set(options.skip);
   const isWorkspace = (path: string): boolean => options.workspace.some((root) => isInside(path, root));
   const isShown = (path: string): boolean =>
     isInside(path, options.home) || !COVERED.some((root) => isInside(path, root));
 
   /** From the top down, each kind of place with a budget of its own. */
   async function walk(
-    budget: number,
     roots: readonly string[],
+    budget: number,
     visit: (entry: Dirent, directory: string) => void,
+    pace?: (depth: number) => Promise<void> | undefined,
   ): Promise<void> {
     let level = [...new Set(roots)];
     for (let depth = 0, entered = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
       const next: string[] = [];
       for (const directory of level) {
+        await pace?.(depth);
         if (isDisposed || entered++ > budget) return;
         for (const entry of await list(directory)) {
           visit(entry, directory);
+          if (!entry.isDirectory() || LARGE.has(entry.name)) continue;
           const path = join(directory, entry.name);
-          if (entry.isDirectory() && !LARGE.has(entry.name) && !options.skip.includes(path)) next.push(path);
+          if (!skipped.has(path)) next.push(path);
         }
       }
       level = next;
@@ -72,18 +91,41 @@ export function createSurvey(options: SurveyOptions): Survey {
   }
 
   function walkAll(): void {
-    const inWorkspace = walk(MAX_IN_WORKSPACE, options.workspace, (entry, directory) => {
+    const inWorkspace = walk(options.workspace, MAX_IN_WORKSPACE, (entry, directory) => {
       if (entry.name === '.git') repositories.add(directory);
     });
-    const outside = walk(MAX_DIRECTORIES, options.roots, (entry, directory) => {
-      if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
-    });
+    const { near, outside } = walkOutside();
     walking = Promise.all([inWorkspace, outside]).finally(() => {
       walking = undefined;
       walkedAtMs = performance.now();
     });
     // Once: whoever comes while it goes on gets what is known by then.
-    first ??= Promise.all([atMost(inWorkspace, WORKSPACE_WAIT_MS), atMost(outside, FIRST_WAIT_MS)]);
+    first ??= Promise.all([atMost(inWorkspace, WORKSPACE_WAIT_MS), atMost(near, FIRST_WAIT_MS)]);
+  }
+
+  /** All of it, and what is waited for. */
+  function walkOutside(): { readonly near: Promise<void>; readonly outside: Promise<void> } {
+    let spellEndsMs = 0;
+    let reach: () => void = () => undefined;
+    const near = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
+    const outside = walk(
+      options.roots,
+      MAX_DIRECTORIES,
+      (entry, directory) => {
+        if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
+      },
+      (depth) => {
+        if (depth < NEAR_DEPTH) return undefined;
+        reach();
+        if (performance.now() < spellEndsMs) return undefined;
+        return sleep(REST_MS, undefined, { ref: false }).then(() => {
+          spellEndsMs = performance.now() + SPELL_MS;
+        });
+      },
+    ).finally(reach);
+    return { near, outside };
   }
 
   return {
