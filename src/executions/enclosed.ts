@@ -6,7 +6,7 @@ import type { Limits, Wall } from '../security/security.ts';
 import { type Capture, type CaptureSpec, startCapture } from './capture.ts';
 import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
-import { checkMounts, WallFailed } from './gate.ts';
+import { checkMounts, WallFailed, wallFailed } from './gate.ts';
 import type { Pipes } from './pipes.ts';
 import { listProcesses } from './process-table.ts';
 import { terminateTree } from './terminate.ts';
@@ -69,7 +69,7 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     capture.drain();
     capture.close();
     tree.release();
-    throw error instanceof WallFailed ? new WallFailed(said.trim()) : error;
+    throw error instanceof WallFailed && error.code === 'EXECUTION_001' ? wallFailed(said.trim()) : error;
   }
   const ending = createEnding(capture, tree, {
     memoryLimitBytes: limits.memoryBytes,
@@ -104,7 +104,7 @@ async function passGate(
   const { gate } = capture;
   if (gate === undefined || wall?.kind !== 'bubblewrap') return;
   const init = await gate.entered;
-  if (init === undefined) throw new WallFailed();
+  if (init === undefined) throw wallFailed('');
   await Promise.all([group?.join(init.pid), checkMounts(init, gate, wall)]);
   gate.open();
 }

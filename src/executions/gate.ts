@@ -146,8 +146,22 @@ const SETUP_MS = 10_000;
 const FIRST_LOOK_MS = 4;
 const LOOK_MS = 1;
 
-/** bwrap could not set up the wall, and nothing was run: something it was to mount is gone, say. */
-export class WallFailed extends Error {}
+/**
+ * The wall could not be set up, and nothing was run: something that was to be mounted is gone, say, or another command
+ * changed it meanwhile. It may be built anew.
+ */
+export class WallFailed extends ShellServerError {}
+
+/** What terminals have of it, which are started by another process. */
+export const NOT_SET_UP = 'not set up';
+
+export function wallFailed(reason: string): WallFailed {
+  const said = reason === '' ? 'bwrap ended early' : reason;
+  return new WallFailed('EXECUTION_001', `Nothing was run: the sandbox could not be set up (${said}).`, {
+    hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
+    details: { sandbox: NOT_SET_UP },
+  });
+}
 
 /** Waits until the mounts are made, and compares those that a running command could have tampered with. */
 export async function checkMounts(
@@ -160,7 +174,7 @@ export async function checkMounts(
   await mounted;
   for (;;) {
     const table = readMounts(init.pid);
-    if (table === undefined && !isAlive(init)) throw new WallFailed();
+    if (table === undefined && !isAlive(init)) throw wallFailed('');
     const answer = table === undefined ? null : findUnexpectedMount(table, wall);
     if (answer === undefined) return;
     if (answer !== null) throw swapped(answer);
@@ -170,13 +184,13 @@ export async function checkMounts(
   }
 }
 
-function swapped(path: string): ShellServerError {
-  return new ShellServerError(
+function swapped(path: string): WallFailed {
+  return new WallFailed(
     'SECURITY_003',
     `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
     {
       hint: 'Call again; if it happens every time, end what is running in the workspace.',
-      details: { path },
+      details: { path, sandbox: NOT_SET_UP },
     },
   );
 }

@@ -2,7 +2,7 @@
 export { createCgroups } from './cgroups/cgroups.ts';
 export { lostOutcome } from './detached/launch-detached.ts';
 export { type Enclosed, startEnclosed } from './enclosed.ts';
-export { WallFailed } from './gate.ts';
+export { NOT_SET_UP } from './gate.ts';
 export { runHelper } from './helper.ts';
 export { startOwnProgram } from './own-program.ts';
 export { createPipes } from './pipes.ts';

@@ -154,7 +154,7 @@ interface SessionPart {
   readonly onTracked: () => void;
 }
 
-/** What was to be mounted may be gone by then: the wall is then built anew, as nothing was run. */
+/** What was to be mounted may be gone or changed by then: the wall is then built anew, as nothing was run. */
 const WALL_ATTEMPTS = 3;
 
 async function startNow(
@@ -167,14 +167,7 @@ async function startNow(
       return await tryStart(options, request, part);
     } catch (error) {
       options.security.sandbox.forget(request.principal);
-      if (!(error instanceof WallFailed)) throw error;
-      if (attempt === WALL_ATTEMPTS) {
-        throw new ShellServerError(
-          'EXECUTION_001',
-          `Nothing was run: the sandbox could not be set up (${error.message || 'bwrap ended early'}).`,
-          { hint: 'Call again. If it stays so, the operator finds more in the settings of [security].' },
-        );
-      }
+      if (!(error instanceof WallFailed) || attempt === WALL_ATTEMPTS) throw error;
     }
   }
 }

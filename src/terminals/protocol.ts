@@ -9,9 +9,6 @@ import type { Limits, Wall } from '../security/security.ts';
 /** Raised with every change of what follows. */
 export const PROTOCOL = 1;
 
-/** Told of a terminal that was not started, since its wall could not be built. */
-export const NOT_SET_UP = 'not set up';
-
 /** On the host's stdin, before it listens. */
 export const hostSpecSchema = z.object({
   socket: z.string(),

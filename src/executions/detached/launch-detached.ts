@@ -46,8 +46,7 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
       throw error;
     });
   if ('error' in reply) {
-    if (reply.isWallFailure === true) throw new WallFailed(reply.error);
-    throw new ShellServerError('EXECUTION_001', reply.error);
+    throw new (reply.isWallFailure === true ? WallFailed : ShellServerError)('EXECUTION_001', reply.error);
   }
   const known = {
     pid: reply.pid,

@@ -1,6 +1,5 @@
 /** The program in a terminal: started behind its wall, and found there. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ShellServerError } from '../../base/errors.ts';
 import {
   type createCgroups,
   type createPipes,
@@ -8,11 +7,10 @@ import {
   findProcess,
   listChildren,
   startEnclosed,
-  WallFailed,
 } from '../../executions/processes.ts';
-import { NOT_SET_UP, type TerminalSpec } from '../protocol.ts';
+import type { TerminalSpec } from '../protocol.ts';
 
-export async function startProcess(
+export function startProcess(
   spec: TerminalSpec,
   terminal: string,
   tools: {
@@ -20,30 +18,22 @@ export async function startProcess(
     readonly cgroups: ReturnType<typeof createCgroups>;
   },
 ): Promise<Enclosed> {
-  try {
-    return await startEnclosed(
-      {
-        id: spec.id,
-        argv: spec.argv,
-        environment: spec.environment,
-        directory: spec.workingDirectory,
-        marker: spec.marker,
-        limits: spec.limits,
-        wall: spec.wall,
-        inputData: undefined,
-        sinks: new Map(),
-        wantsState: false,
-        terminal,
-      },
-      { ...tools, now: Date.now },
-    );
-  } catch (error) {
-    if (!(error instanceof WallFailed)) throw error;
-    throw new ShellServerError('EXECUTION_001', 'Nothing was started: the sandbox could not be set up.', {
-      hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
-      details: { sandbox: NOT_SET_UP },
-    });
-  }
+  return startEnclosed(
+    {
+      id: spec.id,
+      argv: spec.argv,
+      environment: spec.environment,
+      directory: spec.workingDirectory,
+      marker: spec.marker,
+      limits: spec.limits,
+      wall: spec.wall,
+      inputData: undefined,
+      sinks: new Map(),
+      wantsState: false,
+      terminal,
+    },
+    { ...tools, now: Date.now },
+  );
 }
 
 /** The program itself, behind a wall that has two processes of its own. */
