@@ -1,8 +1,8 @@
-/** The function, which does nothing when it is called again. */
-export function once(run: () => void): () => void {
-  let isDone = false;
+/** The function, which is only run the first time; later calls get what it returned then. */
+export function once<T>(run: () => T): () => T {
+  let done: { readonly value: T } | undefined;
   return () => {
-    if (!isDone) run();
-    isDone = true;
+    done ??= { value: run() };
+    return done.value;
   };
 }

@@ -25,8 +25,8 @@ export interface CaptureSpec {
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
   readonly inputData: string | undefined;
-  /** stdout, stderr or combined; a stream without a sink is discarded. */
-  readonly sinks: ReadonlyMap<StreamType, Sink>;
+  /** stdout, stderr or combined; others are discarded. */
+  readonly streams: readonly StreamType[];
   /** Extra descriptor 3 for the session's state; read to a bounded buffer. */
   readonly wantsState: boolean;
   /** What the command runs behind. */
@@ -54,6 +54,8 @@ export interface Capture {
   /** Links of the output pipes, by which a leftover is recognised. */
   readonly pipeLinks: ReadonlySet<string>;
   onOutput(listener: (chunk: Uint8Array) => void): void;
+  /** From here on what it prints comes to the sinks, which are then closed with the pipes. */
+  copyTo(sinks: ReadonlyMap<StreamType, Sink>): void;
   /** Reads what is in the pipes now; everything written before the call is in the sinks after it. */
   drain(): void;
   /** What the command left on descriptor 3. */
@@ -73,11 +75,11 @@ export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Cap
     return pipe;
   };
   try {
-    const merged = spec.sinks.get('combined');
+    const isMerged = spec.streams.includes('combined');
     const stdin = spec.inputData === undefined ? undefined : openInput(pipes.directory, spec.inputData);
     if (stdin !== undefined) opened.push(stdin);
-    const stdout = await take(merged !== undefined || spec.sinks.has('stdout'));
-    const stderr = merged === undefined ? await take(spec.sinks.has('stderr')) : stdout;
+    const stdout = await take(isMerged || spec.streams.includes('stdout'));
+    const stderr = isMerged ? stdout : await take(spec.streams.includes('stderr'));
     const state = await take(spec.wantsState);
     const block = spec.wall?.kind === 'bubblewrap' ? await pipes.takeOwn() : undefined;
     if (block !== undefined) opened.push(block);
@@ -126,7 +128,7 @@ function begin(spec: CaptureSpec, streams: Streams, turns: Turns): Promise<Captu
     // The shell must be alive or a zombie until Node collects it, which it cannot before we return.
     const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
     closeQuietly(...new Set(ends.filter((fd) => fd !== undefined)));
-    resolve(copyStreams(spec, streams, { identity, exited, gate }, turns));
+    resolve(createCapture(spec, streams, { identity, exited, gate }, turns));
   });
 }
 
@@ -152,7 +154,7 @@ function spawnOrThrow(file: string, args: readonly string[], options: SpawnOptio
   }
 }
 
-function copyStreams(
+function createCapture(
   spec: CaptureSpec,
   { stdout, stderr, state }: Streams,
   started: Pick<Capture, 'identity' | 'exited' | 'gate'>,
@@ -161,11 +163,9 @@ function copyStreams(
   const listeners: ((chunk: Uint8Array) => void)[] = [];
   const stateChunks: Buffer[] = [];
   let stateBytes = 0;
-  const copies: Copy[] = [];
-
-  const copyTo = (pipe: Pipe | undefined, write: (chunk: Uint8Array) => void): void => {
-    if (pipe !== undefined) copies.push(startCopy(pipe.readFd, write, turns));
-  };
+  let open: ReadonlyMap<StreamType, Sink> = new Map();
+  let copies: Copy[] | undefined;
+  const pipes = [...new Set([stdout, stderr, state])].filter((pipe) => pipe !== undefined);
   const { masked = [] } = spec;
   const pass = (sink: Sink | undefined, chunk: Uint8Array): void => {
     if (chunk.length === 0) return;
@@ -179,12 +179,10 @@ function copyStreams(
     flushes.push(() => pass(sink, masker.rest()));
     return (chunk) => pass(sink, masker.push(chunk));
   };
-  copyTo(stdout, toSink(spec.sinks.get('combined') ?? spec.sinks.get('stdout')));
-  if (stderr !== stdout) copyTo(stderr, toSink(spec.sinks.get('stderr')));
-  copyTo(state, (chunk) => {
+  const keepState = (chunk: Uint8Array): void => {
     stateBytes += chunk.length;
     if (stateBytes <= STATE_MAX_BYTES) stateChunks.push(Buffer.from(chunk));
-  });
+  };
 
   return {
     ...started,
@@ -192,14 +190,26 @@ function copyStreams(
       [stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link])),
     ),
     onOutput: (listener) => void listeners.push(listener),
+    copyTo(sinks) {
+      open = sinks;
+      copies = pipes.map((pipe) => {
+        const write =
+          pipe === state
+            ? keepState
+            : toSink(pipe === stdout ? (sinks.get('combined') ?? sinks.get('stdout')) : sinks.get('stderr'));
+        return startCopy(pipe.readFd, write, turns);
+      });
+    },
     drain() {
-      for (const copy of copies) copy.drain();
+      for (const copy of copies ?? []) copy.drain();
     },
     state: () => (stateBytes <= STATE_MAX_BYTES ? Buffer.concat(stateChunks) : Buffer.alloc(0)),
     close() {
-      for (const copy of copies) copy.close();
+      if (copies === undefined) closeQuietly(...pipes.map(({ readFd }) => readFd));
+      for (const copy of copies ?? []) copy.close();
+      copies = [];
       for (const flush of flushes) flush();
-      for (const sink of spec.sinks.values()) sink.close();
+      for (const sink of open.values()) sink.close();
       listeners.length = 0;
     },
   };

@@ -156,10 +156,12 @@ function createBench(host: Host) {
         marker: `MARK=${host.root}`,
         limits: {},
         inputData: undefined,
-        sinks: new Map([
-          ['stdout', sinkOf('stdout')],
-          ['stderr', sinkOf('stderr')],
-        ]),
+        streams: ['stdout', 'stderr'],
+        openSinks: () =>
+          new Map([
+            ['stdout', sinkOf('stdout')],
+            ['stderr', sinkOf('stderr')],
+          ]),
         wantsState: false,
         wall,
         ...changes,

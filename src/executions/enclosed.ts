@@ -2,6 +2,7 @@
  * A process with everything that follows it to its end: its output, its tree (in a cgroup where there can be one) and
  * its ending. The server starts one for an ordinary execution, the wrapper for a detached one.
  */
+import type { Sink, StreamType } from '../outputs/types.ts';
 import type { Limits, Wall } from '../security/security.ts';
 import { type Capture, type CaptureSpec, startCapture } from './capture.ts';
 import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
@@ -13,6 +14,11 @@ import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 
 export interface EnclosedSpec extends CaptureSpec {
+  /**
+   * Whatever has to be there before the command runs, and a sink for each stream. Done while the wall is being built,
+   * where there is one.
+   */
+  openSinks(): ReadonlyMap<StreamType, Sink>;
   /** Names the cgroup. */
   readonly id: string;
   readonly marker: string;
@@ -39,6 +45,7 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
   const isWalled = wall?.kind === 'bubblewrap';
   const group = chooseGroup(spec, tools.cgroups);
   const joinsFirst = group !== undefined && (!isWalled || group.joinsAtOnce);
+  const early = isWalled ? undefined : spec.openSinks();
   const capture = await startCapture(
     {
       ...spec,
@@ -52,6 +59,7 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     },
     tools.pipes,
   ).catch((error: unknown) => {
+    for (const sink of early?.values() ?? []) sink.close();
     group?.remove();
     throw error;
   });
@@ -63,6 +71,7 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     });
   }
   try {
+    capture.copyTo(early ?? spec.openSinks());
     await passGate(capture, wall, joinsFirst ? undefined : group);
   } catch (error) {
     await terminateTree(tree, { signal: 'SIGKILL' });

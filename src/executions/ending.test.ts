@@ -45,11 +45,12 @@ async function start(script: string, limits: Limits = {}): Promise<Started> {
       environment,
       directory,
       inputData: undefined,
-      sinks: new Map([['stdout', sink]]),
+      streams: ['stdout'],
       wantsState: false,
     },
     pipes,
   );
+  capture.copyTo(new Map([['stdout', sink]]));
   const marker = 'MCP_SHELL_EXECUTION=ending-test';
   const tree = createTree({ leader: capture.identity, marker, group });
   const options = { memoryLimitBytes, cpuLimitSeconds, group, now: Date.now };

@@ -134,9 +134,13 @@ export async function untilEmpty(gate: Gate): Promise<void> {
   const init = await gate.entered;
   const deadline = performance.now() + EMPTY_MS;
   for (let looks = 0; init !== undefined && isAlive(init) && performance.now() < deadline; looks++) {
-    // Nearly always it takes less than the shortest pause.
-    await (looks < QUICK_LOOKS ? new Promise((resolve) => setImmediate(resolve)) : sleep(1));
+    await pause(looks);
   }
+}
+
+/** Nearly always it takes less than the shortest sleep. */
+async function pause(looks: number): Promise<void> {
+  await (looks < QUICK_LOOKS ? new Promise((resolve) => setImmediate(resolve)) : sleep(LOOK_MS));
 }
 
 const EMPTY_MS = 1000;
@@ -172,7 +176,7 @@ export async function checkMounts(
   const deadline = performance.now() + SETUP_MS;
   // A look at the table holds up whoever is changing it.
   await mounted;
-  for (;;) {
+  for (let looks = 0; ; looks++) {
     const table = readMounts(init.pid);
     if (table === undefined && !isAlive(init)) throw wallFailed('');
     const answer = table === undefined ? null : findUnexpectedMount(table, wall);
@@ -180,7 +184,7 @@ export async function checkMounts(
     if (answer !== null) throw swapped(answer);
     if (performance.now() > deadline)
       throw new ShellServerError('EXECUTION_001', 'The sandbox was not set up in time.');
-    await sleep(LOOK_MS);
+    await pause(looks);
   }
 }
 

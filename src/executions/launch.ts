@@ -8,7 +8,8 @@ export interface LaunchSpec {
   readonly id: string;
   readonly permit: LaunchPermit;
   readonly inputData: string | undefined;
-  readonly sinks: ReadonlyMap<StreamType, Sink>;
+  readonly streams: readonly StreamType[];
+  openSinks(): ReadonlyMap<StreamType, Sink>;
   readonly wantsState: boolean;
 }
 
@@ -17,7 +18,8 @@ export interface LaunchTools extends EnclosedTools {
 }
 
 export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live> {
-  const { permit, sinks } = spec;
+  const { permit } = spec;
+  let sinks: ReadonlyMap<StreamType, Sink> = new Map();
   const { capture, group, tree, ending } = await startEnclosed(
     {
       id: spec.id,
@@ -29,7 +31,11 @@ export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live
       wall: permit.wall,
       masked: permit.masked,
       inputData: spec.inputData,
-      sinks,
+      streams: spec.streams,
+      openSinks() {
+        sinks = spec.openSinks();
+        return sinks;
+      },
       wantsState: spec.wantsState,
     },
     tools,

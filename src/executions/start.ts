@@ -219,12 +219,12 @@ async function tryStart(
     ...timeLimit(request.timeoutMs, permit.maxDurationMs),
     marker: permit.marker,
   };
-  const bundle = createBundle(options, request, record);
-  const { live, sinks } = await launchInto(
+  // From its creation on, or a collection of old outputs might take it away before it runs.
+  options.running.reserve(id);
+  const { live, bundle, sinks } = await launchInto(
     options,
     request,
     record,
-    bundle,
     permit,
     script !== undefined,
   ).catch((error: unknown) => {
@@ -274,9 +274,7 @@ function recordFailure(
   }
 }
 
-function createBundle(options: StarterOptions, request: StartRequest, record: ExecutionRecord): Bundle {
-  // From its creation on, or a collection of old outputs might take it away before it runs.
-  options.running.reserve(record.id);
+function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle {
   try {
     const bundle = options.outputs.createBundle({
       id: record.id,
@@ -289,9 +287,6 @@ function createBundle(options: StarterOptions, request: StartRequest, record: Ex
     writeRecord(bundle.directory, record);
     return bundle;
   } catch (error) {
-    recordFailure(options, request, record.id, error);
-    options.running.giveUp(record.id);
-    options.outputs.discard(record.id);
     const errno = errnoOf(error);
     if (errno !== 'ENOSPC' && errno !== 'EDQUOT') throw error;
     throw new ShellServerError(
@@ -308,12 +303,12 @@ async function launchInto(
   options: StarterOptions,
   request: StartRequest,
   record: ExecutionRecord,
-  bundle: Bundle,
   permit: LaunchPermit,
   wantsState: boolean,
 ) {
   const { instance, clock } = options;
   if (request.mode === 'detached') {
+    const bundle = createBundle(options, record);
     const spec = {
       id: record.id,
       argv: [...permit.argv],
@@ -331,17 +326,24 @@ async function launchInto(
     };
     const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
     const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
-    return { live: watching(await launchDetached(spec, tools), permit), sinks: new Map() };
+    return { live: watching(await launchDetached(spec, tools), permit), bundle, sinks: new Map() };
   }
-  const sinks = bundle.openSinks();
-  const live = await launch(
-    { id: record.id, permit, inputData: request.inputData, sinks, wantsState },
-    { pipes: options.pipes, cgroups: options.cgroups, bootId: instance.bootId, now: clock.now },
-  ).catch((error: unknown) => {
-    for (const sink of sinks.values()) sink.close();
-    throw error;
+  const made = once(() => {
+    const bundle = createBundle(options, record);
+    return { bundle, sinks: bundle.openSinks() };
   });
-  return { live: watching(live, permit), sinks };
+  const live = await launch(
+    {
+      id: record.id,
+      permit,
+      inputData: request.inputData,
+      streams: record.streams,
+      openSinks: () => made().sinks,
+      wantsState,
+    },
+    { pipes: options.pipes, cgroups: options.cgroups, bootId: instance.bootId, now: clock.now },
+  );
+  return { live: watching(live, permit), ...made() };
 }
 
 /** With its end it is told what appeared meanwhile that somebody outside obeys. */

@@ -48,7 +48,7 @@ async function start(
   const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
   const cgroups = createCgroups();
   const { capture, group, ending } = await startEnclosed(
-    { ...spec, inputData: spec.inputData, sinks, wantsState: false },
+    { ...spec, inputData: spec.inputData, openSinks: () => sinks, wantsState: false },
     { pipes, cgroups, now: Date.now },
   ).finally(() => pipes.dispose());
   const end = (cause: Cause): void => {
