@@ -1,5 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
@@ -192,6 +193,19 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     const standing = await untilOneStands();
     expect(await run('true', changes(host))).toMatchObject({ exitCode: 0, pid: expect.any(Number) });
     expect(isGone(standing)).toBe(false);
+  });
+
+  test('whose shell is slow is told all the same', async () => {
+    const { run } = createBench(createHost());
+    await run('true');
+    const standing = await untilOneStands();
+    const shell = listChildren(listChildren(standing)?.[0] ?? 0)?.[0] ?? 0;
+    process.kill(shell, 'SIGSTOP');
+    const running = run('echo heard');
+    // By now all is said, and our end is closed.
+    await sleep(200);
+    process.kill(shell, 'SIGCONT');
+    expect(await running).toMatchObject({ pid: standing, exitCode: 0, text: { stdout: 'heard\n' } });
   });
 
   test('that was ended by somebody is not used', async () => {

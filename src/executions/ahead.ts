@@ -33,7 +33,8 @@ const MAX_STANDING = 4;
 const MAX_SCRIPT_BYTES = 60_000;
 const HOST_MOUNTS = '/proc/self/mountinfo';
 const ENV = '/usr/bin/env';
-const LISTENER = ['/bin/sh', '-c', `[ -x ${ENV} ] && . /dev/stdin`];
+/** From its stdin. Not by a path like /dev/stdin, which nobody can open once we have told it all and closed our end. */
+const LISTENER = ['/bin/sh', '-c', `[ -x ${ENV} ] && exec /bin/sh`];
 
 /** All that a wall depends on. */
 interface Wanted {
@@ -75,7 +76,7 @@ export function createAhead(tools: EnclosedTools): Ahead {
 
   async function build({ wall, limits, directory }: Wanted): Promise<Standing | undefined> {
     const id = createId('exec');
-    const pipe = await tools.pipes.take();
+    const pipe = await tools.pipes.takeInput();
     try {
       const hostMounts = readFileSync(HOST_MOUNTS, 'utf8');
       const enclosure = await enclose(
