@@ -1,6 +1,6 @@
 /**
- * `npm run bench sandbox`: what the wall adds to a command, with and without it in turns. Nearly always it was built
- * ahead; a command that comes at once after another waits for its own.
+ * `npm run bench sandbox`: what the wall adds to a command, with and without it in turns. Mostly it was built ahead;
+ * commands that follow each other at once may find it half built.
  */
 import { execFileSync } from 'node:child_process';
 import { percentile, say, startMeasured } from './support.ts';

@@ -23,7 +23,9 @@ interface Ran {
 function createBench(host: Host) {
   const pipes = createPipes(join(host.state, 'pipes'), 4);
   const cgroups = createCgroups();
-  const ahead = createAhead({ pipes, cgroups, now: Date.now });
+  // Other tests of this machine mount and unmount.
+  const mounts = { host: 'as it is' };
+  const ahead = createAhead({ pipes, cgroups, now: Date.now }, () => mounts.host);
   onTestFinished(async () => {
     await ahead.dispose();
     pipes.dispose();
@@ -45,6 +47,7 @@ function createBench(host: Host) {
   });
   return {
     ahead,
+    mounts,
     specOf,
     async run(script: string, changes: Partial<EnclosedSpec> = {}): Promise<Ran> {
       const text: Partial<Record<StreamType, string>> = {};
@@ -77,16 +80,17 @@ function wallOf(host: Host): BubblewrapWall {
   };
 }
 
-/** The one child that stays: a wall with nothing behind it but the shell that waits. */
-async function untilOneStands(but: readonly number[] = []): Promise<number> {
+const wallsOf = (): number[] =>
+  (listChildren(process.pid) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap');
+
+/** Walls with nothing behind them but the shell that waits; the first of them is used next. */
+async function untilTwoStand(): Promise<number> {
+  // bwrap, its own first process inside, and the shell.
   const standing = (): number[] =>
-    (listChildren(process.pid) ?? []).filter((pid) => {
-      const isWall = findProcess(pid)?.name === 'bwrap' && !but.includes(pid);
-      // bwrap, its own first process inside, and the shell.
-      return isWall && listChildren(listChildren(pid)?.[0] ?? 0)?.length === 1;
-    });
-  await expect.poll(standing, { interval: 5, timeout: 20_000 }).toHaveLength(1);
-  return standing()[0] ?? 0;
+    wallsOf().filter((pid) => listChildren(listChildren(pid)?.[0] ?? 0)?.length === 1);
+  await expect.poll(standing, { interval: 5, timeout: 20_000 }).toHaveLength(2);
+  const age = (pid: number): number => findProcess(pid)?.startTime ?? 0;
+  return standing().toSorted((a, b) => age(a) - age(b) || a - b)[0] ?? 0;
 }
 
 const isGone = (pid: number): boolean => {
@@ -98,15 +102,16 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
   test('is what the next command runs behind, and then there is another', async () => {
     const { run } = createBench(createHost());
     await run('true');
-    const first = await untilOneStands();
+    const first = await untilTwoStand();
+    const both = wallsOf();
     expect(await run('echo out; echo err >&2; exit 7')).toEqual({
       pid: first,
       exitCode: 7,
       text: { stdout: 'out\n', stderr: 'err\n' },
       state: '',
     });
-    const second = await untilOneStands();
-    expect(second).not.toBe(first);
+    const second = await untilTwoStand();
+    expect(both.filter((pid) => pid !== first)).toEqual([second]);
     expect(await run('echo again')).toMatchObject({ pid: second, text: { stdout: 'again\n' } });
   });
 
@@ -134,7 +139,7 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
       ],
     };
     const cold = await run('', changes);
-    const standing = await untilOneStands();
+    const standing = await untilTwoStand();
     const warm = await run('', changes);
     expect(warm.pid).toBe(standing);
     expect(cold.pid).not.toBe(standing);
@@ -155,7 +160,7 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
   ])('knows of %s', async ([, changes, expected]) => {
     const { run } = createBench(createHost());
     await run('true');
-    const standing = await untilOneStands();
+    const standing = await untilTwoStand();
     const script = 'echo out; echo err >&2; { echo kept >&3; } 2>/dev/null; true';
     expect(await run(script, changes)).toMatchObject({ pid: standing, exitCode: 0, ...expected });
   });
@@ -165,7 +170,7 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     host.makeRepository('home/project');
     const { run } = createBench(host);
     await run('true');
-    const standing = await untilOneStands();
+    const standing = await untilTwoStand();
     const config = join(host.workspace, '.git/config');
     writeFileSync(`${config}.lock`, 'new');
     renameSync(`${config}.lock`, config);
@@ -190,15 +195,26 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     const host = createHost();
     const { run } = createBench(host);
     await run('true');
-    const standing = await untilOneStands();
+    const standing = await untilTwoStand();
     expect(await run('true', changes(host))).toMatchObject({ exitCode: 0, pid: expect.any(Number) });
     expect(isGone(standing)).toBe(false);
+  });
+
+  test('is not used after something was mounted on the host', async () => {
+    const { run, mounts } = createBench(createHost());
+    await run('true');
+    const standing = await untilTwoStand();
+    mounts.host = 'another one';
+    const { pid, text } = await run('echo fine');
+    expect(text.stdout).toBe('fine\n');
+    expect(pid).not.toBe(standing);
+    expect(isGone(standing)).toBe(true);
   });
 
   test('whose shell is slow is told all the same', async () => {
     const { run } = createBench(createHost());
     await run('true');
-    const standing = await untilOneStands();
+    const standing = await untilTwoStand();
     const shell = listChildren(listChildren(standing)?.[0] ?? 0)?.[0] ?? 0;
     process.kill(shell, 'SIGSTOP');
     const running = run('echo heard');
@@ -211,7 +227,7 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
   test('that was ended by somebody is not used', async () => {
     const { run } = createBench(createHost());
     await run('true');
-    const standing = await untilOneStands();
+    const standing = await untilTwoStand();
     process.kill(standing, 'SIGKILL');
     await expect.poll(() => isGone(standing)).toBe(true);
     expect(await run('echo fine')).toMatchObject({ text: { stdout: 'fine\n' } });
@@ -221,21 +237,22 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     const host = createHost();
     const { run, ahead, specOf } = createBench(host);
     await run('true');
-    const standing = await untilOneStands();
+    const standing = await untilTwoStand();
     ahead.expect(specOf('true', { directory: host.makeDirectory('home/project/other') }));
     await ahead.dispose();
     expect(isGone(standing)).toBe(true);
     await run('true');
-    expect((listChildren(process.pid) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap')).toEqual([]);
+    expect(wallsOf()).toEqual([]);
   });
 
-  test('there are few at a time', async () => {
+  test('there are few at a time, and the latest are kept', async () => {
     const host = createHost();
-    const { ahead, specOf } = createBench(host);
-    for (let n = 0; n < 9; n++)
-      ahead.expect(specOf('true', { directory: host.makeDirectory(`home/project/${n}`) }));
-    const walls = (): number =>
-      (listChildren(process.pid) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap').length;
-    await expect.poll(walls, { timeout: 20_000 }).toBe(4);
+    const { ahead, specOf, run } = createBench(host);
+    const directories = Array.from({ length: 9 }, (_, n) => host.makeDirectory(`home/project/${n}`));
+    for (const directory of directories) ahead.expect(specOf('true', { directory }));
+    await expect.poll(wallsOf, { timeout: 20_000 }).toHaveLength(6);
+    const [directory] = directories.slice(-1);
+    const standing = wallsOf();
+    expect(standing).toContain((await run('true', { directory: directory ?? '' })).pid);
   });
 });

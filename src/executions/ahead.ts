@@ -4,7 +4,6 @@
  * only where it is the same to the last option, and where the kernel still shows every mount of it as it was meant.
  */
 import { closeSync, readFileSync, writeSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createId } from '../base/ids.ts';
 import { type BubblewrapWall, type Limits, MARKER_NAME } from '../security/security.ts';
 import {
@@ -24,14 +23,13 @@ export interface Ahead extends WallsAhead {
   dispose(): Promise<void>;
 }
 
-/** Whoever was just answered comes first. */
-const AFTER_MS = 25;
 /** A command that comes later builds its own. */
 const KEPT_MS = 60_000;
-const MAX_STANDING = 4;
+/** One for the next command, and one for the command after that, which may come before there is another. */
+const MAX_ALIKE = 2;
+const MAX_STANDING = 6;
 /** What fits into a pipe, so that telling never blocks. */
 const MAX_SCRIPT_BYTES = 60_000;
-const HOST_MOUNTS = '/proc/self/mountinfo';
 const ENV = '/usr/bin/env';
 /** From its stdin. Not by a path like /dev/stdin, which nobody can open once we have told it all and closed our end. */
 const LISTENER = ['/bin/sh', '-c', `[ -x ${ENV} ] && exec /bin/sh`];
@@ -48,37 +46,54 @@ interface Standing {
   readonly init: ProcessIdentity;
   /** What the shell behind the wall reads. */
   readonly tellFd: number;
-  /** The host's own mounts at that time: later ones would have been shown otherwise. */
+  /** The host's own mounts at that time. */
   readonly hostMounts: string;
 }
 
 interface Entry {
+  readonly key: string;
   readonly built: Promise<Standing | undefined>;
   readonly expiry: NodeJS.Timeout;
 }
 
-export function createAhead(tools: EnclosedTools): Ahead {
-  const entries = new Map<string, Entry>();
-  /** Keys of those that are about to be built. */
-  const wanted = new Set<string>();
+/** `readHostMounts` tells of changes: mounts that came later are shown inside in another way than they should. */
+export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts): Ahead {
+  /** Oldest first. */
+  const entries: Entry[] = [];
   const ending = new Set<Promise<void>>();
   let isDisposed = false;
 
-  function remove(key: string): void {
-    const entry = entries.get(key);
-    entries.delete(key);
-    clearTimeout(entry?.expiry);
-    const ended = entry?.built.then((standing) => (standing === undefined ? undefined : end(standing)));
-    if (ended === undefined) return;
+  function leave(entry: Entry): void {
+    const at = entries.indexOf(entry);
+    if (at !== -1) entries.splice(at, 1);
+    clearTimeout(entry.expiry);
+  }
+
+  function drop(entry: Entry): void {
+    leave(entry);
+    const ended = entry.built.then((standing) => (standing === undefined ? undefined : end(standing)));
     ending.add(ended);
     void ended.finally(() => ending.delete(ended));
   }
 
+  /** Those of one kind one after the other, so that a command does not share the processors with several. */
+  function add(key: string, wanted: Wanted): void {
+    if (isDisposed || entries.filter((entry) => entry.key === key).length >= MAX_ALIKE) return;
+    const built = build(wanted).catch(() => undefined);
+    const entry: Entry = { key, built, expiry: setTimeout(() => drop(entry), KEPT_MS).unref() };
+    entries.push(entry);
+    void built.then((standing) => {
+      if (standing === undefined) leave(entry);
+      // Only where there is room: a second one must not take the place of somebody's first.
+      else if (entries.includes(entry) && entries.length < MAX_STANDING) add(key, wanted);
+    });
+  }
+
   async function build({ wall, limits, directory }: Wanted): Promise<Standing | undefined> {
     const id = createId('exec');
+    const hostMounts = readHostMounts();
     const pipe = await tools.pipes.takeInput();
     try {
-      const hostMounts = readFileSync(HOST_MOUNTS, 'utf8');
       const enclosure = await enclose(
         {
           id,
@@ -106,16 +121,14 @@ export function createAhead(tools: EnclosedTools): Ahead {
 
   return {
     async take(spec) {
-      const known = wantedBy(spec);
-      if (known === undefined) return undefined;
-      const key = keyOf(known);
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entries.delete(key);
-      clearTimeout(entry.expiry);
+      const wanted = wantedBy(spec);
+      const key = wanted === undefined ? undefined : keyOf(wanted);
+      const entry = entries.find((each) => each.key === key);
+      if (entry === undefined || wanted === undefined) return undefined;
+      leave(entry);
       const standing = await entry.built;
       if (standing === undefined) return undefined;
-      if (isDisposed || !isSound(standing, known.wall)) {
+      if (isDisposed || standing.hostMounts !== readHostMounts() || !isSound(standing, wanted.wall)) {
         await end(standing);
         return undefined;
       }
@@ -135,27 +148,23 @@ export function createAhead(tools: EnclosedTools): Ahead {
       };
     },
     expect(spec) {
-      const next = wantedBy(spec);
-      if (next === undefined) return;
-      const key = keyOf(next);
-      if (isDisposed || entries.has(key) || wanted.has(key)) return;
-      wanted.add(key);
-      void sleep(AFTER_MS, undefined, { ref: false }).then(() => {
-        wanted.delete(key);
-        if (isDisposed) return;
-        for (const old of [...entries.keys()].slice(0, Math.max(0, entries.size - MAX_STANDING + 1)))
-          remove(old);
-        const expiry = setTimeout(() => remove(key), KEPT_MS).unref();
-        entries.set(key, { built: build(next), expiry });
+      const wanted = wantedBy(spec);
+      if (wanted === undefined) return;
+      // Whoever is just being answered comes first.
+      setImmediate(() => {
+        add(keyOf(wanted), wanted);
+        for (const old of entries.slice(0, Math.max(0, entries.length - MAX_STANDING))) drop(old);
       });
     },
     async dispose() {
       isDisposed = true;
-      for (const key of [...entries.keys()]) remove(key);
+      for (const entry of [...entries]) drop(entry);
       await Promise.all(ending);
     },
   };
 }
+
+const readOwnMounts = (): string => readFileSync('/proc/self/mountinfo', 'utf8');
 
 /** Undefined where there is no wall, or where a shell could not be told this command. */
 function wantedBy(spec: EnclosedSpec): Wanted | undefined {
@@ -178,12 +187,11 @@ function scriptOf({ argv, environment, streams, wantsState }: EnclosedSpec): str
   return `exec ${ENV} -i ${words.join(' ')} </dev/null ${stderr} ${wantsState ? '' : '3>&-'}\n`;
 }
 
-/** Nothing was changed since it was built: neither what it shows, nor what there is to show. */
-function isSound({ enclosure, init, hostMounts }: Standing, wall: BubblewrapWall): boolean {
+/** It stands, and everything it shows is still what was meant. */
+function isSound({ enclosure, init }: Standing, wall: BubblewrapWall): boolean {
   if (!isAlive(init) || !isAlive(enclosure.capture.identity)) return false;
-  const host = readFileSync(HOST_MOUNTS, 'utf8');
   const inside = readMounts(init.pid);
-  return host === hostMounts && inside !== undefined && findUnexpectedMount(inside, wall, host) === undefined;
+  return inside !== undefined && findUnexpectedMount(inside, wall) === undefined;
 }
 
 /** With its first process all of it ends. */

@@ -67,7 +67,6 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     group,
     now: tools.now,
   });
-  tools.ahead?.expect(spec);
   void ending.finished.then(() => tools.ahead?.expect(spec));
   return { ...enclosure, ending };
 }
