@@ -152,11 +152,7 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     ['both streams in one', { streams: ['combined'] }, { text: { combined: 'out\nerr\n' }, state: '' }],
     ['no errors', { streams: ['stdout'] }, { text: { stdout: 'out\n' }, state: '' }],
     ['a state', { wantsState: true }, { text: { stdout: 'out\n', stderr: 'err\n' }, state: 'kept\n' }],
-    [
-      'masked values',
-      { masked: ['out'] },
-      { text: { stdout: expect.not.stringContaining('out'), stderr: 'err\n' } },
-    ],
+    ['masked values', { masked: ['out'] }, { text: { stdout: '***\n', stderr: 'err\n' } }],
   ])('knows of %s', async ([, changes, expected]) => {
     const { run } = createBench(createHost());
     await run('true');

@@ -158,7 +158,7 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
     },
     async dispose() {
       isDisposed = true;
-      for (const entry of [...entries]) drop(entry);
+      for (const entry of entries.splice(0)) drop(entry);
       await Promise.all(ending);
     },
   };
