@@ -1,4 +1,4 @@
-/** The container: built by its Dockerfile, run as 001's examples and compose.yaml have it, and looked at from inside. */
+/** The container: built by its Dockerfile, run as the first documents' examples and compose.yaml have it, and looked at from inside. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
