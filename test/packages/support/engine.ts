@@ -4,7 +4,16 @@
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { ROOT } from '../../support/root.ts';
@@ -14,6 +23,8 @@ import { npm, npmEnvironment, runBounded } from './npm.ts';
 const NODE = '24.21.0';
 const NPM = '11';
 const SUITE = 'bookworm';
+/** As statfs names it. */
+const OVERLAYFS = 0x794c7630;
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 export const IMAGE = 'localhost/mcp-shell-server';
 
@@ -34,7 +45,7 @@ export function createEngine(directory: string): Engine {
     CONTAINERS_CONF: at('containers.conf'),
     XDG_RUNTIME_DIR: at('runtime'),
   };
-  const options = ['--root', at('storage'), '--runroot', at('run')];
+  const options = ['--root', at('storage'), '--runroot', at('run'), '--storage-driver', driverFor(at('.'))];
   const command = (...args: string[]) => ({ command: 'podman', args: [...options, ...args], env });
   const podman = async (...args: string[]): Promise<string> =>
     (await runBounded('podman', [...options, ...args], { env })).trim();
@@ -51,6 +62,11 @@ export function createEngine(directory: string): Engine {
       }
     },
   };
+}
+
+/** Where this machine is a container itself, its files may be on an overlay, and those do not lie on each other. */
+function driverFor(directory: string): 'overlay' | 'vfs' {
+  return statfsSync(directory).type === OVERLAYFS ? 'vfs' : 'overlay';
 }
 
 /**
@@ -136,6 +152,8 @@ export async function buildImage(engine: Engine, directory: string, base: string
     'build',
     // The other format has no HEALTHCHECK.
     '--format=docker',
+    // Nobody builds it a second time, and each layer can be a copy of everything.
+    '--layers=false',
     '--network=host',
     `--secret=id=npmrc,src=${npmrc}`,
     `--build-arg=BASE=${base}`,
