@@ -116,11 +116,11 @@ describe('the package', () => {
 });
 
 describe('from an empty directory', () => {
-  const connect = (env: Record<string, string> = {}) =>
+  const npx = (args: string[], cwd: string, env: Record<string, string> = {}) =>
     connectStdio('v2 auto', {
       command: 'npx',
-      args: ['--no-install', 'mcp-shell-server'],
-      cwd: project,
+      args,
+      cwd,
       env: {
         ...npmEnvironment(),
         SHELL: '/bin/bash',
@@ -128,8 +128,24 @@ describe('from an empty directory', () => {
         ...env,
       },
     });
+  const connect = () => npx(['--no-install', 'mcp-shell-server'], project);
 
-  test('npx starts it, and a command runs', async () => {
+  test('npx installs it by itself, and a command runs', async () => {
+    const empty = join(room.directory, 'empty');
+    mkdirSync(empty);
+    // npx keeps what it installs in the cache.
+    const cache = { npm_config_cache: join(room.directory, 'cache') };
+    const client = await npx(['--yes', `file:${packed.tarball}`], empty, cache);
+    try {
+      const answer = await client.callTool('shell_execute', { command: 'echo "from $PWD"' });
+      expect(answer.structuredContent).toMatchObject({ status: 'completed', stdout: `from ${empty}\n` });
+    } finally {
+      await client.close();
+    }
+    expect(readdirSync(empty)).toEqual([]);
+  });
+
+  test('npx starts what is installed, and a command runs', async () => {
     const client = await connect();
     try {
       expect(client.serverInfo).toMatchObject({ name: 'mcp-shell-server', version: VERSION });
