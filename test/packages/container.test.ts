@@ -65,7 +65,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
       mkdirSync(workspace);
       await makeBase(engine, room.directory, 'localhost/nodebase');
       await buildImage(engine, room.directory, 'localhost/nodebase');
-      const scripts = { test: 'echo All tests passed', probe: 'sh ./probe.sh' };
+      const scripts = { test: 'echo All tests passed', dev: 'echo Server running', probe: 'sh ./probe.sh' };
       put('package.json', JSON.stringify({ name: 'project', version: '1.0.0', scripts }));
       execFileSync('git', ['init', '--quiet', workspace]);
       execFileSync('chown', ['-R', `${USER}:${USER}`, workspace]);
@@ -119,6 +119,13 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         expect(await exec(2, 'npm', 'test')).toMatchObject({
           id: 2,
           result: { exitCode: 0, stdout: expect.stringContaining('All tests passed') },
+        });
+      });
+
+      test('npm run dev', async () => {
+        expect(await exec(3, 'npm', 'run', 'dev')).toMatchObject({
+          id: 3,
+          result: { exitCode: 0, stdout: expect.stringContaining('Server running') },
         });
       });
 
