@@ -1,4 +1,7 @@
-/** `npm run bench sandbox`: what the wall adds to a command, with and without it in turns. */
+/**
+ * `npm run bench sandbox`: what the wall adds to a command, with and without it in turns. Nearly always it was built
+ * ahead; a command that comes at once after another waits for its own.
+ */
 import { execFileSync } from 'node:child_process';
 import { percentile, say, startMeasured } from './support.ts';
 
@@ -15,7 +18,7 @@ const servers = await Promise.all(
     const server = await startMeasured({ env });
     // A repository has protected files, as most workspaces have.
     execFileSync('git', ['init', '-q', server.work]);
-    return { name, server, times: [] as number[] };
+    return { name, server, ahead: [] as number[], atOnce: [] as number[] };
   }),
 );
 for (const { server } of servers) {
@@ -24,19 +27,26 @@ for (const { server } of servers) {
 }
 for (let round = -5; round < ROUNDS; round++) {
   // In turns, so that a busy moment of the machine falls on all.
-  for (const { server, times } of servers) {
-    const began = performance.now();
-    await server.call('shell_execute', { command: 'true' });
-    if (round >= 0) times.push(performance.now() - began);
+  for (const { server, ahead, atOnce } of servers) {
+    for (const times of [ahead, atOnce]) {
+      const began = performance.now();
+      await server.call('shell_execute', { command: 'true' });
+      if (round >= 0) times.push(performance.now() - began);
+    }
   }
 }
-const [without] = servers;
-const base = percentile(without?.times ?? [], 0.5);
-for (const { name, server, times } of servers) {
-  const p50 = percentile(times, 0.5);
-  const least = Math.min(...times);
-  say(
-    `${name.padEnd(18)} p50 ${p50.toFixed(1)} ms, least ${least.toFixed(1)} ms; more than without: ${(p50 - base).toFixed(1)} ms (least ${(least - Math.min(...(without?.times ?? [0]))).toFixed(1)} ms)`,
-  );
-  await server.close();
+for (const [what, kind] of [
+  ['after a pause', 'ahead'],
+  ['at once after another', 'atOnce'],
+] as const) {
+  say(`${what}:`);
+  const [without] = servers;
+  const base = percentile(without?.[kind] ?? [], 0.5);
+  for (const { name, [kind]: times } of servers) {
+    const p50 = percentile(times, 0.5);
+    say(
+      `  ${name.padEnd(18)} p50 ${p50.toFixed(1)} ms, least ${Math.min(...times).toFixed(1)} ms; more than without: ${(p50 - base).toFixed(1)} ms`,
+    );
+  }
 }
+for (const { server } of servers) await server.close();

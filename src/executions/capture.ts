@@ -25,6 +25,8 @@ export interface CaptureSpec {
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
   readonly inputData: string | undefined;
+  /** Its stdin, instead of data; ours is closed. */
+  readonly inputFd?: number;
   /** stdout, stderr or combined; others are discarded. */
   readonly streams: readonly StreamType[];
   /** Extra descriptor 3 for the session's state; read to a bounded buffer. */
@@ -33,8 +35,6 @@ export interface CaptureSpec {
   readonly wall?: Wall | undefined;
   /** The variable by which everything is found again; also on the wall's own programs. */
   readonly marked?: Readonly<Record<string, string>>;
-  /** Values that are replaced in what it prints. */
-  readonly masked?: readonly string[];
   /** Put before the wall's own program, or the command's: it ends in executing what follows it. */
   prefix?(argv: readonly string[]): readonly string[];
 }
@@ -54,8 +54,11 @@ export interface Capture {
   /** Links of the output pipes, by which a leftover is recognised. */
   readonly pipeLinks: ReadonlySet<string>;
   onOutput(listener: (chunk: Uint8Array) => void): void;
-  /** From here on what it prints comes to the sinks, which are then closed with the pipes. */
-  copyTo(sinks: ReadonlyMap<StreamType, Sink>): void;
+  /**
+   * From here on what it prints comes to the sinks, which are then closed with the pipes; those without a sink are
+   * closed now. Values of `masked` are replaced.
+   */
+  copyTo(sinks: ReadonlyMap<StreamType, Sink>, masked?: readonly string[]): void;
   /** Reads what is in the pipes now; everything written before the call is in the sinks after it. */
   drain(): void;
   /** What the command left on descriptor 3. */
@@ -76,7 +79,7 @@ export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Cap
   };
   try {
     const isMerged = spec.streams.includes('combined');
-    const stdin = spec.inputData === undefined ? undefined : openInput(pipes.directory, spec.inputData);
+    const stdin = spec.inputData === undefined ? spec.inputFd : openInput(pipes.directory, spec.inputData);
     if (stdin !== undefined) opened.push(stdin);
     const stdout = await take(isMerged || spec.streams.includes('stdout'));
     const stderr = isMerged ? stdout : await take(spec.streams.includes('stderr'));
@@ -128,7 +131,7 @@ function begin(spec: CaptureSpec, streams: Streams, turns: Turns): Promise<Captu
     // The shell must be alive or a zombie until Node collects it, which it cannot before we return.
     const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
     closeQuietly(...new Set(ends.filter((fd) => fd !== undefined)));
-    resolve(createCapture(spec, streams, { identity, exited, gate }, turns));
+    resolve(createCapture(streams, { identity, exited, gate }, turns));
   });
 }
 
@@ -155,7 +158,6 @@ function spawnOrThrow(file: string, args: readonly string[], options: SpawnOptio
 }
 
 function createCapture(
-  spec: CaptureSpec,
   { stdout, stderr, state }: Streams,
   started: Pick<Capture, 'identity' | 'exited' | 'gate'>,
   turns: Turns,
@@ -166,14 +168,13 @@ function createCapture(
   let open: ReadonlyMap<StreamType, Sink> = new Map();
   let copies: Copy[] | undefined;
   const pipes = [...new Set([stdout, stderr, state])].filter((pipe) => pipe !== undefined);
-  const { masked = [] } = spec;
-  const pass = (sink: Sink | undefined, chunk: Uint8Array): void => {
+  const pass = (sink: Sink, chunk: Uint8Array): void => {
     if (chunk.length === 0) return;
-    sink?.write(chunk);
+    sink.write(chunk);
     for (const listener of listeners) listener(chunk);
   };
   const flushes: (() => void)[] = [];
-  const toSink = (sink: Sink | undefined): ((chunk: Uint8Array) => void) => {
+  const toSink = (sink: Sink, masked: readonly string[]): ((chunk: Uint8Array) => void) => {
     if (masked.length === 0) return (chunk) => pass(sink, chunk);
     const masker = createMasker(masked);
     flushes.push(() => pass(sink, masker.rest()));
@@ -190,15 +191,15 @@ function createCapture(
       [stdout, stderr].flatMap((pipe) => (pipe === undefined || pipe.link === '' ? [] : [pipe.link])),
     ),
     onOutput: (listener) => void listeners.push(listener),
-    copyTo(sinks) {
+    copyTo(sinks, masked = []) {
       open = sinks;
-      copies = pipes.map((pipe) => {
-        const write =
-          pipe === state
-            ? keepState
-            : toSink(pipe === stdout ? (sinks.get('combined') ?? sinks.get('stdout')) : sinks.get('stderr'));
-        return startCopy(pipe.readFd, write, turns);
-      });
+      copies = [];
+      for (const pipe of pipes) {
+        const sink = pipe === stdout ? (sinks.get('combined') ?? sinks.get('stdout')) : sinks.get('stderr');
+        if (pipe === state) copies.push(startCopy(pipe.readFd, keepState, turns));
+        else if (sink === undefined) closeQuietly(pipe.readFd);
+        else copies.push(startCopy(pipe.readFd, toSink(sink, masked), turns));
+      }
     },
     drain() {
       for (const copy of copies ?? []) copy.drain();

@@ -13,12 +13,7 @@ import { listProcesses } from './process-table.ts';
 import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 
-export interface EnclosedSpec extends CaptureSpec {
-  /**
-   * Whatever has to be there before the command runs, and a sink for each stream. Done while the wall is being built,
-   * where there is one.
-   */
-  openSinks(): ReadonlyMap<StreamType, Sink>;
+export interface EnclosureSpec extends CaptureSpec {
   /** Names the cgroup. */
   readonly id: string;
   readonly marker: string;
@@ -27,25 +22,77 @@ export interface EnclosedSpec extends CaptureSpec {
   readonly terminal?: string | undefined;
 }
 
-export interface Enclosed {
+export interface EnclosedSpec extends EnclosureSpec {
+  /**
+   * Whatever has to be there before the command runs, and a sink for each stream. Done while the wall is being built,
+   * where there is one.
+   */
+  openSinks(): ReadonlyMap<StreamType, Sink>;
+  /** Values that are replaced in what it prints. */
+  readonly masked?: readonly string[];
+}
+
+export interface Enclosure {
   readonly capture: Capture;
   readonly group: ExecutionGroup | undefined;
   readonly tree: ProcessTree;
+}
+
+export interface Enclosed extends Enclosure {
   readonly ending: Ending;
+}
+
+/** Walls that were built before anybody asked. */
+export interface WallsAhead {
+  /** The command is running then, behind a wall as it wants one. */
+  take(spec: EnclosedSpec): Promise<Enclosure | undefined>;
+  /** Another one like this is likely to come. */
+  expect(spec: EnclosedSpec): void;
 }
 
 export interface EnclosedTools {
   readonly pipes: Pipes;
   readonly cgroups: Cgroups;
+  readonly ahead?: WallsAhead;
   now(): number;
 }
 
 export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): Promise<Enclosed> {
+  const { limits } = spec;
+  const enclosure = (await tools.ahead?.take(spec)) ?? (await encloseNow(spec, tools));
+  const { capture, group, tree } = enclosure;
+  const ending = createEnding(capture, tree, {
+    memoryLimitBytes: limits.memoryBytes,
+    cpuLimitSeconds: limits.cpuSeconds,
+    group,
+    now: tools.now,
+  });
+  tools.ahead?.expect(spec);
+  void ending.finished.then(() => tools.ahead?.expect(spec));
+  return { ...enclosure, ending };
+}
+
+async function encloseNow(spec: EnclosedSpec, tools: EnclosedTools): Promise<Enclosure> {
+  // Without a wall it runs as soon as it is there.
+  const early = spec.wall?.kind === 'bubblewrap' ? undefined : spec.openSinks();
+  try {
+    return await enclose(spec, tools, (capture) => capture.copyTo(early ?? spec.openSinks(), spec.masked));
+  } catch (error) {
+    for (const sink of early?.values() ?? []) sink.close();
+    throw error;
+  }
+}
+
+/** Where there is a wall, `meanwhile` is done while it is being built. */
+export async function enclose(
+  spec: EnclosureSpec,
+  tools: EnclosedTools,
+  meanwhile: (capture: Capture) => void = () => undefined,
+): Promise<Enclosure> {
   const { marker, limits, wall } = spec;
   const isWalled = wall?.kind === 'bubblewrap';
   const group = chooseGroup(spec, tools.cgroups);
   const joinsFirst = group !== undefined && (!isWalled || group.joinsAtOnce);
-  const early = isWalled ? undefined : spec.openSinks();
   const capture = await startCapture(
     {
       ...spec,
@@ -59,7 +106,6 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     },
     tools.pipes,
   ).catch((error: unknown) => {
-    for (const sink of early?.values() ?? []) sink.close();
     group?.remove();
     throw error;
   });
@@ -71,7 +117,7 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     });
   }
   try {
-    capture.copyTo(early ?? spec.openSinks());
+    meanwhile(capture);
     await passGate(capture, wall, joinsFirst ? undefined : group);
   } catch (error) {
     await terminateTree(tree, { signal: 'SIGKILL' });
@@ -80,20 +126,14 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     tree.release();
     throw error instanceof WallFailed && error.code === 'EXECUTION_001' ? wallFailed(said.trim()) : error;
   }
-  const ending = createEnding(capture, tree, {
-    memoryLimitBytes: limits.memoryBytes,
-    cpuLimitSeconds: limits.cpuSeconds,
-    group,
-    now: tools.now,
-  });
-  return { capture, group, tree, ending };
+  return { capture, group, tree };
 }
 
 /** Enough for bwrap's own words. */
 const SAID_CHARS = 500;
 
 /** Behind a wall the namespace knows its members; a group is then only there for its limits. */
-function chooseGroup({ id, limits, wall }: EnclosedSpec, cgroups: Cgroups): ExecutionGroup | undefined {
+function chooseGroup({ id, limits, wall }: EnclosureSpec, cgroups: Cgroups): ExecutionGroup | undefined {
   const { fileBytes: _, ...wanted } = limits;
   if (wall?.kind !== 'bubblewrap') return cgroups.create(id, wanted);
   const { memory, processes, cpu } = cgroups.held();

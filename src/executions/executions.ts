@@ -9,6 +9,7 @@ import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
+import { createAhead } from './ahead.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
 import { createEndRequests } from './end-requests.ts';
 import { createExplainer } from './explainer.ts';
@@ -119,7 +120,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     environment: settings.environment,
     marker: instance.id,
   });
-  const starter = createStarter({ ...options, running, sessions, pipes, cgroups, loginPath });
+  const ahead = createAhead({ pipes, cgroups, now: clock.now });
+  const starter = createStarter({ ...options, running, sessions, pipes, cgroups, ahead, loginPath });
   const inventory = createInventory({
     store,
     running,
@@ -226,6 +228,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     monitors.dispose();
     await starter.stop();
     await running.close();
+    await ahead.dispose();
     pipes.dispose();
     cgroups.dispose();
     inventory.close();

@@ -199,7 +199,7 @@ function swapped(path: string): WallFailed {
   );
 }
 
-function readMounts(pid: number): string | undefined {
+export function readMounts(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/mountinfo`, 'utf8');
     return text === '' ? undefined : text;

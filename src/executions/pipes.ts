@@ -27,6 +27,8 @@ export interface Pipes {
   readonly turns: Turns;
   /** Our end does not block; the command's does, as a program expects. */
   take(): Promise<Pipe>;
+  /** For what a program reads: its end blocks, and so does ours. */
+  takeInput(): Promise<Omit<Pipe, 'link'>>;
   /** Both ends in one descriptor: whoever reads from it holds the other end too, and never sees its end. */
   takeOwn(): Promise<number>;
   dispose(): void;
@@ -81,6 +83,19 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
       } catch (error) {
         closeSync(readFd);
         throw error;
+      }
+    },
+    async takeInput() {
+      const path = await takePath();
+      // Either end alone would wait for the other.
+      const both = openSync(path, constants.O_RDWR);
+      try {
+        const readFd = openSync(path, constants.O_RDONLY);
+        const writeFd = openSync(path, constants.O_WRONLY);
+        unlinkSync(path);
+        return { readFd, writeFd };
+      } finally {
+        closeSync(both);
       }
     },
     async takeOwn() {

@@ -96,14 +96,20 @@ test('thousands of exported variables are carried as far as a caller could send 
   if (change === undefined || change === 'nothing') throw new Error('nothing was carried');
   expect(change.set).toHaveLength(1000);
   expect(change.notCarried).toHaveLength(2000);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(30_000);
 });
 
-test('masking takes no longer than reading', () => {
-  const began = performance.now();
-  for (const text of ['token'.repeat(24_000), 'eyJaaaaaaaa-'.repeat(10_000), '://a:'.repeat(24_000)])
+test('masking takes twice as long for twice the text', () => {
+  const cpuMs = (text: string): number => {
+    const before = process.cpuUsage();
     maskText(text);
-  expect(performance.now() - began).toBeLessThan(2500);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  for (const text of ['token'.repeat(24_000), 'eyJaaaaaaaa-'.repeat(10_000), '://a:'.repeat(24_000)]) {
+    // Four times as long where each place is compared with all others; below a few milliseconds all is noise.
+    expect(cpuMs(text + text)).toBeLessThan(Math.max(3 * cpuMs(text), 100));
+  }
 });
 
 test('a start that is cancelled leaves nothing behind', async () => {

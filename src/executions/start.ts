@@ -13,6 +13,7 @@ import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
 import { findAppeared, type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
 import { launchDetached } from './detached/launch-detached.ts';
+import type { WallsAhead } from './enclosed.ts';
 import { WallFailed } from './gate.ts';
 import type { Instance } from './instance.ts';
 import { launch } from './launch.ts';
@@ -61,6 +62,7 @@ export interface StarterOptions {
   readonly sessions: Sessions;
   readonly pipes: Pipes;
   readonly cgroups: Cgroups;
+  readonly ahead: WallsAhead;
   readonly loginPath: LoginPath;
 }
 
@@ -341,7 +343,13 @@ async function launchInto(
       openSinks: () => made().sinks,
       wantsState,
     },
-    { pipes: options.pipes, cgroups: options.cgroups, bootId: instance.bootId, now: clock.now },
+    {
+      pipes: options.pipes,
+      cgroups: options.cgroups,
+      ahead: options.ahead,
+      bootId: instance.bootId,
+      now: clock.now,
+    },
   );
   return { live: watching(live, permit), ...made() };
 }

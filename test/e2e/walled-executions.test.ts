@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findProcess, listChildren } from '../../src/executions/process-table.ts';
 import { lacks, needs } from '../setup/needs.ts';
 import {
   createDeveloper,
@@ -256,6 +257,24 @@ while True: pass" & wait`,
       await next.close();
     }
   });
+
+  test.each(['kill -9', 'the end of stdin'])(
+    'a wall that was built ahead goes with its server: %s',
+    async (how) => {
+      const server = startRaw(developer.command());
+      const params = { name: 'shell_execute', arguments: { command: 'true' } };
+      server.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      await server.next();
+      const walls = (): number[] =>
+        (listChildren(server.child.pid ?? 0) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap');
+      await expect.poll(walls, { timeout: 20_000 }).toHaveLength(1);
+      const [wall = 0] = walls();
+      if (how === 'kill -9') server.kill();
+      else server.end();
+      await server.rest();
+      await expect.poll(() => findProcess(wall)?.name, { timeout: 20_000 }).not.toBe('bwrap');
+    },
+  );
 
   test('sockets that come and go on the host do not leave a server without a wall', async () => {
     const directory = join(developer.home, 'sockets');

@@ -1,0 +1,241 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { needs } from '../../test/setup/needs.ts';
+import type { Sink, StreamType } from '../outputs/types.ts';
+import { bwrapOptions } from '../security/sandbox/bwrap.ts';
+import type { BubblewrapWall } from '../security/sandbox/profile.ts';
+import { createHost, type Host } from '../security/sandbox/sandbox.fixture.ts';
+import { createAhead } from './ahead.ts';
+import { createCgroups } from './cgroups/cgroups.ts';
+import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
+import { createPipes } from './pipes.ts';
+import { findProcess, listChildren } from './process-table.ts';
+
+interface Ran {
+  readonly pid: number;
+  readonly exitCode: number | undefined;
+  readonly text: Readonly<Partial<Record<StreamType, string>>>;
+  readonly state: string;
+}
+
+function createBench(host: Host) {
+  const pipes = createPipes(join(host.state, 'pipes'), 4);
+  const cgroups = createCgroups();
+  const ahead = createAhead({ pipes, cgroups, now: Date.now });
+  onTestFinished(async () => {
+    await ahead.dispose();
+    pipes.dispose();
+    cgroups.dispose();
+  });
+  const specOf = (script: string, changes: Partial<EnclosedSpec> = {}): EnclosedSpec => ({
+    id: 'test',
+    argv: ['/bin/bash', '-c', script],
+    environment: { PATH: '/usr/bin:/bin' },
+    directory: host.workspace,
+    marker: `MARK=${host.root}`,
+    limits: {},
+    inputData: undefined,
+    streams: ['stdout', 'stderr'],
+    openSinks: () => new Map(),
+    wantsState: false,
+    wall: wallOf(host),
+    ...changes,
+  });
+  return {
+    ahead,
+    specOf,
+    async run(script: string, changes: Partial<EnclosedSpec> = {}): Promise<Ran> {
+      const text: Partial<Record<StreamType, string>> = {};
+      const spec = specOf(script, changes);
+      const sinkOf = (stream: StreamType): Sink => ({
+        totalBytes: 0,
+        problem: undefined,
+        write: (chunk) => void (text[stream] = (text[stream] ?? '') + Buffer.from(chunk).toString()),
+        close: () => undefined,
+      });
+      const openSinks = () => new Map(spec.streams.map((stream) => [stream, sinkOf(stream)]));
+      const tools = { pipes, cgroups, ahead, now: Date.now };
+      const { capture, ending } = await startEnclosed({ ...spec, openSinks }, tools);
+      const { exitCode } = await ending.finished;
+      return { pid: capture.identity.pid, exitCode, text, state: capture.state().toString() };
+    },
+  };
+}
+
+function wallOf(host: Host): BubblewrapWall {
+  const repositories = [host.workspace];
+  const profile = host.profile({ ownPaths: [host.state], repositories, isRoot: process.getuid?.() === 0 });
+  return {
+    kind: 'bubblewrap',
+    program: '/usr/bin/bwrap',
+    options: bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false }),
+    seccomp: undefined,
+    pinned: profile.pinned,
+    watched: [],
+  };
+}
+
+/** The one child that stays: a wall with nothing behind it but the shell that waits. */
+async function untilOneStands(but: readonly number[] = []): Promise<number> {
+  const standing = (): number[] =>
+    (listChildren(process.pid) ?? []).filter((pid) => {
+      const isWall = findProcess(pid)?.name === 'bwrap' && !but.includes(pid);
+      // bwrap, its own first process inside, and the shell.
+      return isWall && listChildren(listChildren(pid)?.[0] ?? 0)?.length === 1;
+    });
+  await expect.poll(standing, { interval: 5, timeout: 20_000 }).toHaveLength(1);
+  return standing()[0] ?? 0;
+}
+
+const isGone = (pid: number): boolean => {
+  const entry = findProcess(pid);
+  return entry === undefined || entry.isZombie || entry.name !== 'bwrap';
+};
+
+describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
+  test('is what the next command runs behind, and then there is another', async () => {
+    const { run } = createBench(createHost());
+    await run('true');
+    const first = await untilOneStands();
+    expect(await run('echo out; echo err >&2; exit 7')).toEqual({
+      pid: first,
+      exitCode: 7,
+      text: { stdout: 'out\n', stderr: 'err\n' },
+      state: '',
+    });
+    const second = await untilOneStands();
+    expect(second).not.toBe(first);
+    expect(await run('echo again')).toMatchObject({ pid: second, text: { stdout: 'again\n' } });
+  });
+
+  test('gives a command what it has otherwise: variables, arguments, directory, descriptors', async () => {
+    const host = createHost();
+    const { run, ahead } = createBench(host);
+    const environment = {
+      PATH: '/usr/bin:/bin',
+      QUOTES: `'"\`$(id) $HOME \\ \\n`,
+      LINES: 'one\ntwo\n',
+      EMPTY: '',
+      EQUAL: 'a=b=c',
+      WORDS: 'Grüße 🌍 -i --',
+    };
+    const changes = {
+      environment,
+      argv: [
+        '/bin/bash',
+        '-c',
+        'env -0 | sort -z; printf "<%s>" "$0" "$@"; pwd; readlink /proc/$$/fd/0; ls /proc/$$/fd; cat; umask; ulimit -a',
+        "it's",
+        '-x',
+        '',
+        'a\nb',
+      ],
+    };
+    const cold = await run('', changes);
+    const standing = await untilOneStands();
+    const warm = await run('', changes);
+    expect(warm.pid).toBe(standing);
+    expect(cold.pid).not.toBe(standing);
+    expect(warm.text).toEqual(cold.text);
+    expect(warm.text.stdout).toContain(environment.QUOTES);
+    await ahead.dispose();
+  });
+
+  test.for<[name: string, changes: Partial<EnclosedSpec>, expected: Partial<Ran>]>([
+    ['both streams in one', { streams: ['combined'] }, { text: { combined: 'out\nerr\n' }, state: '' }],
+    ['no errors', { streams: ['stdout'] }, { text: { stdout: 'out\n' }, state: '' }],
+    ['a state', { wantsState: true }, { text: { stdout: 'out\n', stderr: 'err\n' }, state: 'kept\n' }],
+    [
+      'masked values',
+      { masked: ['out'] },
+      { text: { stdout: expect.not.stringContaining('out'), stderr: 'err\n' } },
+    ],
+  ])('knows of %s', async ([, changes, expected]) => {
+    const { run } = createBench(createHost());
+    await run('true');
+    const standing = await untilOneStands();
+    const script = 'echo out; echo err >&2; { echo kept >&3; } 2>/dev/null; true';
+    expect(await run(script, changes)).toMatchObject({ pid: standing, exitCode: 0, ...expected });
+  });
+
+  test('is not used where a protected file was exchanged meanwhile, and the new one is protected', async () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    const { run } = createBench(host);
+    await run('true');
+    const standing = await untilOneStands();
+    const config = join(host.workspace, '.git/config');
+    writeFileSync(`${config}.lock`, 'new');
+    renameSync(`${config}.lock`, config);
+    const { pid, text } = await run('cat .git/config; echo evil > .git/config || echo kept');
+    expect(pid).not.toBe(standing);
+    expect(text.stdout).toBe('newkept\n');
+    expect(isGone(standing)).toBe(true);
+  });
+
+  test.for<[name: string, changes: (host: Host) => Partial<EnclosedSpec>]>([
+    ['another directory', (host) => ({ directory: host.makeDirectory('home/project/sub') })],
+    ['other limits', () => ({ limits: { fileBytes: 4096 } })],
+    [
+      'other options',
+      (host) => ({ wall: { ...wallOf(host), options: [...wallOf(host).options, '--unshare-net'] } }),
+    ],
+    ['input', () => ({ inputData: 'words' })],
+    ['a program that is searched for', () => ({ argv: ['bash', '-c', 'true'] })],
+    ['a variable that env would not take', () => ({ environment: { '-x': '1' } })],
+    ['very long arguments', () => ({ argv: ['/bin/bash', '-c', 'true', 'x'.repeat(70_000)] })],
+  ])('is not for %s', async ([, changes]) => {
+    const host = createHost();
+    const { run } = createBench(host);
+    await run('true');
+    const standing = await untilOneStands();
+    expect(await run('true', changes(host))).toMatchObject({ exitCode: 0, pid: expect.any(Number) });
+    expect(isGone(standing)).toBe(false);
+  });
+
+  test('whose shell is slow is told all the same', async () => {
+    const { run } = createBench(createHost());
+    await run('true');
+    const standing = await untilOneStands();
+    const shell = listChildren(listChildren(standing)?.[0] ?? 0)?.[0] ?? 0;
+    process.kill(shell, 'SIGSTOP');
+    const running = run('echo heard');
+    // By now all is said, and our end is closed.
+    await sleep(200);
+    process.kill(shell, 'SIGCONT');
+    expect(await running).toMatchObject({ pid: standing, exitCode: 0, text: { stdout: 'heard\n' } });
+  });
+
+  test('that was ended by somebody is not used', async () => {
+    const { run } = createBench(createHost());
+    await run('true');
+    const standing = await untilOneStands();
+    process.kill(standing, 'SIGKILL');
+    await expect.poll(() => isGone(standing)).toBe(true);
+    expect(await run('echo fine')).toMatchObject({ text: { stdout: 'fine\n' } });
+  });
+
+  test('goes with the server, and so does one that is being built', async () => {
+    const host = createHost();
+    const { run, ahead, specOf } = createBench(host);
+    await run('true');
+    const standing = await untilOneStands();
+    ahead.expect(specOf('true', { directory: host.makeDirectory('home/project/other') }));
+    await ahead.dispose();
+    expect(isGone(standing)).toBe(true);
+    await run('true');
+    expect((listChildren(process.pid) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap')).toEqual([]);
+  });
+
+  test('there are few at a time', async () => {
+    const host = createHost();
+    const { ahead, specOf } = createBench(host);
+    for (let n = 0; n < 9; n++)
+      ahead.expect(specOf('true', { directory: host.makeDirectory(`home/project/${n}`) }));
+    const walls = (): number =>
+      (listChildren(process.pid) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap').length;
+    await expect.poll(walls, { timeout: 20_000 }).toBe(4);
+  });
+});
