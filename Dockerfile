@@ -1,4 +1,4 @@
-# mcp-shell-server in a container: the container is the wall, and 001's allow-list is what may run.
+# mcp-shell-server in a container: the container is the wall, and a short list of commands is what may run.
 #
 #   docker build -t mcp-shell-server .
 #   docker run --rm -i -v "$(pwd):/workspace" mcp-shell-server

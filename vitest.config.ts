@@ -6,14 +6,19 @@ const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.
   version: string;
 };
 
-function project(name: string, include: string[], timeoutMs: number): TestProjectConfiguration {
+function project(
+  name: string,
+  include: string[],
+  timeoutMs: number,
+  hookTimeoutMs = timeoutMs,
+): TestProjectConfiguration {
   return {
     define: { __VERSION__: JSON.stringify(version) },
     test: {
       name,
       include,
       testTimeout: timeoutMs,
-      hookTimeout: timeoutMs,
+      hookTimeout: hookTimeoutMs,
       // A process for each file: tests start real processes, and a signal or a crash must not reach another file.
       pool: 'forks',
       setupFiles: ['test/setup/handles.ts'],
@@ -29,9 +34,12 @@ export default defineConfig({
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 60_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 180_000),
-      // Both take minutes; `npm run test:stress` and `npm run test:packages` ask for them.
+      // Both take minutes; `npm run test:stress` and `npm run test:packages` ask for them. What takes long of the latter
+      // is making a package and a machine to install it on, before the first test.
       ...(process.env.STRESS === '1' ? [project('stress', ['test/stress/**/*.test.ts'], 600_000)] : []),
-      ...(process.env.PACKAGES === '1' ? [project('packages', ['test/packages/**/*.test.ts'], 900_000)] : []),
+      ...(process.env.PACKAGES === '1'
+        ? [project('packages', ['test/packages/**/*.test.ts'], 180_000, 900_000)]
+        : []),
     ],
   },
 });

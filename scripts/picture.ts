@@ -74,7 +74,16 @@ function runsOf(terminal: xterm.Terminal, row: number): Run[] {
       runs[runs.length - 1] = { ...last, width: last.width + cell.getWidth(), text: last.text + text };
     else runs.push({ ...style, column, width: cell.getWidth(), text });
   }
-  return runs.filter(({ text, background }) => text.trim() !== '' || background !== undefined);
+  return runs.map(trim).filter(({ text }) => text !== '');
+}
+
+/** Without the blanks around it that nobody sees: where a viewer drops blanks, the rest would be stretched over them. */
+function trim(run: Run): Run {
+  if (run.background !== undefined || run.isUnderlined) return run;
+  const text = run.text.trimEnd();
+  const width = run.width - (run.text.length - text.length);
+  const indent = text.length - text.trimStart().length;
+  return { ...run, column: run.column + indent, width: width - indent, text: text.trimStart() };
 }
 
 function styleOf(cell: xterm.IBufferCell): Style {
@@ -125,7 +134,7 @@ function draw(rows: readonly Run[][], columns: number, title: string): string {
     `<rect width="${width}" height="${height}" rx="10" fill="${BACKGROUND}"/>`,
     ...dots,
     `<text x="${width / 2}" y="25" text-anchor="middle" fill="#8b919c" font-family="sans-serif" font-size="13">${escape(title)}</text>`,
-    `<g font-family="${FONT}" font-size="14" xml:space="preserve">`,
+    `<g font-family="${FONT}" font-size="14" xml:space="preserve" style="white-space: pre">`,
     ...rows.flatMap((runs, row) => runs.flatMap((run) => drawRun(run, row))),
     '</g>',
     '</svg>',

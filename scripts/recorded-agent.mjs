@@ -23,6 +23,7 @@ await client.connect(
     stderr: 'ignore',
   }),
 );
+process.stdout.write('\u001b[1m> Run the tests of this project, and repair what fails.\u001b[0m\n\n');
 for (const args of CALLS) {
   process.stdout.write(`\u001b[1;36mshell_execute\u001b[0m ${JSON.stringify(args)}\n`);
   const { content } = await client.callTool({ name: 'shell_execute', arguments: args });

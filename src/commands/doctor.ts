@@ -169,5 +169,5 @@ export function renderFindings(findings: readonly Finding[]): string {
   ]);
   const bad = findings.filter(({ state }) => state === 'problem').length;
   const unsure = findings.filter(({ state }) => state === 'warning').length;
-  return `${lines.join('\n')}\n\n${bad} problems, ${unsure} warnings\n`;
+  return `${lines.join('\n')}\n\nproblems: ${bad}, warnings: ${unsure}\n`;
 }

@@ -1,7 +1,7 @@
-/** The container: built by its Dockerfile, run as 001's examples and compose.yaml have it, and looked at from inside. */
+/** The container: built by its Dockerfile, run as the first documents' examples and compose.yaml have it, and looked at from inside. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +12,7 @@ import { type Called, read } from '../e2e/support/product.ts';
 import { lacks, needs } from '../setup/needs.ts';
 import { ROOT } from '../support/root.ts';
 import { composeFlags } from './support/compose.ts';
+import { shellBlocks } from './support/documents.ts';
 import { buildImage, createEngine, type Engine, freePort, IMAGE, makeBase } from './support/engine.ts';
 import { createRoom, type Room, VERSION } from './support/npm.ts';
 
@@ -60,18 +61,21 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
     beforeAll(async () => {
       room = createRoom();
       engine = createEngine(room.directory);
-      workspace = join(room.directory, 'workspace');
+      workspace = join(room.directory, 'project');
       mkdirSync(workspace);
       await makeBase(engine, room.directory, 'localhost/nodebase');
       await buildImage(engine, room.directory, 'localhost/nodebase');
-      const scripts = { test: 'echo All tests passed', probe: 'sh ./probe.sh' };
+      const scripts = { test: 'echo All tests passed', dev: 'echo Server running', probe: 'sh ./probe.sh' };
       put('package.json', JSON.stringify({ name: 'project', version: '1.0.0', scripts }));
       execFileSync('git', ['init', '--quiet', workspace]);
       execFileSync('chown', ['-R', `${USER}:${USER}`, workspace]);
     });
     afterAll(async () => {
-      await engine?.remove();
-      room?.remove();
+      try {
+        await engine?.remove();
+      } finally {
+        room?.remove();
+      }
     });
 
     function put(name: string, content: string): void {
@@ -118,6 +122,13 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         });
       });
 
+      test('npm run dev', async () => {
+        expect(await exec(3, 'npm', 'run', 'dev')).toMatchObject({
+          id: 3,
+          result: { exitCode: 0, stdout: expect.stringContaining('Server running') },
+        });
+      });
+
       test('git status', async () => {
         expect(await exec(4, 'git', 'status')).toMatchObject({
           id: 4,
@@ -130,6 +141,65 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
           jsonrpc: '2.0',
           id: 5,
           error: { code: -32_000, message: "Command 'rm' not allowed" },
+        });
+      });
+    });
+
+    describe('by the lines of docs/container.md', () => {
+      const lines = shellBlocks('docs/container.md').filter(
+        (block) => /\bdocker run\b/.test(block) && !block.includes('--http'),
+      );
+      const isPiped = (block: string): boolean => block.includes('| docker');
+
+      /** podman with Docker's name; the image is built already. */
+      function putDocker(): string {
+        const bin = join(room.directory, 'bin');
+        mkdirSync(bin, { recursive: true });
+        const { command, args } = engine.command();
+        const script = [
+          '#!/bin/sh',
+          '[ "$1" = build ] && exit',
+          'shift',
+          'for word; do',
+          '  shift',
+          '  [ "$word" = systempaths=unconfined ] && word=unmask=ALL',
+          '  set -- "$@" "$word"',
+          'done',
+          `exec ${command} ${args.join(' ')} run --no-healthcheck "$@"`,
+        ];
+        writeFileSync(join(bin, 'docker'), script.join('\n'), { mode: 0o755 });
+        return bin;
+      }
+
+      async function type(block: string): Promise<unknown> {
+        const { env } = engine.command();
+        const child = spawn('sh', ['-c', block], {
+          cwd: workspace,
+          env: { ...env, HOME: room.directory, PATH: `${putDocker()}:${env['PATH']}` },
+          stdio: ['pipe', 'pipe', 'ignore'],
+        });
+        const params = { name: 'shell_execute', arguments: { command: 'echo hello' } };
+        child.stdin.on('error', () => {});
+        child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`);
+        const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+        return JSON.parse(output);
+      }
+
+      test('there are three that can be tried', () => {
+        expect(lines.map(isPiped)).toEqual([true, false, false]);
+      });
+
+      test.each(lines.filter(isPiped))('block %#, with a request of its own', async (block) => {
+        expect(await type(block)).toMatchObject({
+          result: { exitCode: 0, stdout: expect.stringContaining('All tests passed') },
+        });
+      });
+
+      test.each(lines.filter((block) => !isPiped(block)))('block %#, by a client', async (block) => {
+        // One of them names the profile by its place in a clone.
+        cpSync(join(ROOT, 'packaging'), join(workspace, 'packaging'), { recursive: true });
+        expect(await type(block)).toMatchObject({
+          result: { structuredContent: { status: 'completed', stdout: 'hello\n' } },
         });
       });
     });

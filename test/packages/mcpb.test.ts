@@ -1,12 +1,19 @@
 /** The MCPB bundle: built, validated and unpacked by @anthropic-ai/mcpb, and started as a desktop client starts it. */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectStdio } from '../e2e/support/clients.ts';
 import { read } from '../e2e/support/product.ts';
 import { ROOT } from '../support/root.ts';
-import { createCheckout, createRoom, npmEnvironment, pack, type Room, VERSION } from './support/npm.ts';
+import {
+  createCheckout,
+  createRoom,
+  npmEnvironment,
+  pack,
+  type Room,
+  runBounded,
+  VERSION,
+} from './support/npm.ts';
 
 interface Manifest {
   readonly server: {
@@ -27,11 +34,11 @@ beforeAll(async () => {
   const { tarball } = await pack(createCheckout(room.directory), room.directory);
   const bundle = join(room.directory, 'shell.mcpb');
   extension = join(room.directory, 'extension');
-  const run = (...args: string[]): Buffer =>
-    execFileSync(process.execPath, args, { env: npmEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
-  run(join(ROOT, 'scripts/mcpb.mjs'), tarball, bundle);
-  run(MCPB, 'unpack', bundle, extension);
-  run(MCPB, 'validate', join(extension, 'manifest.json'));
+  const run = (...args: string[]): Promise<string> =>
+    runBounded(process.execPath, args, { env: npmEnvironment() });
+  await run(join(ROOT, 'scripts/mcpb.mjs'), tarball, bundle);
+  await run(MCPB, 'unpack', bundle, extension);
+  await run(MCPB, 'validate', join(extension, 'manifest.json'));
   manifest = JSON.parse(readFileSync(join(extension, 'manifest.json'), 'utf8')) as Manifest;
 });
 afterAll(() => room?.remove());

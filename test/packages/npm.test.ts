@@ -1,11 +1,11 @@
 /** The npm package: made by `npm pack`, installed from the tarball where nothing is, and driven by a real client. */
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectStdio } from '../e2e/support/clients.ts';
 import { read } from '../e2e/support/product.ts';
 import { needs } from '../setup/needs.ts';
+import { shellBlocks } from './support/documents.ts';
 import {
   createCheckout,
   createRoom,
@@ -14,6 +14,7 @@ import {
   type Packed,
   pack,
   type Room,
+  runBounded,
   VERSION,
 } from './support/npm.ts';
 
@@ -115,11 +116,11 @@ describe('the package', () => {
 });
 
 describe('from an empty directory', () => {
-  const connect = (env: Record<string, string> = {}) =>
+  const npx = (args: string[], cwd: string, env: Record<string, string> = {}) =>
     connectStdio('v2 auto', {
       command: 'npx',
-      args: ['--no-install', 'mcp-shell-server'],
-      cwd: project,
+      args,
+      cwd,
       env: {
         ...npmEnvironment(),
         SHELL: '/bin/bash',
@@ -127,8 +128,24 @@ describe('from an empty directory', () => {
         ...env,
       },
     });
+  const connect = () => npx(['--no-install', 'mcp-shell-server'], project);
 
-  test('npx starts it, and a command runs', async () => {
+  test('npx installs it by itself, and a command runs', async () => {
+    const empty = join(room.directory, 'empty');
+    mkdirSync(empty);
+    // npx keeps what it installs in the cache.
+    const cache = { npm_config_cache: join(room.directory, 'cache') };
+    const client = await npx(['--yes', `file:${packed.tarball}`], empty, cache);
+    try {
+      const answer = await client.callTool('shell_execute', { command: 'echo "from $PWD"' });
+      expect(answer.structuredContent).toMatchObject({ status: 'completed', stdout: `from ${empty}\n` });
+    } finally {
+      await client.close();
+    }
+    expect(readdirSync(empty)).toEqual([]);
+  });
+
+  test('npx starts what is installed, and a command runs', async () => {
     const client = await connect();
     try {
       expect(client.serverInfo).toMatchObject({ name: 'mcp-shell-server', version: VERSION });
@@ -210,11 +227,20 @@ describe('from an empty directory', () => {
     },
   );
 
-  test('the program says its version, and its manual page is where man looks', () => {
-    const bin = join(project, 'node_modules/.bin/mcp-shell-server');
-    expect(execFileSync(bin, ['--version'], { encoding: 'utf8' }).trim()).toBe(VERSION);
-    const page = join(project, 'node_modules/mcp-shell-server/dist/mcp-shell-server.1');
-    expect(readFileSync(page, 'utf8')).toMatch(/^\.TH /m);
+  test('as docs/five-minutes.md has it, the program is on PATH, and its manual page is where man looks', async () => {
+    const prefix = join(room.directory, 'prefix');
+    const installing = shellBlocks('docs/five-minutes.md')
+      .join('')
+      .match(/^npm install --global .*$/m)?.[0];
+    // The line before it made the package, in the directory where the clone is.
+    await runBounded('sh', ['-c', installing ?? 'exit 1'], {
+      cwd: room.directory,
+      env: { ...npmEnvironment(), npm_config_prefix: prefix },
+    });
+    const version = await runBounded(join(prefix, 'bin/mcp-shell-server'), ['--version']);
+    expect(version.trim()).toBe(VERSION);
+    const page = readFileSync(join(prefix, 'share/man/man1/mcp-shell-server.1'), 'utf8');
+    expect(page).toMatch(/^\.TH /m);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The unit for systemd: installed with the npm package where systemd runs, and driven over HTTP. */
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { connectHttp } from '../e2e/support/clients.ts';
@@ -7,28 +7,27 @@ import { isRoot } from '../e2e/support/developer.ts';
 import { read } from '../e2e/support/product.ts';
 import { lacks, needs } from '../setup/needs.ts';
 import { ROOT } from '../support/root.ts';
+import { shellBlocks } from './support/documents.ts';
 import { createEngine, type Engine, freePort, makeBase, npmSettings } from './support/engine.ts';
 import { createCheckout, createRoom, pack, type Room } from './support/npm.ts';
 
-const TOKEN = 'a-token-of-twenty-characters';
 const UNIT = 'mcp-shell-server';
 const PATIENCE = { timeout: 120_000, interval: 200 };
 /** What systemd calls OK ends at 4.9; without a hardening it says 9.2 of such a service. */
 const MAX_EXPOSURE = 3.5;
 
-/** What a person types to install it; docs/systemd.md has the same. */
-const INSTALL = `
-set -e
-npm install --global --ignore-scripts --no-audit --no-fund /packages/*.tgz
-cp /packages/mcp-shell-server.service /etc/systemd/system/
-cp /packages/mcp-shell-server.sysusers /usr/lib/sysusers.d/mcp-shell-server.conf
-systemd-sysusers
-install -d -m 700 /etc/mcp-shell-server
-printf 'MCP_SHELL_TOKEN=%s\\nMCP_SHELL_HTTP_PORT=%s\\nMCP_SHELL_HTTP_METRICS_PORT=%s\\n' "$TOKEN" "$PORT" "$METRICS" \\
-  > /etc/mcp-shell-server/environment
-systemctl daemon-reload
-systemctl enable --now ${UNIT}
-`;
+const ENVIRONMENT = '/etc/mcp-shell-server/environment';
+
+/** What docs/systemd.md has people type. Only the ports are others: the network is the machine's. */
+function installation(ports: Readonly<Record<string, number>>): string {
+  const [typed = ''] = shellBlocks('docs/systemd.md');
+  const settings = Object.entries(ports).map(([name, port]) => `echo ${name}=${port} >> ${ENVIRONMENT}`);
+  return [
+    'set -e',
+    'sudo() { "$@"; }',
+    typed.replace(/^(?=sudo systemctl)/m, `${settings.join('\n')}\n`),
+  ].join('\n');
+}
 
 describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only root makes a base image'))(
   'the service',
@@ -36,17 +35,17 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
     let room: Room;
     let engine: Engine;
     let port = 0;
+    let token = '';
     const inside = (script: string, ...flags: string[]): Promise<string> =>
       engine.podman('exec', ...flags, 'machine', 'sh', '-c', script);
 
     beforeAll(async () => {
       room = createRoom();
       engine = createEngine(room.directory);
-      const packages = join(room.directory, 'packages');
-      mkdirSync(packages);
-      await pack(createCheckout(room.directory), packages);
-      for (const name of ['service', 'sysusers'])
-        copyFileSync(join(ROOT, `packaging/systemd/${UNIT}.${name}`), join(packages, `${UNIT}.${name}`));
+      const clone = join(room.directory, 'clone');
+      mkdirSync(clone);
+      await pack(createCheckout(room.directory), clone);
+      cpSync(join(ROOT, 'packaging'), join(clone, 'packaging'), { recursive: true });
       await makeBase(engine, room.directory, 'localhost/machine', ['systemd', 'bubblewrap', 'git']);
       port = await freePort();
       const npmrc = await npmSettings(room.directory);
@@ -60,7 +59,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         '--cap-add=SYS_ADMIN',
         '--security-opt=seccomp=unconfined',
         '--security-opt=unmask=ALL',
-        `--volume=${packages}:/packages:ro`,
+        `--volume=${clone}:/clone:ro`,
         `--volume=${npmrc}:/root/.npmrc:ro`,
         'localhost/machine',
         'sh',
@@ -70,19 +69,24 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
       );
       await vi.waitFor(() => inside('systemctl is-system-running'), PATIENCE);
       const metrics = await freePort();
-      await inside(INSTALL, `--env=TOKEN=${TOKEN}`, `--env=PORT=${port}`, `--env=METRICS=${metrics}`);
+      const ports = { MCP_SHELL_HTTP_PORT: port, MCP_SHELL_HTTP_METRICS_PORT: metrics };
+      await inside(installation(ports), '--workdir=/clone');
+      token = await inside(`sed -n s/^MCP_SHELL_TOKEN=//p ${ENVIRONMENT}`);
       await vi.waitFor(async () => {
         const { ok } = await fetch(`http://127.0.0.1:${metrics}/readyz`);
         if (!ok) throw new Error('The service is not ready.');
       }, PATIENCE);
     });
     afterAll(async () => {
-      await engine?.remove();
-      room?.remove();
+      try {
+        await engine?.remove();
+      } finally {
+        room?.remove();
+      }
     });
 
     test('runs commands in the full sandbox, in its own workspace', async () => {
-      const client = await connectHttp('v2 auto', `http://127.0.0.1:${port}/mcp`, TOKEN);
+      const client = await connectHttp('v2 auto', `http://127.0.0.1:${port}/mcp`, token);
       try {
         const command = 'id -un; pwd; test -e /run/.mcp-shell-sandbox && echo walled; echo x > made && ls';
         const { data } = read(await client.callTool('shell_execute', { command }));
@@ -111,8 +115,9 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
     test('tells its token to nobody, and keeps its log in the journal', async () => {
       const log = await inside(`journalctl --no-pager --unit ${UNIT}`);
       expect(log).toContain('"message":"mcp-shell-server"');
-      expect(log).not.toContain(TOKEN);
-      expect(await inside('stat -c %a /var/lib/mcp-shell-server/state')).toBe('700');
+      expect(token).toMatch(/^[0-9a-f]{64}$/);
+      expect(log).not.toContain(token);
+      expect(await inside(`stat -c %a /var/lib/mcp-shell-server/state ${ENVIRONMENT}`)).toBe('700\n600');
     });
 
     test('comes back when it was killed, and ends when it is stopped', async () => {

@@ -2,20 +2,29 @@
  * podman with everything of its own in one directory, and a base image that is made here: a Debian by debootstrap with
  * Node and npm from the registry, so that nothing is pulled from anywhere else.
  */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { ROOT } from '../../support/root.ts';
-import { npm, npmEnvironment } from './npm.ts';
-
-const run = promisify(execFile);
+import { npm, npmEnvironment, runBounded } from './npm.ts';
 
 /** The version that the Dockerfile's own base has. */
 const NODE = '24.21.0';
 const NPM = '11';
+const SUITE = 'bookworm';
+/** As statfs names it. */
+const OVERLAYFS = 0x794c7630;
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 export const IMAGE = 'localhost/mcp-shell-server';
 
@@ -36,32 +45,39 @@ export function createEngine(directory: string): Engine {
     CONTAINERS_CONF: at('containers.conf'),
     XDG_RUNTIME_DIR: at('runtime'),
   };
-  const options = ['--root', at('storage'), '--runroot', at('run')];
+  const options = ['--root', at('storage'), '--runroot', at('run'), '--storage-driver', driverFor(at('.'))];
   const command = (...args: string[]) => ({ command: 'podman', args: [...options, ...args], env });
-  const podman = async (...args: string[]): Promise<string> => {
-    const { stdout } = await run('podman', [...options, ...args], { env, maxBuffer: 64 * 1024 * 1024 });
-    return stdout.trim();
-  };
+  const podman = async (...args: string[]): Promise<string> =>
+    (await runBounded('podman', [...options, ...args], { env })).trim();
   return {
     command,
     podman,
     async remove() {
-      for (const args of [
-        ['rm', '--all', '--force', '--time', '0'],
-        ['volume', 'rm', '--all', '--force'],
-        ['rmi', '--all', '--force'],
-      ])
-        await podman(...args);
-      rmSync(at('.'), { recursive: true, force: true, maxRetries: 3 });
+      try {
+        await podman('rm', '--all', '--force', '--time', '0');
+        await podman('volume', 'rm', '--all', '--force');
+        await podman('rmi', '--all', '--force');
+      } finally {
+        rmSync(at('.'), { recursive: true, force: true, maxRetries: 3 });
+      }
     },
   };
 }
 
-/** Other podmans of this machine share neither locks nor volumes. What runs has the mark by which leaks are found. What it asks of rlimits, not every root may give. */
+/** Where this machine is a container itself, its files may be on an overlay, and those do not lie on each other. */
+function driverFor(directory: string): 'overlay' | 'vfs' {
+  return statfsSync(directory).type === OVERLAYFS ? 'vfs' : 'overlay';
+}
+
+/**
+ * Other podmans of this machine share neither locks nor volumes. What runs has the mark by which leaks are found. What
+ * podman asks of rlimits, not every root may give; and its bridge, which not every kernel has, would stay behind.
+ */
 function settings(at: (name: string) => string): string {
   return `
 [containers]
 env = ["SHELL_TEST_RUN=${process.env['SHELL_TEST_RUN'] ?? ''}"]
+netns = "none"
 default_ulimits = ["nofile=${hardLimit('n', 20_000)}", "nproc=${hardLimit('u', 4096)}"]
 [engine]
 runtime = "runc"
@@ -87,11 +103,13 @@ export async function makeBase(
   name: string,
   packages: string[] = [],
 ): Promise<void> {
+  // Where podman cannot work at all, it says so now and not after minutes.
+  await engine.podman('info');
   const root = join(directory, 'base');
   const include = ['ca-certificates', ...packages].join(',');
+  const debootstrap = ['debootstrap', '--variant=minbase', `--include=${include}`, SUITE, root, mirror()];
   // It mounts a /proc in there; in a namespace of its own that goes with it, also where it is interrupted.
-  const debootstrap = ['debootstrap', '--variant=minbase', `--include=${include}`, 'bookworm', root];
-  await run('unshare', ['--mount', ...debootstrap], { maxBuffer: 64 * 1024 * 1024 });
+  await runBounded('unshare', ['--mount', ...debootstrap]);
   // Whom this machine trusts: its registry may have a certificate of its own.
   copyFileSync(CERTIFICATES, join(root, CERTIFICATES));
   const platform = `node-linux-${process.arch}`;
@@ -116,8 +134,15 @@ export async function makeBase(
     symlinkSync(`../lib/node_modules/npm/bin/${program}-cli.js`, join(local, 'bin', program));
   }
   const { args, env } = engine.command('import', '-', name);
-  await run('sh', ['-c', 'tar -C "$0" -c . | podman "$@"', root, ...args], { env, maxBuffer: 1024 * 1024 });
+  await runBounded('sh', ['-c', 'tar -C "$0" -c . | podman "$@"', root, ...args], { env });
   rmSync(root, { recursive: true, force: true });
+}
+
+/** From where this machine has its own packages, if that has the suite. */
+function mirror(): string {
+  const format = ['--format', '$(REPO_URI)', 'Created-By: Packages', `Codename: ${SUITE}`, 'Label: Debian'];
+  const found = execFileSync('apt-get', ['indextargets', ...format], { encoding: 'utf8' }).split('\n');
+  return found.find((uri) => /^https?:/.test(uri)) ?? 'http://deb.debian.org/debian';
 }
 
 /** The image of this checkout, built as its Dockerfile says on the base that was made. */
@@ -127,6 +152,8 @@ export async function buildImage(engine: Engine, directory: string, base: string
     'build',
     // The other format has no HEALTHCHECK.
     '--format=docker',
+    // Nobody builds it a second time, and each layer can be a copy of everything.
+    '--layers=false',
     '--network=host',
     `--secret=id=npmrc,src=${npmrc}`,
     `--build-arg=BASE=${base}`,

@@ -25,9 +25,26 @@ export function npmEnvironment(): Record<string, string> {
 }
 
 export async function npm(cwd: string, ...args: string[]): Promise<string> {
-  const options = { cwd, env: npmEnvironment(), maxBuffer: 64 * 1024 * 1024 };
-  const { stdout } = await run('npm', args, options);
-  return stdout;
+  return runBounded('npm', args, { cwd, env: npmEnvironment() });
+}
+
+/** Far longer than any step takes, and shorter than the patience of a whole file: the step that hangs is named. */
+const STEP_MS = 400_000;
+
+/** Answers with what the program printed; what it says of a failure is in the error. */
+export async function runBounded(
+  program: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: Record<string, string>; timeout?: number } = {},
+): Promise<string> {
+  const bounds = { timeout: STEP_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
+  try {
+    return (await run(program, args, { ...bounds, ...options })).stdout;
+  } catch (error) {
+    if (error instanceof Error && 'killed' in error && error.killed === true)
+      throw new Error(`Not done in time: ${program} ${args.join(' ')}`, { cause: error });
+    throw error;
+  }
 }
 
 export interface Room {
