@@ -125,6 +125,11 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
       EMPTY: '',
       EQUAL: 'a=b=c',
       WORDS: 'Grüße 🌍 -i --',
+      SHLVL: '3',
+      _: '/usr/bin/node',
+      OLDPWD: '/usr',
+      PS4: '$(id)',
+      IFS: 'xyz',
     };
     const changes = {
       environment,
@@ -185,7 +190,8 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     ],
     ['input', () => ({ inputData: 'words' })],
     ['a program that is searched for', () => ({ argv: ['bash', '-c', 'true'] })],
-    ['a variable that env would not take', () => ({ environment: { '-x': '1' } })],
+    ['a variable that is no name', () => ({ environment: { '-x': '1' } })],
+    ['a variable of shells', () => ({ environment: { OPTIND: 'x' } })],
     ['very long arguments', () => ({ argv: ['/bin/bash', '-c', 'true', 'x'.repeat(70_000)] })],
   ])('is not for %s', async ([, changes]) => {
     const host = createHost();

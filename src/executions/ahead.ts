@@ -30,9 +30,11 @@ const MAX_ALIKE = 2;
 const MAX_STANDING = 6;
 /** What fits into a pipe, so that telling never blocks. */
 const MAX_SCRIPT_BYTES = 60_000;
-const ENV = '/usr/bin/env';
-/** From its stdin. Not by a path like /dev/stdin, which nobody can open once we have told it all and closed our end. */
-const LISTENER = ['/bin/sh', '-c', `[ -x ${ENV} ] && exec /bin/sh`];
+/** Reads from its stdin. Not from a path like /dev/stdin, which nobody can open once we have told it all and left. */
+const LISTENER = ['/bin/sh'];
+/** Those that a shell does not take like any other; `_` is every shell's own. */
+const OF_SHELLS =
+  /^(?:PPID|E?UID|GROUPS|OPTIND|LINENO|RANDOM|SECONDS|SHELLOPTS|BASHOPTS|BASHPID|BASH_VERSINFO|FUNCNAME|DIRSTACK)$/;
 
 /** All that a wall depends on. */
 interface Wanted {
@@ -171,21 +173,29 @@ function wantedBy(spec: EnclosedSpec): Wanted | undefined {
   const { wall, limits, directory, argv, environment } = spec;
   if (wall?.kind !== 'bubblewrap' || spec.inputData !== undefined || spec.terminal !== undefined)
     return undefined;
-  // env(1) takes what looks otherwise for an option or a variable.
-  const isPlain = (argv[0] ?? '').startsWith('/') && argv[0]?.includes('=') === false;
-  if (!isPlain || !Object.keys(environment).every((name) => /^[A-Za-z_]\w*$/.test(name))) return undefined;
+  const canExport = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name) && !OF_SHELLS.test(name);
+  if (argv[0]?.startsWith('/') !== true || !Object.keys(environment).every(canExport)) return undefined;
   return Buffer.byteLength(scriptOf(spec)) > MAX_SCRIPT_BYTES ? undefined : { wall, limits, directory };
 }
 
 const keyOf = ({ wall: { program, options, seccomp }, limits, directory }: Wanted): string =>
   JSON.stringify([program, options, seccomp, limits, directory]);
 
+/** Not through env(1): everybody on the machine sees the arguments of a process, and variables may be secrets. */
 function scriptOf({ argv, environment, streams, wantsState }: EnclosedSpec): string {
-  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-  const words = [...variables, ...argv].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+  const exported = Object.entries(environment)
+    .filter(([name]) => name !== '_')
+    .map(([name, value]) => `${name}=${quoted(value)}`);
   const stderr = streams.includes('combined') ? '2>&1' : streams.includes('stderr') ? '' : '2>/dev/null';
-  return `exec ${ENV} -i ${words.join(' ')} </dev/null ${stderr} ${wantsState ? '' : '3>&-'}\n`;
+  return [
+    // Shells have some of their own.
+    'unset PWD OLDPWD SHLVL',
+    ...(exported.length === 0 ? [] : [`export ${exported.join(' ')}`]),
+    `exec ${argv.map(quoted).join(' ')} </dev/null ${stderr} ${wantsState ? '' : '3>&-'}\n`,
+  ].join('; ');
 }
+
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** It stands, and everything it shows is still what was meant. */
 function isSound({ enclosure, init }: Standing, wall: BubblewrapWall): boolean {
