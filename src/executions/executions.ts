@@ -227,8 +227,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     loginPath.dispose();
     monitors.dispose();
     await starter.stop();
-    await running.close();
     await ahead.dispose();
+    await running.close();
     pipes.dispose();
     cgroups.dispose();
     inventory.close();
