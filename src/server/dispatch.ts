@@ -22,6 +22,7 @@ import { METHOD_NOT_FOUND, MethodError, toMethodError, UnknownToolError } from '
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
+import { clip } from './quote.ts';
 import { suggest } from './suggest.ts';
 
 export interface DispatchOptions {
@@ -110,16 +111,21 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const methods = new Map((options.methods ?? []).map((method) => [method.name, prepare(method)]));
 
-  function begin(entry: Entry, calledAs: string, args: unknown, context: Omit<CallContext, 'signal'>): Begun {
+  function begin(
+    tool: Pick<Tool, 'name' | 'recorded'>,
+    calledAs: string,
+    args: unknown,
+    context: Omit<CallContext, 'signal'>,
+  ): Begun {
     const { principal, client, requestId = createId('req') } = context;
-    const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs };
+    const started: StartedCall = { requestId, principal, client, tool: tool.name, calledAs };
     const startedAtMs = clock.now();
     return {
       started,
       audit: (outcome, code) =>
         options.audit?.({
           ...started,
-          input: recordedInput(args, entry.tool),
+          input: recordedInput(args, tool),
           startedAtMs,
           durationMs: clock.now() - startedAtMs,
           outcome,
@@ -135,7 +141,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     args: unknown,
     context: CallContext,
   ): Promise<Answer<unknown> | Question | Failed> {
-    const { started, audit } = begin(entry, name, args, context);
+    const { started, audit } = begin(entry.tool, name, args, context);
 
     try {
       const answer = await run(entry, args, started, context);
@@ -215,7 +221,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   return {
     async call(name, args, context) {
       const entry = entries.get(name);
-      if (entry === undefined) throw new UnknownToolError(name, suggest(name, names));
+      if (entry === undefined) {
+        begin(UNKNOWN_TOOL, clip(name), {}, context).audit('failed');
+        throw new UnknownToolError(name, suggest(name, names));
+      }
       const result = await perform(entry, name, args, context);
       if ('resultType' in result) return result;
       return 'error' in result
@@ -233,7 +242,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         checkGrant(context.grant, { ...entry.tool, name: calledAs });
         return undefined;
       } catch (thrown) {
-        const { started, audit } = begin(entry, calledAs, isCall ? args : params, {
+        const { started, audit } = begin(entry.tool, calledAs, isCall ? args : params, {
           ...context,
           client: NOBODY,
         });
@@ -256,6 +265,9 @@ interface Begun {
   readonly started: StartedCall;
   readonly audit: (outcome: CallEntry['outcome'], code?: ErrorCode) => void;
 }
+
+/** In records and metrics one name for all that there is not; which parameters are secret nobody knows, so none is told. */
+const UNKNOWN_TOOL = { name: 'unknown', recorded: [] };
 
 /** What a client calls itself is not known before its request is taken. */
 const NOBODY: ClientInfo = { name: '', version: '' };
@@ -293,5 +305,5 @@ function fullText(thrown: unknown): string {
   return thrown.cause === undefined ? own : `${own}\ncaused by: ${fullText(thrown.cause)}`;
 }
 
-export { approvalLine, callLine } from './audit-lines.ts';
+export { approvalLine, callLine, turnedAwayLine } from './audit-lines.ts';
 export type { ApprovalEntry, ToolResult };

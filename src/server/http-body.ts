@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '../base/limits.ts';
 import { tooLarge } from './http-guard.ts';
-import type { Refusal } from './http-refusal.ts';
+import { type Refusal, withRequestId } from './http-refusal.ts';
 import { parseJson } from './json-rpc.ts';
 
 export type ReadBody =
@@ -49,9 +49,14 @@ function readBytes(request: IncomingMessage): Promise<Buffer | 'too large' | und
  * Answers at once, though the body may still be on its way. Closing now would reset the connection, and the sender
  * would see that instead of the answer; so the rest is thrown away for a while.
  */
-export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+export function sendRefusal(
+  request: IncomingMessage,
+  response: ServerResponse,
+  refusal: Refusal,
+  requestId: string,
+): void {
   if (response.headersSent || response.destroyed) return;
-  const body = JSON.stringify(refusal.body);
+  const body = JSON.stringify(withRequestId(refusal, requestId).body);
   response.writeHead(refusal.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

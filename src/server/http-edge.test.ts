@@ -60,6 +60,10 @@ const isFine = async (url: string): Promise<void> => {
 const head = (port: number, rest = ''): string =>
   `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${ALICE}\r\nContent-Type: application/json\r\n${rest}`;
 
+/** A body that says why, and the id by which an operator finds it. */
+const EXPLAINED =
+  /\r\nx-request-id: (req_\w+)\r\n[^]*\r\n\r\n\{"jsonrpc":"2\.0","id":null,"error":\{"code":-\d+,"message":"[^]+","data":\{"request_id":"\1"\}\}\}$/;
+
 describe('what is no HTTP', () => {
   it.each<[string, (port: number) => string, RegExp]>([
     ['noise', () => '\u0000\u0001\u0002\r\n\r\n', /^HTTP\/1\.1 400 /],
@@ -100,16 +104,31 @@ describe('what is no HTTP', () => {
       /^HTTP\/1\.1 431 /,
     ],
   ])('%s is answered as it should be, and the server goes on', async (_, bytes, answer) => {
+    const statuses: number[] = [];
+    const { url, port } = await start({ onAnswered: (status) => statuses.push(status) });
+    const heard = await say(port, bytes(port), true);
+    expect(heard).toMatch(answer);
+    if (heard !== '') expect(heard).toMatch(EXPLAINED);
+    expect(statuses).toEqual(heard === '' ? [] : [Number(heard.slice(9, 12))]);
+    await isFine(url);
+  });
+
+  it('an expectation that nobody can meet is refused, and why', async () => {
     const { url, port } = await start();
-    expect(await say(port, bytes(port), true)).toMatch(answer);
+    const heard = await say(
+      port,
+      head(port, 'Expect: miracles\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}'),
+    );
+    expect(heard).toMatch(/^HTTP\/1\.1 417 /);
+    expect(heard).toMatch(EXPLAINED);
     await isFine(url);
   });
 
   it('a tunnel is not opened', async () => {
     const { url, port } = await start();
-    expect(await say(port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')).not.toContain(
-      ' 200 ',
-    );
+    const tunnel = await say(port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n');
+    expect(tunnel).toMatch(/^HTTP\/1\.1 405 /);
+    expect(tunnel).toMatch(EXPLAINED);
     const upgrade = head(port, 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n');
     expect(await say(port, upgrade, true)).toMatch(/^HTTP\/1\.1 400 /);
     await isFine(url);
@@ -150,7 +169,10 @@ describe('a peer that takes its time', () => {
     const { url, port } = await start({ headersTimeoutMs: 900 });
     const slow = Array.from({ length: 50 }, () => say(port, 'POST /mcp HTTP/1.1\r\nX-A: b\r\n'));
     await isFine(url);
-    for (const heard of await Promise.all(slow)) expect(heard).toMatch(/^(?:HTTP\/1\.1 408 |$)/);
+    for (const heard of await Promise.all(slow)) {
+      expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+      expect(heard).toMatch(EXPLAINED);
+    }
     await isFine(url);
   });
 
@@ -158,7 +180,33 @@ describe('a peer that takes its time', () => {
     const { url, port } = await start({ headersTimeoutMs: 900 });
     const heard = await say(port, head(port, 'Content-Length: 100\r\n\r\n{'));
     expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+    expect(heard).toMatch(EXPLAINED);
     await isFine(url);
+  });
+
+  it('in the middle of an answer to it is cut off, and nothing is written into the answer', async () => {
+    const { fixtures, port } = await start();
+    const body = JSON.stringify(
+      modern({
+        ...call(1, 'count', { to: 1000, everyMs: 20 }),
+        params: { name: 'count', arguments: { to: 1000, everyMs: 20 }, _meta: { progressToken: 1 } },
+      }),
+    );
+    const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: count\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    let heard = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      if (heard === '' || !heard.includes('"progress":3')) heard += chunk;
+      if (heard.includes('"progress":3')) socket.write('no HTTP at all\r\n\r\n');
+    });
+    socket.on('error', () => undefined);
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    socket.write(head(port, `${headers}${body}`));
+    await closed;
+    expect(heard).toMatch(/^HTTP\/1\.1 200 /);
+    expect(heard).not.toContain('HTTP/1.1 400');
+    expect(fixtures.seen).toEqual([]);
   });
 
   it('with reading is dropped', async () => {
@@ -262,10 +310,11 @@ describe('a server that is leaving', () => {
 
     const second = await start();
     const stuck = sendRaw(second.url, modernRequest(call(1, 'wait', { label: 'c', ms: 60_000 }), ALICE));
-    stuck.catch(() => undefined);
     await second.fixtures.until('started c');
     await second.listener.drain(50);
     expect(second.listener.counts().underWay).toBe(1);
+    await second.listener.close();
+    expect(await stuck).toMatchObject({ status: 503, json: { error: { code: 'SYSTEM_002' } } });
     expect(fixtures.seen).toEqual([]);
   });
 });
