@@ -162,6 +162,12 @@ export const LIMITS = {
   operationConnections: 50,
   /** Requests and standing streams of one principal: half of what there is, so that others get in. */
   principalRequests: 1024,
+  /** Calls of one principal that are read for at once; an answer has up to a megabyte in each of its two views. */
+  readsAtOnce: 4,
+  /** Of answers that one principal has not taken yet: above this nothing more is begun for it. */
+  unreadBytes: 32 * MIB,
+  /** How often that is looked at again. */
+  unreadLookMs: 50,
   /** Events kept for resuming, over all sessions: a few large answers. */
   eventBytes: 16 * MIB,
   events: 4096,

@@ -74,7 +74,9 @@ describe('dispatch', () => {
       message: 'Unknown tool "ehco". Did you mean "echo"?',
     });
     await expect(dispatch.call('__proto__', {}, context())).rejects.toMatchObject({ suggestion: undefined });
-    await expect(dispatch.call('x'.repeat(100_000), { input: 'hunter2' }, context())).rejects.toThrow();
+    await expect(dispatch.call('x'.repeat(100_000), { input: 'hunter2' }, context())).rejects.toThrow(
+      'Unknown',
+    );
     expect(audited).toMatchObject([
       { tool: 'unknown', calledAs: 'ehco', input: {}, outcome: 'failed', principal: 'local' },
       { tool: 'unknown', calledAs: '__proto__' },

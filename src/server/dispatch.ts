@@ -15,15 +15,17 @@ import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { ApprovalNeeded } from '../security/security.ts';
 import type { Modules } from '../tools/modules.ts';
-import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
+import type { Answer, Call, ClientInfo, Tool } from '../tools/tool.ts';
 import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
 import { METHOD_NOT_FOUND, MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
+import type { Outbox } from './http-outbox.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
 import { suggest } from './suggest.ts';
+import { createTurns } from './turns.ts';
 
 export interface DispatchOptions {
   /** The tools of the toolset, in the order of the catalogue. */
@@ -56,6 +58,8 @@ export interface CallContext {
   readonly requestId?: string;
   readonly signal: AbortSignal;
   readonly progress?: ((message: string) => void) | undefined;
+  /** Where the transport knows what of the caller's answers is not out yet. */
+  readonly outbox?: Outbox | undefined;
   /** Absent where the client cannot ask anybody. */
   readonly person?: Person | undefined;
 }
@@ -102,6 +106,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { modules, log, clock } = options;
   const names = options.tools.map((tool) => tool.name);
   const entries = new Map<string, Entry>();
+  const turns = createTurns();
   const approvals = createApprovals({
     seconds: options.approvalSeconds ?? LIMITS.approvalSeconds,
     record: (entry) => options.onApproval?.(entry),
@@ -166,7 +171,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     entry: Entry,
     args: unknown,
     started: StartedCall,
-    { signal, progress, person, grant }: CallContext,
+    { signal, progress, person, grant, outbox }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
     checkGrant(grant, { ...entry.tool, name: started.calledAs });
@@ -177,15 +182,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     let approval = await approvals.redeem(asked);
     for (let questions = 0; ; questions++) {
       try {
-        return await entry.tool.run(input, {
-          principal,
-          client,
-          requestId,
-          signal,
-          progress,
-          approval,
-          modules,
-        });
+        const call: Call = { principal, client, requestId, signal, progress, approval, modules };
+        const work = async (): Promise<Answer<unknown>> => {
+          await outbox?.room(signal);
+          const answer = await entry.tool.run(input, call);
+          outbox?.add(sizeOf(answer));
+          return answer;
+        };
+        return await (entry.tool.takesTurns === true ? turns.take(principal, signal, work) : work());
       } catch (thrown) {
         if (!(thrown instanceof ApprovalNeeded)) throw thrown;
         const agreed = await approvals.ask(thrown, asked, questions);
@@ -292,6 +296,11 @@ function validateAnswer(tool: Tool, answer: Answer<unknown>): void {
   if (checked.success) return;
   const problems = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   throw new InvalidAnswerError(`${tool.name} answered outside its output schema: ${problems.join('; ')}`);
+}
+
+/** About: what is large in an answer is in both of its views. */
+function sizeOf({ text, more = [] }: Answer<unknown>): number {
+  return 2 * more.reduce((sum, { length }) => sum + length, text.length);
 }
 
 function logged({ requestId, principal, tool }: StartedCall): Record<string, string> {

@@ -20,6 +20,7 @@ import { createDoorkeeper, type TurnedAway } from './http-doorkeeper.ts';
 import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './http-guard.ts';
 import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './http-listen.ts';
 import { createHttpMethods } from './http-methods.ts';
+import { createOutboxes } from './http-outbox.ts';
 import { type Refusal, refuse } from './http-refusal.ts';
 import { createHttpSessions } from './http-sessions.ts';
 import type { TlsFiles } from './http-tls.ts';
@@ -47,6 +48,8 @@ export interface HttpOptions {
   readonly maxSessions?: number;
   /** Of one principal, at once. */
   readonly maxRequests?: number;
+  /** Of answers that one principal has not taken yet. */
+  readonly unreadBytes?: number;
   /** For a peer that does not read, and for one that does not send. */
   readonly stalledMs?: number;
   readonly headersTimeoutMs?: number;
@@ -83,6 +86,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const serveStateless = toNodeHandler({ fetch: withReason(stateless.fetch) }, { onerror }) as NodeHandler;
   const methods = options.dispatch === undefined ? undefined : createHttpMethods(options.dispatch, log);
   const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
+  const openOutbox = createOutboxes(options.unreadBytes);
   const doorkeeper = createDoorkeeper({ record: recordTurnedAway });
   let closing: Promise<void> | undefined;
 
@@ -123,7 +127,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       if (!read.ok) return sendRefusal(request, response, read.refusal, requestId);
       body = read.value;
     }
-    const caller = { ...verdict.caller, requestId };
+    const outbox = openOutbox(verdict.caller.principal, response);
+    const caller = { ...verdict.caller, requestId, outbox };
     const refusal = admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
     if (refusal !== undefined) sendRefusal(request, response, refusal, requestId);
   }
