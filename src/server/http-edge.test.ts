@@ -227,6 +227,43 @@ describe('a peer that takes its time', () => {
   });
 });
 
+describe('somebody who only opens connections', () => {
+  const open = (port: number, bytes: string): Socket => {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    if (bytes !== '') socket.write(bytes);
+    return socket;
+  };
+
+  it.each<[string, (port: number) => string]>([
+    ['and says nothing', () => ''],
+    ['and half of a header', () => 'POST /mcp HTTP/1.1\r\nX-A: b\r\n'],
+    ['and has no token', (port) => `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`],
+  ])('%s, keeps nobody out, and nobody is cut off who is being answered', async (_, bytes) => {
+    const { fixtures, url, port } = await start({ maxConnections: 20 });
+    const held = sendRaw(url, modernRequest(call(1, 'wait', { label: 'a', ms: 3000 }), ALICE));
+    await fixtures.until('started a');
+    for (let n = 0; n < 100; n++) open(port, bytes(port));
+    await isFine(url);
+    await expect.poll(() => listener?.counts().connections, { timeout: 5000 }).toBeLessThanOrEqual(20);
+    await isFine(url);
+    expect((await held).json).toMatchObject({ result: { structuredContent: { waited: 3000 } } });
+  });
+
+  it('is the one who goes where everybody else is being answered', async () => {
+    const { fixtures, url, port } = await start({ maxConnections: 2 });
+    const held = ['a', 'b'].map((label) =>
+      sendRaw(url, modernRequest(call(1, 'wait', { label, ms: 2000 }), ALICE)),
+    );
+    await fixtures.until('started a');
+    await fixtures.until('started b');
+    const socket = open(port, '');
+    await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    for (const { status } of await Promise.all(held)) expect(status).toBe(200);
+  });
+});
+
 describe('a principal that asks and does not read', () => {
   const SIZE = 8_000_000;
 

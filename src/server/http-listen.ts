@@ -41,18 +41,13 @@ export function createHttpServer({
     keepAliveInitialDelay: LIMITS.tcpKeepAliveMs,
     noDelay: true,
   };
-  if (tls === undefined) {
-    const server = createServer(options);
-    server.maxConnections = LIMITS.httpConnections;
-    return server;
-  }
+  if (tls === undefined) return createServer(options);
   const server = createTlsServer({
     ...options,
     ...readTls(tls),
     minVersion: 'TLSv1.2',
     handshakeTimeout: headersTimeoutMs,
   });
-  server.maxConnections = LIMITS.httpConnections;
   server.once(
     'close',
     watchTls(tls, (context) => server.setSecureContext(context), log),

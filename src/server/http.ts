@@ -16,6 +16,7 @@ import type { Dispatch } from './dispatch.ts';
 import { createAdmission, leaving } from './http-admission.ts';
 import { callerIn, type HttpCaller, withCaller } from './http-auth-info.ts';
 import { readJsonBody, sendRefusal } from './http-body.ts';
+import { boundConnections } from './http-crowd.ts';
 import { createDoorkeeper, type TurnedAway } from './http-doorkeeper.ts';
 import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './http-guard.ts';
 import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './http-listen.ts';
@@ -46,6 +47,7 @@ export interface HttpOptions {
   readonly publicUrl?: string | undefined;
   readonly resumeWindowMs?: number;
   readonly maxSessions?: number;
+  readonly maxConnections?: number;
   /** Of one principal, at once. */
   readonly maxRequests?: number;
   /** Of answers that one principal has not taken yet. */
@@ -101,6 +103,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   }
 
   const server = createHttpServer({ tls, log, headersTimeoutMs: options.headersTimeoutMs });
+  boundConnections(server, options.maxConnections);
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
   const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });
