@@ -347,6 +347,30 @@ describe('a principal', () => {
   });
 });
 
+describe('the bodies of a principal', () => {
+  it('have room together, and who sends more is told so, while others go on', async () => {
+    const { fixtures, url, port } = await start({ principalBodyBytes: 1_000_000 });
+    const half = 'x'.repeat(600_000);
+    const open = connect(port, '127.0.0.1');
+    sockets.push(open);
+    open.on('error', () => undefined);
+    open.write(head(port, `Content-Length: 700000\r\n\r\n"${half}`));
+    const echo = (size: number) => modernRequest(call(1, 'echo', { text: 'x'.repeat(size) }), ALICE);
+    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status, { timeout: 10_000 }).toBe(429);
+    expect(await sendRaw(url, echo(500_000))).toMatchObject({
+      headers: { 'retry-after': '1' },
+      json: { error: { code: 'RESOURCE_005', details: { limit: 1_000_000 } } },
+    });
+    expect((await sendRaw(url, echo(1000))).status).toBe(200);
+    await isFine(url);
+    open.destroy();
+    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status, { timeout: 10_000 }).toBe(200);
+    // One alone has as much as a body may have.
+    expect((await sendRaw(url, echo(2_000_000))).status).toBe(200);
+    expect(fixtures.seen).toEqual([]);
+  });
+});
+
 describe('a server that is leaving', () => {
   it('answers what is under way, takes nothing new, and says so', async () => {
     const { fixtures, url } = await start();

@@ -19,6 +19,7 @@ import { readJsonBody, sendRefusal } from './http-body.ts';
 import { boundConnections } from './http-crowd.ts';
 import { createDoorkeeper, type TurnedAway } from './http-doorkeeper.ts';
 import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './http-guard.ts';
+import { createIntakes } from './http-intake.ts';
 import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './http-listen.ts';
 import { createHttpMethods } from './http-methods.ts';
 import { createOutboxes } from './http-outbox.ts';
@@ -50,6 +51,8 @@ export interface HttpOptions {
   readonly maxConnections?: number;
   /** Of one principal, at once. */
   readonly maxRequests?: number;
+  /** Of the open requests of one principal. */
+  readonly principalBodyBytes?: number;
   /** Of answers that one principal has not taken yet. */
   readonly unreadBytes?: number;
   /** For a peer that does not read, and for one that does not send. */
@@ -88,6 +91,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const serveStateless = toNodeHandler({ fetch: withReason(stateless.fetch) }, { onerror }) as NodeHandler;
   const methods = options.dispatch === undefined ? undefined : createHttpMethods(options.dispatch, log);
   const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
+  const openIntake = createIntakes(options.principalBodyBytes);
   const openOutbox = createOutboxes(options.unreadBytes);
   const doorkeeper = createDoorkeeper({ record: recordTurnedAway });
   let closing: Promise<void> | undefined;
@@ -125,7 +129,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     let body: unknown;
     if (request.method === 'POST') {
       if (request.headers.expect !== undefined) response.writeContinue();
-      const read = await readJsonBody(request);
+      const intake = openIntake(verdict.caller.principal, response, requestId);
+      const read = await readJsonBody(request, intake);
       if (read === undefined) return;
       if (!read.ok) return sendRefusal(request, response, read.refusal, requestId);
       body = read.value;
