@@ -162,8 +162,6 @@ export const LIMITS = {
   operationConnections: 50,
   /** Requests and standing streams of one principal: half of what there is, so that others get in. */
   principalRequests: 1024,
-  /** Of one principal, begun in one turn of the event loop: some milliseconds of work. */
-  requestsATurn: 4,
   /** Bodies of the open requests of one principal, together: a few of the largest there can be. */
   principalBodyBytes: 96 * MIB,
   /** Calls of one principal that are read for at once; an answer has up to a megabyte in each of its two views. */

@@ -23,7 +23,6 @@ import { createIntakes } from './http-intake.ts';
 import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './http-listen.ts';
 import { createHttpMethods } from './http-methods.ts';
 import { createOutboxes } from './http-outbox.ts';
-import { createPace } from './http-pace.ts';
 import { type Refusal, refuse } from './http-refusal.ts';
 import { createHttpSessions } from './http-sessions.ts';
 import type { TlsFiles } from './http-tls.ts';
@@ -92,7 +91,6 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const serveStateless = toNodeHandler({ fetch: withReason(stateless.fetch) }, { onerror }) as NodeHandler;
   const methods = options.dispatch === undefined ? undefined : createHttpMethods(options.dispatch, log);
   const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
-  const pace = createPace();
   const openIntake = createIntakes(options.principalBodyBytes);
   const openOutbox = createOutboxes(options.unreadBytes);
   const doorkeeper = createDoorkeeper({ record: recordTurnedAway });
@@ -137,9 +135,6 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       if (!read.ok) return sendRefusal(request, response, read.refusal, requestId);
       body = read.value;
     }
-    await pace(verdict.caller.principal);
-    // Gone meanwhile: nobody would ever say that it has closed.
-    if (response.destroyed || response.closed) return;
     const outbox = openOutbox(verdict.caller.principal, response);
     const caller = { ...verdict.caller, requestId, outbox };
     const refusal = admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
