@@ -23,7 +23,15 @@ import {
 import { createOutputs } from './outputs/outputs.ts';
 import { type AuditHealth, createSecurity, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
-import { approvalLine, type CallEntry, callLine, createDispatch, type Dispatch } from './server/dispatch.ts';
+import {
+  approvalLine,
+  type CallEntry,
+  callLine,
+  createDispatch,
+  type Dispatch,
+  turnedAwayLine,
+} from './server/dispatch.ts';
+import type { TurnedAway } from './server/http.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
 import { createServerFactory, type ServerFactory } from './server/server.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
@@ -45,6 +53,8 @@ export interface App {
   commandPath(): Promise<string>;
   /** A token says what its principal starts with. */
   admit(principal: string, preset: PresetName | undefined): void;
+  /** Records who was not let in over HTTP; throws where that cannot be written. */
+  recordTurnedAway(entry: TurnedAway): void;
   /** Told of every call that ended. */
   onCallEnded(listener: (entry: CallEntry) => void): void;
   /** What runs now, for all principals, and whether the server can do its work. */
@@ -180,6 +190,7 @@ export function createApp(options: AppOptions): App {
     limitKeepers: executions.limitKeepers,
     commandPath: executions.commandPath,
     admit: security.admit,
+    recordTurnedAway: (entry) => security.audit.write(turnedAwayLine(entry)),
     onCallEnded: (listener) => void listeners.push(listener),
     health: () => ({
       executions: executions.count(),

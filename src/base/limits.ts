@@ -162,6 +162,14 @@ export const LIMITS = {
   operationConnections: 50,
   /** Requests and standing streams of one principal: half of what there is, so that others get in. */
   principalRequests: 1024,
+  /** Bodies of the open requests of one principal, together: a few of the largest there can be. */
+  principalBodyBytes: 96 * MIB,
+  /** Calls of one principal that are read for at once; an answer has up to a megabyte in each of its two views. */
+  readsAtOnce: 4,
+  /** Of answers that one principal has not taken yet: above this nothing more is begun for it. */
+  unreadBytes: 32 * MIB,
+  /** How often that is looked at again. */
+  unreadLookMs: 50,
   /** Events kept for resuming, over all sessions: a few large answers. */
   eventBytes: 16 * MIB,
   events: 4096,
@@ -183,6 +191,9 @@ export const LIMITS = {
   stalledMs: 60_000,
   /** How often the files of the certificate are looked at. */
   tlsCheckMs: 60_000,
+  /** Requests of one kind that were turned away at the door, in a minute, of which the logs tell one by one. */
+  turnedAwayLines: 30,
+  turnedAwayMs: 60_000,
   /** After a refusal: for the rest of the body, so that the sender reads the answer and not a reset connection. */
   refusedBodyMs: 5000,
   /** Within the 5 s of a shutdown: for calls that are about to be answered, before what they wait for is ended. */

@@ -53,6 +53,7 @@ export async function serveOverHttp(options: {
       onAccepted: app.admit,
     }),
     log,
+    onTurnedAway: app.recordTurnedAway,
     ...(observation !== undefined && { onAnswered: observation.onAnswered }),
   }).catch(async (error: unknown) => {
     await observation?.close();

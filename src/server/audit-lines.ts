@@ -1,8 +1,9 @@
-/** What the audit log is told of calls and of questions to a person. */
+/** What the audit log is told of calls, of questions to a person, and of those who were not let in. */
 import { type AuditEntry, maskText } from '../security/security.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
 import type { CallEntry } from './dispatch.ts';
+import type { TurnedAway } from './http-doorkeeper.ts';
 
 /** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
 export function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
@@ -19,6 +20,11 @@ export function recordedInput(input: unknown, { recorded }: Pick<Tool, 'recorded
 /** Who was asked for what, and what they said: written before the command runs, or it does not. */
 export function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
   return { ...entry, decision: ANSWERS[entry.event], client: client.name };
+}
+
+/** Of whoever was turned away only the address is known. */
+export function turnedAwayLine(entry: TurnedAway): AuditEntry {
+  return { event: 'request_refused', decision: 'deny', principal: 'nobody', ...entry };
 }
 
 const ANSWERS = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' } as const;

@@ -65,8 +65,8 @@ describe('dispatch', () => {
     expect(fixtures.calls[0]?.requestId).toMatch(/^req_/);
   });
 
-  it('throws for an unknown tool and suggests the nearest', async () => {
-    const { dispatch } = setUp();
+  it('throws for an unknown tool, suggests the nearest, and has it on record without its input', async () => {
+    const { dispatch, audited } = setUp();
     await expect(dispatch.call('ehco', {}, context())).rejects.toMatchObject({
       name: 'UnknownToolError',
       tool: 'ehco',
@@ -74,6 +74,14 @@ describe('dispatch', () => {
       message: 'Unknown tool "ehco". Did you mean "echo"?',
     });
     await expect(dispatch.call('__proto__', {}, context())).rejects.toMatchObject({ suggestion: undefined });
+    await expect(dispatch.call('x'.repeat(100_000), { input: 'hunter2' }, context())).rejects.toThrow(
+      'Unknown',
+    );
+    expect(audited).toMatchObject([
+      { tool: 'unknown', calledAs: 'ehco', input: {}, outcome: 'failed', principal: 'local' },
+      { tool: 'unknown', calledAs: '__proto__' },
+      { tool: 'unknown', calledAs: expect.stringMatching(/^x{10,500}…$/), input: {} },
+    ]);
   });
 
   it('calls a tool by an earlier name, and audits both names', async () => {

@@ -15,14 +15,17 @@ import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { ApprovalNeeded } from '../security/security.ts';
 import type { Modules } from '../tools/modules.ts';
-import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
+import type { Answer, Call, ClientInfo, Tool } from '../tools/tool.ts';
 import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
 import { METHOD_NOT_FOUND, MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
+import type { Outbox } from './http-outbox.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
+import { clip } from './quote.ts';
 import { suggest } from './suggest.ts';
+import { createTurns } from './turns.ts';
 
 export interface DispatchOptions {
   /** The tools of the toolset, in the order of the catalogue. */
@@ -55,6 +58,8 @@ export interface CallContext {
   readonly requestId?: string;
   readonly signal: AbortSignal;
   readonly progress?: ((message: string) => void) | undefined;
+  /** Where the transport knows what of the caller's answers is not out yet. */
+  readonly outbox?: Outbox | undefined;
   /** Absent where the client cannot ask anybody. */
   readonly person?: Person | undefined;
 }
@@ -101,6 +106,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { modules, log, clock } = options;
   const names = options.tools.map((tool) => tool.name);
   const entries = new Map<string, Entry>();
+  const turns = createTurns();
   const approvals = createApprovals({
     seconds: options.approvalSeconds ?? LIMITS.approvalSeconds,
     record: (entry) => options.onApproval?.(entry),
@@ -110,16 +116,21 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const methods = new Map((options.methods ?? []).map((method) => [method.name, prepare(method)]));
 
-  function begin(entry: Entry, calledAs: string, args: unknown, context: Omit<CallContext, 'signal'>): Begun {
+  function begin(
+    tool: Pick<Tool, 'name' | 'recorded'>,
+    calledAs: string,
+    args: unknown,
+    context: Omit<CallContext, 'signal'>,
+  ): Begun {
     const { principal, client, requestId = createId('req') } = context;
-    const started: StartedCall = { requestId, principal, client, tool: entry.tool.name, calledAs };
+    const started: StartedCall = { requestId, principal, client, tool: tool.name, calledAs };
     const startedAtMs = clock.now();
     return {
       started,
       audit: (outcome, code) =>
         options.audit?.({
           ...started,
-          input: recordedInput(args, entry.tool),
+          input: recordedInput(args, tool),
           startedAtMs,
           durationMs: clock.now() - startedAtMs,
           outcome,
@@ -135,7 +146,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     args: unknown,
     context: CallContext,
   ): Promise<Answer<unknown> | Question | Failed> {
-    const { started, audit } = begin(entry, name, args, context);
+    const { started, audit } = begin(entry.tool, name, args, context);
 
     try {
       const answer = await run(entry, args, started, context);
@@ -160,7 +171,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     entry: Entry,
     args: unknown,
     started: StartedCall,
-    { signal, progress, person, grant }: CallContext,
+    { signal, progress, person, grant, outbox }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
     checkGrant(grant, { ...entry.tool, name: started.calledAs });
@@ -171,15 +182,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     let approval = await approvals.redeem(asked);
     for (let questions = 0; ; questions++) {
       try {
-        return await entry.tool.run(input, {
-          principal,
-          client,
-          requestId,
-          signal,
-          progress,
-          approval,
-          modules,
-        });
+        const call: Call = { principal, client, requestId, signal, progress, approval, modules };
+        const work = async (): Promise<Answer<unknown>> => {
+          await outbox?.room(signal);
+          const answer = await entry.tool.run(input, call);
+          outbox?.add(sizeOf(answer));
+          return answer;
+        };
+        return await (entry.tool.takesTurns === true ? turns.take(principal, signal, work) : work());
       } catch (thrown) {
         if (!(thrown instanceof ApprovalNeeded)) throw thrown;
         const agreed = await approvals.ask(thrown, asked, questions);
@@ -215,7 +225,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   return {
     async call(name, args, context) {
       const entry = entries.get(name);
-      if (entry === undefined) throw new UnknownToolError(name, suggest(name, names));
+      if (entry === undefined) {
+        begin(UNKNOWN_TOOL, clip(name), {}, context).audit('failed');
+        throw new UnknownToolError(name, suggest(name, names));
+      }
       const result = await perform(entry, name, args, context);
       if ('resultType' in result) return result;
       return 'error' in result
@@ -233,7 +246,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         checkGrant(context.grant, { ...entry.tool, name: calledAs });
         return undefined;
       } catch (thrown) {
-        const { started, audit } = begin(entry, calledAs, isCall ? args : params, {
+        const { started, audit } = begin(entry.tool, calledAs, isCall ? args : params, {
           ...context,
           client: NOBODY,
         });
@@ -256,6 +269,9 @@ interface Begun {
   readonly started: StartedCall;
   readonly audit: (outcome: CallEntry['outcome'], code?: ErrorCode) => void;
 }
+
+/** In records and metrics one name for all that there is not; which parameters are secret nobody knows, so none is told. */
+const UNKNOWN_TOOL = { name: 'unknown', recorded: [] };
 
 /** What a client calls itself is not known before its request is taken. */
 const NOBODY: ClientInfo = { name: '', version: '' };
@@ -282,6 +298,11 @@ function validateAnswer(tool: Tool, answer: Answer<unknown>): void {
   throw new InvalidAnswerError(`${tool.name} answered outside its output schema: ${problems.join('; ')}`);
 }
 
+/** About: what is large in an answer is in both of its views. */
+function sizeOf({ text, more = [] }: Answer<unknown>): number {
+  return 2 * more.reduce((sum, { length }) => sum + length, text.length);
+}
+
 function logged({ requestId, principal, tool }: StartedCall): Record<string, string> {
   return { request_id: requestId, principal, tool };
 }
@@ -293,5 +314,5 @@ function fullText(thrown: unknown): string {
   return thrown.cause === undefined ? own : `${own}\ncaused by: ${fullText(thrown.cause)}`;
 }
 
-export { approvalLine, callLine } from './audit-lines.ts';
+export { approvalLine, callLine, turnedAwayLine } from './audit-lines.ts';
 export type { ApprovalEntry, ToolResult };

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { Caller } from './auth.ts';
+import type { Outbox } from './http-outbox.ts';
 
 /** How the SDK's Node adapters take who is calling, and hand it to the handlers. */
 export type AuthenticatedRequest = IncomingMessage & { auth?: AuthInfo };
@@ -9,6 +10,7 @@ export type AuthenticatedRequest = IncomingMessage & { auth?: AuthInfo };
 export interface HttpCaller extends Caller {
   /** Made where the request came in, and on every line about it from there to the audit log. */
   readonly requestId: string;
+  readonly outbox: Outbox;
 }
 
 /** The token itself stays behind: no handler needs it, and what is not there cannot be logged. */

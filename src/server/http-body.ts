@@ -4,7 +4,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '../base/limits.ts';
 import { tooLarge } from './http-guard.ts';
-import type { Refusal } from './http-refusal.ts';
+import type { Intake } from './http-intake.ts';
+import { type Refusal, withRequestId } from './http-refusal.ts';
 import { parseJson } from './json-rpc.ts';
 
 export type ReadBody =
@@ -12,19 +13,19 @@ export type ReadBody =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Undefined: the client broke off while it was sending. */
-export async function readJsonBody(request: IncomingMessage): Promise<ReadBody | undefined> {
-  const bytes = await readBytes(request);
+export async function readJsonBody(request: IncomingMessage, intake: Intake): Promise<ReadBody | undefined> {
+  const bytes = await readBytes(request, intake);
   if (bytes === undefined) return undefined;
-  if (bytes === 'too large') return { ok: false, refusal: tooLarge() };
+  if (!Buffer.isBuffer(bytes)) return { ok: false, refusal: bytes };
   const parsed = parseJson(bytes);
   return parsed.ok ? parsed : { ok: false, refusal: { status: 400, body: parsed.reply } };
 }
 
-function readBytes(request: IncomingMessage): Promise<Buffer | 'too large' | undefined> {
+function readBytes(request: IncomingMessage, intake: Intake): Promise<Buffer | Refusal | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    function finish(result: Buffer | 'too large' | undefined): void {
+    function finish(result: Buffer | Refusal | undefined): void {
       request.off('data', onData);
       request.off('end', onEnd);
       request.off('close', onClose);
@@ -32,7 +33,8 @@ function readBytes(request: IncomingMessage): Promise<Buffer | 'too large' | und
     }
     function onData(chunk: Buffer): void {
       length += chunk.length;
-      if (length > LIMITS.httpBodyBytes) finish('too large');
+      const refusal = length > LIMITS.httpBodyBytes ? tooLarge() : intake(chunk.length);
+      if (refusal !== undefined) finish(refusal);
       else chunks.push(chunk);
     }
     const onEnd = (): void => finish(Buffer.concat(chunks));
@@ -49,9 +51,14 @@ function readBytes(request: IncomingMessage): Promise<Buffer | 'too large' | und
  * Answers at once, though the body may still be on its way. Closing now would reset the connection, and the sender
  * would see that instead of the answer; so the rest is thrown away for a while.
  */
-export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+export function sendRefusal(
+  request: IncomingMessage,
+  response: ServerResponse,
+  refusal: Refusal,
+  requestId: string,
+): void {
   if (response.headersSent || response.destroyed) return;
-  const body = JSON.stringify(refusal.body);
+  const body = JSON.stringify(withRequestId(refusal, requestId).body);
   response.writeHead(refusal.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -60,6 +60,10 @@ const isFine = async (url: string): Promise<void> => {
 const head = (port: number, rest = ''): string =>
   `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${ALICE}\r\nContent-Type: application/json\r\n${rest}`;
 
+/** A body that says why, and the id by which an operator finds it. */
+const EXPLAINED =
+  /\r\nx-request-id: (req_\w+)\r\n[^]*\r\n\r\n\{"jsonrpc":"2\.0","id":null,"error":\{"code":-\d+,"message":"[^]+","data":\{"request_id":"\1"\}\}\}$/;
+
 describe('what is no HTTP', () => {
   it.each<[string, (port: number) => string, RegExp]>([
     ['noise', () => '\u0000\u0001\u0002\r\n\r\n', /^HTTP\/1\.1 400 /],
@@ -87,7 +91,7 @@ describe('what is no HTTP', () => {
     [
       'a chunk that is none',
       (port) => head(port, 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'),
-      /^$|^HTTP\/1\.1 400 /,
+      /^HTTP\/1\.1 400 /,
     ],
     [
       'a header that is too large',
@@ -100,16 +104,31 @@ describe('what is no HTTP', () => {
       /^HTTP\/1\.1 431 /,
     ],
   ])('%s is answered as it should be, and the server goes on', async (_, bytes, answer) => {
+    const statuses: number[] = [];
+    const { url, port } = await start({ onAnswered: (status) => statuses.push(status) });
+    const heard = await say(port, bytes(port), true);
+    expect(heard).toMatch(answer);
+    expect(heard).toMatch(EXPLAINED);
+    expect(statuses).toEqual([Number(heard.slice(9, 12))]);
+    await isFine(url);
+  });
+
+  it('an expectation that nobody can meet is refused, and why', async () => {
     const { url, port } = await start();
-    expect(await say(port, bytes(port), true)).toMatch(answer);
+    const heard = await say(
+      port,
+      head(port, 'Expect: miracles\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}'),
+    );
+    expect(heard).toMatch(/^HTTP\/1\.1 417 /);
+    expect(heard).toMatch(EXPLAINED);
     await isFine(url);
   });
 
   it('a tunnel is not opened', async () => {
     const { url, port } = await start();
-    expect(await say(port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')).not.toContain(
-      ' 200 ',
-    );
+    const tunnel = await say(port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n');
+    expect(tunnel).toMatch(/^HTTP\/1\.1 405 /);
+    expect(tunnel).toMatch(EXPLAINED);
     const upgrade = head(port, 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n');
     expect(await say(port, upgrade, true)).toMatch(/^HTTP\/1\.1 400 /);
     await isFine(url);
@@ -150,7 +169,10 @@ describe('a peer that takes its time', () => {
     const { url, port } = await start({ headersTimeoutMs: 900 });
     const slow = Array.from({ length: 50 }, () => say(port, 'POST /mcp HTTP/1.1\r\nX-A: b\r\n'));
     await isFine(url);
-    for (const heard of await Promise.all(slow)) expect(heard).toMatch(/^(?:HTTP\/1\.1 408 |$)/);
+    for (const heard of await Promise.all(slow)) {
+      expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+      expect(heard).toMatch(EXPLAINED);
+    }
     await isFine(url);
   });
 
@@ -158,7 +180,33 @@ describe('a peer that takes its time', () => {
     const { url, port } = await start({ headersTimeoutMs: 900 });
     const heard = await say(port, head(port, 'Content-Length: 100\r\n\r\n{'));
     expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+    expect(heard).toMatch(EXPLAINED);
     await isFine(url);
+  });
+
+  it('in the middle of an answer to it is cut off, and nothing is written into the answer', async () => {
+    const { fixtures, port } = await start();
+    const body = JSON.stringify(
+      modern({
+        ...call(1, 'count', { to: 1000, everyMs: 20 }),
+        params: { name: 'count', arguments: { to: 1000, everyMs: 20 }, _meta: { progressToken: 1 } },
+      }),
+    );
+    const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: count\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    let heard = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      if (heard === '' || !heard.includes('"progress":3')) heard += chunk;
+      if (heard.includes('"progress":3')) socket.write('no HTTP at all\r\n\r\n');
+    });
+    socket.on('error', () => undefined);
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    socket.write(head(port, `${headers}${body}`));
+    await closed;
+    expect(heard).toMatch(/^HTTP\/1\.1 200 /);
+    expect(heard).not.toContain('HTTP/1.1 400');
+    expect(fixtures.seen).toEqual([]);
   });
 
   it('with reading is dropped', async () => {
@@ -176,6 +224,97 @@ describe('a peer that takes its time', () => {
     socket.resume();
     await closed;
     await isFine(url);
+  });
+});
+
+describe('somebody who only opens connections', () => {
+  const open = (port: number, bytes: string): Socket => {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    if (bytes !== '') socket.write(bytes);
+    return socket;
+  };
+
+  it.each<[string, (port: number) => string]>([
+    ['and says nothing', () => ''],
+    ['and half of a header', () => 'POST /mcp HTTP/1.1\r\nX-A: b\r\n'],
+    ['and has no token', (port) => `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`],
+  ])('%s, keeps nobody out, and nobody is cut off who is being answered', async (_, bytes) => {
+    const { fixtures, url, port } = await start({ maxConnections: 20 });
+    const held = sendRaw(url, modernRequest(call(1, 'wait', { label: 'a', ms: 3000 }), ALICE));
+    await fixtures.until('started a');
+    for (let n = 0; n < 100; n++) open(port, bytes(port));
+    await isFine(url);
+    await expect.poll(() => listener?.counts().connections, { timeout: 5000 }).toBeLessThanOrEqual(20);
+    await isFine(url);
+    expect((await held).json).toMatchObject({ result: { structuredContent: { waited: 3000 } } });
+  });
+
+  it('is the one who goes where everybody else is being answered', async () => {
+    const { fixtures, url, port } = await start({ maxConnections: 2 });
+    const held = ['a', 'b'].map((label) =>
+      sendRaw(url, modernRequest(call(1, 'wait', { label, ms: 2000 }), ALICE)),
+    );
+    await fixtures.until('started a');
+    await fixtures.until('started b');
+    const socket = open(port, '');
+    await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    for (const { status } of await Promise.all(held)) expect(status).toBe(200);
+  });
+});
+
+describe('a principal that asks and does not read', () => {
+  const SIZE = 8_000_000;
+
+  /** Sends a request, and takes nothing of the answer until it is told to. */
+  function ask(port: number, id: number): Socket {
+    const body = JSON.stringify(modern(call(id, 'echo', { text: 'x', size: SIZE })));
+    const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.pause();
+    socket.on('error', () => undefined);
+    socket.write(head(port, `${headers}${body}`));
+    return socket;
+  }
+
+  it('is not answered more than memory has room for, keeps nobody waiting, and loses nothing', async () => {
+    const { fixtures, url, port } = await start({ unreadBytes: 1_000_000 });
+    const asked = Array.from({ length: 12 }, (_, id) => ask(port, id));
+    const begun = (): number => fixtures.calls.filter(({ principal }) => principal === 'alice').length;
+    await expect.poll(begun, { timeout: 20_000 }).toBeGreaterThan(0);
+    await isFine(url);
+    // What was answered fills the connections, and then nothing moves.
+    let before = -1;
+    while (before !== begun()) {
+      before = begun();
+      await sleep(500);
+    }
+    expect(before).toBeLessThan(asked.length / 2);
+    await isFine(url);
+    const taken = asked.map(
+      (socket) =>
+        new Promise<number>((resolve) => {
+          let bytes = 0;
+          socket.on('data', (chunk: Buffer) => {
+            bytes += chunk.length;
+          });
+          socket.on('close', () => resolve(bytes));
+          socket.resume();
+        }),
+    );
+    for (const bytes of await Promise.all(taken)) expect(bytes).toBeGreaterThan(SIZE);
+    expect(begun()).toBe(asked.length);
+  });
+
+  it('has a whole batch answered where it reads', async () => {
+    const { url } = await start({ unreadBytes: 1_000_000 });
+    const headers = await openSession(url, ALICE);
+    const batch = Array.from({ length: 20 }, (_, n) => call(n + 1, 'echo', { text: 'x', size: 600_000 }));
+    const stream = await openRaw(url, { headers, body: batch });
+    await stream.ended;
+    expect(stream.messages()).toHaveLength(batch.length);
   });
 });
 
@@ -205,6 +344,30 @@ describe('a principal', () => {
       .toBe(200);
     await listener?.close();
     await Promise.all(held);
+  });
+});
+
+describe('the bodies of a principal', () => {
+  it('have room together, and who sends more is told so, while others go on', async () => {
+    const { fixtures, url, port } = await start({ principalBodyBytes: 1_000_000 });
+    const half = 'x'.repeat(600_000);
+    const open = connect(port, '127.0.0.1');
+    sockets.push(open);
+    open.on('error', () => undefined);
+    open.write(head(port, `Content-Length: 700000\r\n\r\n"${half}`));
+    const echo = (size: number) => modernRequest(call(1, 'echo', { text: 'x'.repeat(size) }), ALICE);
+    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status, { timeout: 10_000 }).toBe(429);
+    expect(await sendRaw(url, echo(500_000))).toMatchObject({
+      headers: { 'retry-after': '1' },
+      json: { error: { code: 'RESOURCE_005', details: { limit: 1_000_000 } } },
+    });
+    expect((await sendRaw(url, echo(1000))).status).toBe(200);
+    await isFine(url);
+    open.destroy();
+    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status, { timeout: 10_000 }).toBe(200);
+    // One alone has as much as a body may have.
+    expect((await sendRaw(url, echo(2_000_000))).status).toBe(200);
+    expect(fixtures.seen).toEqual([]);
   });
 });
 
@@ -262,10 +425,11 @@ describe('a server that is leaving', () => {
 
     const second = await start();
     const stuck = sendRaw(second.url, modernRequest(call(1, 'wait', { label: 'c', ms: 60_000 }), ALICE));
-    stuck.catch(() => undefined);
     await second.fixtures.until('started c');
     await second.listener.drain(50);
     expect(second.listener.counts().underWay).toBe(1);
+    await second.listener.close();
+    expect(await stuck).toMatchObject({ status: 503, json: { error: { code: 'SYSTEM_002' } } });
     expect(fixtures.seen).toEqual([]);
   });
 });

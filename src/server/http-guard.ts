@@ -63,11 +63,15 @@ function checkHost(
   { headers }: IncomingMessage,
   hosts: ReadonlySet<string> | undefined,
 ): Refusal | undefined {
-  if (hosts === undefined) return undefined;
   const given = (headers.host ?? '').toLowerCase();
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/.exec(given);
   // Without a port it is the scheme's; behind a proxy that ends TLS that is 443.
   const ports = match?.[2] === undefined ? ['80', '443'] : [match[2]];
+  if (hosts === undefined) {
+    return match !== null && URL.canParse(`http://${given}`)
+      ? undefined
+      : refuse(400, -32_600, `The Host ${quote(given)} is no name or address`);
+  }
   if (ports.some((port) => hosts.has(`${match?.[1]}:${port}`))) return undefined;
   return refuse(403, -32_000, `The Host ${quote(given)} is not allowed; use one of ${[...hosts].join(', ')}`);
 }
@@ -117,6 +121,8 @@ function checkBodyHeaders({ method, headers }: IncomingMessage): Refusal | undef
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
     return refuse(415, -32_000, `The Content-Encoding ${quote(encoding)} is not known`);
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
+    return refuse(417, -32_000, `The expectation ${quote(headers.expect)} cannot be met`);
   if (Number(headers['content-length']) > LIMITS.httpBodyBytes) return tooLarge();
   return undefined;
 }

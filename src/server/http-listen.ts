@@ -4,10 +4,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { errnoOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { readTls, type TlsFiles, watchTls } from './http-tls.ts';
+
+/**
+ * How Node says that there is one. Without the second it asks for the body ("100 Continue") before anything was
+ * checked, and without the third it refuses with nothing but a status.
+ */
+export const REQUEST_EVENTS = ['request', 'checkContinue', 'checkExpectation'] as const;
 
 /** Bounded in every respect that Node has a bound for. */
 export function createHttpServer({
@@ -24,6 +31,8 @@ export function createHttpServer({
     // The whole of it: four times as long, for a large body over a slow line.
     requestTimeout: headersTimeoutMs * 4,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+    // Whether there is one is for the guard to say, with a reason.
+    requireHostHeader: false,
     // How often the timeouts above are looked at.
     connectionsCheckingInterval: headersTimeoutMs / 3,
     maxHeaderSize: LIMITS.httpHeaderBytes,
@@ -32,18 +41,13 @@ export function createHttpServer({
     keepAliveInitialDelay: LIMITS.tcpKeepAliveMs,
     noDelay: true,
   };
-  if (tls === undefined) {
-    const server = createServer(options);
-    server.maxConnections = LIMITS.httpConnections;
-    return server;
-  }
+  if (tls === undefined) return createServer(options);
   const server = createTlsServer({
     ...options,
     ...readTls(tls),
     minVersion: 'TLSv1.2',
     handshakeTimeout: headersTimeoutMs,
   });
-  server.maxConnections = LIMITS.httpConnections;
   server.once(
     'close',
     watchTls(tls, (context) => server.setSecureContext(context), log),
@@ -79,6 +83,8 @@ function toListenError(error: Error, host: string, port: number): Error {
 
 export interface Connections {
   count(): number;
+  /** Whether some of an answer is out on it, and not yet all of it. */
+  isBeingAnswered(socket: Duplex): boolean;
   /** Node counts a connection that never asked anything as busy, and clients open such ones ahead. */
   closeIdle(): void;
   /** All of them, whatever they are about. */
@@ -87,7 +93,7 @@ export interface Connections {
 }
 
 interface Connection {
-  requests: number;
+  readonly answers: Set<ServerResponse>;
   /** How much the peer had taken when that last grew, and when it was. */
   takenBytes: number;
   grownAtMs: number;
@@ -105,7 +111,11 @@ export function watchConnections(
   const sockets = new Set<Socket>();
   const connections = new Map<Socket, Connection>();
   const known = (socket: Socket): Connection => {
-    const found = connections.get(socket) ?? { requests: 0, takenBytes: 0, grownAtMs: performance.now() };
+    const found = connections.get(socket) ?? {
+      answers: new Set(),
+      takenBytes: 0,
+      grownAtMs: performance.now(),
+    };
     connections.set(socket, found);
     return found;
   };
@@ -119,14 +129,11 @@ export function watchConnections(
   };
   server.on(isTls ? 'secureConnection' : 'connection', meet);
   const count = ({ socket }: IncomingMessage, response: ServerResponse): void => {
-    const connection = known(socket);
-    connection.requests++;
-    response.once('close', () => {
-      connection.requests--;
-    });
+    const { answers } = known(socket);
+    answers.add(response);
+    response.once('close', () => answers.delete(response));
   };
-  server.on('request', count);
-  server.on('checkContinue', count);
+  for (const event of REQUEST_EVENTS) server.on(event, count);
 
   function dropStalled(): void {
     const nowMs = performance.now();
@@ -142,8 +149,10 @@ export function watchConnections(
 
   return {
     count: () => sockets.size,
+    isBeingAnswered: (socket) =>
+      [...(connections.get(socket as Socket)?.answers ?? [])].some(({ headersSent }) => headersSent),
     closeIdle() {
-      for (const [socket, { requests }] of connections) if (requests === 0) socket.destroy();
+      for (const [socket, { answers }] of connections) if (answers.size === 0) socket.destroy();
     },
     cut() {
       for (const socket of [...connections.keys(), ...sockets]) socket.destroy();

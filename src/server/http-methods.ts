@@ -38,7 +38,8 @@ export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>
       return {
         jsonrpc: '2.0',
         id,
-        result: await dispatch.invoke(method, own, { ...caller, client, signal }),
+        // Of a batch nothing is out before all of it is done, so that none of it can wait for that.
+        result: await dispatch.invoke(method, own, { ...caller, outbox: undefined, client, signal }),
       };
     } catch (error) {
       if (error instanceof MethodError) {

@@ -21,6 +21,16 @@ export function refuse(status: number, code: number, message: string): Refusal {
   return { status, body: errorReply(null, code, message) };
 }
 
+/** With the id by which an operator finds it; an error of JSON-RPC has it where JSON-RPC leaves room. */
+export function withRequestId(refusal: Refusal, requestId: string): Refusal {
+  const { error } = refusal.body as { error: Readonly<Record<string, unknown>> };
+  if ('request_id' in error) return refusal;
+  return {
+    ...refusal,
+    body: { ...(refusal.body as object), error: { ...error, data: { request_id: requestId } } },
+  };
+}
+
 /** About the server: an error of ours, in the shape that it has everywhere. */
 export function refuseWith(
   status: number,

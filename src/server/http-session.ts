@@ -67,6 +67,8 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
   /** Ids of requests that were cancelled before they came, and of those that were answered. */
   const calledOff = new Set<RequestId>();
   const answered = new Set<RequestId>();
+  /** Those that have reached the server, so that a cancellation finds them there. */
+  const delivered = new Set<RequestId>();
   const eventStore: EventStore = {
     storeEvent(streamId, message) {
       const exchange = current.getStore()?.exchange;
@@ -118,6 +120,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
   const deliver = transport.onmessage;
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
   transport.onmessage = (message, extra) => {
+    if ('id' in message && 'method' in message) delivered.add(message.id);
     deliver?.(message, extra);
     if ('id' in message && 'method' in message && calledOff.delete(message.id))
       cancel(message.id, 'called off');
@@ -146,7 +149,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
 
   /** It comes by another connection than the request, and may be faster; a late one, for what was answered, is nothing. */
   function noteCancelled(id: RequestId): void {
-    if (exchanges.has(id)) endStream(id);
+    if (delivered.has(id)) endStream(id);
     else if (!answered.has(id)) keep(calledOff, id);
   }
 
@@ -168,6 +171,8 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     const exchange = exchanges.get(id);
     if (exchange === undefined) return;
     exchanges.delete(id);
+    delivered.delete(id);
+    calledOff.delete(id);
     keep(answered, id);
     exchange.owed.delete(id);
     if (exchange.owed.size > 0) return;

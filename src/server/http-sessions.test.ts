@@ -104,6 +104,22 @@ describe('a session of the 2025 era', () => {
     }
   });
 
+  it('cancels calls whose cancellation comes in the same moment', async () => {
+    const { url, fixtures } = await start();
+    const headers = await openSession(url);
+    const ids = Array.from({ length: 40 }, (_, n) => n + 1);
+    const streams = await Promise.all(
+      ids.flatMap((id) => [
+        openRaw(url, { headers, body: call(id, 'wait', { label: `${id}`, ms: 60_000 }) }),
+        openRaw(url, { headers, body: cancel(id) }),
+      ]),
+    );
+    await Promise.all(streams.map(({ ended }) => ended));
+    const labels = (word: string): string[] =>
+      fixtures.seen.filter((entry) => entry.startsWith(word)).map((entry) => entry.slice(word.length));
+    await expect.poll(() => labels('aborted ').sort()).toEqual(labels('started ').sort());
+  });
+
   it.each(['2025-06-18', '2025-11-25'])(
     'cancels a call of revision %s when its connection broke and was not resumed in time',
     async (revision) => {

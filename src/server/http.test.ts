@@ -239,6 +239,24 @@ describe('the HTTP listener', () => {
     await expect(start({ publicUrl: 'shell.example.com' })).rejects.toMatchObject({ code: 'SYSTEM_003' });
   });
 
+  it('takes any name for it where others can reach it, and says so about what is none', async () => {
+    const listener = await start({ host: '0.0.0.0' });
+    const url = `http://127.0.0.1:${listener.port}/mcp`;
+    const { headers, body } = modernRequest(call(1, 'echo', { text: 'hi' }), TOKEN);
+    for (const host of ['example.com', 'a_b:8080', '[2001:db8::1]:80', '10.0.0.7']) {
+      expect((await sendRaw(url, { headers: { ...headers, host }, body })).status).toBe(200);
+    }
+    for (const host of ['a b', 'a/b', 'a@b', 'x:99999', '[::1', '[:::]', '%41', ':80']) {
+      for (const sent of [body, initialize]) {
+        expect(await sendRaw(url, { headers: { ...headers, host }, body: sent })).toMatchObject({
+          status: 400,
+          json: { error: { message: `The Host ${JSON.stringify(host)} is no name or address` } },
+        });
+      }
+    }
+    await listener.close();
+  });
+
   it('says what is wrong with an address', async () => {
     const listener = await start();
     await expect(start({ port: listener.port })).rejects.toMatchObject({

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { toNodeHandler } from '@modelcontextprotocol/node';
+import { type FetchLikeMcpHandler, toNodeHandler } from '@modelcontextprotocol/node';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
@@ -14,16 +14,22 @@ import type { Log } from '../base/log.ts';
 import type { Tokens } from './auth.ts';
 import type { Dispatch } from './dispatch.ts';
 import { createAdmission, leaving } from './http-admission.ts';
-import { type HttpCaller, withCaller } from './http-auth-info.ts';
+import { callerIn, type HttpCaller, withCaller } from './http-auth-info.ts';
 import { readJsonBody, sendRefusal } from './http-body.ts';
+import { boundConnections } from './http-crowd.ts';
+import { createDoorkeeper, type TurnedAway } from './http-doorkeeper.ts';
 import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './http-guard.ts';
-import { createHttpServer, listen, watchConnections } from './http-listen.ts';
+import { createIntakes } from './http-intake.ts';
+import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './http-listen.ts';
 import { createHttpMethods } from './http-methods.ts';
+import { createOutboxes } from './http-outbox.ts';
 import { type Refusal, refuse } from './http-refusal.ts';
 import { createHttpSessions } from './http-sessions.ts';
 import type { TlsFiles } from './http-tls.ts';
+import { answerUnreadable } from './http-unreadable.ts';
 import type { ServerFactory } from './server.ts';
 
+export type { TurnedAway } from './http-doorkeeper.ts';
 export { isLoopback } from './http-guard.ts';
 
 export interface HttpOptions {
@@ -42,11 +48,18 @@ export interface HttpOptions {
   readonly publicUrl?: string | undefined;
   readonly resumeWindowMs?: number;
   readonly maxSessions?: number;
+  readonly maxConnections?: number;
   /** Of one principal, at once. */
   readonly maxRequests?: number;
+  /** Of the open requests of one principal. */
+  readonly principalBodyBytes?: number;
+  /** Of answers that one principal has not taken yet. */
+  readonly unreadBytes?: number;
   /** For a peer that does not read, and for one that does not send. */
   readonly stalledMs?: number;
   readonly headersTimeoutMs?: number;
+  /** Told of requests that were turned away before their body was read, so many of them as are worth telling. */
+  readonly onTurnedAway?: (entry: TurnedAway) => void;
   /** Told the status of each answer when it is out. */
   readonly onAnswered?: (status: number) => void;
 }
@@ -75,12 +88,26 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const onerror = (error: Error): void => log.debug('http', { error: error.message });
   const stateless = createMcpHandler(factory, { legacy: 'reject', onerror });
   // The adapter's own types describe Node's requests without knowing of exactOptionalPropertyTypes.
-  const serveStateless = toNodeHandler(stateless, { onerror }) as NodeHandler;
+  const serveStateless = toNodeHandler({ fetch: withReason(stateless.fetch) }, { onerror }) as NodeHandler;
   const methods = options.dispatch === undefined ? undefined : createHttpMethods(options.dispatch, log);
   const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
+  const openIntake = createIntakes(options.principalBodyBytes);
+  const openOutbox = createOutboxes(options.unreadBytes);
+  const doorkeeper = createDoorkeeper({ record: recordTurnedAway });
   let closing: Promise<void> | undefined;
 
+  function recordTurnedAway(entry: TurnedAway): void {
+    const { requestId, ...rest } = entry;
+    log.warn('a request was refused', { request_id: requestId, ...rest });
+    try {
+      options.onTurnedAway?.(entry);
+    } catch (error) {
+      log.error('the audit log cannot be written', { request_id: requestId, error: messageOf(error) });
+    }
+  }
+
   const server = createHttpServer({ tls, log, headersTimeoutMs: options.headersTimeoutMs });
+  boundConnections(server, options.maxConnections);
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
   const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });
@@ -93,18 +120,25 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   ): Promise<void> {
     const verdict: Verdict =
       closing === undefined ? guard(request, requestId) : { ok: false, refusal: leaving(requestId) };
-    if (!verdict.ok) return refuseRequest(request, response, verdict.refusal, requestId);
+    if (!verdict.ok) {
+      const { status } = verdict.refusal;
+      // Somebody tries a door that is not theirs; everything else that is refused is only a mistake.
+      if (status === 401 || status === 403) doorkeeper.turnedAway(request, verdict.refusal, requestId);
+      return sendRefusal(request, response, verdict.refusal, requestId);
+    }
     let body: unknown;
     if (request.method === 'POST') {
       if (request.headers.expect !== undefined) response.writeContinue();
-      const read = await readJsonBody(request);
+      const intake = openIntake(verdict.caller.principal, response, requestId);
+      const read = await readJsonBody(request, intake);
       if (read === undefined) return;
-      if (!read.ok) return sendRefusal(request, response, read.refusal);
+      if (!read.ok) return sendRefusal(request, response, read.refusal, requestId);
       body = read.value;
     }
-    const caller = { ...verdict.caller, requestId };
+    const outbox = openOutbox(verdict.caller.principal, response);
+    const caller = { ...verdict.caller, requestId, outbox };
     const refusal = admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
-    if (refusal !== undefined) refuseRequest(request, response, refusal, requestId);
+    if (refusal !== undefined) sendRefusal(request, response, refusal, requestId);
   }
 
   async function serve(
@@ -119,31 +153,23 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     return undefined;
   }
 
-  function refuseRequest(
-    request: IncomingMessage,
-    response: ServerResponse,
-    refusal: Refusal,
-    requestId: string,
-  ): void {
-    const { status } = refusal;
-    // Somebody tries a door that is not theirs; everything else that is refused is only a mistake.
-    if (status === 401 || status === 403)
-      log.warn('a request was refused', { request_id: requestId, status, ...origin(request) });
-    sendRefusal(request, response, refusal);
-  }
-
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     const requestId = createId('req');
     response.setHeader('x-request-id', requestId);
-    response.once('close', () => options.onAnswered?.(response.statusCode));
+    response.once('close', () => {
+      // Of a client that broke off there is a response which nobody began.
+      if (response.headersSent) options.onAnswered?.(response.statusCode);
+    });
     answer(request, response, requestId).catch((error: unknown) => {
       log.error('a request failed', { request_id: requestId, error: messageOf(error) });
-      sendRefusal(request, response, refuse(500, -32_603, 'Internal error'));
+      sendRefusal(request, response, refuse(500, -32_603, 'Internal error'), requestId);
     });
   }
-  server.on('request', onRequest);
-  // Without this Node asks for the body ("100 Continue") before anything was checked.
-  server.on('checkContinue', onRequest);
+  for (const event of REQUEST_EVENTS) server.on(event, onRequest);
+  answerUnreadable(server, {
+    isBeingAnswered: connections.isBeingAnswered,
+    onAnswered: options.onAnswered,
+  });
 
   async function close(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
@@ -158,6 +184,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     clearInterval(idle);
     clearTimeout(cut);
     connections.stop();
+    doorkeeper.close();
   }
 
   const own = `${tls === undefined ? 'http' : 'https'}://${inUrl(host)}:${port}${MCP_PATH}`;
@@ -185,11 +212,18 @@ function checkReach({ host, tokens }: HttpOptions): void {
   );
 }
 
-function origin({ socket, headers }: IncomingMessage): Record<string, string | undefined> {
-  return { from: socket.remoteAddress, host: headers.host, origin: headers.origin };
-}
-
 type NodeHandler = (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;
+
+/** What is cut off by the end of the server gets a bare status from the SDK. */
+function withReason(fetch: FetchLikeMcpHandler['fetch']): FetchLikeMcpHandler['fetch'] {
+  return async (request, options) => {
+    const response = await fetch(request, options);
+    if (response.status < 400 || response.body !== null) return response;
+    const { requestId } = callerIn(options?.authInfo) ?? { requestId: '' };
+    const { status, headers, body } = leaving(requestId);
+    return Response.json(body, { status, ...(headers !== undefined && { headers }) });
+  };
+}
 
 function isLegacy(request: IncomingMessage, body: unknown): boolean {
   const route = classifyInboundRequest({

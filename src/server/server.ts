@@ -22,7 +22,7 @@ import type { ToolDefinition } from './definitions.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { ToolResult } from './encode.ts';
 import { allows, EVERYTHING, type Grant } from './grants.ts';
-import { callerIn } from './http-auth-info.ts';
+import { callerIn, type HttpCaller } from './http-auth-info.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 export interface ServerFactoryOptions {
@@ -123,7 +123,7 @@ async function callTool(
 }
 
 /** Over HTTP the edge has said who it is; a request that it has not seen is nobody's. */
-function callerOf({ http }: ServerContext): Caller & { readonly requestId?: string } {
+function callerOf({ http }: ServerContext): Caller & Partial<Pick<HttpCaller, 'requestId' | 'outbox'>> {
   if (http === undefined) return LOCAL;
   const caller = callerIn(http.authInfo);
   if (caller === undefined) throw new ProtocolError(ProtocolErrorCode.InternalError, 'No principal');

@@ -82,6 +82,7 @@ const fileList = defineTool({
     total_count: z.number().optional(),
   }),
   annotations: listExecutionOutputs.annotations,
+  takesTurns: true,
   async run({ file_type: type, ...rest }, call) {
     const { data, text } = await listOutputs({ ...rest, types: TYPES[type] }, call);
     const files = data.outputs.map((output) => ({
@@ -120,6 +121,7 @@ const fileRead = defineTool({
     next_offset: z.number().optional(),
   }),
   annotations: readExecutionOutput.annotations,
+  takesTurns: true,
   async run({ file_id, ...rest }, call) {
     const { data, text } = await readOutput({ output_id: file_id, ...rest }, call);
     const { content, size, total_size, is_truncated, encoding, next_offset } = data;

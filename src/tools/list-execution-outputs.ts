@@ -35,6 +35,7 @@ export const listExecutionOutputs = defineTool({
   }),
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  takesTurns: true,
   run: ({ output_type: type, ...rest }, call) =>
     listOutputs({ ...rest, types: type === 'all' ? undefined : [type] }, call),
 });

@@ -39,6 +39,7 @@ export const processList = defineTool({
     filtered_count: z.number().optional(),
   }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  takesTurns: true,
   async run(input, call) {
     const matches = createFilter('command_pattern', input.command_pattern);
     const all = await call.modules.executions.list(call.principal);

@@ -51,6 +51,7 @@ export const readExecutionOutput = defineTool({
   input: readInput,
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  takesTurns: true,
   run: readOutput,
 });
 

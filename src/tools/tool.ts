@@ -56,6 +56,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly annotations: Annotations;
   /** The parameters that the record of a call tells, where not all of them: the others are recorded elsewhere, or never. */
   readonly recorded?: readonly string[];
+  /** It only reads, waits for nothing, and its answer may be large: a caller is answered a few of them at a time. */
+  readonly takesTurns?: boolean;
   /** MCP `_meta` of the definition, such as "anthropic/alwaysLoad". */
   readonly meta?: Readonly<Record<string, unknown>>;
   run(input: z.output<Input>, call: Call): Promise<Answer<z.input<Output>>>;

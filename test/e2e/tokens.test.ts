@@ -192,6 +192,50 @@ describe('a scope', () => {
   });
 });
 
+describe('whoever is not let in', () => {
+  const recorded = async (words: readonly string[]): Promise<unknown[]> => {
+    const { stdout } = await runProgram(place, ['audit', 'search', '--json', ...words]);
+    return stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as unknown);
+  };
+
+  test('is on record, with the request, the address and the reason, and without the token', async () => {
+    const none = await sendRaw(http.url, modernRequest(request(1, 'tools/list')));
+    const wrong = await sendRaw(http.url, modernRequest(request(1, 'tools/list'), 'not-a-token-of-anybody'));
+    const foreign = await sendRaw(http.url, { headers: { origin: 'http://evil.example' }, body: {} });
+    expect([none, wrong, foreign].map(({ status }) => status)).toEqual([401, 401, 403]);
+    const lines = await recorded(['--event', 'request_refused', '--principal', 'nobody']);
+    const line = { decision: 'deny', principal: 'nobody', from: '127.0.0.1' };
+    for (const [answer, fields] of [
+      [none, { code: 'AUTH_001', status: 401 }],
+      [wrong, { code: 'AUTH_002', status: 401 }],
+      [foreign, { status: 403, origin: 'http://evil.example' }],
+    ] as const) {
+      const requestId = answer.headers['x-request-id'];
+      expect(lines).toContainEqual(expect.objectContaining({ ...line, ...fields, requestId }));
+    }
+    expect(JSON.stringify(lines)).not.toContain('not-a-token-of-anybody');
+    const { stdout } = await runProgram(place, ['audit', 'search', '--event', 'request_refused']);
+    expect(stdout).toContain('AUTH_002  The bearer token is not valid.  127.0.0.1');
+  });
+
+  test('nor a tool that there is not', async () => {
+    const caller = principalAt(http.url, await createToken(place, 'guesser'));
+    const { headers } = await caller.send('format_disk', { password: 'hunter2' });
+    expect(await recorded(['--principal', 'guesser', 'format_disk'])).toMatchObject([
+      {
+        event: 'call',
+        calledAs: 'format_disk',
+        outcome: 'failed',
+        input: {},
+        requestId: headers['x-request-id'],
+      },
+    ]);
+  });
+});
+
 describe('an address that others can reach', () => {
   test('is not listened on while nobody has a token', async () => {
     const empty = createPlace();

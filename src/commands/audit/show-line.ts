@@ -57,7 +57,8 @@ function describe(fields: Fields): Described {
             : String(event).replaceAll('_', ' '),
           textOf(fields['command']),
           decision === 'allow' ? '' : joined([textOf(fields['code']), textOf(fields['reason'])]),
-          textOf(fields['executionIds'] ?? fields['terminalId'] ?? fields['scope']),
+          textOf(fields['executionIds'] ?? fields['terminalId'] ?? fields['scope'] ?? fields['from']),
+          fields['others'] === undefined ? '' : `and ${textOf(fields['others'])} more like it`,
         ]),
       };
   }
@@ -87,6 +88,8 @@ function describeCall(fields: Fields): Described {
     word: 'call',
     text: joined([
       textOf(fields['tool']),
+      // What there is not is known by what it was called.
+      fields['tool'] === 'unknown' ? textOf(fields['calledAs']) : '',
       outcome,
       showSpan(Number(fields['durationMs'])),
       // Its command has lines of its own.

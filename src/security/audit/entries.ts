@@ -118,6 +118,17 @@ interface TokenChanged extends Caller {
   readonly scope: object;
 }
 
+/** Somebody over HTTP was turned away before anything was read: without a token, with a wrong one, or by a foreign page. */
+interface RequestRefused extends Ruling {
+  readonly event: 'request_refused';
+  readonly status: number;
+  readonly from: string;
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+  /** Like it, in the same minute, without a line of their own. */
+  readonly others?: number | undefined;
+}
+
 /** Every call of a tool, when it was answered: what was read, deleted, listed or asked for. */
 interface Called extends Caller {
   readonly event: 'call';
@@ -142,6 +153,7 @@ export type AuditEntry =
   | Approval
   | RestrictionsChanged
   | TokenChanged
+  | RequestRefused
   | Called;
 
 /** The last line of another log, as it was seen when this one was opened. */

@@ -50,13 +50,23 @@ describe('a token', () => {
     expect(existsSync(`${file()}.lock`)).toBe(false);
   });
 
-  it.each(['', ' ', 'a b', '../x', '.hidden', 'a\nb', 'ä', 'x'.repeat(65), 'local', 'operator', 'server'])(
-    'cannot be called %j',
-    async (name) => {
-      await expect(make({ name })).rejects.toMatchObject({ code: 'PARAM_002' });
-      expect(listTokens(directory)).toEqual([]);
-    },
-  );
+  it.each([
+    '',
+    ' ',
+    'a b',
+    '../x',
+    '.hidden',
+    'a\nb',
+    'ä',
+    'x'.repeat(65),
+    'local',
+    'operator',
+    'server',
+    'nobody',
+  ])('cannot be called %j', async (name) => {
+    await expect(make({ name })).rejects.toMatchObject({ code: 'PARAM_002' });
+    expect(listTokens(directory)).toEqual([]);
+  });
 
   it.each(['operator', 'server', 'a b'])('cannot open the work of %j', async (principal) => {
     await expect(make({ name: 'x', principal })).rejects.toMatchObject({ code: 'PARAM_002' });

@@ -21,8 +21,8 @@ export type { StoredToken } from './token-file.ts';
 /** So that scanners for secrets, and people, know what they have found. */
 const PREFIX = 'mcpsh_';
 
-/** Who writes to the audit log without being a caller; nobody may pass for them. */
-const NOBODYS = ['operator', 'server'];
+/** Who is in the audit log without being a caller; nobody may pass for them. */
+const NOBODYS = ['operator', 'server', 'nobody'];
 /** Whoever connects by stdio, or with MCP_SHELL_TOKEN. */
 const OPERATORS_OWN = 'local';
 

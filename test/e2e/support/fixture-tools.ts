@@ -43,6 +43,7 @@ export function createFixtureTools(onSeen: (entry: string) => void = () => undef
     input: z.object({ text: z.string().min(1), size: z.number().int().min(0).max(1e8).optional() }),
     output: z.object({ text: z.string(), client: z.string(), principal: z.string() }),
     annotations: ANNOTATIONS,
+    takesTurns: true,
     meta: { 'anthropic/alwaysLoad': true },
     async run({ text, size = 0 }, call) {
       calls.push(call);
