@@ -67,6 +67,8 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     group,
     now: tools.now,
   });
+  // Now, for one that follows at once, and again in case this one takes long.
+  tools.ahead?.expect(spec);
   void ending.finished.then(() => tools.ahead?.expect(spec));
   return { ...enclosure, ending };
 }
