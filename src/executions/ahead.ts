@@ -25,9 +25,9 @@ export interface Ahead extends WallsAhead {
 
 /** A command that comes later builds its own. */
 const KEPT_MS = 60_000;
-/** One for the next command, and one for the command after that, which may come before there is another. */
-const MAX_ALIKE = 2;
 const MAX_STANDING = 6;
+/** Two commands alike make a third likely, as far back as this. */
+const MAX_RECENT = 8;
 /** What fits into a pipe, so that telling never blocks. */
 const MAX_SCRIPT_BYTES = 60_000;
 /** Reads from its stdin. Not from a path like /dev/stdin, which nobody can open once we have told it all and left. */
@@ -62,6 +62,8 @@ interface Entry {
 export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts): Ahead {
   /** Oldest first. */
   const entries: Entry[] = [];
+  /** What was wanted of late. */
+  const recent: string[] = [];
   const ending = new Set<Promise<void>>();
   let isDisposed = false;
 
@@ -79,15 +81,15 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
   }
 
   /** Those of one kind one after the other, so that a command does not share the processors with several. */
-  function add(key: string, wanted: Wanted): void {
-    if (isDisposed || entries.filter((entry) => entry.key === key).length >= MAX_ALIKE) return;
+  function add(key: string, wanted: Wanted, most: number): void {
+    if (isDisposed || entries.filter((entry) => entry.key === key).length >= most) return;
     const built = build(wanted).catch(() => undefined);
     const entry: Entry = { key, built, expiry: setTimeout(() => drop(entry), KEPT_MS).unref() };
     entries.push(entry);
     void built.then((standing) => {
       if (standing === undefined) leave(entry);
       // Only where there is room: a second one must not take the place of somebody's first.
-      else if (entries.includes(entry) && entries.length < MAX_STANDING) add(key, wanted);
+      else if (entries.includes(entry) && entries.length < MAX_STANDING) add(key, wanted, most);
     });
   }
 
@@ -149,12 +151,19 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
         tree: createTree({ leader: capture.identity, marker: spec.marker, group, isWalled: true }),
       };
     },
-    expect(spec) {
+    expect(spec, isTaken) {
       const wanted = wantedBy(spec);
       if (wanted === undefined) return;
+      const key = keyOf(wanted);
+      if (!recent.includes(key)) {
+        recent.push(key);
+        if (recent.length > MAX_RECENT) recent.shift();
+        return;
+      }
       // Whoever is just being answered comes first.
       setImmediate(() => {
-        add(keyOf(wanted), wanted);
+        // In a row, the next may come before there is another.
+        add(key, wanted, isTaken ? 2 : 1);
         for (const old of entries.slice(0, Math.max(0, entries.length - MAX_STANDING))) drop(old);
       });
     },

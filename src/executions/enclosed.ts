@@ -46,8 +46,8 @@ export interface Enclosed extends Enclosure {
 export interface WallsAhead {
   /** The command is running then, behind a wall as it wants one. */
   take(spec: EnclosedSpec): Promise<Enclosure | undefined>;
-  /** Another one like this is likely to come. */
-  expect(spec: EnclosedSpec): void;
+  /** A command was begun, and more like it may come. `isTaken` where it found its wall. */
+  expect(spec: EnclosedSpec, isTaken: boolean): void;
 }
 
 export interface EnclosedTools {
@@ -59,7 +59,8 @@ export interface EnclosedTools {
 
 export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): Promise<Enclosed> {
   const { limits } = spec;
-  const enclosure = (await tools.ahead?.take(spec)) ?? (await encloseNow(spec, tools));
+  const taken = await tools.ahead?.take(spec);
+  const enclosure = taken ?? (await encloseNow(spec, tools));
   const { capture, group, tree } = enclosure;
   const ending = createEnding(capture, tree, {
     memoryLimitBytes: limits.memoryBytes,
@@ -67,9 +68,7 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     group,
     now: tools.now,
   });
-  // Now, for one that follows at once, and again in case this one takes long.
-  tools.ahead?.expect(spec);
-  void ending.finished.then(() => tools.ahead?.expect(spec));
+  tools.ahead?.expect(spec, taken !== undefined);
   return { ...enclosure, ending };
 }
 

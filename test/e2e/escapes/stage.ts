@@ -104,7 +104,7 @@ export function createHouse(user: User): House {
   };
   writeFileSync(join(bob, 'notes'), `${secret}-bob\n`);
   // Where the repository lies only its owner may be able to look.
-  cpSync(dirname(CLI), join(server, 'dist'), { recursive: true });
+  cpSync(dirname(CLI), join(server, 'dist'), { recursive: true, filter: (path) => !path.endsWith('.map') });
   return {
     user,
     base,

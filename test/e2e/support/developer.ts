@@ -111,7 +111,7 @@ export function createDeveloper(options: { readonly uid?: number | undefined } =
 /** Where another user can read and run it: the checkout and this Node may lie where only root gets to. */
 function copyProgram(directory: string): { node: string; cli: string } {
   const app = join(directory, 'app');
-  cpSync(join(ROOT, 'dist'), app, { recursive: true });
+  cpSync(join(ROOT, 'dist'), app, { recursive: true, filter: (path) => !path.endsWith('.map') });
   writeFileSync(join(app, 'package.json'), '{ "type": "module" }\n');
   const node = placeNode(join(directory, 'node'));
   return { node, cli: join(app, 'cli.js') };
