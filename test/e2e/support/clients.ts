@@ -4,13 +4,6 @@
  */
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
-import { Client as Client12 } from 'sdk-1-12/client/index.js';
-import { StdioClientTransport as Stdio12 } from 'sdk-1-12/client/stdio.js';
-import { StreamableHTTPClientTransport as Http12 } from 'sdk-1-12/client/streamableHttp.js';
-import { Client as ClientNewest1 } from 'sdk-1-newest/client/index.js';
-import { StdioClientTransport as StdioNewest1 } from 'sdk-1-newest/client/stdio.js';
-import { StreamableHTTPClientTransport as HttpNewest1 } from 'sdk-1-newest/client/streamableHttp.js';
-import { ElicitRequestSchema } from 'sdk-1-newest/types.js';
 
 export const CLIENT_KINDS = ['v2 legacy', 'v2 auto', 'v2 modern', 'sdk 1.32', 'sdk 1.12'] as const;
 export type ClientKind = (typeof CLIENT_KINDS)[number];
@@ -72,8 +65,8 @@ export function connectStdio(kind: ClientKind, server: ServerCommand, asked?: As
   const parameters = { ...server, args: [...server.args], env: { ...server.env }, stderr: 'ignore' as const };
   const transports = {
     v2: () => (kind === 'v2 auto' ? new StdioInPlace(parameters) : new StdioV2(parameters)),
-    newest1: () => new StdioNewest1(parameters),
-    sdk12: () => new Stdio12(parameters),
+    newest1: async () => new (await import('sdk-1-newest/client/stdio.js')).StdioClientTransport(parameters),
+    sdk12: async () => new (await import('sdk-1-12/client/stdio.js')).StdioClientTransport(parameters),
   };
   return connect(kind, transports, asked);
 }
@@ -88,14 +81,21 @@ export function connectHttp(
   const options = { requestInit: { headers } };
   const transports = {
     v2: () => new HttpV2(new URL(url), options),
-    newest1: () => new HttpNewest1(new URL(url), options),
-    sdk12: () => new Http12(new URL(url), options),
+    newest1: async () => {
+      const { StreamableHTTPClientTransport } = await import('sdk-1-newest/client/streamableHttp.js');
+      return new StreamableHTTPClientTransport(new URL(url), options);
+    },
+    sdk12: async () => {
+      const { StreamableHTTPClientTransport } = await import('sdk-1-12/client/streamableHttp.js');
+      return new StreamableHTTPClientTransport(new URL(url), options);
+    },
   };
   return connect(kind, transports, asked);
 }
 
 const INFO = { name: 'test-client', version: '1.2.3' };
 
+/** The older ones are only loaded where they are used: most tests have none. */
 type Transports = Record<'v2' | 'newest1' | 'sdk12', () => unknown>;
 
 /** What the three SDKs have in common, though not by their types. */
@@ -109,7 +109,7 @@ interface AnyClient {
 }
 
 async function connect(kind: ClientKind, transports: Transports, asked?: Asked): Promise<TestClient> {
-  const { client, transport } = create(kind, transports, asked);
+  const { client, transport } = await create(kind, transports, asked);
   const errors: Error[] = [];
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's callback, no DOM event
   client.onerror = (error) => errors.push(error);
@@ -128,22 +128,27 @@ async function connect(kind: ClientKind, transports: Transports, asked?: Asked):
   };
 }
 
-function create(
+async function create(
   kind: ClientKind,
   transports: Transports,
   asked: Asked | undefined,
-): { client: AnyClient; transport: unknown } {
+): Promise<{ client: AnyClient; transport: unknown }> {
   const capabilities = asked === undefined ? {} : { elicitation: { form: {} } };
   if (kind === 'sdk 1.32') {
-    const client = new ClientNewest1(INFO, { capabilities });
+    const { Client } = await import('sdk-1-newest/client/index.js');
+    const { ElicitRequestSchema } = await import('sdk-1-newest/types.js');
+    const client = new Client(INFO, { capabilities });
     if (asked !== undefined)
       client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => ({
         ...(await asked({ ...(params as Omit<AskedQuestion, 'signal'>), signal })),
       }));
-    return { client, transport: transports.newest1() };
+    return { client, transport: await transports.newest1() };
   }
   // It knows of no questions.
-  if (kind === 'sdk 1.12') return { client: new Client12(INFO), transport: transports.sdk12() };
+  if (kind === 'sdk 1.12') {
+    const { Client } = await import('sdk-1-12/client/index.js');
+    return { client: new Client(INFO), transport: await transports.sdk12() };
+  }
   const modes = { 'v2 legacy': 'legacy', 'v2 auto': 'auto', 'v2 modern': { pin: '2026-07-28' } } as const;
   const client = new ClientV2(INFO, { capabilities, versionNegotiation: { mode: modes[kind] } });
   if (asked !== undefined)
