@@ -94,6 +94,8 @@ export interface TerminalsOptions {
 const SHUTDOWN_MS = 3500;
 /** What is typed may turn out to be a secret, or no more to be one, between a look and the input. */
 const MAX_LOOKS = 3;
+/** For a shell to show what was typed before. */
+const SHOWN_MS = 5000;
 
 export function createTerminals(options: TerminalsOptions): Terminals {
   const { settings, security, executions, instance, log } = options;
@@ -223,6 +225,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     const { principal, client, requestId, signal, approval } = caller;
     const { host, typing } = find(principal, id);
     for (let looks = 1; ; looks++) {
+      if (typing.isShownOnly(input.typed)) await untilShown(host, id, signal);
       const look = await host.ask('look', { id }, signal);
       const isShell = look.isForShell && !look.isSecretPrompt;
       const line = { shown: look.promptLine, finished: look.finished };
@@ -360,4 +363,10 @@ function describeTyped(typed: Typed): string {
   const text =
     typed.kind === 'text' ? typed.text : `<bytes ${Buffer.from(typed.base64, 'base64').toString('hex')}>`;
   return typed.isEntered ? `${text}<enter>` : text;
+}
+
+/** A shell that waits for the next key has shown the ones before it. */
+async function untilShown(host: Host, id: string, signal: AbortSignal): Promise<void> {
+  const wait = { pattern: undefined, idleMs: undefined, timeoutMs: SHOWN_MS };
+  await host.ask('read', { id, view: 'screen', from: undefined, count: 1, withAnsi: false, wait }, signal);
 }

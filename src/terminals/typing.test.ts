@@ -68,3 +68,15 @@ describe('the commands that are entered', () => {
     expect(typing.preview(entered('ls'), prompt())).toBe('ls');
   });
 });
+
+test.for<[string, Typed[], Typed, boolean]>([
+  ['a line that is known', [typed('ls')], keys('enter'), false],
+  ['a line that an arrow may have changed', [typed('ls'), keys('left')], keys('enter'), true],
+  ['the same, ended by a byte', [typed('ls'), bytes('\t')], bytes('\r'), true],
+  ['the same, not ended', [typed('ls'), keys('left')], keys('x'), false],
+  ['a line after it', [typed('ls'), keys('left'), keys('enter')], keys('enter'), false],
+])('what the terminal shows decides alone of %s: %#', ([, before, now, expected]) => {
+  const typing = createTyping();
+  typeAll(typing, ...before);
+  expect(typing.isShownOnly(now)).toBe(expected);
+});

@@ -16,6 +16,8 @@ export interface ShellLine {
 export interface Typing {
   /** The commands that this would enter; undefined where it enters none, or nobody can tell. */
   preview(typed: Typed, line: ShellLine): string | undefined;
+  /** Whether what the terminal shows decides what this would enter. */
+  isShownOnly(typed: Typed): boolean;
   /** It was typed. */
   commit(typed: Typed, line: ShellLine): void;
   /** Somebody else may have typed, or another program was in front. */
@@ -48,6 +50,7 @@ export function createTyping(): Typing {
       const { entered } = after(typed, line);
       return entered.length === before ? undefined : entered.join('\n');
     },
+    isShownOnly: (typed) => text === undefined && charactersOf(typed).some(isEnd),
     commit(typed, line) {
       earlier = after(typed, line).entered.slice(-MAX_LINES);
       // Where it was not known before, what comes may stand anywhere in it.
@@ -87,8 +90,10 @@ const KEYS: Readonly<Record<string, string>> = {
 const characterOf = (key: string): string =>
   KEYS[key.toLowerCase()] ?? (Array.from(key).length === 1 ? key : '\x1b');
 
+const isEnd = (character: string): boolean => character === '\n' || character === '\r';
+
 function press(line: Line, character: string): Line {
-  if (character === '\n' || character === '\r') {
+  if (isEnd(character)) {
     const entered = line.text === undefined ? line.entered : [...line.entered, line.text];
     return { text: '', entered };
   }
