@@ -44,7 +44,8 @@ export function createPlace(): Place {
         ...env,
       },
     }),
-    remove: () => rmSync(directory, { recursive: true, force: true }),
+    // Some clients do not wait for the end of a server, which may still be making a directory here.
+    remove: () => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
   };
 }
 
