@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
+  existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -11,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { makePrivateDirectory, writeFileWhole } from './files.ts';
+import { makePrivateDirectory, removeTree, writeFileWhole } from './files.ts';
 
 let directory = '';
 beforeEach(() => {
@@ -45,4 +49,20 @@ test('a file is written whole, and what fails leaves nothing behind', () => {
   expect(readFileSync(path, 'utf8')).toBe('two');
   expect(() => writeFileWhole(join(directory, 'no/file'), 'x')).toThrow(/ENOENT/);
   expect(readdirSync(directory)).toEqual(['file']);
+});
+
+test('a directory is removed while somebody puts things there', async () => {
+  const path = join(directory, 'busy');
+  mkdirSync(path);
+  const busy = spawn(
+    '/bin/sh',
+    ['-c', 'i=0; while echo x > "$0/$i" && [ $i -lt 3000 ]; do i=$((i+1)); done', path],
+    {
+      stdio: ['ignore', 'ignore', 'ignore'],
+    },
+  );
+  await expect.poll(() => existsSync(join(path, '10'))).toBe(true);
+  removeTree(path);
+  expect(existsSync(path)).toBe(false);
+  if (busy.exitCode === null) await once(busy, 'exit');
 });

@@ -3,6 +3,7 @@
  */
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { errnoOf } from './errors.ts';
 import { randomText } from './ids.ts';
 
 /**
@@ -40,6 +41,21 @@ export function writeFileWhole(path: string, data: string | Uint8Array): void {
     throw error;
   }
 }
+
+/** A directory with all that is in it, and what somebody is just putting there: Node looks into it only once. */
+export function removeTree(path: string): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return rmSync(path, { recursive: true, force: true });
+    } catch (error) {
+      if (attempt === REMOVE_ATTEMPTS || errnoOf(error) !== 'ENOTEMPTY') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVE_PAUSE_MS);
+    }
+  }
+}
+
+const REMOVE_ATTEMPTS = 100;
+const REMOVE_PAUSE_MS = 20;
 
 /** writeSync may write less than it was given, on a disk that is nearly full. */
 export function writeAllSync(fd: number, data: Uint8Array): void {

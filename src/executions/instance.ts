@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, ut
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf } from '../base/errors.ts';
-import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';
+import { makePrivateDirectory, removeTree, writeFileWhole } from '../base/files.ts';
 import { createId } from '../base/ids.ts';
 import { findProcess, isAlive, readBootId, readPidNamespace } from './process-table.ts';
 
@@ -112,7 +112,7 @@ export function createInstance(stateDirectory: string): Instance {
       clearInterval(touching);
       // 0 is nobody's pid: whoever looks next sees that this one is gone, even while the process still ends.
       if (leavesWork) announce(directory, 0, 0);
-      else rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+      else removeTree(directory);
     },
   };
 }

@@ -8,7 +8,7 @@ import { closeSync, constants, existsSync, openSync, readlinkSync, rmSync, unlin
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf, ShellServerError } from '../base/errors.ts';
-import { makePrivateDirectory } from '../base/files.ts';
+import { makePrivateDirectory, removeTree } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -106,7 +106,7 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
     },
     dispose() {
       // mkfifo(1) may be making the next ones at this very moment.
-      rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+      removeTree(directory);
       ready.length = 0;
     },
   };

@@ -20,6 +20,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PresetName } from '../../../src/base/config/presets.ts';
+import { removeTree } from '../../../src/base/files.ts';
 import { randomText } from '../../../src/base/ids.ts';
 import { CLI, type Product, startProduct } from '../support/product.ts';
 import type { User } from './attempt.ts';
@@ -63,7 +64,7 @@ export function makeRoom(parent: string): string {
 }
 
 export function removeRoom(room: string): void {
-  rmSync(room, { recursive: true, force: true, maxRetries: 3 });
+  removeTree(room);
   rooms.delete(room);
 }
 

@@ -11,12 +11,12 @@ import {
   mkdirSync,
   mkdtempSync,
   realpathSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
+import { removeTree } from '../../../src/base/files.ts';
 import { ROOT } from '../../support/root.ts';
 import { type Called, CLI, type Place, type Product, startProduct } from './product.ts';
 
@@ -103,7 +103,7 @@ export function createDeveloper(options: { readonly uid?: number | undefined } =
     },
     async remove() {
       await Promise.all(servers.map((server) => server.close()));
-      rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+      removeTree(directory);
     },
   };
 }

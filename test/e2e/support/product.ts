@@ -1,7 +1,8 @@
 /** The built product on directories of its own, driven by a real client. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeTree } from '../../../src/base/files.ts';
 import { ROOT } from '../../support/root.ts';
 import {
   type ClientKind,
@@ -45,7 +46,7 @@ export function createPlace(): Place {
       },
     }),
     // Some clients do not wait for the end of a server, which may still be making a directory here.
-    remove: () => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
+    remove: () => removeTree(directory),
   };
 }
 
