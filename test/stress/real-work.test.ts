@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lacks, needs } from '../setup/needs.ts';
 import {
   createDeveloper,
   type Developer,
@@ -13,8 +12,9 @@ import {
   placeNode,
   untilPrinted,
   works,
-} from './support/developer.ts';
-import { type Product, startProduct } from './support/product.ts';
+} from '../e2e/support/developer.ts';
+import { type Product, startProduct } from '../e2e/support/product.ts';
+import { lacks, needs } from '../setup/needs.ts';
 
 const NPMRC = [
   'registry=http://127.0.0.1:9/company/',

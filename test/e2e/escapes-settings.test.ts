@@ -1,3 +1,0 @@
-import { describeSettings } from './escapes/settings.ts';
-
-describeSettings('ordinary user');

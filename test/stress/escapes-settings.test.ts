@@ -1,0 +1,3 @@
+import { describeSettings } from '../e2e/escapes/settings.ts';
+
+describeSettings('ordinary user');
