@@ -11,8 +11,9 @@ ARG BASE=node:24.21.0-bookworm-slim
 FROM ${BASE} AS package
 WORKDIR /src
 COPY . .
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
-    npm pack --pack-destination /tmp \
+RUN --mount=type=secret,id=npmrc \
+    export NPM_CONFIG_USERCONFIG=/run/secrets/npmrc \
+ && npm pack --pack-destination /tmp \
  && npm install --prefix /app --omit=dev --ignore-scripts --no-audit --no-fund /tmp/mcp-shell-server-*.tgz
 
 FROM ${BASE}

@@ -96,7 +96,7 @@ test('thousands of exported variables are carried as far as a caller could send 
   if (change === undefined || change === 'nothing') throw new Error('nothing was carried');
   expect(change.set).toHaveLength(1000);
   expect(change.notCarried).toHaveLength(2000);
-  expect(performance.now() - began).toBeLessThan(30_000);
+  expect(performance.now() - began).toBeLessThan(5000);
 });
 
 test('masking takes twice as long for twice the text', () => {

@@ -77,10 +77,10 @@ describe('a complete kill', () => {
   test('a child in the background does not hold the answer', async () => {
     await using world = createWorld();
     const began = Date.now();
-    const { outcome, stdout } = await world.run('sleep 300 & echo hi');
+    const { outcome, stdout } = await world.run('sleep 5 & echo hi');
     expect({ stdout, status: outcome.status }).toEqual({ stdout: 'hi\n', status: 'completed' });
     expect(outcome.endedLeftovers).toHaveLength(1);
-    expect(Date.now() - began).toBeLessThan(60_000);
+    expect(Date.now() - began).toBeLessThan(2500);
   });
 
   test('without a cgroup the marker, the session and the descendants find all but a cleared environment', async () => {

@@ -72,7 +72,7 @@ describe('working directories', () => {
       expect.objectContaining({ code: 'PARAM_002' }),
     );
     expect(() => check('x'.repeat(50_000), directory)).toThrow(/longer than 4096/);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(1000);
   });
 
   test('that are not there or no directories are explained', () => {

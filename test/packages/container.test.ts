@@ -382,7 +382,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         '--entrypoint=sh',
         IMAGE,
         '-c',
-        'for p in gcc cc make python3 tini git bwrap node npm; do command -v $p > /dev/null && echo $p; done; ls -d /src /root/.npmrc /app/node_modules/typescript 2> /dev/null; true',
+        'for p in gcc cc make python3 tini git bwrap node npm; do command -v $p > /dev/null && echo $p; done; ls -d /src /run/secrets/npmrc /app/node_modules/typescript 2> /dev/null; find / -xdev -name .npmrc -not -path "*/node_modules/*" 2> /dev/null; true',
       );
       expect(found.split('\n')).toEqual(['tini', 'git', 'bwrap', 'node', 'npm']);
     });

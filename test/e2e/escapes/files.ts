@@ -75,7 +75,7 @@ export const FILES: readonly Attempt[] = [
   {
     name: 'through /oldroot and /newroot of the set-up',
     script: (t) =>
-      `for r in /oldroot /newroot /old_root /proc/1/root/oldroot; do echo x > $r${t.canary}; done`,
+      `p=/proc/1/root; for r in /oldroot /newroot /old_root $p/oldroot; do echo x > $r${t.canary}; done`,
   },
   {
     name: 'through a descriptor of the directory, opened with O_PATH',
