@@ -4,6 +4,7 @@
  * only where it is the same to the last option, and where the kernel still shows every mount of it as it was meant.
  */
 import { closeSync, readFileSync, writeSync } from 'node:fs';
+import { errnoOf } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { type BubblewrapWall, type Limits, MARKER_NAME } from '../security/security.ts';
 import {
@@ -13,7 +14,7 @@ import {
   enclose,
   type WallsAhead,
 } from './enclosed.ts';
-import { readMounts } from './gate.ts';
+import { readMounts, wallFailed } from './gate.ts';
 import { findUnexpectedMount } from './mounts.ts';
 import { isAlive, type ProcessIdentity } from './process-table.ts';
 import { createTree, sendSignal } from './tree.ts';
@@ -142,7 +143,8 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
         writeSync(standing.tellFd, scriptOf(spec));
       } catch (error) {
         await end(standing);
-        throw error;
+        // It was ended at this very moment, and nothing has run.
+        throw errnoOf(error) === 'EPIPE' ? wallFailed('it ended before its command came') : error;
       }
       closeSync(standing.tellFd);
       return {
