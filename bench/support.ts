@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { createPlace } from '../test/e2e/support/product.ts';
+import { createPlace, type Place } from '../test/e2e/support/product.ts';
 
 export interface MeasuredServer {
   /** The directory it works in. */
@@ -19,8 +19,10 @@ export interface MeasuredServer {
   close(): Promise<void>;
 }
 
-export async function startMeasured(options: { env?: Record<string, string> } = {}): Promise<MeasuredServer> {
-  const place = createPlace();
+export async function startMeasured(
+  options: { readonly env?: Record<string, string>; readonly place?: Place } = {},
+): Promise<MeasuredServer> {
+  const place = options.place ?? createPlace();
   const { command, args, env = {}, cwd } = place.command();
   const transport = new StdioClientTransport({
     command,
@@ -54,7 +56,7 @@ export async function startMeasured(options: { env?: Record<string, string> } = 
     },
     async close() {
       await client.close();
-      place.remove();
+      if (options.place === undefined) place.remove();
     },
   };
 }

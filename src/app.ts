@@ -173,6 +173,7 @@ export function createApp(options: AppOptions): App {
     dispatch,
     definitions: createDefinitions(tools),
     info: { version },
+    onCaller: executions.anticipate,
     instructions: (principal, names) =>
       instructionsFor({
         ...facts,

@@ -112,6 +112,8 @@ export const LIMITS = {
   progressMessageBytes: 1 * KIB,
   /** The login shell is asked for its PATH once, and the first command does not wait longer than this for it. */
   loginPathWaitMs: 500,
+  /** Some clients connect only to ask what there is, and are gone by then. */
+  anticipationMs: 250,
   /** FIFOs are made by one helper process a batch; two are used by an execution. */
   fifoBatch: 64,
 

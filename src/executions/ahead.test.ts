@@ -4,9 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
-import { bwrapOptions } from '../security/sandbox/bwrap.ts';
-import type { BubblewrapWall } from '../security/sandbox/profile.ts';
-import { createHost, type Host } from '../security/sandbox/sandbox.fixture.ts';
+import { createHost, type Host, wallOf } from '../security/sandbox/sandbox.fixture.ts';
 import { createAhead } from './ahead.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
 import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
@@ -42,7 +40,7 @@ function createBench(host: Host) {
     streams: ['stdout', 'stderr'],
     openSinks: () => new Map(),
     wantsState: false,
-    wall: wallOf(host),
+    wall: wallOf(host, { repositories: [host.workspace] }),
     ...changes,
   });
   return {
@@ -67,19 +65,6 @@ function createBench(host: Host) {
   };
 }
 
-function wallOf(host: Host): BubblewrapWall {
-  const repositories = [host.workspace];
-  const profile = host.profile({ ownPaths: [host.state], repositories, isRoot: process.getuid?.() === 0 });
-  return {
-    kind: 'bubblewrap',
-    program: '/usr/bin/bwrap',
-    options: bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false }),
-    seccomp: undefined,
-    pinned: profile.pinned,
-    watched: [],
-  };
-}
-
 const wallsOf = (): number[] =>
   (listChildren(process.pid) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap');
 
@@ -93,9 +78,8 @@ async function untilThereAre(count: number): Promise<number> {
   return standing().toSorted((a, b) => age(a) - age(b) || a - b)[0] ?? 0;
 }
 
-/** Two alike make a third likely. */
+/** One command makes another likely. */
 async function untilOneStands(run: (script: string) => Promise<unknown>): Promise<number> {
-  await run('true');
   await run('true');
   return untilThereAre(1);
 }
@@ -121,52 +105,100 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     await untilThereAre(2);
   });
 
-  test('is not built where no two commands were alike', async () => {
-    const host = createHost();
-    const { run } = createBench(host);
-    for (let n = 0; n < 3; n++) await run('true', { directory: host.makeDirectory(`home/project/${n}`) });
-    await sleep(50);
-    expect(wallsOf()).toEqual([]);
+  test('is there for a first command that was announced', async () => {
+    const { run, ahead, specOf } = createBench(createHost());
+    ahead.prepare(specOf(''));
+    const standing = await untilThereAre(1);
+    expect(await run('echo first')).toMatchObject({ pid: standing, text: { stdout: 'first\n' } });
   });
 
-  test('gives a command what it has otherwise: variables, arguments, directory, descriptors', async () => {
-    const host = createHost();
-    const { run, ahead } = createBench(host);
-    const environment = {
-      PATH: '/usr/bin:/bin',
-      QUOTES: `'"\`$(id) $HOME \\ \\n`,
-      LINES: 'one\ntwo\n',
-      EMPTY: '',
-      EQUAL: 'a=b=c',
-      WORDS: 'Grüße 🌍 -i --',
-      SHLVL: '3',
-      _: '/usr/bin/node',
-      OLDPWD: '/usr',
-      PS4: '$(id)',
-      IFS: 'xyz',
-    };
-    const changes = {
-      environment,
-      argv: [
-        '/bin/bash',
-        '-c',
-        'env -0 | sort -z; printf "<%s>" "$0" "$@"; pwd; readlink /proc/$$/fd/0; ls /proc/$$/fd; cat; umask; ulimit -a',
-        "it's",
-        '-x',
-        '',
-        'a\nb',
-      ],
-    };
-    const cold = await run('', changes);
-    await run('', changes);
-    const standing = await untilThereAre(1);
-    const warm = await run('', changes);
-    expect(warm.pid).toBe(standing);
-    expect(cold.pid).not.toBe(standing);
-    expect(warm.text).toEqual(cold.text);
-    expect(warm.text.stdout).toContain(environment.QUOTES);
-    await ahead.dispose();
+  test.for([
+    ['a line\n', 'a line\n'],
+    ['', ''],
+    ['x'.repeat(200_000), 'x'.repeat(200_000)],
+  ])('gives a command its input', async ([input, printed]) => {
+    const { run } = createBench(createHost());
+    const standing = await untilOneStands(run);
+    const inputData = input ?? '';
+    const { pid, text } = await run('cat; cat /dev/stdin >&2; echo end', { inputData });
+    expect(pid).toBe(standing);
+    expect(text.stdout).toBe(`${printed}end\n`);
+    // Opened again by its name, it begins anew.
+    expect(text.stderr ?? '').toBe(printed);
   });
+
+  test('cannot write to its input', async () => {
+    const { run } = createBench(createHost());
+    const standing = await untilOneStands(run);
+    const script = 'echo x > /dev/stdin || echo x > /proc/self/fd/0 || cat';
+    const { pid, text } = await run(script, { inputData: 'as it was' });
+    expect({ pid, stdout: text.stdout }).toEqual({ pid: standing, stdout: 'as it was' });
+  });
+
+  test('is for any directory', async () => {
+    const host = createHost();
+    const { run } = createBench(host);
+    const standing = await untilOneStands(run);
+    const directory = host.makeDirectory("home/project/it's a place");
+    expect(await run('pwd; echo "$PWD|$OLDPWD"; env', { directory })).toMatchObject({
+      pid: standing,
+      text: { stdout: expect.stringMatching(/^(.*it's a place)\n\1\|\n(?!.*OLDPWD)/s) },
+    });
+  });
+
+  test('is not used for a directory that is not there, and the answer is as without', async () => {
+    const host = createHost();
+    const { run } = createBench(host);
+    const directory = join(host.workspace, 'gone');
+    const { pid: _, ...cold } = await run('true', { directory });
+    const standing = await untilThereAre(1);
+    expect(cold.text.stderr).toContain('gone');
+    const { pid, ...warm } = await run('true', { directory });
+    expect(warm).toEqual(cold);
+    expect(pid).not.toBe(standing);
+  });
+
+  test.for([[undefined], ['words']])(
+    'gives a command what it has otherwise: variables, arguments, directory, descriptors',
+    async ([inputData]) => {
+      const host = createHost();
+      const { run, ahead } = createBench(host);
+      const environment = {
+        PATH: '/usr/bin:/bin',
+        QUOTES: `'"\`$(id) $HOME \\ \\n`,
+        LINES: 'one\ntwo\n',
+        EMPTY: '',
+        EQUAL: 'a=b=c',
+        WORDS: 'Grüße 🌍 -i --',
+        SHLVL: '3',
+        _: '/usr/bin/node',
+        OLDPWD: '/usr',
+        PS4: '$(id)',
+        IFS: 'xyz',
+      };
+      const changes = {
+        environment,
+        inputData,
+        argv: [
+          '/bin/bash',
+          '-c',
+          'env -0 | sort -z; printf "<%s>" "$0" "$@"; pwd; readlink /proc/$$/fd/0 | sed s/input-[a-z0-9]*/input/; ls /proc/$$/fd; cat; umask; ulimit -a',
+          "it's",
+          '-x',
+          '',
+          'a\nb',
+        ],
+      };
+      const cold = await run('', changes);
+      const standing = await untilThereAre(1);
+      const warm = await run('', changes);
+      expect(warm.pid).toBe(standing);
+      expect(cold.pid).not.toBe(standing);
+      expect(warm.text).toEqual(cold.text);
+      expect(warm.text.stdout).toContain(environment.QUOTES);
+      await ahead.dispose();
+    },
+  );
 
   test.for<[name: string, changes: Partial<EnclosedSpec>, expected: Partial<Ran>]>([
     ['both streams in one', { streams: ['combined'] }, { text: { combined: 'out\nerr\n' }, state: '' }],
@@ -195,13 +227,11 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
   });
 
   test.for<[name: string, changes: (host: Host) => Partial<EnclosedSpec>]>([
-    ['another directory', (host) => ({ directory: host.makeDirectory('home/project/sub') })],
     ['other limits', () => ({ limits: { fileBytes: 4096 } })],
     [
       'other options',
       (host) => ({ wall: { ...wallOf(host), options: [...wallOf(host).options, '--unshare-net'] } }),
     ],
-    ['input', () => ({ inputData: 'words' })],
     ['a program that is searched for', () => ({ argv: ['bash', '-c', 'true'] })],
     ['a variable that is no name', () => ({ environment: { '-x': '1' } })],
     ['a variable of shells', () => ({ environment: { OPTIND: 'x' } })],
@@ -248,8 +278,7 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     const host = createHost();
     const { run, ahead, specOf } = createBench(host);
     const standing = await untilOneStands(run);
-    const other = specOf('true', { directory: host.makeDirectory('home/project/other') });
-    for (let n = 0; n < 2; n++) ahead.expect(other, false);
+    ahead.prepare(specOf('true', { limits: { fileBytes: 4096 } }));
     await ahead.dispose();
     expect(isGone(standing)).toBe(true);
     await run('true');
@@ -259,12 +288,10 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
   test('there are few at a time, and the latest are kept', async () => {
     const host = createHost();
     const { ahead, specOf, run } = createBench(host);
-    const directories = Array.from({ length: 9 }, (_, n) => host.makeDirectory(`home/project/${n}`));
-    for (const directory of directories)
-      for (let n = 0; n < 2; n++) ahead.expect(specOf('true', { directory }), false);
+    const kinds = Array.from({ length: 9 }, (_, n) => ({ limits: { fileBytes: 4096 + n } }));
+    for (const kind of kinds) ahead.expect(specOf('true', kind), false);
     await expect.poll(wallsOf, { timeout: 20_000 }).toHaveLength(6);
-    const [directory] = directories.slice(-1);
     const standing = wallsOf();
-    expect(standing).toContain((await run('true', { directory: directory ?? '' })).pid);
+    expect(standing).toContain((await run('true', kinds.at(-1))).pid);
   });
 });

@@ -4,17 +4,20 @@
  * only where it is the same to the last option, and where the kernel still shows every mount of it as it was meant.
  */
 import { closeSync, readFileSync, writeSync } from 'node:fs';
+import { directoryProblem } from '../base/config/paths.ts';
 import { errnoOf } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
-import { type BubblewrapWall, type Limits, MARKER_NAME } from '../security/security.ts';
+import { type BubblewrapWall, MARKER_NAME, WALL_FDS } from '../security/security.ts';
 import {
   type EnclosedSpec,
   type EnclosedTools,
   type Enclosure,
   enclose,
   type WallsAhead,
+  type WantedWall,
 } from './enclosed.ts';
 import { readMounts, wallFailed } from './gate.ts';
+import { createInputFile, type InputFile } from './input-file.ts';
 import { findUnexpectedMount } from './mounts.ts';
 import { isAlive, type ProcessIdentity } from './process-table.ts';
 import { createTree, sendSignal } from './tree.ts';
@@ -25,10 +28,8 @@ export interface Ahead extends WallsAhead {
 }
 
 /** A command that comes later builds its own. */
-const KEPT_MS = 60_000;
+const KEPT_MS = 10 * 60_000;
 const MAX_STANDING = 6;
-/** Two commands alike make a third likely, as far back as this. */
-const MAX_RECENT = 8;
 /** What fits into a pipe, so that telling never blocks. */
 const MAX_SCRIPT_BYTES = 60_000;
 /** Reads from its stdin. Not from a path like /dev/stdin, which nobody can open once we have told it all and left. */
@@ -37,11 +38,8 @@ const LISTENER = ['/bin/sh'];
 const OF_SHELLS =
   /^(?:PPID|E?UID|GROUPS|OPTIND|LINENO|RANDOM|SECONDS|SHELLOPTS|BASHOPTS|BASHPID|BASH_VERSINFO|FUNCNAME|DIRSTACK)$/;
 
-/** All that a wall depends on. */
-interface Wanted {
+interface Wanted extends WantedWall {
   readonly wall: BubblewrapWall;
-  readonly limits: Limits;
-  readonly directory: string;
 }
 
 interface Standing {
@@ -49,6 +47,8 @@ interface Standing {
   readonly init: ProcessIdentity;
   /** What the shell behind the wall reads. */
   readonly tellFd: number;
+  /** What the command reads, where it is given something. */
+  readonly input: InputFile;
   /** The host's own mounts at that time. */
   readonly hostMounts: string;
 }
@@ -63,8 +63,6 @@ interface Entry {
 export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts): Ahead {
   /** Oldest first. */
   const entries: Entry[] = [];
-  /** What was wanted of late. */
-  const recent: string[] = [];
   const ending = new Set<Promise<void>>();
   let isDisposed = false;
 
@@ -94,51 +92,58 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
     });
   }
 
-  async function build({ wall, limits, directory }: Wanted): Promise<Standing | undefined> {
+  async function build({ wall, limits }: Wanted): Promise<Standing | undefined> {
     const id = createId('exec');
     const hostMounts = readHostMounts();
-    const pipe = await tools.pipes.takeInput();
+    const input = createInputFile(tools.pipes.directory);
+    const pipe = await tools.pipes.takeInput().catch((error: unknown) => {
+      closeSync(input.readFd);
+      input.close();
+      throw error;
+    });
     try {
       const enclosure = await enclose(
         {
           id,
           argv: LISTENER,
           environment: {},
-          directory,
+          directory: '/',
           marker: `${MARKER_NAME}=${id}`,
           limits,
           wall,
           inputData: undefined,
           inputFd: pipe.readFd,
+          laterFd: input.readFd,
           streams: ['stdout', 'stderr'],
           wantsState: true,
         },
         tools,
       );
       const init = await enclosure.capture.gate?.entered;
-      if (init !== undefined) return { enclosure, init, tellFd: pipe.writeFd, hostMounts };
+      if (init !== undefined) return { enclosure, init, tellFd: pipe.writeFd, input, hostMounts };
     } catch {
       // The next command finds out why, and its caller is told.
     }
     closeSync(pipe.writeFd);
+    input.close();
     return undefined;
   }
 
   return {
     async take(spec) {
-      const wanted = wantedBy(spec);
-      const key = wanted === undefined ? undefined : keyOf(wanted);
-      const entry = entries.find((each) => each.key === key);
+      const wanted = canBeTold(spec) ? wantedBy(spec) : undefined;
+      const entry = wanted && entries.find(({ key }) => key === keyOf(wanted));
       if (entry === undefined || wanted === undefined) return undefined;
       leave(entry);
       const standing = await entry.built;
       if (standing === undefined) return undefined;
-      if (isDisposed || standing.hostMounts !== readHostMounts() || !isSound(standing, wanted.wall)) {
+      if (isDisposed || standing.hostMounts !== readHostMounts() || !isSound(standing, spec, wanted)) {
         await end(standing);
         return undefined;
       }
       const { capture, group } = standing.enclosure;
       try {
+        if (spec.inputData !== undefined) standing.input.write(spec.inputData);
         capture.copyTo(spec.openSinks(), spec.masked);
         writeSync(standing.tellFd, scriptOf(spec));
       } catch (error) {
@@ -147,25 +152,24 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
         throw errnoOf(error) === 'EPIPE' ? wallFailed('it ended before its command came') : error;
       }
       closeSync(standing.tellFd);
+      standing.input.close();
       return {
         capture,
         group,
         tree: createTree({ leader: capture.identity, marker: spec.marker, group, isWalled: true }),
       };
     },
-    expect(spec, isTaken) {
-      const wanted = wantedBy(spec);
+    prepare(asked) {
+      const wanted = wantedBy(asked);
+      if (wanted !== undefined) add(keyOf(wanted), wanted, 1);
+    },
+    expect(asked, isTaken) {
+      const wanted = wantedBy(asked);
       if (wanted === undefined) return;
-      const key = keyOf(wanted);
-      if (!recent.includes(key)) {
-        recent.push(key);
-        if (recent.length > MAX_RECENT) recent.shift();
-        return;
-      }
       // Whoever is just being answered comes first.
       setImmediate(() => {
         // In a row, the next may come before there is another.
-        add(key, wanted, isTaken ? 2 : 1);
+        add(keyOf(wanted), wanted, isTaken ? 2 : 1);
         for (const old of entries.slice(0, Math.max(0, entries.length - MAX_STANDING))) drop(old);
       });
     },
@@ -179,46 +183,55 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
 
 const readOwnMounts = (): string => readFileSync('/proc/self/mountinfo', 'utf8');
 
-/** Undefined where there is no wall, or where a shell could not be told this command. */
-function wantedBy(spec: EnclosedSpec): Wanted | undefined {
-  const { wall, limits, directory, argv, environment } = spec;
-  if (wall?.kind !== 'bubblewrap' || spec.inputData !== undefined || spec.terminal !== undefined)
-    return undefined;
+const wantedBy = ({ wall, limits }: WantedWall): Wanted | undefined =>
+  wall?.kind === 'bubblewrap' ? { wall, limits } : undefined;
+
+/** Whether a shell can be told this command so that nothing of the shell is left of it. */
+function canBeTold(spec: EnclosedSpec): boolean {
   const canExport = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name) && !OF_SHELLS.test(name);
-  if (argv[0]?.startsWith('/') !== true || !Object.keys(environment).every(canExport)) return undefined;
-  return Buffer.byteLength(scriptOf(spec)) > MAX_SCRIPT_BYTES ? undefined : { wall, limits, directory };
+  return (
+    spec.terminal === undefined &&
+    spec.argv[0]?.startsWith('/') === true &&
+    Object.keys(spec.environment).every(canExport) &&
+    Buffer.byteLength(scriptOf(spec)) <= MAX_SCRIPT_BYTES
+  );
 }
 
-const keyOf = ({ wall: { program, options, seccomp }, limits, directory }: Wanted): string =>
-  JSON.stringify([program, options, seccomp, limits, directory]);
+const keyOf = ({ wall: { program, options, seccomp }, limits }: Wanted): string =>
+  JSON.stringify([program, options, seccomp, limits]);
 
 /** Not through env(1): everybody on the machine sees the arguments of a process, and variables may be secrets. */
-function scriptOf({ argv, environment, streams, wantsState }: EnclosedSpec): string {
+function scriptOf(spec: EnclosedSpec): string {
+  const { argv, environment, directory, inputData, streams, wantsState } = spec;
   const exported = Object.entries(environment)
     .filter(([name]) => name !== '_')
     .map(([name, value]) => `${name}=${quoted(value)}`);
   const stderr = streams.includes('combined') ? '2>&1' : streams.includes('stderr') ? '' : '2>/dev/null';
+  const stdin = inputData === undefined ? '</dev/null' : `<&${WALL_FDS.later}`;
   return [
+    `cd -P ${quoted(directory)} || exit`,
     // Shells have some of their own.
     'unset PWD OLDPWD SHLVL',
     ...(exported.length === 0 ? [] : [`export ${exported.join(' ')}`]),
-    `exec ${argv.map(quoted).join(' ')} </dev/null ${stderr} ${wantsState ? '' : '3>&-'}\n`,
+    `exec ${argv.map(quoted).join(' ')} ${stdin} ${WALL_FDS.later}<&- ${stderr} ${wantsState ? '' : '3>&-'}\n`,
   ].join('; ');
 }
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** It stands, and everything it shows is still what was meant. */
-function isSound({ enclosure, init }: Standing, wall: BubblewrapWall): boolean {
+/** It stands, everything it shows is still what was meant, and the directory is there. */
+function isSound({ enclosure, init }: Standing, { directory }: EnclosedSpec, { wall }: Wanted): boolean {
   if (!isAlive(init) || !isAlive(enclosure.capture.identity)) return false;
   const inside = readMounts(init.pid);
-  return inside !== undefined && findUnexpectedMount(inside, wall) === undefined;
+  if (inside === undefined || findUnexpectedMount(inside, wall) !== undefined) return false;
+  return directoryProblem(`/proc/${init.pid}/root${directory}`) === undefined;
 }
 
 /** With its first process all of it ends. */
-async function end({ enclosure: { capture, tree }, tellFd }: Standing): Promise<void> {
+async function end({ enclosure: { capture, tree }, tellFd, input }: Standing): Promise<void> {
   sendSignal(capture.identity, 'SIGKILL');
   closeSync(tellFd);
+  input.close();
   await capture.exited;
   capture.close();
   tree.release();

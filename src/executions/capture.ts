@@ -6,16 +6,14 @@
  * hours. What was written before the exit is in the pipe by then, and is read out at once.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { join } from 'node:path';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
-import { makePrivateDirectory } from '../base/files.ts';
-import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import { createMasker, type Wall } from '../security/security.ts';
 import { type Copy, startCopy } from './copy.ts';
 import { createGate, type Gate, OUTER_ENVIRONMENT, startBehind, untilEmpty } from './gate.ts';
+import { createInputFile } from './input-file.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
 import type { Turns } from './turns.ts';
@@ -27,6 +25,8 @@ export interface CaptureSpec {
   readonly inputData: string | undefined;
   /** Its stdin, instead of data; ours is closed. */
   readonly inputFd?: number;
+  /** Behind a wall, a descriptor more for the shell that waits there; ours is closed. */
+  readonly laterFd?: number;
   /** stdout, stderr or combined; others are discarded. */
   readonly streams: readonly StreamType[];
   /** Extra descriptor 3 for the session's state; read to a bounded buffer. */
@@ -81,6 +81,7 @@ export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Cap
     const isMerged = spec.streams.includes('combined');
     const stdin = spec.inputData === undefined ? spec.inputFd : openInput(pipes.directory, spec.inputData);
     if (stdin !== undefined) opened.push(stdin);
+    if (spec.laterFd !== undefined) opened.push(spec.laterFd);
     const stdout = await take(isMerged || spec.streams.includes('stdout'));
     const stderr = isMerged ? stdout : await take(spec.streams.includes('stderr'));
     const state = await take(spec.wantsState);
@@ -130,7 +131,7 @@ function begin(spec: CaptureSpec, streams: Streams, turns: Turns): Promise<Captu
     if (child.pid === undefined) return;
     // The shell must be alive or a zombie until Node collects it, which it cannot before we return.
     const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
-    closeQuietly(...new Set(ends.filter((fd) => fd !== undefined)));
+    closeQuietly(...new Set([...ends, spec.laterFd].filter((fd) => fd !== undefined)));
     resolve(createCapture(streams, { identity, exited, gate }, turns));
   });
 }
@@ -216,25 +217,17 @@ function createCapture(
   };
 }
 
-/**
- * stdin as a file that has no name any more. On a FIFO a program that opens /dev/stdin by name would wait for ever for
- * a writer that is done.
- */
+/** All of it is there before the command is. */
 function openInput(directory: string, data: string): number {
-  makePrivateDirectory(directory);
-  const path = join(directory, `input-${randomText()}`);
+  const file = createInputFile(directory);
   try {
-    // Not to be opened again for writing through /proc/self/fd.
-    writeFileSync(path, data, { flag: 'wx', mode: 0o400 });
-    return openSync(path, 'r');
+    file.write(data);
+    return file.readFd;
   } catch (error) {
-    const isFull = errnoOf(error) === 'ENOSPC';
-    throw new ShellServerError(
-      isFull ? 'EXECUTION_004' : 'EXECUTION_001',
-      `input_data cannot be stored: ${messageOf(error)}.`,
-    );
+    closeSync(file.readFd);
+    throw error;
   } finally {
-    rmSync(path, { force: true });
+    file.close();
   }
 }
 

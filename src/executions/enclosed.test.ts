@@ -4,9 +4,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
-import { bwrapOptions } from '../security/sandbox/bwrap.ts';
 import type { BubblewrapWall } from '../security/sandbox/profile.ts';
-import { createHost, type Host, UNCOVERED } from '../security/sandbox/sandbox.fixture.ts';
+import { createHost, type Host, UNCOVERED, wallOf } from '../security/sandbox/sandbox.fixture.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
 import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
 import { WallFailed } from './gate.ts';
@@ -169,18 +168,6 @@ function createBench(host: Host) {
       { pipes, cgroups, now: Date.now },
     );
   return { start, textOf: (stream: StreamType) => texts.get(stream) ?? '' };
-}
-
-function wallOf(host: Host): BubblewrapWall {
-  const profile = host.profile({ ownPaths: [host.state], isRoot: process.getuid?.() === 0 });
-  return {
-    kind: 'bubblewrap',
-    program: '/usr/bin/bwrap',
-    options: bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false }),
-    seccomp: undefined,
-    pinned: profile.pinned,
-    watched: [],
-  };
 }
 
 describe.skipIf(needs('bwrap'))('what is enclosed', () => {

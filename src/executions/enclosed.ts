@@ -42,12 +42,20 @@ export interface Enclosed extends Enclosure {
   readonly ending: Ending;
 }
 
+/** All that a wall depends on: what runs behind it, and where, it is told later. */
+export interface WantedWall {
+  readonly wall?: Wall | undefined;
+  readonly limits: Limits;
+}
+
 /** Walls that were built before anybody asked. */
 export interface WallsAhead {
   /** The command is running then, behind a wall as it wants one. */
   take(spec: EnclosedSpec): Promise<Enclosure | undefined>;
-  /** A command was begun, and more like it may come. `isTaken` where it found its wall. */
-  expect(spec: EnclosedSpec, isTaken: boolean): void;
+  /** A command that wants such a wall is about to come. */
+  prepare(wanted: WantedWall): void;
+  /** One was just begun, and more may come; at once where it found its wall. */
+  expect(wanted: WantedWall, isTaken: boolean): void;
 }
 
 export interface EnclosedTools {

@@ -20,6 +20,7 @@ import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
 import { createMonitors, type Monitors } from './monitors.ts';
 import { createPipes } from './pipes.ts';
+import { createPreparation } from './preparation.ts';
 import type { ExecutionRecord } from './record.ts';
 import { createRunning, type RunningEntry } from './running.ts';
 import { createSessions, type SessionChange, type Sessions } from './sessions.ts';
@@ -61,6 +62,8 @@ export interface Executions {
   readonly monitors: Monitors;
   /** Resolves when what earlier servers left is known. */
   ready(): Promise<void>;
+  /** A principal has connected, and may be about to start something. */
+  anticipate(principal: string): void;
   /** Starts it; resolves as soon as the process is there. */
   start(request: StartRequest, signal: AbortSignal): Promise<Execution>;
   /** The caller was answered while it runs: the session does not wait for it any longer. */
@@ -121,7 +124,17 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     marker: instance.id,
   });
   const ahead = createAhead({ pipes, cgroups, now: clock.now });
-  const starter = createStarter({ ...options, running, sessions, pipes, cgroups, ahead, loginPath });
+  const preparation = createPreparation({ security, ahead, loginPath, open: () => inventory.open() });
+  const starter = createStarter({
+    ...options,
+    running,
+    sessions,
+    pipes,
+    cgroups,
+    ahead,
+    loginPath,
+    preparation,
+  });
   const inventory = createInventory({
     store,
     running,
@@ -180,6 +193,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   return {
     sessions,
     monitors,
+    anticipate: preparation.anticipate,
     async start(request, signal) {
       inventory.open();
       return viewRunning(await starter.start(request, signal));
@@ -224,6 +238,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   };
 
   async function dispose(): Promise<void> {
+    preparation.dispose();
     loginPath.dispose();
     monitors.dispose();
     await starter.stop();

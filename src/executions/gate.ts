@@ -31,11 +31,13 @@ export interface WalledStart {
 
 export function startBehind(
   wall: Wall,
-  command: { readonly argv: readonly string[]; readonly directory: string },
+  command: { readonly argv: readonly string[]; readonly directory: string; readonly laterFd?: number },
   block?: number,
 ): WalledStart {
   if (wall.kind === 'seatbelt')
     return { argv: [wall.program, '-p', wall.profile, ...command.argv], stdio: [] };
+  const { laterFd } = command;
+  const mounted = saysWhenMounted(wall) ? 'pipe' : 'ignore';
   return {
     argv: [
       wall.program,
@@ -51,7 +53,8 @@ export function startBehind(
       wall.seccomp === undefined ? 'ignore' : 'pipe',
       'pipe',
       block ?? 'ignore',
-      ...(saysWhenMounted(wall) ? (['pipe'] as const) : []),
+      ...(mounted === 'pipe' || laterFd !== undefined ? ([mounted] as const) : []),
+      ...(laterFd === undefined ? [] : [laterFd]),
     ],
   };
 }

@@ -20,6 +20,7 @@ import { launch } from './launch.ts';
 import type { Live } from './live.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Pipes } from './pipes.ts';
+import type { Preparation } from './preparation.ts';
 import { type ExecutionMode, type ExecutionRecord, writeRecord } from './record.ts';
 import type { Running, RunningEntry } from './running.ts';
 import { parseState, withStateReport } from './session-state.ts';
@@ -64,6 +65,7 @@ export interface StarterOptions {
   readonly cgroups: Cgroups;
   readonly ahead: WallsAhead;
   readonly loginPath: LoginPath;
+  readonly preparation: Preparation;
 }
 
 export interface Starter {
@@ -116,6 +118,7 @@ export function createStarter(options: StarterOptions): Starter {
     const release = carriesState ? await session.acquire(signal, request.patienceMs) : () => undefined;
     try {
       signal.throwIfAborted();
+      await options.preparation.ready(request.principal);
       const entry = await startNow(options, request, { session, carriesState, release, onTracked });
       if (!signal.aborted) return entry;
       // Cancelled while it started: nobody would ever learn its id.

@@ -10,14 +10,14 @@ import type { PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import type { Settings } from '../base/settings.ts';
+import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
 import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
-import { issuePermit, type LaunchPermit } from './permit.ts';
+import { issuePermit, type LaunchPermit, type Limits } from './permit.ts';
 import { combinePolicies } from './policy/policy.ts';
 import { escapeText } from './policy/show.ts';
 import type { Wish } from './policy/tighten.ts';
@@ -67,6 +67,8 @@ export interface Security extends TypedCheck {
   readonly audit: Audit;
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
+  /** What the commands of a principal run behind, as far as it does not depend on them. */
+  expectedWall(principal: string): Promise<Pick<LaunchPermit, 'wall' | 'limits'>>;
   readonly sandbox: Sandbox;
   readonly restrictions: Pick<RestrictionStore, 'of' | 'warnings'>;
   /** A token says what its principal starts with. */
@@ -193,13 +195,7 @@ export function createSecurity(options: {
       marker: `${MARKER_NAME}=${marker}`,
       maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
       wall: enclosure?.wall,
-      limits: {
-        memoryBytes: security.maxMemoryBytes,
-        processes: security.maxPids,
-        cpuPercent: security.maxCpuPercent,
-        cpuSeconds: security.maxCpuSeconds,
-        fileBytes: security.maxFileBytes,
-      },
+      limits: limitsOf(security),
       masked: security.masksOutput
         ? secretValues({ ...settings.environment, ...request.callerEnvironment })
         : [],
@@ -329,6 +325,10 @@ export function createSecurity(options: {
         throw error;
       }
     },
+    async expectedWall(principal) {
+      const enclosure = await sandbox.wallFor(principal);
+      return { wall: enclosure?.wall, limits: limitsOf(restrictions.of(principal).security) };
+    },
     ...input,
     decisionsSince: decisions.since,
     async dispose() {
@@ -337,6 +337,14 @@ export function createSecurity(options: {
     },
   };
 }
+
+const limitsOf = (security: SecuritySettings): Limits => ({
+  memoryBytes: security.maxMemoryBytes,
+  processes: security.maxPids,
+  cpuPercent: security.maxCpuPercent,
+  cpuSeconds: security.maxCpuSeconds,
+  fileBytes: security.maxFileBytes,
+});
 
 /** Of a command in the log. */
 const LOGGED_LENGTH = 1000;

@@ -31,6 +31,8 @@ export interface ServerFactoryOptions {
   readonly info: { readonly version: string };
   /** Read for each connection: what holds for its principal, in words, and which tools there are to speak of. */
   readonly instructions: (principal: string, tools: readonly string[]) => string;
+  /** Told who is there, of each connection and of each request without one. */
+  readonly onCaller: (principal: string) => void;
 }
 
 export type ServerFactory = (context: McpRequestContext) => Server;
@@ -40,12 +42,13 @@ export const LOCAL_PRINCIPAL = 'local';
 const LOCAL: Caller = { principal: LOCAL_PRINCIPAL, grant: EVERYTHING };
 
 export function createServerFactory(options: ServerFactoryOptions): ServerFactory {
-  const { dispatch, definitions, info, instructions } = options;
+  const { dispatch, definitions, info, instructions, onCaller } = options;
   // Ours are read-only and name their own JSON Schema type; the SDK only writes them out.
   const listed = (grant: Grant): WireTool[] =>
     definitions.filter((tool) => allows(grant, tool)) as unknown as WireTool[];
   return ({ era, authInfo }) => {
     const { principal, grant } = callerIn(authInfo) ?? LOCAL;
+    onCaller(principal);
     const names = listed(grant).map(({ name }) => name);
     // What a scoped token sees is for nobody else.
     const cacheScope = grant === EVERYTHING ? 'public' : 'private';

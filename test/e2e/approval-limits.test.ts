@@ -49,6 +49,7 @@ beforeAll(async () => {
     host: '127.0.0.1',
     port: 0,
     factory: createServerFactory({
+      onCaller: () => undefined,
       dispatch,
       definitions: createDefinitions(tools),
       info: { version: '0.0.0-test' },

@@ -25,6 +25,16 @@ describe('isInside', () => {
     ['/ab', '/a', false],
     ['/', '/a', false],
     ['/b', '/a', false],
+    ['/', '/', true],
+    ['/a/.b', '/a', true],
+    ['/a/...', '/a', true],
+    ['/a/../b', '/a', false],
+    ['/a/b/..', '/a/b', false],
+    ['/a/./b', '/a', true],
+    ['/a//b', '/a', true],
+    ['/a/b/', '/a', true],
+    ['/a/b', '/a/', true],
+    ['/b', '/a/..', true],
   ])('of %j in %j is %j', (path, directory, expected) => {
     expect(isInside(path, directory)).toBe(expected);
   });

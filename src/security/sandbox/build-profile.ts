@@ -8,7 +8,6 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { gatherMounts } from './gather.ts';
 import { isReadable, isThere, kindOf } from './look.ts';
-import { minimalRoot, programRoot } from './minimal-root.ts';
 import { createMountTable } from './mount-table.ts';
 import { openings } from './openings.ts';
 import {
@@ -43,8 +42,8 @@ export interface ProfileInput {
   readonly tmpDirectory: string | undefined;
   /** Copies of files in the home directory without the secrets in them: where they belong, and where the copy is. */
   readonly redacted: ReadonlyMap<string, string>;
-  /** The programs that exist, where only allowed ones do. */
-  readonly programs: readonly string[];
+  /** What there is of the system, where not all of the host's root is shown. */
+  readonly systemRoot: readonly Mount[];
   /** A file of ours with nothing in it, shown instead of one that is hidden; without one it cannot be opened. */
   readonly emptyFile: string | undefined;
   /** Where copies of many small files are kept, so that one mount does for all; undefined: none are made. */
@@ -185,7 +184,9 @@ function privateCaches(home: string, { tmpDirectory, security }: ProfileInput): 
 
 function caches(home: string, workspace: readonly string[]): Mount[] {
   return (
-    TOOL_CACHES.map((name) => realPathOf(join(home, name)))
+    TOOL_CACHES.map((name) => join(home, name))
+      .filter(isThere)
+      .map(realPathOf)
       // A cache that is a link is as good as where it leads, if that is nobody else's.
       .filter((path) => path !== home && isInside(path, home) && kindOf(path) === 'directory')
       .filter((path) => !workspace.some((root) => isInside(path, root)))
@@ -200,11 +201,7 @@ function resolverFiles(): Mount[] {
 }
 
 function emptyRoot(input: ProfileInput): Mount[] {
-  return [
-    ...(input.security.root === 'programs' ? programRoot(input.programs) : minimalRoot()),
-    { kind: 'empty', path: '/run' },
-    ...resolverFiles(),
-  ];
+  return [...input.systemRoot, { kind: 'empty', path: '/run' }, ...resolverFiles()];
 }
 
 function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {

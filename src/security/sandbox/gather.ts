@@ -30,20 +30,26 @@ import type { Mount } from './profile.ts';
 const GATHERED = ['/etc', '/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/bin', '/sbin'];
 /** For fewer it is not worth a copy. */
 const MIN_MOUNTS = 4;
-/** Of one program or directory. */
+/** Of one program or directory; making many small files takes longer than many commands save. */
 const MAX_BYTES = 8 * 1024 * 1024;
-const MAX_ENTRIES = 2000;
+const MAX_ENTRIES = 100;
 /** Something that runs may still have it mounted. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MANIFEST = 'copied.json';
 
 /** The same with fewer mounts; as they were where they could not be copied. */
 export function gatherMounts(mounts: readonly Mount[], directory: string): Mount[] {
-  const places = GATHERED.filter(
-    (place) =>
-      !mounts.some(({ path }) => path === place) && mounts.filter(isReadableIn(place)).length >= MIN_MOUNTS,
-  );
-  const inner = mounts.filter(({ path }) => places.some((place) => isInside(path, place)));
+  const below = new Map(GATHERED.map((place): [string, Mount[]] => [place, []]));
+  for (const mount of mounts) {
+    const place = GATHERED.find((each) => isInside(mount.path, each));
+    if (place !== undefined) below.get(place)?.push(mount);
+  }
+  const places = GATHERED.filter((place) => {
+    const there = below.get(place) ?? [];
+    const readable = there.filter(({ kind }) => kind === 'readable');
+    return readable.length >= MIN_MOUNTS && !there.some(({ path }) => path === place);
+  });
+  const inner = places.flatMap((place) => below.get(place) ?? []);
   if (inner.length === 0) return [...mounts];
   const key = createHash('sha256').update(inner.map(stampOf).join('\n')).digest('hex').slice(0, 32);
   const home = join(directory, key);
@@ -59,21 +65,13 @@ export function gatherMounts(mounts: readonly Mount[], directory: string): Mount
   }
 }
 
-const isReadableIn =
-  (place: string) =>
-  ({ kind, path }: Mount): boolean =>
-    kind === 'readable' && isInside(path, place);
-
 const sourceOf = (mount: Mount): string => ('from' in mount ? (mount.from ?? mount.path) : mount.path);
 
 /** Another one where the file was replaced or written to, or an entry of the directory was. */
 function stampOf(mount: Mount): string {
-  const about =
-    mount.kind === 'readable'
-      ? statSync(sourceOf(mount), { throwIfNoEntry: false, bigint: true })
-      : undefined;
+  const about = mount.kind === 'readable' ? statSync(sourceOf(mount), { throwIfNoEntry: false }) : undefined;
   const target = mount.kind === 'link' ? mount.target : '';
-  return [mount.kind, mount.path, target, about?.ino, about?.size, about?.mtimeNs, about?.ctimeNs].join('\0');
+  return [mount.kind, mount.path, target, about?.ino, about?.size, about?.mtimeMs, about?.ctimeMs].join('\0');
 }
 
 const used = new Set<string>();

@@ -59,7 +59,11 @@ export function createMountTable(): MountTable {
         }
       }
     },
-    list: () => [...mounts.values()].sort((a, b) => depth(a.path) - depth(b.path)),
+    list() {
+      const byDepth: Mount[][] = [];
+      for (const mount of mounts.values()) (byDepth[depth(mount.path)] ??= []).push(mount);
+      return byDepth.flat();
+    },
   };
 }
 

@@ -43,7 +43,8 @@ export function signatureOf(places: {
   return [...directories.map(stampOf), ...places.names].join('\n');
 }
 
-function stampOf(path: string): string {
+/** Of a directory: which entries it has. */
+export function stampOf(path: string): string {
   try {
     const about = statSync(path, { throwIfNoEntry: false, bigint: true });
     return about === undefined ? '-' : `${about.ino} ${about.mtimeNs} ${about.ctimeNs}`;

@@ -6,7 +6,9 @@ import { onTestFinished } from 'vitest';
 import { PRESETS, type PresetName } from '../../base/config/presets.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { buildProfile, findPrivatePaths, type ProfileInput } from './build-profile.ts';
-import type { Mount, Profile } from './profile.ts';
+import { bwrapOptions } from './bwrap.ts';
+import type { BubblewrapWall, Mount, Profile } from './profile.ts';
+import { createRoots } from './roots.ts';
 
 /** Somewhere that no mount covers: /tmp is another inside, and tests have theirs in there. */
 export const UNCOVERED = '/dev/shm';
@@ -101,7 +103,7 @@ export function createHost(parent: string = tmpdir()): Host {
         repositories: [],
         tmpDirectory: undefined,
         redacted: new Map(),
-        programs: [],
+        systemRoot: createRoots().of(PRESETS[preset].root, []),
         emptyFile: undefined,
         copies: undefined,
         isRoot: false,
@@ -113,6 +115,20 @@ export function createHost(parent: string = tmpdir()): Host {
   host.makeDirectory('home/project');
   host.makeDirectory('state');
   return host;
+}
+
+/** Around a command on this host, without a filter of system calls. */
+export function wallOf(host: Host, changes: HostChanges = {}): BubblewrapWall {
+  const isRoot = process.getuid?.() === 0;
+  const profile = host.profile({ ownPaths: [host.state], isRoot, ...changes });
+  return {
+    kind: 'bubblewrap',
+    program: '/usr/bin/bwrap',
+    options: bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false }),
+    seccomp: undefined,
+    pinned: profile.pinned,
+    watched: [],
+  };
 }
 
 /**

@@ -23,6 +23,7 @@ import type { RunHelper } from './probe.ts';
 import { type Profile, SCRIPTS_PLACE, type Wall } from './profile.ts';
 import { isFresh, type Signed, signatureOf } from './profile-cache.ts';
 import { redactFiles } from './redact.ts';
+import { createRoots } from './roots.ts';
 import { seatbeltProfile } from './seatbelt.ts';
 import { buildSeccompFilter } from './seccomp.ts';
 import { createSurvey } from './survey.ts';
@@ -86,6 +87,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const prepareHome = once(() => makeCaches(options, home));
   const gitDirectories = findGitDirectories(settings.security.workspace);
   const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
+  const roots = createRoots();
   const filters = new Map<boolean, string | undefined>();
   const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
   let found: Promise<Found> | undefined;
@@ -94,16 +96,20 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const security = principal === undefined ? settings.security : options.securityOf(principal);
     const { specialFiles, repositories } = await survey.look(principal !== undefined);
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
-    const roots = [...security.workspace, ...security.writablePaths].map(realPathOf);
-    const isHomeWritable = roots.some((root) => isInside(home, root));
+    const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
+    const isHomeWritable = open.some((root) => isInside(home, root));
+    // Before it is looked at, or the next look would find that something was made.
+    const tmpDirectory =
+      security.keepsTmp && principal !== undefined
+        ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
+        : undefined;
     const signature = signatureOf({
-      roots,
+      roots: open,
       repositories,
       others: [
         home,
-        stateDirectory,
         ...gitDirectories.flatMap((git) => [git, join(git, 'modules'), join(git, 'worktrees')]),
-        ...(principal === undefined ? [] : [tmpDirectoryOf(stateDirectory, principal)]),
+        ...(tmpDirectory === undefined ? [] : [tmpDirectory]),
       ],
       names: [
         ...specialFiles,
@@ -111,7 +117,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         ...repositories,
         '',
         ...opened.paths.filter(isThere),
-        ...roots.filter(isThere),
+        ...open.filter(isThere),
+        isThere(stateDirectory) ? stateDirectory : '',
       ],
     });
     const known = principal === undefined ? undefined : cache.get(principal);
@@ -127,22 +134,19 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       specialFiles,
       repositories,
       gitDirectories,
-      tmpDirectory:
-        security.keepsTmp && principal !== undefined
-          ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
-          : undefined,
+      tmpDirectory,
       redacted:
         principal !== undefined && (security.root === 'host' || isHomeWritable)
           ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths, isHomeWritable)
           : new Map(),
-      programs: [
+      systemRoot: roots.of(security.root, [
         ...(domains === undefined ? [] : ['socat']),
         options.shell,
         'bash',
         'sh',
         'env',
         ...(principal === undefined ? [] : options.programsOf(principal)),
-      ],
+      ]),
       emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),
       copies:
         principal === undefined || process.platform !== 'linux' ? undefined : join(stateDirectory, 'roots'),
@@ -241,7 +245,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (isInside(path, '/tmp')) return join(directory, 'tmp', path.slice('/tmp'.length));
       return isInside(path, '/var/tmp') ? join(directory, 'var-tmp', path.slice('/var/tmp'.length)) : path;
     },
-    forget: (principal) => void cache.delete(principal),
+    forget(principal) {
+      cache.delete(principal);
+      roots.forget();
+    },
     async dispose() {
       survey.dispose();
       await domains?.dispose();

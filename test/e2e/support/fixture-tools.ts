@@ -128,6 +128,7 @@ export const NO_MODULES = {} as unknown as Modules;
 /** A server of the fixture tools. */
 export function createFixtureFactory(fixtures: FixtureTools, log: Log = silentLog): ServerFactory {
   return createServerFactory({
+    onCaller: () => undefined,
     dispatch: createDispatch({
       tools: fixtures.tools,
       modules: NO_MODULES,

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { LIMITS } from '../base/limits.ts';
+import type { WantedWall } from './enclosed.ts';
+import { createPreparation, type PreparationOptions } from './preparation.ts';
+
+function create(changes: Partial<PreparationOptions> = {}) {
+  const events: string[] = [];
+  const preparation = createPreparation({
+    security: {
+      async expectedWall(principal) {
+        events.push(`look ${principal}`);
+        await sleep(10);
+        return { wall: undefined, limits: { processes: principal.length } };
+      },
+    },
+    ahead: { prepare: ({ limits }: WantedWall) => void events.push(`wall ${limits.processes}`) },
+    loginPath: {
+      resolve() {
+        events.push('path');
+        return Promise.resolve('/bin');
+      },
+    },
+    open: () => void events.push('open'),
+    ...changes,
+  });
+  onTestFinished(preparation.dispose);
+  return { events, preparation };
+}
+
+const moment = (): Promise<void> => sleep(LIMITS.anticipationMs + 100);
+
+test('is made a moment after somebody came, once', async () => {
+  const { events, preparation } = create();
+  preparation.anticipate('ann');
+  preparation.anticipate('ann');
+  expect(events).toEqual([]);
+  await moment();
+  expect(events).toEqual(['open', 'look ann', 'path', 'wall 3']);
+  await preparation.ready('ann');
+  expect(events.slice(4)).toEqual(['path']);
+});
+
+test('is waited for by a command that comes before, and by all that come at once', async () => {
+  const { events, preparation } = create();
+  await Promise.all([preparation.ready('ann'), preparation.ready('ann'), preparation.ready('bo')]);
+  expect(events.toSorted()).toEqual(['look ann', 'look bo', 'path', 'path', 'path', 'wall 2', 'wall 3']);
+});
+
+test('that fails is the command’s to tell', async () => {
+  const { events, preparation } = create({
+    security: { expectedWall: () => Promise.reject(new Error('no wall')) },
+  });
+  await preparation.ready('ann');
+  expect(events).toEqual(['path']);
+});
+
+test('is not made where the state directory cannot be used', async () => {
+  const { events, preparation } = create({
+    open() {
+      throw new Error('full');
+    },
+  });
+  preparation.anticipate('ann');
+  await moment();
+  expect(events).toEqual([]);
+});
+
+test('is not made for a client that only asked what there is', async () => {
+  const { events, preparation } = create();
+  preparation.anticipate('ann');
+  preparation.dispose();
+  await moment();
+  expect(events).toEqual([]);
+});
