@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { build } from 'esbuild';
 import { renderLegal } from './legal.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -35,7 +35,17 @@ const DAY_MS = 86_400_000;
 const require = "import{createRequire as $require}from'node:module';const require=$require(import.meta.url);";
 const hasShebang = readFileSync(`${root}/src/cli.ts`, 'utf8').startsWith('#!');
 
-const { outputFiles, metafile } = bundle();
+/** Zod's messages in fifty languages: a quarter of a megabyte to be read at every start, and ours are in English. */
+const oneLanguage = {
+  name: 'one-language',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
+  },
+};
+
+const { outputFiles, metafile } = await bundle();
 const written = new Set();
 const isNotice = ({ path }) => path.endsWith('.LEGAL.txt');
 // Entries last and each file renamed into place: whoever starts the server meanwhile gets the old one or the new one.
@@ -57,9 +67,9 @@ function place(path, contents) {
   renameSync(`${path}.new`, path);
 }
 
-function bundle() {
+async function bundle() {
   try {
-    return buildSync({
+    return await build({
       absWorkingDir: root,
       entryPoints: Object.fromEntries(
         Object.entries(entryPoints).filter(([, path]) => existsSync(`${root}/${path}`)),
@@ -71,7 +81,12 @@ function bundle() {
       format: 'esm',
       platform: 'node',
       // Its CommonJS form loads its parts in a way that no bundler can follow.
-      alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+      alias: {
+        'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+        // Brings a validator of JSON Schema with it, which nothing here uses.
+        '@modelcontextprotocol/server/_shims': './scripts/sdk-shims.mjs',
+      },
+      plugins: [oneLanguage],
       // Its native part is found by its place.
       external: ['@lydell/node-pty'],
       target: 'node20',

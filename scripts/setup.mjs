@@ -47,6 +47,7 @@ const BUILD = {
     'package-lock.json',
     'scripts/build.mjs',
     'scripts/legal.mjs',
+    'scripts/sdk-shims.mjs',
     ...sources('src'),
   ],
   also: '',

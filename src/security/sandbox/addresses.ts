@@ -3,6 +3,7 @@
  * whoever owns it may point it at this machine, at the network around it, or at the cloud's metadata service.
  */
 import { isIPv4, isIPv6 } from 'node:net';
+import { once } from '../../base/once.ts';
 
 /** The one spelling of an address that comparisons use; undefined where the text is none. No brackets, no zone. */
 export function canonicalAddress(text: string): string | undefined {
@@ -15,18 +16,18 @@ export function canonicalAddress(text: string): string | undefined {
 /** What keeps a canonical address from being a place on the internet ("a private address"); undefined: nothing. */
 export function addressProblem(address: string, own: ReadonlySet<string>): string | undefined {
   const bits = toBits(address);
-  const special = NETWORKS.find((candidate) => contains(candidate, bits));
+  const special = networks().find((candidate) => contains(candidate, bits));
   if (special !== undefined) return special.what;
   if (own.has(address)) return 'an address of this machine';
-  if (bits.length === IPV4_BITS || contains(GLOBAL_UNICAST, bits)) return undefined;
+  if (bits.length === IPV4_BITS || contains(globalUnicast(), bits)) return undefined;
   // Where a network has IPv6 only, its DNS gives every IPv4 host in this form: it is as public as what it carries.
-  if (contains(NAT64, bits)) return addressProblem(toIPv4(bits.slice(-IPV4_BITS)), own);
+  if (contains(nat64(), bits)) return addressProblem(toIPv4(bits.slice(-IPV4_BITS)), own);
   return 'a reserved address';
 }
 
 export function isLoopbackAddress(address: string): boolean {
   const bits = toBits(address);
-  return NETWORKS.some((candidate) => candidate.what === LOOPBACK && contains(candidate, bits));
+  return networks().some((candidate) => candidate.what === LOOPBACK && contains(candidate, bits));
 }
 
 interface Network {
@@ -42,8 +43,8 @@ const LOOPBACK = 'a loopback address';
 const METADATA = "a cloud's metadata service";
 const PRIVATE = 'a private address';
 
-/** From the IANA registries of special-purpose addresses. The first that matches gives the words. */
-const NETWORKS: readonly Network[] = [
+/** From the IANA registries of special-purpose addresses. The first that matches gives the words. Made when it is asked for. */
+const networks = once((): readonly Network[] => [
   network('0.0.0.0/8', 'an unspecified address'),
   network('10.0.0.0/8', PRIVATE),
   // One provider's metadata service.
@@ -82,11 +83,11 @@ const NETWORKS: readonly Network[] = [
   network('fe80::/10', 'a link-local address'),
   network('fec0::/10', 'a site-local address'),
   network('ff00::/8', 'a multicast address'),
-];
+]);
 
 /** Everything else in IPv6 is not assigned to anybody. */
-const GLOBAL_UNICAST = network('2000::/3', '');
-const NAT64 = network('64:ff9b::/96', '');
+const globalUnicast = once(() => network('2000::/3', ''));
+const nat64 = once(() => network('64:ff9b::/96', ''));
 
 function network(cidr: string, what: string): Network {
   const [address = '', size] = cidr.split('/');
