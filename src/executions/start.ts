@@ -2,29 +2,21 @@
  * From a request to a running process: a slot, the session's state, the permit, a bundle and a record on disk, then
  * the launch. Whatever fails on the way gives everything back.
  */
-import type { Clock } from '../base/clock.ts';
-import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { once } from '../base/once.ts';
-import type { Settings } from '../base/settings.ts';
-import type { Bundle, Outputs, StreamType } from '../outputs/types.ts';
-import { findAppeared, type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
-import type { Cgroups } from './cgroups/cgroups.ts';
-import { launchDetached } from './detached/launch-detached.ts';
-import type { WallsAhead } from './enclosed.ts';
+import type { StreamType } from '../outputs/types.ts';
+import { maskEnvironment, type Security } from '../security/security.ts';
+import { type BeginOptions, begin } from './begin.ts';
 import { WallFailed } from './gate.ts';
-import type { Instance } from './instance.ts';
-import { launch } from './launch.ts';
-import type { Live } from './live.ts';
 import type { LoginPath } from './login-path.ts';
-import type { Pipes } from './pipes.ts';
 import type { Preparation } from './preparation.ts';
-import { type ExecutionMode, type ExecutionRecord, writeRecord } from './record.ts';
-import type { Running, RunningEntry } from './running.ts';
+import type { ExecutionMode, ExecutionRecord } from './record.ts';
+import type { RunningEntry } from './running.ts';
 import { parseState, withStateReport } from './session-state.ts';
 import type { Session, Sessions } from './sessions.ts';
+import { createSlots } from './slots.ts';
 import { createUsageMeter } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
@@ -51,19 +43,10 @@ export interface StartRequest {
   readonly patienceMs: number;
 }
 
-export interface StarterOptions {
-  readonly settings: Settings;
+export interface StarterOptions extends BeginOptions {
   readonly security: Security;
-  readonly outputs: Outputs;
-  readonly instance: Instance;
-  readonly wrapperPath: string;
-  readonly clock: Clock;
   readonly log: Log;
-  readonly running: Running;
   readonly sessions: Sessions;
-  readonly pipes: Pipes;
-  readonly cgroups: Cgroups;
-  readonly ahead: WallsAhead;
   readonly loginPath: LoginPath;
   readonly preparation: Preparation;
 }
@@ -78,33 +61,8 @@ export interface Starter {
 export function createStarter(options: StarterOptions): Starter {
   const { settings, running, sessions } = options;
   const starting = new Set<Promise<unknown>>();
-  /** Owners of slots that are not in the table yet. */
-  const claims = new Set<{ readonly owner: string }>();
+  const slots = createSlots(settings.limits, running);
   let isStopped = false;
-
-  /** A principal has its own number of them, so that it cannot use up another's; all together have one as well. */
-  function takeSlot(principal: string): { readonly owner: string } {
-    if (isStopped) throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
-    const { maxProcesses, maxProcessesTotal } = settings.limits;
-    const own = [...running.entries.values()].filter((entry) => entry.record.owner === principal);
-    const claimed = [...claims].filter(({ owner }) => owner === principal).length;
-    const isOwn = own.length + claimed >= maxProcesses;
-    if (isOwn || running.entries.size + claims.size >= maxProcessesTotal) {
-      const limit = isOwn ? maxProcesses : maxProcessesTotal;
-      const whose = isOwn ? '' : ' of all callers together';
-      throw new ShellServerError(
-        'RESOURCE_005',
-        `${limit} executions${whose} are running, which is the limit.`,
-        {
-          hint: 'Wait for one to end (process_get_execution with wait_seconds), or end one with process_terminate.',
-          details: { limit, oldest_running: own.slice(0, 5).map((entry) => entry.record.id) },
-        },
-      );
-    }
-    const claim = { owner: principal };
-    claims.add(claim);
-    return claim;
-  }
 
   async function start(
     request: StartRequest,
@@ -133,8 +91,8 @@ export function createStarter(options: StarterOptions): Starter {
 
   return {
     start(request, signal) {
-      const claim = takeSlot(request.principal);
-      const handOver = once(() => claims.delete(claim));
+      if (isStopped) throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
+      const handOver = slots.take(request.principal);
       const started = start(request, signal, handOver);
       starting.add(started);
       const forget = (): void => {
@@ -226,13 +184,8 @@ async function tryStart(
   };
   // From its creation on, or a collection of old outputs might take it away before it runs.
   options.running.reserve(id);
-  const { live, bundle, sinks } = await launchInto(
-    options,
-    request,
-    record,
-    permit,
-    script !== undefined,
-  ).catch((error: unknown) => {
+  const beginning = { record, permit, wantsState: script !== undefined };
+  const { live, bundle, sinks } = await begin(options, request, beginning).catch((error: unknown) => {
     recordFailure(options, request, id, error);
     // Nothing ran, so nothing is kept.
     options.running.giveUp(id);
@@ -277,102 +230,6 @@ function recordFailure(
   } catch (failure) {
     log.error('the audit log cannot be written', { execution: executionId, error: messageOf(failure) });
   }
-}
-
-function createBundle(options: StarterOptions, record: ExecutionRecord): Bundle {
-  try {
-    const bundle = options.outputs.createBundle({
-      id: record.id,
-      owner: record.owner,
-      name: record.command,
-      createdAtMs: record.createdAtMs,
-      streams: record.streams,
-      isRunning: activityOf(options.running, record.id),
-    });
-    writeRecord(bundle.directory, record);
-    return bundle;
-  } catch (error) {
-    const errno = errnoOf(error);
-    if (errno !== 'ENOSPC' && errno !== 'EDQUOT') throw error;
-    throw new ShellServerError(
-      'EXECUTION_004',
-      'The disk of the state directory is full, so nothing was started.',
-      {
-        cause: error,
-      },
-    );
-  }
-}
-
-async function launchInto(
-  options: StarterOptions,
-  request: StartRequest,
-  record: ExecutionRecord,
-  permit: LaunchPermit,
-  wantsState: boolean,
-) {
-  const { instance, clock } = options;
-  if (request.mode === 'detached') {
-    const bundle = createBundle(options, record);
-    const spec = {
-      id: record.id,
-      argv: [...permit.argv],
-      environment: { ...permit.environment },
-      directory: permit.directory,
-      marker: permit.marker,
-      ...(request.inputData !== undefined && { inputData: request.inputData }),
-      bundle: bundle.directory,
-      streams: [...record.streams],
-      maxOutputBytes: options.settings.limits.maxOutputBytes,
-      ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
-      limits: permit.limits,
-      ...(permit.wall !== undefined && { wall: permit.wall }),
-      masked: [...permit.masked],
-    };
-    const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
-    const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
-    return { live: watching(await launchDetached(spec, tools), permit), bundle, sinks: new Map() };
-  }
-  const made = once(() => {
-    const bundle = createBundle(options, record);
-    return { bundle, sinks: bundle.openSinks() };
-  });
-  const live = await launch(
-    {
-      id: record.id,
-      permit,
-      inputData: request.inputData,
-      streams: record.streams,
-      openSinks: () => made().sinks,
-      wantsState,
-    },
-    {
-      pipes: options.pipes,
-      cgroups: options.cgroups,
-      ahead: options.ahead,
-      bootId: instance.bootId,
-      now: clock.now,
-    },
-  );
-  return { live: watching(live, permit), ...made() };
-}
-
-/** With its end it is told what appeared meanwhile that somebody outside obeys. */
-function watching(live: Live, { wall }: LaunchPermit): Live {
-  if (wall?.kind !== 'bubblewrap' || wall.watched.length === 0) return live;
-  const { watched } = wall;
-  return {
-    ...live,
-    finished: live.finished.then((outcome) => {
-      const appeared = findAppeared(watched);
-      return appeared.length === 0 ? outcome : { ...outcome, appeared };
-    }),
-  };
-}
-
-/** On its own, because the index keeps it as long as the output: it must hold on to nothing else. */
-function activityOf(running: Running, id: string): () => boolean {
-  return () => running.isActive(id);
 }
 
 function streamsOf(request: StartRequest): StreamType[] {

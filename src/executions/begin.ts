@@ -1,0 +1,138 @@
+/** From a permit to a process that runs, with a bundle and a record on disk. */
+import type { Clock } from '../base/clock.ts';
+import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { once } from '../base/once.ts';
+import type { Settings } from '../base/settings.ts';
+import type { Bundle, Outputs, Sink, StreamType } from '../outputs/types.ts';
+import { findAppeared, type LaunchPermit } from '../security/security.ts';
+import type { Cgroups } from './cgroups/cgroups.ts';
+import { launchDetached } from './detached/launch-detached.ts';
+import type { WallsAhead } from './enclosed.ts';
+import type { Instance } from './instance.ts';
+import { launch } from './launch.ts';
+import type { Live } from './live.ts';
+import type { Pipes } from './pipes.ts';
+import { type ExecutionRecord, writeRecord } from './record.ts';
+import type { Running } from './running.ts';
+import type { StartRequest } from './start.ts';
+
+export interface BeginOptions {
+  readonly settings: Settings;
+  readonly outputs: Outputs;
+  readonly instance: Instance;
+  /** The program of a detached execution's wrapper. */
+  readonly wrapperPath: string;
+  readonly clock: Clock;
+  readonly running: Running;
+  readonly pipes: Pipes;
+  readonly cgroups: Cgroups;
+  readonly ahead: WallsAhead;
+}
+
+export interface Beginning {
+  readonly record: ExecutionRecord;
+  readonly permit: LaunchPermit;
+  /** Whether it tells the session what to carry on. */
+  readonly wantsState: boolean;
+}
+
+export interface Begun {
+  readonly live: Live;
+  readonly bundle: Bundle;
+  /** None where another process writes them. */
+  readonly sinks: ReadonlyMap<StreamType, Sink>;
+}
+
+export async function begin(
+  options: BeginOptions,
+  request: Pick<StartRequest, 'mode' | 'inputData'>,
+  { record, permit, wantsState }: Beginning,
+): Promise<Begun> {
+  const { instance, clock } = options;
+  if (request.mode === 'detached') {
+    const bundle = createBundle(options, record);
+    const spec = {
+      id: record.id,
+      argv: [...permit.argv],
+      environment: { ...permit.environment },
+      directory: permit.directory,
+      marker: permit.marker,
+      ...(request.inputData !== undefined && { inputData: request.inputData }),
+      bundle: bundle.directory,
+      streams: [...record.streams],
+      maxOutputBytes: options.settings.limits.maxOutputBytes,
+      ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
+      limits: permit.limits,
+      ...(permit.wall !== undefined && { wall: permit.wall }),
+      masked: [...permit.masked],
+    };
+    const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
+    const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
+    return { live: watching(await launchDetached(spec, tools), permit), bundle, sinks: new Map() };
+  }
+  const made = once(() => {
+    const bundle = createBundle(options, record);
+    return { bundle, sinks: bundle.openSinks() };
+  });
+  const live = await launch(
+    {
+      id: record.id,
+      permit,
+      inputData: request.inputData,
+      streams: record.streams,
+      openSinks: () => made().sinks,
+      wantsState,
+    },
+    {
+      pipes: options.pipes,
+      cgroups: options.cgroups,
+      ahead: options.ahead,
+      bootId: instance.bootId,
+      now: clock.now,
+    },
+  );
+  return { live: watching(live, permit), ...made() };
+}
+
+function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
+  try {
+    const bundle = options.outputs.createBundle({
+      id: record.id,
+      owner: record.owner,
+      name: record.command,
+      createdAtMs: record.createdAtMs,
+      streams: record.streams,
+      isRunning: activityOf(options.running, record.id),
+    });
+    writeRecord(bundle.directory, record);
+    return bundle;
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno !== 'ENOSPC' && errno !== 'EDQUOT') throw error;
+    throw new ShellServerError(
+      'EXECUTION_004',
+      'The disk of the state directory is full, so nothing was started.',
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** With its end it is told what appeared meanwhile that somebody outside obeys. */
+function watching(live: Live, { wall }: LaunchPermit): Live {
+  if (wall?.kind !== 'bubblewrap' || wall.watched.length === 0) return live;
+  const { watched } = wall;
+  return {
+    ...live,
+    finished: live.finished.then((outcome) => {
+      const appeared = findAppeared(watched);
+      return appeared.length === 0 ? outcome : { ...outcome, appeared };
+    }),
+  };
+}
+
+/** On its own, because the index keeps it as long as the output: it must hold on to nothing else. */
+function activityOf(running: Running, id: string): () => boolean {
+  return () => running.isActive(id);
+}
