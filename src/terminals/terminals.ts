@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { messageOf, ShellServerError } from '../base/errors.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Executions, Instance } from '../executions/executions.ts';
@@ -26,7 +26,7 @@ import type {
   Typed,
   WaitSpec,
 } from './protocol.ts';
-import { createTyping } from './typing.ts';
+import { createRegister } from './register.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
 export type { Caller, CreateRequest } from './open.ts';
@@ -102,28 +102,11 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   const parent = join(settings.stateDir, 'terminals');
   const history = createHistory({ ...options, parent });
   const open = createOpening({ ...options, parent, discard: history.discard });
-  const entries = new Map<string, Entry>();
+  const register = createRegister(settings.limits);
+  const { entries, find, remember } = register;
   const hosts = new Set<Host>();
   let own: Promise<Host> | undefined;
-  /** Those that have a name and no terminal yet. */
-  const opening = new Set<{ readonly owner: string; readonly sessionName: string }>();
-  let lastNumber = 0;
   let isDisposed = false;
-
-  function find(principal: string, id: string): Entry {
-    const entry = entries.get(id);
-    if (entry !== undefined && entry.owner === principal) return entry;
-    const shown = JSON.stringify(id.slice(0, 64));
-    throw new ShellServerError('RESOURCE_002', `There is no terminal ${shown}.`, {
-      hint: 'terminal_list shows those that are open. What a closed one wrote is kept: list_execution_outputs with output_type "log".',
-    });
-  }
-
-  function remember(known: Omit<Entry, 'typing' | 'hasEnded' | 'lastRead'>): Entry {
-    const entry: Entry = { ...known, typing: createTyping(), hasEnded: false, lastRead: undefined };
-    entries.set(known.id, entry);
-    return entry;
-  }
 
   function watch(host: Host): Host {
     hosts.add(host);
@@ -183,44 +166,6 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     }
   }
 
-  const openOnes = (): Entry[] => [...entries.values()].filter(({ hasEnded }) => !hasEnded);
-
-  function checkRoom(principal: string): void {
-    const { maxTerminals, maxTerminalsTotal } = settings.limits;
-    const owners = [...openOnes(), ...opening].map(({ owner }) => owner);
-    const isOwn = owners.filter((owner) => owner === principal).length >= maxTerminals;
-    if (!isOwn && owners.length < maxTerminalsTotal) return;
-    const limit = isOwn ? maxTerminals : maxTerminalsTotal;
-    const whose = isOwn ? '' : ' of all callers together';
-    throw new ShellServerError(
-      'RESOURCE_005',
-      `${limit} terminals${whose} are open, which is the most there may be.`,
-      { hint: 'Close one with terminal_close; terminal_list shows them.', details: { limit } },
-    );
-  }
-
-  function nameOf({ principal }: Caller, asked: string | undefined): string {
-    const isTheirs = (each: { readonly owner: string }): boolean => each.owner === principal;
-    const taken = new Map<string, string | undefined>();
-    for (const { sessionName } of [...opening].filter(isTheirs)) taken.set(sessionName, undefined);
-    for (const { sessionName, id } of openOnes().filter(isTheirs)) taken.set(sessionName, id);
-    if (asked === undefined) {
-      do lastNumber++;
-      while (taken.has(`terminal-${lastNumber}`));
-      return `terminal-${lastNumber}`;
-    }
-    if (!taken.has(asked)) return asked;
-    const id = taken.get(asked);
-    throw new ShellServerError(
-      'RESOURCE_004',
-      `The session name ${JSON.stringify(asked)} is taken by ${id ?? 'one that is being opened'}.`,
-      {
-        hint: 'Use that terminal, close it, or choose another name.',
-        details: { ...(id !== undefined && { terminal_id: id }), session_name: asked },
-      },
-    );
-  }
-
   async function send(id: string, input: InputOptions, caller: Caller): Promise<SendResult> {
     const { principal, client, requestId, signal, approval } = caller;
     const { host, typing } = find(principal, id);
@@ -263,15 +208,12 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   return {
     async create(request, caller) {
       await executions.ready();
-      checkRoom(caller.principal);
-      const sessionName = nameOf(caller, request.sessionName);
-      const reserved = { owner: caller.principal, sessionName };
-      opening.add(reserved);
+      const { sessionName, release } = register.reserve(caller.principal, request.sessionName);
       const place: Place = {
         sessionName,
         hostOf,
         remember: (known) => {
-          opening.delete(reserved);
+          release();
           return remember(known);
         },
         forget: (id) => entries.delete(id),
@@ -283,7 +225,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
           return open(request, caller, place);
         });
       } finally {
-        opening.delete(reserved);
+        release();
       }
     },
     async list(principal) {
@@ -331,7 +273,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       entries.delete(id);
       return { ...closed, outputIds: history.outputIds(id) };
     },
-    count: () => openOnes().length,
+    count: () => register.openOnes().length,
     async takeOver(dead) {
       for (const id of dead) {
         const found = await takeOverHosts(instance.directory, id).catch((error: unknown) => {
