@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -6,7 +6,7 @@ import { needs } from '../../test/setup/needs.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import { createHost, type Host, wallOf } from '../security/sandbox/sandbox.fixture.ts';
 import { createAhead } from './ahead.ts';
-import { createCgroups } from './cgroups/cgroups.ts';
+import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
 import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess, listChildren } from './process-table.ts';
@@ -21,9 +21,18 @@ interface Ran {
 function createBench(host: Host) {
   const pipes = createPipes(join(host.state, 'pipes'), 4);
   const cgroups = createCgroups();
+  const made: string[] = [];
+  const watched: Cgroups = {
+    ...cgroups,
+    create(name, limits) {
+      const group = cgroups.create(name, limits);
+      if (group !== undefined) made.push(group.path);
+      return group;
+    },
+  };
   // Other tests of this machine mount and unmount.
   const mounts = { host: 'as it is' };
-  const ahead = createAhead({ pipes, cgroups, now: Date.now }, () => mounts.host);
+  const ahead = createAhead({ pipes, cgroups: watched, now: Date.now }, () => mounts.host);
   onTestFinished(async () => {
     await ahead.dispose();
     pipes.dispose();
@@ -46,6 +55,7 @@ function createBench(host: Host) {
   return {
     ahead,
     mounts,
+    groups: () => made.filter((path) => existsSync(path)),
     specOf,
     async run(script: string, changes: Partial<EnclosedSpec> = {}): Promise<Ran> {
       const text: Partial<Record<StreamType, string>> = {};
@@ -57,7 +67,7 @@ function createBench(host: Host) {
         close: () => undefined,
       });
       const openSinks = () => new Map(spec.streams.map((stream) => [stream, sinkOf(stream)]));
-      const tools = { pipes, cgroups, ahead, now: Date.now };
+      const tools = { pipes, cgroups: watched, ahead, now: Date.now };
       const { capture, ending } = await startEnclosed({ ...spec, openSinks }, tools);
       const { exitCode } = await ending.finished;
       return { pid: capture.identity.pid, exitCode, text, state: capture.state().toString() };
@@ -293,5 +303,23 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     await expect.poll(wallsOf, { timeout: 20_000 }).toHaveLength(6);
     const standing = wallsOf();
     expect(standing).toContain((await run('true', kinds.at(-1))).pid);
+  });
+
+  test('is not announced in the place of another', async () => {
+    const { ahead, specOf } = createBench(createHost());
+    for (let n = 0; n < 9; n++) ahead.prepare(specOf('true', { limits: { fileBytes: 4096 + n } }));
+    await untilThereAre(6);
+    await sleep(50);
+    expect(wallsOf()).toHaveLength(6);
+  });
+
+  test('leaves no cgroup', async () => {
+    const { run, ahead, specOf, groups } = createBench(createHost());
+    const limits = { processes: 50, memoryBytes: 512 * 1024 * 1024 };
+    await run('true', { limits });
+    ahead.prepare(specOf('true', { limits }));
+    await untilThereAre(1);
+    await ahead.dispose();
+    expect(groups()).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import { closeSync, readFileSync, writeSync } from 'node:fs';
 import { directoryProblem } from '../base/config/paths.ts';
 import { errnoOf } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
+import { canEnter } from '../base/reach.ts';
 import { type BubblewrapWall, MARKER_NAME, WALL_FDS } from '../security/security.ts';
 import {
   type EnclosedSpec,
@@ -16,10 +17,11 @@ import {
   type WallsAhead,
   type WantedWall,
 } from './enclosed.ts';
-import { readMounts, wallFailed } from './gate.ts';
+import { readMounts, untilEmpty, wallFailed } from './gate.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
-import { findUnexpectedMount } from './mounts.ts';
+import { findExchangedMount } from './mounts.ts';
 import { isAlive, type ProcessIdentity } from './process-table.ts';
+import { terminateTree } from './terminate.ts';
 import { createTree, sendSignal } from './tree.ts';
 
 export interface Ahead extends WallsAhead {
@@ -36,7 +38,7 @@ const MAX_SCRIPT_BYTES = 60_000;
 const LISTENER = ['/bin/sh'];
 /** Those that a shell does not take like any other; `_` is every shell's own. */
 const OF_SHELLS =
-  /^(?:PPID|E?UID|GROUPS|OPTIND|LINENO|RANDOM|SECONDS|SHELLOPTS|BASHOPTS|BASHPID|BASH_VERSINFO|FUNCNAME|DIRSTACK)$/;
+  /^(?:PPID|E?UID|GROUPS|OPTIND|LINENO|S?RANDOM|SECONDS|SHELLOPTS|BASHOPTS|BASHPID|BASH_(?:VERSINFO|COMMAND|SUBSHELL|ARGV0)|FUNCNAME|DIRSTACK|EPOCH(?:SECONDS|REALTIME)|HISTCMD|PIPESTATUS)$/;
 
 interface Wanted extends WantedWall {
   readonly wall: BubblewrapWall;
@@ -49,8 +51,9 @@ interface Standing {
   readonly tellFd: number;
   /** What the command reads, where it is given something. */
   readonly input: InputFile;
-  /** The host's own mounts at that time. */
+  /** The host's own mounts at that time, and those inside. */
   readonly hostMounts: string;
+  readonly mounts: string;
 }
 
 interface Entry {
@@ -116,11 +119,18 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
           laterFd: input.readFd,
           streams: ['stdout', 'stderr'],
           wantsState: true,
+          isIdle: true,
         },
         tools,
       );
       const init = await enclosure.capture.gate?.entered;
-      if (init !== undefined) return { enclosure, init, tellFd: pipe.writeFd, input, hostMounts };
+      const mounts = init && readMounts(init.pid);
+      const isMeant = mounts !== undefined && findExchangedMount(mounts, wall) === undefined;
+      if (init !== undefined && isMeant)
+        return { enclosure, init, tellFd: pipe.writeFd, input, hostMounts, mounts };
+      await terminateTree(enclosure.tree, { signal: 'SIGKILL' });
+      enclosure.capture.close();
+      enclosure.tree.release();
     } catch {
       // The next command finds out why, and its caller is told.
     }
@@ -129,18 +139,23 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
     return undefined;
   }
 
+  /** Ends it where it is not fit for the command. */
+  async function sound(standing: Standing | undefined, spec: EnclosedSpec): Promise<Standing | undefined> {
+    if (standing === undefined) return undefined;
+    if (!isDisposed && standing.hostMounts === readHostMounts() && isSound(standing, spec)) return standing;
+    await end(standing);
+    return undefined;
+  }
+
   return {
     async take(spec) {
       const wanted = canBeTold(spec) ? wantedBy(spec) : undefined;
-      const entry = wanted && entries.find(({ key }) => key === keyOf(wanted));
-      if (entry === undefined || wanted === undefined) return undefined;
-      leave(entry);
-      const standing = await entry.built;
+      if (wanted === undefined || isDisposed) return undefined;
+      const entry = entries.find(({ key }) => key === keyOf(wanted));
+      if (entry !== undefined) leave(entry);
+      const ready = await sound(await entry?.built, spec);
+      const standing = ready ?? (await sound(await build(wanted).catch(() => undefined), spec));
       if (standing === undefined) return undefined;
-      if (isDisposed || standing.hostMounts !== readHostMounts() || !isSound(standing, spec, wanted)) {
-        await end(standing);
-        return undefined;
-      }
       const { capture, group } = standing.enclosure;
       try {
         if (spec.inputData !== undefined) standing.input.write(spec.inputData);
@@ -153,23 +168,21 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
       }
       closeSync(standing.tellFd);
       standing.input.close();
-      return {
-        capture,
-        group,
-        tree: createTree({ leader: capture.identity, marker: spec.marker, group, isWalled: true }),
-      };
+      const tree = createTree({ leader: capture.identity, marker: spec.marker, group, isWalled: true });
+      return { capture, group, tree, isReady: ready !== undefined };
     },
     prepare(asked) {
       const wanted = wantedBy(asked);
-      if (wanted !== undefined) add(keyOf(wanted), wanted, 1);
+      // Not in the place of somebody's who has run something.
+      if (wanted !== undefined && entries.length < MAX_STANDING) add(keyOf(wanted), wanted, 1);
     },
-    expect(asked, isTaken) {
+    expect(asked, wasReady) {
       const wanted = wantedBy(asked);
       if (wanted === undefined) return;
       // Whoever is just being answered comes first.
       setImmediate(() => {
         // In a row, the next may come before there is another.
-        add(keyOf(wanted), wanted, isTaken ? 2 : 1);
+        add(keyOf(wanted), wanted, wasReady ? 2 : 1);
         for (const old of entries.slice(0, Math.max(0, entries.length - MAX_STANDING))) drop(old);
       });
     },
@@ -186,11 +199,12 @@ const readOwnMounts = (): string => readFileSync('/proc/self/mountinfo', 'utf8')
 const wantedBy = ({ wall, limits }: WantedWall): Wanted | undefined =>
   wall?.kind === 'bubblewrap' ? { wall, limits } : undefined;
 
-/** Whether a shell can be told this command so that nothing of the shell is left of it. */
+/** Whether a shell can be told this command so that nothing of the shell is left of it, and can do it. */
 function canBeTold(spec: EnclosedSpec): boolean {
   const canExport = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name) && !OF_SHELLS.test(name);
   return (
     spec.terminal === undefined &&
+    canEnter(spec.directory) &&
     spec.argv[0]?.startsWith('/') === true &&
     Object.keys(spec.environment).every(canExport) &&
     Buffer.byteLength(scriptOf(spec)) <= MAX_SCRIPT_BYTES
@@ -204,26 +218,34 @@ const keyOf = ({ wall: { program, options, seccomp }, limits }: Wanted): string 
 function scriptOf(spec: EnclosedSpec): string {
   const { argv, environment, directory, inputData, streams, wantsState } = spec;
   const exported = Object.entries(environment)
-    .filter(([name]) => name !== '_')
+    .filter(([name]) => name !== '_' && name !== 'PWD')
     .map(([name, value]) => `${name}=${quoted(value)}`);
-  const stderr = streams.includes('combined') ? '2>&1' : streams.includes('stderr') ? '' : '2>/dev/null';
   const stdin = inputData === undefined ? '</dev/null' : `<&${WALL_FDS.later}`;
   return [
-    `cd -P ${quoted(directory)} || exit`,
-    // Shells have some of their own.
-    'unset PWD OLDPWD SHLVL',
-    ...(exported.length === 0 ? [] : [`export ${exported.join(' ')}`]),
-    `exec ${argv.map(quoted).join(' ')} ${stdin} ${WALL_FDS.later}<&- ${stderr} ${wantsState ? '' : '3>&-'}\n`,
+    // Before anything is said there: nobody reads from it.
+    ...(streams.includes('combined')
+      ? ['exec 2>&1']
+      : streams.includes('stderr')
+        ? []
+        : ['exec 2>/dev/null']),
+    `cd -P ${quoted(directory)} || exit 126`,
+    // Shells have some of their own, and bash complains of languages that are not there.
+    'unset OLDPWD SHLVL',
+    `{ export ${[...exported, `PWD=${quoted(directory)}`].join(' ')}; } 2>/dev/null`,
+    // bash takes one away again.
+    ...(/^\d+$/.test(environment['SHLVL'] ?? '') ? ['[ -z "$BASH_VERSION" ] || SHLVL=$((SHLVL + 1))'] : []),
+    `exec ${argv.map(quoted).join(' ')} ${stdin} ${WALL_FDS.later}<&- ${wantsState ? '' : '3>&-'}\n`,
   ].join('; ');
 }
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** It stands, everything it shows is still what was meant, and the directory is there. */
-function isSound({ enclosure, init }: Standing, { directory }: EnclosedSpec, { wall }: Wanted): boolean {
-  if (!isAlive(init) || !isAlive(enclosure.capture.identity)) return false;
-  const inside = readMounts(init.pid);
-  if (inside === undefined || findUnexpectedMount(inside, wall) !== undefined) return false;
+/**
+ * It stands, and shows what it showed when it was built: where something of the host was exchanged meanwhile, the
+ * kernel has taken the mount on it away, or says that what it shows is gone or elsewhere. And the directory is there.
+ */
+function isSound({ enclosure, init, mounts }: Standing, { directory }: EnclosedSpec): boolean {
+  if (!isAlive(init) || !isAlive(enclosure.capture.identity) || readMounts(init.pid) !== mounts) return false;
   return directoryProblem(`/proc/${init.pid}/root${directory}`) === undefined;
 }
 
@@ -233,6 +255,8 @@ async function end({ enclosure: { capture, tree }, tellFd, input }: Standing): P
   closeSync(tellFd);
   input.close();
   await capture.exited;
+  // Its cgroup cannot be removed before.
+  if (capture.gate !== undefined) await untilEmpty(capture.gate);
   capture.close();
   tree.release();
 }

@@ -25,6 +25,11 @@ export interface CaptureSpec {
   readonly inputData: string | undefined;
   /** Its stdin, instead of data; ours is closed. */
   readonly inputFd?: number;
+  /**
+   * What waits behind the wall does nothing by itself: it may begin where we die before the gate is open, and ends then.
+   * Anything else waits for ever, until the next server finds it.
+   */
+  readonly isIdle?: boolean;
   /** Behind a wall, a descriptor more for the shell that waits there; ours is closed. */
   readonly laterFd?: number;
   /** stdout, stderr or combined; others are discarded. */
@@ -85,8 +90,8 @@ export async function startCapture(spec: CaptureSpec, pipes: Pipes): Promise<Cap
     const stdout = await take(isMerged || spec.streams.includes('stdout'));
     const stderr = isMerged ? stdout : await take(spec.streams.includes('stderr'));
     const state = await take(spec.wantsState);
-    const block = spec.wall?.kind === 'bubblewrap' ? await pipes.takeOwn() : undefined;
-    if (block !== undefined) opened.push(block);
+    const block = spec.wall?.kind === 'bubblewrap' ? await takeBlock(pipes, spec.isIdle === true) : undefined;
+    if (block !== undefined) opened.push(block.readFd, block.writeFd);
     return await begin(spec, { stdin, stdout, stderr, state, block }, pipes.turns);
   } catch (error) {
     closeQuietly(...opened);
@@ -100,14 +105,21 @@ interface Streams {
   readonly stderr: Pipe | undefined;
   readonly state: Pipe | undefined;
   /** What the wall waits on before it runs the command. */
-  readonly block: number | undefined;
+  readonly block: Omit<Pipe, 'link'> | undefined;
+}
+
+/** bwrap goes on at the end of the pipe, when we die, say: where it must not, it holds both ends. */
+async function takeBlock(pipes: Pipes, isIdle: boolean): Promise<Omit<Pipe, 'link'>> {
+  if (isIdle) return pipes.takeInput();
+  const both = await pipes.takeOwn();
+  return { readFd: both, writeFd: both };
 }
 
 function begin(spec: CaptureSpec, streams: Streams, turns: Turns): Promise<Capture> {
   const { stdin, stdout, stderr, state, block } = streams;
   const { wall } = spec;
   const isWalled = wall?.kind === 'bubblewrap';
-  const start = wall === undefined ? undefined : startBehind(wall, spec, block);
+  const start = wall === undefined ? undefined : startBehind(wall, spec, block?.readFd);
   const argv = start?.argv ?? spec.argv;
   const [file = '', ...args] = spec.prefix?.(argv) ?? argv;
   const ends = [stdin, stdout?.writeFd, stderr?.writeFd, state?.writeFd];
@@ -121,7 +133,7 @@ function begin(spec: CaptureSpec, streams: Streams, turns: Turns): Promise<Captu
   });
   const gate =
     wall?.kind === 'bubblewrap' && child.pid !== undefined
-      ? createGate(child, wall, spec.environment, block)
+      ? createGate(child, wall, spec.environment, block?.writeFd)
       : undefined;
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => void describeExit({ code, signal }, gate).then(resolve));
@@ -131,7 +143,10 @@ function begin(spec: CaptureSpec, streams: Streams, turns: Turns): Promise<Captu
     if (child.pid === undefined) return;
     // The shell must be alive or a zombie until Node collects it, which it cannot before we return.
     const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
-    closeQuietly(...new Set([...ends, spec.laterFd].filter((fd) => fd !== undefined)));
+    const theirs = new Set([...ends, spec.laterFd, block?.readFd].filter((fd) => fd !== undefined));
+    // Ours too, where it is one for both ends.
+    if (block !== undefined && block.readFd === block.writeFd) theirs.delete(block.readFd);
+    closeQuietly(...theirs);
     resolve(createCapture(streams, { identity, exited, gate }, turns));
   });
 }

@@ -2,6 +2,7 @@
  * A process with everything that follows it to its end: its output, its tree (in a cgroup where there can be one) and
  * its ending. The server starts one for an ordinary execution, the wrapper for a detached one.
  */
+import { release } from 'node:os';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { Limits, Wall } from '../security/security.ts';
 import { type Capture, type CaptureSpec, startCapture } from './capture.ts';
@@ -48,14 +49,19 @@ export interface WantedWall {
   readonly limits: Limits;
 }
 
+export interface Taken extends Enclosure {
+  /** It was not built for this one. */
+  readonly isReady: boolean;
+}
+
 /** Walls that were built before anybody asked. */
 export interface WallsAhead {
-  /** The command is running then, behind a wall as it wants one. */
-  take(spec: EnclosedSpec): Promise<Enclosure | undefined>;
+  /** The command is running then, behind a wall as it wants one; undefined where that cannot be had so. */
+  take(spec: EnclosedSpec): Promise<Taken | undefined>;
   /** A command that wants such a wall is about to come. */
   prepare(wanted: WantedWall): void;
-  /** One was just begun, and more may come; at once where it found its wall. */
-  expect(wanted: WantedWall, isTaken: boolean): void;
+  /** One was just begun, and more may come; at once where it found a wall that was ready. */
+  expect(wanted: WantedWall, wasReady: boolean): void;
 }
 
 export interface EnclosedTools {
@@ -76,7 +82,7 @@ export async function startEnclosed(spec: EnclosedSpec, tools: EnclosedTools): P
     group,
     now: tools.now,
   });
-  tools.ahead?.expect(spec, taken !== undefined);
+  tools.ahead?.expect(spec, taken?.isReady === true);
   return { ...enclosure, ending };
 }
 
@@ -105,10 +111,10 @@ export async function enclose(
     {
       ...spec,
       marked: entryOf(marker),
+      argv: isWalled ? limitForks(spec.argv, limits.processes, tools.cgroups) : spec.argv,
       prefix: (argv) => {
         const joined = joinsFirst ? group.joining(argv, isWalled ? {} : spec.environment) : argv;
-        const limited = isWalled ? limitForks(joined, limits.processes, tools.cgroups) : joined;
-        const filed = limitFiles(limited, limits.fileBytes);
+        const filed = limitFiles(joined, limits.fileBytes);
         return spec.terminal === undefined ? filed : onTerminal(filed, spec.terminal);
       },
     },
@@ -173,12 +179,21 @@ function entryOf(marker: string): Record<string, string> {
 }
 
 /**
- * Without a cgroup, for an ordinary user. In the namespace its processes are counted apart, but those of the host count
- * for the namespace around, so that there is room for them too.
+ * Without a cgroup, for an ordinary user. Set inside, where the processes of the namespace are counted apart; before
+ * Linux 5.14 all of the user's count, so that there is room for those too.
  */
 function limitForks(argv: readonly string[], most: number | undefined, cgroups: Cgroups): readonly string[] {
   if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined) return argv;
-  return ['/usr/bin/prlimit', `--nproc=${most + listProcesses().length}`, '--', ...argv];
+  const others = countsApart(release()) ? 0 : listProcesses().length;
+  return ['/bin/sh', '-c', LIMIT_FORKS, 'sh', String(most + others), ...argv];
+}
+
+/** Shells have two names for it. */
+const LIMIT_FORKS = '{ ulimit -u "$1" || ulimit -p "$1"; } 2>/dev/null || exit 126; shift; exec "$@"';
+
+function countsApart(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
 }
 
 /**

@@ -66,8 +66,8 @@ export function startBehind(
 export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
 
 /**
- * Tells bwrap its options and the command's variables, and listens to it. With `block`, bwrap waits before it runs the
- * command; it holds both ends of that pipe, since it would go on at the end of it, when we die, say.
+ * Tells bwrap its options and the command's variables, and listens to it. With `block`, our end of a pipe, bwrap waits
+ * before it runs the command.
  */
 export function createGate(
   child: ChildProcess,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { findUnexpectedMount, parseMounts } from './mounts.ts';
+import { findExchangedMount, findUnexpectedMount, parseMounts } from './mounts.ts';
 
 /** The table of the host: one disk, another for homes, and memory. */
 const HOST = [
@@ -151,5 +151,27 @@ describe('a mount with nothing of the host’s', () => {
     ['nothing', '', pin.path],
   ] as const)('shows %s', ([, line, expected]) => {
     expect(findIn(table(line, LAST), [pin])).toBe(expected);
+  });
+});
+
+describe('what was exchanged since', () => {
+  const options = ['--bind', '/home/me/work', '/home/me/work', '--ro-bind', '/x/empty', '/home/me/.netrc'];
+  const covers = ['--perms', '0555', '--size', '4096', '--tmpfs', '/home/me/.aws'];
+  const work = mounted('/home/me/work', '/me/work');
+  const file = mounted('/home/me/.netrc', '/x/empty', '254:0');
+  const cover = mounted('/home/me/.aws', '/', '0:77', 'tmpfs');
+  const find = (...lines: string[]): string | undefined =>
+    findExchangedMount(table(...lines), { options: [...options, ...covers] }, HOST);
+
+  test.for<[what: string, found: string | undefined, lines: string[]]>([
+    ['nothing', undefined, [work, file, cover]],
+    ['a cover is gone', '/home/me/.netrc', [work, cover]],
+    ['a directory is no longer covered', '/home/me/.aws', [work, file]],
+    ['it was moved away', '/home/me/work', [mounted('/home/me/work', '/me/work.old'), file, cover]],
+    ['it was removed', '/home/me/work', [mounted('/home/me/work', '/me/work//deleted'), file, cover]],
+    ['a copy was removed', '/home/me/.netrc', [work, mounted('/home/me/.netrc', '/x/empty//deleted'), cover]],
+    ['it is on another disk', '/home/me/work', [mounted('/home/me/work', '/me/work', '254:9'), file, cover]],
+  ])('%s', ([, found, lines]) => {
+    expect(find(...lines)).toBe(found);
   });
 });

@@ -32,6 +32,28 @@ export function findUnexpectedMount(
   return wrong?.path;
 }
 
+/**
+ * The first place where bwrap was to mount something and nothing is, or something that has been moved or removed since.
+ */
+export function findExchangedMount(
+  table: string,
+  { options }: Pick<BubblewrapWall, 'options'>,
+  own: string = readFileSync('/proc/self/mountinfo', 'utf8'),
+): string | undefined {
+  const inside = new Map(parseMounts(table).map((entry) => [entry.point, entry]));
+  const outside = parseMounts(own);
+  return options.find((path, at) => {
+    const [kind, source = ''] = [options[at - 2], options[at - 1]];
+    const isBound = kind === '--bind' || kind === '--ro-bind';
+    if (!isBound && source !== '--tmpfs') return false;
+    const found = inside.get(path);
+    if (found === undefined || found.root.endsWith('//deleted')) return true;
+    if (kind !== '--bind') return false;
+    const expected = placeOf(source, outside);
+    return expected?.root !== found.root || expected.device !== found.device;
+  });
+}
+
 /** Where a path lies on its file system. */
 function placeOf(path: string, mounts: readonly MountEntry[]): { root: string; device: string } | undefined {
   let best: MountEntry | undefined;

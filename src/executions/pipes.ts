@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { closeSync, constants, existsSync, openSync, readlinkSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { messageOf, ShellServerError } from '../base/errors.ts';
+import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory, removeTree } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
 import { createTurns, type Turns } from './turns.ts';
@@ -69,47 +69,62 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
     return path;
   }
 
+  /** Where somebody removed the directory, and those that were made with it, there are new ones. */
+  async function open<Opened>(how: (path: string) => Opened): Promise<Opened> {
+    const path = await takePath();
+    try {
+      return how(path);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT' || existsSync(path)) throw error;
+      ready.length = 0;
+      return how(await takePath());
+    }
+  }
+
   return {
     directory,
     turns: createTurns(),
-    async take() {
-      const path = await takePath();
-      const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-      try {
-        const writeFd = openSync(path, constants.O_WRONLY);
-        unlinkSync(path);
-        // Only now: /proc shows that it was unlinked.
-        return { readFd, writeFd, link: linkOf(readFd) };
-      } catch (error) {
-        closeSync(readFd);
-        throw error;
-      }
-    },
-    async takeInput() {
-      const path = await takePath();
-      // Either end alone would wait for the other.
-      const both = openSync(path, constants.O_RDWR);
-      try {
-        const readFd = openSync(path, constants.O_RDONLY);
-        const writeFd = openSync(path, constants.O_WRONLY);
-        unlinkSync(path);
-        return { readFd, writeFd };
-      } finally {
-        closeSync(both);
-      }
-    },
-    async takeOwn() {
-      const path = await takePath();
-      const fd = openSync(path, constants.O_RDWR);
-      unlinkSync(path);
-      return fd;
-    },
+    take: () => open(openPipe),
+    takeInput: () => open(openInput),
+    takeOwn: () => open(openOwn),
     dispose() {
       // mkfifo(1) may be making the next ones at this very moment.
       removeTree(directory);
       ready.length = 0;
     },
   };
+}
+
+function openPipe(path: string): Pipe {
+  const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const writeFd = openSync(path, constants.O_WRONLY);
+    unlinkSync(path);
+    // Only now: /proc shows that it was unlinked.
+    return { readFd, writeFd, link: linkOf(readFd) };
+  } catch (error) {
+    closeSync(readFd);
+    throw error;
+  }
+}
+
+function openInput(path: string): Omit<Pipe, 'link'> {
+  // Either end alone would wait for the other.
+  const both = openSync(path, constants.O_RDWR);
+  try {
+    const readFd = openSync(path, constants.O_RDONLY);
+    const writeFd = openSync(path, constants.O_WRONLY);
+    unlinkSync(path);
+    return { readFd, writeFd };
+  } finally {
+    closeSync(both);
+  }
+}
+
+function openOwn(path: string): number {
+  const fd = openSync(path, constants.O_RDWR);
+  unlinkSync(path);
+  return fd;
 }
 
 /** By its path: the server's own PATH may be empty. */

@@ -31,7 +31,7 @@ export interface ServerFactoryOptions {
   readonly info: { readonly version: string };
   /** Read for each connection: what holds for its principal, in words, and which tools there are to speak of. */
   readonly instructions: (principal: string, tools: readonly string[]) => string;
-  /** Told who is there, of each connection and of each request without one. */
+  /** Told who is there and may do something, of each connection and of each request without one. */
   readonly onCaller: (principal: string) => void;
 }
 
@@ -48,7 +48,8 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
     definitions.filter((tool) => allows(grant, tool)) as unknown as WireTool[];
   return ({ era, authInfo }) => {
     const { principal, grant } = callerIn(authInfo) ?? LOCAL;
-    onCaller(principal);
+    if (definitions.some((tool) => !tool.annotations.readOnlyHint && allows(grant, tool)))
+      onCaller(principal);
     const names = listed(grant).map(({ name }) => name);
     // What a scoped token sees is for nobody else.
     const cacheScope = grant === EVERYTHING ? 'public' : 'private';

@@ -1,9 +1,17 @@
 /**
  * Around the whole run: tests get a temporary directory of their own and a mark in the environment, and the run fails
- * if a file is left in the one, or a process that carries the other.
+ * if a file is left in the one, or a process that carries the other or holds a file of the one.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,7 +56,7 @@ export default function setup(): () => Promise<void> {
 }
 
 function cleanUp(directory: string, run: string): void {
-  for (const { pid } of markedProcesses(run)) kill(pid);
+  for (const { pid } of markedProcesses(run, directory)) kill(pid);
   rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
 }
 
@@ -57,7 +65,7 @@ function leftovers(directory: string, run: string): string[] {
   return [
     ...files.map((name) => `file ${name}${contents(join(directory, name))}`),
     // Direct children are vitest's own workers, some of which it has yet to stop.
-    ...markedProcesses(run)
+    ...markedProcesses(run, directory)
       .filter(({ parent }) => parent !== process.pid)
       .map(({ pid, command, file }) => `process ${pid} (${command}) of ${file}`),
   ];
@@ -79,17 +87,17 @@ interface MarkedProcess {
   readonly file: string;
 }
 
-function markedProcesses(run: string): MarkedProcess[] {
+function markedProcesses(run: string, directory: string): MarkedProcess[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => readMarkedProcess(Number(name), run) ?? []);
+    .flatMap((name) => readMarkedProcess(Number(name), run, directory) ?? []);
 }
 
-function readMarkedProcess(pid: number, run: string): MarkedProcess | undefined {
+function readMarkedProcess(pid: number, run: string, directory: string): MarkedProcess | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
-    if (!environment.includes(`${MARK}=${run}`)) return undefined;
+    if (!environment.includes(`${MARK}=${run}`) && !isOrphanIn(pid, directory)) return undefined;
     const file = environment.find((entry) => entry.startsWith(`${FILE}=`))?.slice(FILE.length + 1);
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim().slice(0, 200);
     return { pid, parent: parentOf(pid), command, file: file ?? 'an unknown test' };
@@ -97,6 +105,13 @@ function readMarkedProcess(pid: number, run: string): MarkedProcess | undefined 
     // Gone meanwhile, or another user's.
     return undefined;
   }
+}
+
+/** The programs of a wall have an environment of their own, and hold pipes that lay in the directory. */
+function isOrphanIn(pid: number, directory: string): boolean {
+  if (parentOf(pid) !== 1) return false;
+  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+  return links.some((link) => link.startsWith(`${directory}/`));
 }
 
 function parentOf(pid: number): number {

@@ -258,6 +258,14 @@ export function findPrivatePaths(homedir: string, environment: Readonly<Record<s
   return [...new Set([...system, ...own].map(realPathOf))];
 }
 
+/** Where something private may be some day, in the home directory or where a variable leads. */
+export function privateCandidates(home: string, environment: Readonly<Record<string, string>>): string[] {
+  return [
+    ...PRIVATE_IN_HOME.map((name) => join(home, name)),
+    ...CREDENTIAL_VARIABLES.flatMap((name) => (environment[name] ?? '').split(':').filter(isAbsolute)),
+  ];
+}
+
 /** Files that a variable names; KUBECONFIG may name several. */
 function placesIn(value: string | undefined): string[] {
   return (value ?? '').split(':').filter((path) => isAbsolute(path) && isThere(path));

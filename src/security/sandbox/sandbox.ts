@@ -10,7 +10,7 @@ import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
 import type { SecuritySettings, Settings } from '../../base/settings.ts';
 import { type WatchedPath, watchedPaths } from './appeared.ts';
-import { buildProfile, findPrivatePaths, type ProfileInput } from './build-profile.ts';
+import { buildProfile, findPrivatePaths, type ProfileInput, privateCandidates } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
 import { createDomains } from './domains.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
@@ -87,6 +87,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const prepareHome = once(() => makeCaches(options, home));
   const gitDirectories = findGitDirectories(settings.security.workspace);
   const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
+  const privateParents = parentsOf(privateCandidates(home, settings.environment));
   const roots = createRoots();
   const filters = new Map<boolean, string | undefined>();
   const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
@@ -108,6 +109,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       repositories,
       others: [
         home,
+        ...privateParents,
         ...gitDirectories.flatMap((git) => [git, join(git, 'modules'), join(git, 'worktrees')]),
         ...(tmpDirectory === undefined ? [] : [tmpDirectory]),
       ],
@@ -130,7 +132,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       environment: settings.environment,
       ownPaths: ownPathsOf(settings, stateDirectory),
       installation: options.installation.map(realPathOf),
-      privatePaths: privatePaths(),
+      privatePaths: privatePaths(signature),
       specialFiles,
       repositories,
       gitDirectories,
@@ -272,14 +274,17 @@ function withScripts(profile: Profile, from: string): Profile {
 /** Two hundred looks at the disk; credentials do not come and go with commands. */
 const PRIVATE_MS = 1000;
 
-function remembered<Value>(forMs: number, make: () => Value): () => Value {
-  let last: { readonly value: Value; readonly atMs: number } | undefined;
-  return () => {
-    if (last === undefined || performance.now() - last.atMs > forMs)
-      last = { value: make(), atMs: performance.now() };
+/** For a while, and as long as it is asked about the same. */
+function remembered<Value>(forMs: number, make: () => Value): (about: string) => Value {
+  let last: { readonly value: Value; readonly about: string; readonly atMs: number } | undefined;
+  return (about) => {
+    if (last?.about !== about || performance.now() - last.atMs > forMs)
+      last = { value: make(), about, atMs: performance.now() };
     return last.value;
   };
 }
+
+const parentsOf = (paths: readonly string[]): string[] => [...new Set(paths.map((path) => dirname(path)))];
 
 function unavailable({ problem, fix }: SandboxState): ShellServerError {
   return new ShellServerError(

@@ -1,0 +1,198 @@
+/** Walls that were built before their command came: they show what one that is built for it would show. */
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { findProcess, isAlive, listChildren } from '../../src/executions/process-table.ts';
+import { lacks, needs } from '../setup/needs.ts';
+import { createDeveloper, type Developer, isRoot, NOBODY } from './support/developer.ts';
+import type { Product } from './support/product.ts';
+import { type RawProcess, startRaw } from './support/raw-process.ts';
+
+let developer: Developer;
+let closing: (() => void)[];
+beforeEach(() => {
+  closing = [];
+  developer = createDeveloper();
+});
+afterEach(async () => {
+  for (const close of closing) close();
+  await developer.remove();
+});
+
+/** A name that shells keep for themselves: such a command has a wall of its own. */
+const OWN = { environment_variables: { SECONDS: '1' } };
+
+/** One stands, and perhaps two. */
+async function ready(settings = ''): Promise<Product> {
+  const product = await developer.start(settings);
+  for (let n = 0; n < 2; n++) await product.execute('true');
+  return product;
+}
+
+describe.skipIf(needs('bwrap'))('what was exchanged meanwhile', () => {
+  test('is covered as before: credentials, and files without the secrets in them', async () => {
+    developer.put('.git-credentials', 'https://u:first@x\n', 0o600);
+    developer.put('.netrc', 'password first\n', 0o600);
+    developer.put('.gitconfig', '[http]\n\textraheader = "Authorization: Bearer first-first-first"\n');
+    const product = await ready();
+    const look = async (): Promise<string> =>
+      (await product.execute('cd; cat .git-credentials .netrc .gitconfig 2>&1')).data.stdout;
+    expect(await look()).toBe('[http]\n');
+    for (const name of ['.git-credentials', '.netrc', '.gitconfig']) {
+      const path = join(developer.home, name);
+      writeFileSync(
+        `${path}.lock`,
+        name === '.gitconfig'
+          ? '[http]\n\textraheader = "Authorization: Bearer second-second"\n'
+          : 'password second\n',
+      );
+      renameSync(`${path}.lock`, path);
+    }
+    expect(await look()).toBe('[http]\n');
+    expect(await look()).toBe('[http]\n');
+  });
+
+  test('is covered from the next command on where it is new', async () => {
+    mkdirSync(join(developer.home, '.config'));
+    const product = await ready();
+    developer.put('.config/gh/hosts.yml', 'oauth_token: secret\n', 0o600);
+    developer.put('.netrc', 'password secret\n', 0o600);
+    const { data } = await product.execute('cd; cat .netrc .config/gh/hosts.yml 2>&1');
+    expect(data.stdout).not.toContain('secret');
+  });
+
+  test('is no way out: a socket that was bound again', async () => {
+    mkdirSync(join(developer.home, 'd'));
+    const path = join(developer.home, 'd/s.sock');
+    const listen = (): Promise<Server> =>
+      new Promise((resolve) => {
+        const server = createServer((socket) => socket.end('DAEMON\n'));
+        closing.push(() => server.close());
+        server.listen(path, () => resolve(server));
+      });
+    const first = await listen();
+    const product = await ready();
+    await new Promise((resolve) => first.close(resolve));
+    await listen();
+    const connect = `python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("${path}"); print(s.recv(9))'`;
+    for (let n = 0; n < 2; n++) {
+      const { data } = await product.execute(`${connect} 2>&1`);
+      expect(data.stdout).not.toContain('DAEMON');
+      expect(data.stdout).toMatch(/Error/);
+    }
+  });
+
+  test.for<[preset: string, how: string]>([
+    ['development', 'moved'],
+    ['development', 'removed'],
+    ['sandbox', 'moved'],
+    ['sandbox', 'removed'],
+  ])('is the workspace itself, with %s, %s', async ([preset, how]) => {
+    writeFileSync(join(developer.work, 'old'), '');
+    const product = await ready(`preset = "${preset}"`);
+    if (how === 'moved') renameSync(developer.work, `${developer.work}.gone`);
+    else rmSync(developer.work, { recursive: true });
+    mkdirSync(developer.work);
+    writeFileSync(join(developer.work, 'new'), '');
+    const { data } = await product.execute('ls; echo here > written');
+    expect(data).toMatchObject({ exit_code: 0, stdout: 'new\n' });
+    expect(readdirSync(developer.work).toSorted()).toEqual(['new', 'written']);
+  });
+});
+
+describe.skipIf(needs('bwrap'))('a command that cannot be told', () => {
+  test
+    .skipIf(lacks(!isRoot, 'only root can give a directory away'))
+    .for([[{}], [{ merge_stderr: true }], [{ capture_stderr: false }]])(
+    'since its directory is closed to it is answered like one with a wall of its own: %j',
+    async ([how]) => {
+      const closed = join(developer.work, 'closed');
+      mkdirSync(closed);
+      chmodSync(closed, 0o700);
+      chownSync(closed, NOBODY, NOBODY);
+      const product = await ready();
+      const warm = await product.execute('echo ran', { working_directory: closed, ...how });
+      const own = await product.execute('echo ran', { working_directory: closed, ...how, ...OWN });
+      expect(own.text).toContain('Nothing was run');
+      expect(warm.text).toContain('Nothing was run');
+      expect(warm.data).toMatchObject({ status: own.data.status, exit_code: own.data.exit_code });
+    },
+  );
+});
+
+describe.skipIf(needs('bwrap'))('a server that is killed while a wall is being built', () => {
+  test('leaves nothing', async () => {
+    for (let round = 0; round < 5; round++) {
+      const server = startRaw(developer.command());
+      await connect(server);
+      const inner = await untilBuilding(server.child.pid ?? 0);
+      server.kill();
+      await expect.poll(() => inner.filter(isAlive), { timeout: 10_000, interval: 20 }).toEqual([]);
+    }
+  });
+
+  async function connect(server: RawProcess): Promise<void> {
+    const clientInfo = { name: 'killer', version: '1' };
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+    server.say({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+    await server.next();
+  }
+
+  /** bwrap, and what it has made by then. */
+  async function untilBuilding(pid: number): Promise<{ pid: number; startTime: number }[]> {
+    for (;;) {
+      const outer = (listChildren(pid) ?? []).flatMap((child) => findProcess(child) ?? []);
+      const walls = outer.filter(({ name }) => name === 'bwrap');
+      const inner = walls.flatMap((wall) =>
+        (listChildren(wall.pid) ?? []).flatMap((child) => findProcess(child) ?? []),
+      );
+      if (inner.length > 0) return [...walls, ...inner];
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+});
+
+describe.skipIf(needs('bwrap') || lacks(!isRoot, 'only root can become somebody else'))(
+  'an ordinary user',
+  () => {
+    test('has as many processes as the settings say, whatever else of theirs runs', async () => {
+      const user = createDeveloper({ uid: NOBODY });
+      try {
+        const product = await user.start('max_pids = 20');
+        // bash would try again for half a minute.
+        const fork = [
+          'import os, time',
+          'n = 0',
+          'try:',
+          '  for _ in range(60):',
+          '    if os.fork() == 0: time.sleep(30); os._exit(0)',
+          '    n += 1',
+          'except OSError: pass',
+          'print(n)',
+        ].join('\n');
+        for (let round = 0; round < 3; round++) {
+          const { data } = await product.execute(`python3 -c '${fork}'`);
+          expect(Number(data.stdout)).toBeGreaterThan(10);
+          expect(Number(data.stdout)).toBeLessThanOrEqual(20);
+          // And enough to work with.
+          expect((await product.execute('echo "$(echo "$(echo deep)")" | cat | cat')).data.stdout).toBe(
+            'deep\n',
+          );
+        }
+        expect(existsSync(user.stateDir)).toBe(true);
+      } finally {
+        await user.remove();
+      }
+    });
+  },
+);
