@@ -26,7 +26,7 @@ export async function examine(
     { name: 'node', state: 'good', text: `${process.version} on ${process.platform} ${process.arch}` },
     shell(app),
     shells(path),
-    await sandbox(app, settings),
+    await sandbox(app),
     await terminals(settings),
     ...limits(app),
     root(),
@@ -56,18 +56,11 @@ function shells(path: string): Finding {
   return { name: 'shells', state: 'problem', text, fix };
 }
 
-async function sandbox(app: App, { security }: Settings): Promise<Finding> {
-  const { kind, summary, problem, fix, checks } = await app.sandbox();
+async function sandbox(app: App): Promise<Finding> {
+  const { kind, summary, problem, refuses, fix, checks } = await app.sandbox();
   const tried = Object.entries(checks ?? {}).map(([name, holds]) => `${name} ${holds ? 'shut' : 'OPEN'}`);
   const text = tried.length === 0 ? summary : `${summary}; tried from inside: ${tried.join(', ')}`;
-  const state =
-    kind === 'none'
-      ? security.sandbox === 'required'
-        ? 'problem'
-        : 'warning'
-      : problem === undefined
-        ? 'good'
-        : 'problem';
+  const state = refuses === true ? 'problem' : kind === 'none' ? 'warning' : 'good';
   return { name: 'sandbox', state, text, ...(problem !== undefined && fix !== undefined && { fix }) };
 }
 
