@@ -1,5 +1,5 @@
 /**
- * What the wall stopped, read from what the command said about it, and which setting of the operator's would let it
+ * What the wall or a limit stopped, read from what the command said about it, and which setting of the operator's would let it
  * through. The kernel reports nothing, so this looks at the words that programs use.
  */
 import { homedir } from 'node:os';
@@ -21,6 +21,8 @@ export interface Failed {
   readonly refusedForks?: number;
   /** False where the wall could not be set up. */
   readonly hasRun: boolean;
+  /** False where there was no wall: what stopped it can only be a limit then. */
+  readonly isWalled?: boolean;
   /** The last part of what it printed on stderr, or of all it printed. */
   readonly text: string;
 }
@@ -32,6 +34,7 @@ export interface Explanation {
 
 export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
   if ((failed.refusedForks ?? 0) > 0) return tooManyProcesses(security);
+  if (failed.isWalled === false) return failed.exitCode === 0 ? undefined : largeFile(failed, security);
   // A command that succeeded may print anything; but git succeeds though it could not replace a protected file.
   if (failed.exitCode === 0) return /\bgit\b/.test(failed.command) ? writing(failed, security) : undefined;
   for (const explain of [setup, fullTmp, largeFile, processes, network, program, writing, hidden]) {
