@@ -129,6 +129,8 @@ describe('a network that no wall keeps', () => {
     expect(instructions).not.toContain('network off');
     const stats = await product.call('monitoring_get_stats', { include_metrics: ['system'] });
     expect(stats.text).toContain('network not restricted by this server');
+    const restrictions = await product.call('security_set_restrictions', {});
+    expect(restrictions.text).toContain('Nothing keeps the network off');
     await product.close();
   });
 });
