@@ -33,7 +33,7 @@ import {
 } from './server/dispatch.ts';
 import type { TurnedAway } from './server/http.ts';
 import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
-import { createServerFactory, type ServerFactory } from './server/server.ts';
+import { createServerFactory, LOCAL_PRINCIPAL, type ServerFactory } from './server/server.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
 import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
@@ -48,7 +48,7 @@ export interface App {
   /** What the operator should know about the rules for commands. */
   readonly warnings: readonly string[];
   /** Who keeps each limit on this machine. */
-  limitKeepers(): LimitKeepers;
+  limitKeepers(): Promise<LimitKeepers>;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
   /** A token says what its principal starts with. */
@@ -188,7 +188,7 @@ export function createApp(options: AppOptions): App {
     facts,
     sandbox: async () => (state = await security.sandbox.state()),
     warnings: security.restrictions.warnings,
-    limitKeepers: executions.limitKeepers,
+    limitKeepers: () => executions.limitKeepers(LOCAL_PRINCIPAL),
     commandPath: executions.commandPath,
     admit: security.admit,
     recordTurnedAway: (entry) => security.audit.write(turnedAwayLine(entry)),

@@ -132,9 +132,9 @@ async function serve(flags: Flags): Promise<void> {
   });
   if (sandbox.problem !== undefined) {
     const what =
-      settings.security.sandbox === 'auto' && sandbox.kind === 'none' && settings.security.network
-        ? 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can'
-        : 'every command is refused: the sandbox that the settings require is missing';
+      sandbox.refuses === true
+        ? 'every command is refused: the sandbox that the settings require is missing'
+        : 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
   await (flags.http === undefined

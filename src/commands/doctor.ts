@@ -2,7 +2,8 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
-import type { Settings } from '../base/settings.ts';
+import type { SecuritySettings, Settings } from '../base/settings.ts';
+import { type LimitKeepers, NOBODY } from '../executions/executions.ts';
 import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
 import { foundClients, isInstalled } from './install/install.ts';
@@ -26,9 +27,9 @@ export async function examine(
     { name: 'node', state: 'good', text: `${process.version} on ${process.platform} ${process.arch}` },
     shell(app),
     shells(path),
-    await sandbox(app, settings),
+    await sandbox(app),
     await terminals(settings),
-    ...limits(app),
+    ...(await limits(app, settings)),
     root(),
     stateDirectory(settings),
     ...pathOf(path),
@@ -56,18 +57,11 @@ function shells(path: string): Finding {
   return { name: 'shells', state: 'problem', text, fix };
 }
 
-async function sandbox(app: App, { security }: Settings): Promise<Finding> {
-  const { kind, summary, problem, fix, checks } = await app.sandbox();
+async function sandbox(app: App): Promise<Finding> {
+  const { kind, summary, problem, refuses, fix, checks } = await app.sandbox();
   const tried = Object.entries(checks ?? {}).map(([name, holds]) => `${name} ${holds ? 'shut' : 'OPEN'}`);
   const text = tried.length === 0 ? summary : `${summary}; tried from inside: ${tried.join(', ')}`;
-  const state =
-    kind === 'none'
-      ? security.sandbox === 'required'
-        ? 'problem'
-        : 'warning'
-      : problem === undefined
-        ? 'good'
-        : 'problem';
+  const state = refuses === true ? 'problem' : kind === 'none' ? 'warning' : 'good';
   return { name: 'sandbox', state, text, ...(problem !== undefined && fix !== undefined && { fix }) };
 }
 
@@ -83,14 +77,39 @@ async function terminals({ security }: Settings): Promise<Finding> {
 }
 
 /** A limit that nobody keeps is a promise that is not kept. */
-function limits(app: App): Finding[] {
-  return Object.entries(app.limitKeepers()).map(([name, keeper]) => ({
-    name: `limit ${name}`,
-    state: keeper === 'nobody' ? 'warning' : 'good',
-    text: `kept by: ${keeper}`,
-    ...(keeper === 'nobody' && { fix: 'It needs a cgroup that this server may create groups in.' }),
-  }));
+async function limits(app: App, { security }: Settings): Promise<Finding[]> {
+  const keepers = await app.limitKeepers();
+  return LIMITS.map(({ name, setting, fix }): Finding => {
+    const text = `kept by: ${keepers[name]}`;
+    if (keepers[name] !== NOBODY) return { name: `limit ${name}`, state: 'good', text };
+    if (security[setting] === undefined)
+      return { name: `limit ${name}`, state: 'good', text: `${text}, and none is set` };
+    return { name: `limit ${name}`, state: 'warning', text, fix };
+  });
 }
+
+const GROUPS = 'It needs a cgroup that this server may create groups in';
+
+const LIMITS: readonly {
+  readonly name: keyof LimitKeepers;
+  readonly setting: keyof SecuritySettings;
+  readonly fix: string;
+}[] = [
+  { name: 'memory', setting: 'maxMemoryBytes', fix: `${GROUPS}.` },
+  {
+    name: 'processes',
+    setting: 'maxPids',
+    fix: `${GROUPS}; or the sandbox, an ordinary user and /usr/bin/prlimit.`,
+  },
+  { name: 'cpu_share', setting: 'maxCpuPercent', fix: `${GROUPS}.` },
+  { name: 'cpu_time', setting: 'maxCpuSeconds', fix: `${GROUPS}.` },
+  { name: 'file_size', setting: 'maxFileBytes', fix: 'It needs /usr/bin/prlimit, of util-linux.' },
+  {
+    name: 'tmp_size',
+    setting: 'maxTmpBytes',
+    fix: 'It needs the sandbox, with a /tmp in memory: another preset than development.',
+  },
+];
 
 function root(): Finding {
   if (process.getuid?.() !== 0) return { name: 'user', state: 'good', text: 'not root' };

@@ -1,10 +1,11 @@
 /** From a permit to a process that runs, with a bundle and a record on disk. */
 import type { Clock } from '../base/clock.ts';
 import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs, Sink, StreamType } from '../outputs/types.ts';
-import { findAppeared, type LaunchPermit } from '../security/security.ts';
+import { findAppeared, type LaunchPermit, maskBeginning } from '../security/security.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
 import { launchDetached } from './detached/launch-detached.ts';
 import type { WallsAhead } from './enclosed.ts';
@@ -99,7 +100,7 @@ function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
     const bundle = options.outputs.createBundle({
       id: record.id,
       owner: record.owner,
-      name: record.command,
+      name: maskBeginning(record.command, LIMITS.outputNameLength),
       createdAtMs: record.createdAtMs,
       streams: record.streams,
       isRunning: activityOf(options.running, record.id),

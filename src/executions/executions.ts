@@ -33,7 +33,7 @@ export { OPERATOR } from './end-requests.ts';
 export type { Cause, EndSignal } from './ending.ts';
 export { runHelper } from './helper.ts';
 export { createInstance, type Instance } from './instance.ts';
-export type { LimitKeepers } from './limit-keepers.ts';
+export { type LimitKeepers, NOBODY } from './limit-keepers.ts';
 export type { Live } from './live.ts';
 export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
 export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
@@ -77,8 +77,8 @@ export interface Executions {
   list(principal: string): Promise<Summary[]>;
   /** How many run, of all principals. */
   count(): number;
-  /** Who keeps each limit, found out by trying. */
-  limitKeepers(): LimitKeepers;
+  /** Who keeps each limit of a principal's commands, found out by trying. */
+  limitKeepers(principal: string): Promise<LimitKeepers>;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
   /** Ends everything but the detached. */
@@ -232,7 +232,12 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       return store.summaries(principal);
     },
     count: () => running.entries.size,
-    limitKeepers: () => limitKeepers(cgroups.held()),
+    limitKeepers: async (principal) =>
+      limitKeepers({
+        held: cgroups.held(),
+        wall: (await security.sandbox.state()).kind,
+        security: security.restrictions.of(principal).security,
+      }),
     commandPath: loginPath.resolve,
     dispose: () => (disposing ??= dispose()),
   };

@@ -1,4 +1,4 @@
-/** From the last that an execution printed: what the wall had to do with its end, and what the audit log should mark. */
+/** From the last that an execution printed: what the wall or a limit had to do with its end, and what the audit log should mark. */
 import type { Bundle } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
@@ -8,9 +8,9 @@ import { findSecurityEvent } from './security-event.ts';
 const TAIL_BYTES = 8 * 1024;
 
 export function createExplainer({ sandbox }: Security): RunningOptions['explain'] {
-  function explainWall(record: ExecutionRecord, outcome: Outcome, texts: Texts): Explained {
-    if (record.process?.isWalled !== true) return {};
+  function explainEnd(record: ExecutionRecord, outcome: Outcome, texts: Texts): Explained {
     const failed = {
+      isWalled: record.process?.isWalled === true,
       command: record.command,
       directory: record.directory,
       exitCode: outcome.exitCode,
@@ -36,8 +36,8 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
       own: tailOf(bundle, 'stderr'),
       other: tailOf(bundle, 'combined') ?? tailOf(bundle, 'stdout'),
     };
-    const explained = explainWall(record, outcome, texts);
-    const isStopped = explained.explanation !== undefined;
+    const explained = explainEnd(record, outcome, texts);
+    const isStopped = explained.explanation !== undefined && record.process?.isWalled === true;
     const securityEvent = findSecurityEvent(outcome, texts.own ?? texts.other ?? '', isStopped);
     return { ...explained, ...(securityEvent !== undefined && { securityEvent }) };
   };

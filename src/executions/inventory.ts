@@ -4,9 +4,10 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
-import { type Audit, MARKER_NAME } from '../security/security.ts';
+import { type Audit, MARKER_NAME, maskBeginning } from '../security/security.ts';
 import { adopt } from './adopt.ts';
 import { lostOutcome } from './detached/launch-detached.ts';
 import type { EndRequests } from './end-requests.ts';
@@ -131,7 +132,7 @@ export function createInventory({
     return outputs.adoptBundle({
       id,
       owner: record.owner,
-      name: record.command,
+      name: maskBeginning(record.command, LIMITS.outputNameLength),
       createdAtMs: record.createdAtMs,
       streams: record.streams,
       endedAtMs: record.outcome?.endedAtMs,

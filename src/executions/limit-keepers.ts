@@ -1,5 +1,8 @@
-/** Who keeps which limit of an execution on this machine. */
+/** Who keeps which limit of a principal's executions on this machine. */
 import { existsSync } from 'node:fs';
+import { realPathOf } from '../base/config/paths.ts';
+import type { SecuritySettings } from '../base/settings.ts';
+import type { SandboxState } from '../security/security.ts';
 import type { Enforcement } from './cgroups/cgroups.ts';
 
 export interface LimitKeepers {
@@ -11,14 +14,30 @@ export interface LimitKeepers {
   readonly tmp_size: string;
 }
 
-export function limitKeepers({ memory, processes, cpu }: Enforcement): LimitKeepers {
-  const isOrdinary = process.platform === 'linux' && process.getuid?.() !== 0;
+export interface Keeping {
+  /** What cgroups were seen to keep. */
+  readonly held: Enforcement;
+  /** What commands run behind. */
+  readonly wall: SandboxState['kind'];
+  readonly security: Pick<SecuritySettings, 'keepsTmp' | 'workspace'>;
+  readonly isRoot?: boolean;
+}
+
+export const NOBODY = 'nobody';
+
+export function limitKeepers(keeping: Keeping): LimitKeepers {
+  const { held, wall, security, isRoot = process.getuid?.() === 0 } = keeping;
+  const isWalled = wall === 'bubblewrap';
+  const hasRlimits = process.platform === 'linux' && existsSync('/usr/bin/prlimit');
+  // Listed among the writable directories, or kept from one command to the next, it is a directory on the disk.
+  const isTmpMemory = isWalled && !security.keepsTmp && !security.workspace.map(realPathOf).includes('/tmp');
   return {
-    memory: memory ?? 'measured',
-    processes: processes ?? (isOrdinary ? 'rlimit, in the sandbox' : 'nobody'),
-    cpu_share: cpu ?? 'nobody',
+    memory: held.memory ?? 'measured',
+    // Outside a namespace of its own it would count all processes of the user, and it never holds for root.
+    processes: held.processes ?? (isWalled && !isRoot && hasRlimits ? 'rlimit, in the sandbox' : NOBODY),
+    cpu_share: held.cpu ?? NOBODY,
     cpu_time: 'measured',
-    file_size: existsSync('/usr/bin/prlimit') ? 'rlimit' : 'nobody',
-    tmp_size: 'tmpfs, in the sandbox',
+    file_size: hasRlimits ? 'rlimit' : NOBODY,
+    tmp_size: isTmpMemory ? 'tmpfs, in the sandbox' : NOBODY,
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { lacks } from '../../test/setup/needs.ts';
 import { createWorld, outcomeOf, untilPrinted } from '../../test/support/world.ts';
 import { waitForEnd } from './executions.ts';
 
@@ -33,6 +34,30 @@ describe('an outcome is true', () => {
       survivors: [],
       endedLeftovers: [],
     });
+  });
+
+  test
+    .skipIf(lacks(process.platform !== 'linux', 'file sizes are limited on Linux'))
+    .for([
+      'head -c 3M /dev/zero > large',
+      'exec head -c 3M /dev/zero > large',
+      'bash -c "head -c 3M /dev/zero > large; exit 7"',
+    ])('a file that is too large is explained without a sandbox too: %s', async (command) => {
+    await using world = createWorld({ settings: { security: { maxFileBytes: 2 << 20 } } });
+    const { outcome } = await world.run(command);
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      errorCode: 'EXECUTION_004',
+      explanation: 'A file can have 2 MiB here; the operator changes that with security.max_file_mb.',
+    });
+    // No sandbox stopped it.
+    expect(outcome).not.toHaveProperty('securityEvent');
+  });
+
+  test('what only a sandbox could have stopped is not explained where there was none', async () => {
+    await using world = createWorld({ settings: { security: { maxFileBytes: 2 << 20, network: false } } });
+    for (const text of ['Read-only file system', 'No space left on device', 'Could not resolve host: x'])
+      expect((await world.run(`echo '/x: ${text}' >&2; exit 1`)).outcome).not.toHaveProperty('explanation');
   });
 
   test('the first cause wins: a timeout that is followed by a request to end stays a timeout', async () => {

@@ -6,7 +6,7 @@ import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
-import { type Audit, type AuditEntry, maskText } from '../security/security.ts';
+import { type Audit, type AuditEntry, maskBeginning } from '../security/security.ts';
 import type { Live } from './live.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
 import type { SessionChange } from './sessions.ts';
@@ -171,7 +171,7 @@ function endOf(
     session: record.sessionId,
     executionId: record.id,
     // Masked before it is cut: a part of a secret has not its shape.
-    command: maskText(record.command.slice(0, 10 * COMMAND_CHARS)).slice(0, COMMAND_CHARS),
+    command: maskBeginning(record.command, COMMAND_CHARS),
     status: outcome.status,
     reason: outcome.reason,
     exitCode: outcome.exitCode,

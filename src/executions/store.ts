@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { errnoOf, messageOf } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import { maskBeginning } from '../security/security.ts';
 import { type ExecutionMode, type ExecutionRecord, readRecord, type Status, writeRecord } from './record.ts';
 
 export interface Summary {
@@ -120,7 +121,7 @@ function summarize(record: ExecutionRecord): Summary {
     id: record.id,
     owner: record.owner,
     // A slice would keep the whole string alive behind it.
-    command: Buffer.from(record.command.slice(0, COMMAND_CHARS)).toString(),
+    command: Buffer.from(maskBeginning(record.command, COMMAND_CHARS)).toString(),
     mode: record.mode,
     status: record.outcome?.status ?? 'running',
     sessionId: record.sessionId,

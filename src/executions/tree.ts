@@ -30,8 +30,8 @@ export interface ProcessTree {
   members(look?: Look): ProcessEntry[];
   /** The wall's own processes: a polite signal to them would end all the others at once. */
   isWall(entry: ProcessEntry): boolean;
-  /** Memory of all members together. */
-  residentBytes(): number;
+  /** Members as far as their memory is concerned; cheaper where there is a cgroup. */
+  residents(): ProcessEntry[];
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
   leftovers(): ProcessEntry[];
   /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
@@ -101,11 +101,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
   return {
     leader,
     members,
-    residentBytes() {
-      const pids = group?.members();
-      const entries = pids === undefined ? members() : pids.map((pid) => findProcess(pid));
-      return entries.reduce((total, entry) => total + (entry?.residentBytes ?? 0), 0);
-    },
+    residents: () => group?.members()?.flatMap((pid) => findProcess(pid) ?? []) ?? members(),
     leftovers,
     isWall,
     isComplete: group !== undefined || isWalled,

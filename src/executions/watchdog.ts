@@ -4,7 +4,9 @@
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { TICKS_PER_SECOND } from './process-table.ts';
+import { measureProportional } from './proportional.ts';
 import type { ProcessTree } from './tree.ts';
+import { sumResident } from './usage.ts';
 
 export type PassedLimit = 'memory_limit' | 'cpu_limit';
 
@@ -32,9 +34,8 @@ export function startWatchdog(
   const cpuMeter = createCpuMeter(tree);
   let peakMemoryBytes: number | undefined;
 
-  function notePeak(bytes: number | undefined): number {
+  function notePeak(bytes: number | undefined): void {
     if (bytes !== undefined) peakMemoryBytes = Math.max(peakMemoryBytes ?? 0, bytes);
-    return peakMemoryBytes ?? 0;
   }
 
   /** Page cache counts in the kernel's own numbers, so that reaching the limit is no sign; that somebody died is. */
@@ -44,10 +45,19 @@ export function startWatchdog(
     return keepsMemory && (usage?.oomKills ?? 0) > 0;
   }
 
-  function findPassed(): PassedLimit | undefined {
+  /** What seems to be too much is counted once more, with shared pages counted once, before anything is ended. */
+  async function usesTooMuch(limitBytes: number): Promise<boolean> {
+    const residents = tree.residents();
+    const resident = sumResident(residents);
+    const bytes = resident > limitBytes ? await measureProportional(residents) : resident;
+    notePeak(bytes);
+    return bytes > limitBytes;
+  }
+
+  async function findPassed(): Promise<PassedLimit | undefined> {
     if (keepsMemory) {
       if (hasOutOfMemory()) return 'memory_limit';
-    } else if (memoryLimitBytes !== undefined && notePeak(tree.residentBytes()) > memoryLimitBytes) {
+    } else if (memoryLimitBytes !== undefined && (await usesTooMuch(memoryLimitBytes))) {
       return 'memory_limit';
     }
     if (cpuLimitSeconds === undefined) return undefined;
@@ -55,23 +65,28 @@ export function startWatchdog(
     return cpuSeconds > cpuLimitSeconds ? 'cpu_limit' : undefined;
   }
 
+  let isLooking = false;
+  let isOver = false;
+  async function look(): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    // Where the process table could not be read (too many open files, say), the next look may do better.
+    const passed = await findPassed().catch(() => undefined);
+    isLooking = false;
+    if (passed === undefined || isOver) return;
+    isOver = true;
+    clearInterval(timer);
+    onPassed(passed);
+  }
+
   const timer =
     memoryLimitBytes === undefined && cpuLimitSeconds === undefined
       ? undefined
-      : setInterval(() => {
-          let passed: PassedLimit | undefined;
-          try {
-            passed = findPassed();
-          } catch {
-            // The process table could not be read (too many open files, say); the next look may do better.
-          }
-          if (passed === undefined) return;
-          clearInterval(timer);
-          onPassed(passed);
-        }, LOOK_MS);
+      : setInterval(() => void look(), LOOK_MS);
 
   return {
     conclude() {
+      isOver = true;
       clearInterval(timer);
       const isOutOfMemory = hasOutOfMemory();
       return { passed: isOutOfMemory ? 'memory_limit' : undefined, peakMemoryBytes };

@@ -36,8 +36,17 @@ const ANNOUNCED: readonly RegExp[] = [
 const SHAPED = /gh[pousr]_|github_pat_|glpat-|[spr]k[-_]|AKIA|ASIA|xox|AIza|npm_|mcpsh_|eyJ|PRIVATE KEY/;
 const ANNOUNCING = /pass|secret|token|key|auth|bearer|cookie|:\/\//i;
 
+/** So surely that a command may be kept from having it. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
+}
+
+/** Ends as secrets do, and may be something else: `STRIPE_KEY`, `GH_PAT`. To mask one too many does no harm. */
+const MASKED_NAME = /_key$|(?:^|_)pat$/i;
+const KNOWN_KEY = /(?:^|_)(?:public|pub|primary|foreign|sort|partition|cache|host)_key$/i;
+
+export function isMaskedName(name: string): boolean {
+  return isSecretName(name) || (MASKED_NAME.test(name) && !KNOWN_KEY.test(name));
 }
 
 /** Shorter ones would be found everywhere. */
@@ -46,10 +55,18 @@ const MIN_SECRET_LENGTH = 8;
 /** The values of variables that hold secrets, by which they are found in an output. */
 export function secretValues(environment: Readonly<Record<string, string>>): string[] {
   const values = Object.entries(environment)
-    .filter(([name, value]) => isSecretName(name) && value.length >= MIN_SECRET_LENGTH)
+    .filter(([name, value]) => isMaskedName(name) && value.length >= MIN_SECRET_LENGTH)
     .map(([, value]) => value);
   return [...new Set(values)];
 }
+
+/** The beginning of a text. Masked before it is cut: a secret that was cut has no longer the shape by which it is known. */
+export function maskBeginning(text: string, chars: number): string {
+  return maskText(text.slice(0, chars + OVERLAP_CHARS)).slice(0, chars);
+}
+
+/** More than a secret has. */
+const OVERLAP_CHARS = 4096;
 
 export function maskText(text: string): string {
   let masked = text;
@@ -62,6 +79,6 @@ export function maskText(text: string): string {
 /** A copy of an environment that can be shown. */
 export function maskEnvironment(environment: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(environment).map(([name, value]) => [name, isSecretName(name) ? MASK : maskText(value)]),
+    Object.entries(environment).map(([name, value]) => [name, isMaskedName(name) ? MASK : maskText(value)]),
   );
 }

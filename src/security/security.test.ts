@@ -14,7 +14,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld } from '../../test/support/world.ts';
 import { createDirectories as createDirectoriesFor } from './directories.ts';
 import { buildEnvironment, checkEnvironment, MARKER_NAME } from './environment.ts';
-import { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
+import {
+  isMaskedName,
+  isSecretName,
+  MASK,
+  maskBeginning,
+  maskEnvironment,
+  maskText,
+  secretValues,
+} from './secrets.ts';
 import { chooseShells, shellArgv } from './shells.ts';
 
 /** As a caller of one principal uses it. */
@@ -235,6 +243,37 @@ describe('secrets', () => {
       expect(isSecretName(name), name).toBe(false);
     }
     expect(maskEnvironment({ API_KEY: 'x', PLAIN: 'y' })).toEqual({ API_KEY: MASK, PLAIN: 'y' });
+  });
+
+  test('names that only end as secrets do are masked, and commands keep them', () => {
+    for (const name of ['STRIPE_KEY', 'SSH_KEY', 'GH_PAT', 'stripe_key', 'PAT']) {
+      expect(isMaskedName(name), name).toBe(true);
+      expect(isSecretName(name), name).toBe(false);
+    }
+    for (const name of ['SSH_PUBLIC_KEY', 'PRIMARY_KEY', 'KEY', 'MONKEY', 'COMPAT', 'PATH', 'KEY_REPEAT']) {
+      expect(isMaskedName(name), name).toBe(false);
+    }
+    expect(isMaskedName('API_KEY')).toBe(true);
+    expect(secretValues({ STRIPE_KEY: 'hunter2222', SSH_PUBLIC_KEY: 'hunter3333', GH_PAT: 'short' })).toEqual(
+      ['hunter2222'],
+    );
+    expect(maskEnvironment({ GH_PAT: 'x' })).toEqual({ GH_PAT: MASK });
+  });
+
+  test('a secret is masked before its text is cut', () => {
+    const text = `${'x'.repeat(90)} ghp_0123456789abcdefghij0123`;
+    expect(maskBeginning(text, 100)).toBe(`${'x'.repeat(90)} ***`);
+  });
+
+  test('mask_output knows what the session carries', async () => {
+    await using world = createWorld({ settings: { security: { masksOutput: true } } });
+    const session = { sessionId: 'deploy' };
+    await world.run('export DEPLOY_TOKEN=hunter2222', session);
+    expect((await world.run('echo "it is $DEPLOY_TOKEN."', session)).stdout).toBe(`it is ${MASK}.\n`);
+    // Both that of the session and the one that hides it.
+    const environment = { DEPLOY_TOKEN: 'hunter3333' };
+    const both = await world.run('echo hunter2222 $DEPLOY_TOKEN', { ...session, environment });
+    expect(both.stdout).toBe(`${MASK} ${MASK}\n`);
   });
 });
 

@@ -48,7 +48,7 @@ export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
-export { isSecretName, MASK, maskEnvironment, maskText } from './secrets.ts';
+export { isMaskedName, MASK, maskBeginning, maskEnvironment, maskText, secretValues } from './secrets.ts';
 export { shellName } from './shells.ts';
 export {
   createToken,
@@ -197,7 +197,11 @@ export function createSecurity(options: {
       wall: enclosure?.wall,
       limits: limitsOf(security),
       masked: security.masksOutput
-        ? secretValues({ ...settings.environment, ...request.callerEnvironment })
+        ? [
+            settings.environment,
+            Object.fromEntries(definedEntries(request.sessionEnvironment)),
+            request.callerEnvironment,
+          ].flatMap(secretValues)
         : [],
     });
     return { permit, rule: judgement?.rule ?? 'terminal' };

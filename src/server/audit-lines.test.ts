@@ -40,6 +40,22 @@ test('a secret is masked before it is cut', () => {
   expect(JSON.stringify(input)).not.toContain('AKIA');
 });
 
+test('input_data is masked, and what the variables of the call say is secret', () => {
+  const { input } = callLine(
+    call('shell_execute', {
+      command: 'login --with hunter2222x',
+      input_data: `password=hunter1111\nhunter2222${'y'.repeat(600)}`,
+      environment_variables: { DEPLOY_TOKEN: 'hunter2222', STRIPE_KEY: 'hunter2222x', PLAIN: 'harmless' },
+    }),
+  ) as { input: Record<string, unknown> };
+  expect(JSON.stringify(input)).not.toContain('hunter');
+  expect(input).toMatchObject({
+    command: 'login --with ***',
+    input_data: expect.stringMatching(/^password=\*\*\*\n\*\*\*y+…$/),
+    environment_variables: { PLAIN: 'harmless' },
+  });
+});
+
 test.each(['terminal_send_input', 'terminal_input'])(
   'what is typed with %s is not told with the call, however it is spelled',
   (name) => {

@@ -1,5 +1,6 @@
 /** What the audit log is told of calls, of questions to a person, and of those who were not let in. */
-import { type AuditEntry, maskText } from '../security/security.ts';
+import { z } from 'zod';
+import { type AuditEntry, MASK, maskBeginning, maskText, secretValues } from '../security/security.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
 import type { CallEntry } from './dispatch.ts';
@@ -7,7 +8,7 @@ import type { TurnedAway } from './http-doorkeeper.ts';
 
 /** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
 export function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
-  return { event: 'call', ...entry, client: client.name, input: shorten(input) };
+  return { event: 'call', ...entry, client: client.name, input: shorten(input, valuesIn(input)) };
 }
 
 /** Of some tools only some parameters are told with the call: what is typed into a terminal has a line of its own. */
@@ -30,11 +31,25 @@ export function turnedAwayLine(entry: TurnedAway): AuditEntry {
 const ANSWERS = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' } as const;
 
 /** Of a long text only the beginning: input_data may have megabytes. */
-function shorten(input: unknown): unknown {
-  // Masked first: a secret that was cut has no longer the shape by which it is known.
-  if (typeof input === 'string')
-    return input.length > 500 ? `${maskText(input.slice(0, 5000)).slice(0, 500)}…` : input;
-  if (Array.isArray(input)) return input.map(shorten);
+function shorten(input: unknown, secrets: readonly string[]): unknown {
+  if (typeof input === 'string') {
+    const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), input);
+    return masked.length > 500 ? `${maskBeginning(masked, 500)}…` : maskText(masked);
+  }
+  if (Array.isArray(input)) return input.map((item) => shorten(item, secrets));
   if (input === null || typeof input !== 'object') return input;
-  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value)]));
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value, secrets)]));
 }
+
+/** What the call itself says is a secret, by the names of its variables; the longest first: one may begin with another. */
+function valuesIn(input: unknown): string[] {
+  if (input === null || typeof input !== 'object' || Array.isArray(input)) return [];
+  return Object.values(input)
+    .flatMap((value: unknown) => {
+      const variables = VARIABLES.safeParse(value);
+      return variables.success ? secretValues(variables.data) : [];
+    })
+    .toSorted((one, other) => other.length - one.length);
+}
+
+const VARIABLES = z.record(z.string(), z.string());

@@ -12,7 +12,9 @@ export interface InstructionFacts {
   /** Which tools there are to speak of; undefined: all. */
   readonly tools?: readonly string[];
   /** undefined: not known yet. */
-  readonly sandbox?: { readonly kind: string; readonly problem?: string } | undefined;
+  readonly sandbox?:
+    | { readonly kind: string; readonly problem?: string; readonly refuses?: true }
+    | undefined;
 }
 
 export function instructionsFor(facts: InstructionFacts): string {
@@ -39,11 +41,13 @@ export function instructionsFor(facts: InstructionFacts): string {
 
 function describeSandbox({ sandbox, workspace, network }: InstructionFacts): string {
   if (sandbox === undefined) return '';
-  if (sandbox.kind === 'none')
-    return sandbox.problem === undefined
-      ? 'There is no sandbox: commands can do whatever this user can.'
-      : `There is no sandbox (${sandbox.problem}).`;
+  if (sandbox.refuses === true)
+    return `Every command is refused: there is no sandbox (${sandbox.problem}), and the settings require one. Only the operator can change that.`;
+  if (sandbox.kind === 'none') {
+    const reason = sandbox.problem === undefined ? '' : ` (${sandbox.problem})`;
+    return `There is no sandbox${reason}: commands can do whatever this user can, and the network is not restricted by this server.`;
+  }
   if (sandbox.kind === 'container')
-    return `Commands run in the container around this server; network ${network}.`;
+    return "Commands run in the container around this server; the network is the container's, and not restricted by this server.";
   return `Commands run in a sandbox: they can write to ${workspace.join(', ')} and a private /tmp; credentials are hidden; network ${network}. Only the operator can change that, in the settings.`;
 }

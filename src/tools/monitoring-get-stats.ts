@@ -148,7 +148,7 @@ async function files({ principal, modules }: Call): Promise<Part> {
   };
 }
 
-async function system({ modules }: Call): Promise<Part> {
+async function system({ principal, modules }: Call): Promise<Part> {
   const { security, executions } = modules;
   const [load1 = 0, load5 = 0, load15 = 0] = loadavg();
   const { kind, summary, checks } = await security.sandbox.state();
@@ -159,7 +159,7 @@ async function system({ modules }: Call): Promise<Part> {
   };
   const uptimeSeconds = Math.round(process.uptime());
   const { lines, lost, lastWrittenAtMs, problem } = security.audit.health();
-  const keepers = Object.entries(executions.limitKeepers());
+  const keepers = Object.entries(await executions.limitKeepers(principal));
   return {
     data: {
       system_load: { load_1m: load1, load_5m: load5, load_15m: load15 },

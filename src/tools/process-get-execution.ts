@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import type { Execution } from '../executions/executions.ts';
 import { EXECUTION_MODES } from '../executions/executions.ts';
-import { escapeText } from '../security/security.ts';
+import { escapeText, maskBeginning } from '../security/security.ts';
 import { describeExecution, executionFields } from './execution-answer.ts';
 import { patienceMs } from './patience.ts';
 import { defineTool } from './tool.ts';
@@ -42,6 +42,7 @@ export const processGetExecution = defineTool({
     call.signal.throwIfAborted();
     const { record } = execution;
     const usage = execution.usage();
+    const command = maskBeginning(record.command, COMMAND_CHARS);
     const { data, text } = await describeExecution(execution, {
       inlineBytes: settings.limits.inlineOutputBytes,
       perStreamBytes: undefined,
@@ -51,7 +52,7 @@ export const processGetExecution = defineTool({
       signal: call.signal,
     });
     const more = {
-      command: record.command.slice(0, COMMAND_CHARS),
+      command,
       execution_mode: record.mode,
       ...(record.sessionId !== undefined && { session_id: record.sessionId }),
       environment_variables: record.environment,
@@ -69,7 +70,7 @@ export const processGetExecution = defineTool({
         : ` It uses ${describeBytes(usage.memoryBytes)} of memory and ${usage.cpuPercent} % of a processor in ${usage.processes} processes.`;
     return {
       data: { ...data, ...more },
-      text: `${text}${using}\nCommand: ${showLines(record.command.slice(0, 1000))}`,
+      text: `${text}${using}\nCommand: ${showLines(command.slice(0, 1000))}`,
     };
   },
 });

@@ -4,7 +4,7 @@ import { isoTime } from '../base/clock.ts';
 import { POLICY_MODES, PRESET_NAMES } from '../base/config/presets.ts';
 import { createId } from '../base/ids.ts';
 import { type Effective, wireName } from '../security/security.ts';
-import { defineTool } from './tool.ts';
+import { type Call, defineTool } from './tool.ts';
 
 const inputSchema = z.strictObject({
   security_mode: z.enum(POLICY_MODES).optional(),
@@ -84,10 +84,24 @@ export const securitySetRestrictions = defineTool({
         restrictions,
         changes: named,
       },
-      text: `${lines.length === 0 ? 'Nothing changed.' : lines.join('\n')}\nIn force: ${JSON.stringify(restrictions)}`,
+      text: [
+        lines.length === 0 ? 'Nothing changed.' : lines.join('\n'),
+        `In force: ${JSON.stringify(restrictions)}`,
+        ...(effective.security.network || (await keepsNetwork(call)) ? [] : [NOT_KEPT]),
+      ].join('\n'),
     };
   },
 });
+
+const NOT_KEPT =
+  'Nothing keeps the network off: commands run without a sandbox of this server, as the operator has set it.';
+
+/** Also where nothing runs for lack of a sandbox. */
+async function keepsNetwork({ principal, modules }: Call): Promise<boolean> {
+  const { kind } = await modules.security.sandbox.state();
+  const { sandbox } = modules.security.restrictions.of(principal).security;
+  return kind !== 'container' && !(kind === 'none' && sandbox === 'off');
+}
 
 function describe({ policy, security, restrictions }: Effective): z.input<typeof restrictionFields> {
   const entryText = (entry: string | { readonly entry: string }): string =>

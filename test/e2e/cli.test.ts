@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectStdio } from './support/clients.ts';
-import { CLI, createPlace, type Place, startProduct } from './support/product.ts';
+import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
 import { startRaw } from './support/raw-process.ts';
 
 let place: Place;
@@ -96,6 +96,42 @@ describe('stdio', () => {
     const { messages, code } = await server.rest();
     expect(code).toBe(0);
     expect(messages).toMatchObject([{ id: 'a', result: { structuredContent: { stdout: 'late\n' } } }]);
+  });
+});
+
+describe('a network that no wall keeps', () => {
+  const withSettings = (toml: string): Promise<Product> => {
+    const file = join(place.directory, 'network.toml');
+    writeFileSync(file, toml);
+    return startProduct({ place, args: ['--config', file] });
+  };
+
+  test('held to domains: every command is refused, and that is said', async () => {
+    const product = await withSettings('[security]\nsandbox = "off"\nallowed_domains = ["example.com"]\n');
+    expect(await product.execute('echo ran')).toMatchObject({
+      data: { error: { code: 'SECURITY_003' } },
+      text: expect.stringContaining('security.allowed_domains needs a sandbox'),
+    });
+    expect(product.client.instructions).toMatch(/Every command is refused: .*allowed_domains/);
+    await product.close();
+    const server = startRaw(place.command(['--config', join(place.directory, 'network.toml')]));
+    server.end();
+    await server.rest();
+    expect(server.stderr()).toContain('every command is refused');
+    expect(server.stderr()).not.toContain('COMMANDS RUN WITHOUT');
+  });
+
+  test('off: commands run, and nothing says that it is', async () => {
+    const product = await withSettings('[security]\nsandbox = "off"\nenable_network = false\n');
+    expect((await product.execute('echo ran')).data).toMatchObject({ stdout: 'ran\n' });
+    const { instructions } = product.client;
+    expect(instructions).toContain('the network is not restricted by this server');
+    expect(instructions).not.toContain('network off');
+    const stats = await product.call('monitoring_get_stats', { include_metrics: ['system'] });
+    expect(stats.text).toContain('network not restricted by this server');
+    const restrictions = await product.call('security_set_restrictions', {});
+    expect(restrictions.text).toContain('Nothing keeps the network off');
+    await product.close();
   });
 });
 

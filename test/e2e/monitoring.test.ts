@@ -112,7 +112,8 @@ describe('monitoring_get_stats', () => {
       system_load: { load_1m: expect.any(Number) },
       memory_usage: { server_bytes: expect.any(Number), free_bytes: expect.any(Number) },
       sandbox: { kind: 'none' },
-      limits: { memory: expect.any(String) },
+      // Without a sandbox there is no /tmp in memory.
+      limits: { memory: expect.any(String), tmp_size: 'nobody' },
       audit: {
         status: 'good',
         lines: expect.toSatisfy((n) => n > 5),

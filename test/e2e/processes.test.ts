@@ -171,6 +171,29 @@ describe('an execution that is not there', () => {
   );
 });
 
+test('secrets in a command are masked in answers, and the command has them', async () => {
+  const command = [
+    'echo "Authorization: Bearer ghp_abcdefghijklmnopqrstuvwxyz0123456789"',
+    'PASSWORD=hunter2222 sh -c \'echo "$PASSWORD"\'',
+    'echo --password=hunter3333',
+  ].join('; ');
+  const { data } = await product.execute(command);
+  expect(data.stdout).toContain('hunter2222\n--password=hunter3333');
+  const { execution_id } = data;
+  for (const [name, input] of [
+    ['process_get_execution', { execution_id }],
+    ['process_list', { limit: 1 }],
+    ['list_execution_outputs', { execution_id }],
+  ] as const) {
+    const answer = await product.call(name, input);
+    const { stdout: _, combined: __, ...shown } = answer.data;
+    expect(JSON.stringify(shown), name).not.toMatch(/hunter|ghp_/);
+    expect(JSON.stringify(shown), name).toContain('--password=***');
+    // What it printed is what it printed.
+    expect(answer.text.replace(data.stdout, ''), name).not.toMatch(/hunter|ghp_/);
+  }
+});
+
 test('detached survives kill -9 of its server, and the next one tells how it goes and how it ended', async () => {
   const place = createPlace();
   const victim = startRaw(place.command());

@@ -178,6 +178,16 @@ describe('install', () => {
 });
 
 describe('doctor', () => {
+  test.each([
+    ['development', 'off', 'good', 'kept by: nobody, and none is set'],
+    ['sandbox', 'off', 'warning', 'kept by: nobody'],
+  ])('who keeps the size of /tmp: %s, sandbox %s', (preset, sandbox, state, text) => {
+    const env = { MCP_SHELL_SECURITY_PRESET: preset, MCP_SHELL_SECURITY_SANDBOX: sandbox };
+    const findings = JSON.parse(run(['doctor', '--json'], '', env).stdout) as { name: string }[];
+    const found = findings.find(({ name }) => name === 'limit tmp_size');
+    expect(found).toMatchObject({ state, text });
+  });
+
   test('tells of shells, PATH and clients, with a fix for what is wrong', () => {
     mkdirSync(join(place.directory, '.cursor'));
     const open = join(place.directory, 'open');

@@ -401,12 +401,30 @@ while True: held.append(b'x' * (20 << 20)); time.sleep(0.05)"`,
         expect(memory).toMatchObject({ error_code: 'EXECUTION_003', termination_reason: 'memory_limit' });
         const processor = await ended(server, 'while :; do :; done');
         expect(processor).toMatchObject({ termination_reason: 'cpu_limit' });
+        // What forked processes share is one memory, not one for each.
+        const shared = await ended(server, forking('time.sleep(2)'));
+        expect(shared).toMatchObject({ status: 'completed', stdout: 'done\n' });
+        const apart = await ended(server, forking(`held = bytearray(b'x') * (120 << 20); time.sleep(30)`));
+        expect(apart).toMatchObject({ error_code: 'EXECUTION_003', termination_reason: 'memory_limit' });
       } finally {
         await ordinary.remove();
       }
     },
   );
 });
+
+/** 120 MiB in a process and three children that have it from there. */
+function forking(eachChild: string): string {
+  return `python3 -c "
+import os, time
+held = bytearray(b'x') * (120 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        ${eachChild}
+        os._exit(0)
+for _ in range(3): os.wait()
+print('done')"`;
+}
 
 function processesWith(argument: string): string[] {
   return readdirSync('/proc').filter((name) => {

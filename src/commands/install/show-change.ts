@@ -1,5 +1,5 @@
 /** The difference of two texts that share their beginning and their end, for a person to read. */
-import { escapeText, isSecretName, MASK, maskText } from '../../security/security.ts';
+import { escapeText, isMaskedName, MASK, maskText } from '../../security/security.ts';
 
 const CONTEXT = 3;
 
@@ -33,6 +33,6 @@ function maskPairs(line: string): string {
   return line.replaceAll(
     /(["']?)([\w-]+)\1(\s*[:=]\s*)(["'])(?:[^"'\\]|\\.)*\4/g,
     (whole, quote, name, sign, mark) =>
-      isSecretName(String(name)) ? `${quote}${name}${quote}${sign}${mark}${MASK}${mark}` : whole,
+      isMaskedName(String(name)) ? `${quote}${name}${quote}${sign}${mark}${MASK}${mark}` : whole,
   );
 }

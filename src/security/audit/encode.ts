@@ -3,10 +3,8 @@
  * caller says can begin a line of its own), and never longer than a reader can hold.
  */
 import { LIMITS } from '../../base/limits.ts';
-import { isSecretName, MASK, maskText } from '../secrets.ts';
+import { isMaskedName, MASK, maskBeginning, maskText } from '../secrets.ts';
 
-/** A secret that was cut has no longer the shape by which it is known, so that this much more is looked at. */
-const OVERLAP_CHARS = 4096;
 /** What a value takes besides its text. */
 const VALUE_CHARS = 4;
 
@@ -19,7 +17,7 @@ export function encodeEntry(entry: object): string {
     // Absent from an object, null in a list.
     if (room <= 0) return undefined;
     if (typeof value === 'string') {
-      if (isSecretName(key)) return MASK;
+      if (isMaskedName(key)) return MASK;
       const shown = fit(value, Math.min(room, LIMITS.auditTextChars));
       room -= shown.length;
       return shown;
@@ -30,7 +28,7 @@ export function encodeEntry(entry: object): string {
 
 function fit(text: string, room: number): string {
   if (text.length <= room) return maskText(text);
-  return `${maskText(text.slice(0, room + OVERLAP_CHARS)).slice(0, room)}… (${text.length} characters)`;
+  return `${maskBeginning(text, room)}… (${text.length} characters)`;
 }
 
 function fewer(value: object): object {

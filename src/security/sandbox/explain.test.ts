@@ -361,6 +361,62 @@ describe('programs that need something of the host', () => {
     expect(explain('open', { command, text })).toEqual({ sentence: `${row?.sentence}${setting}` });
   });
 
+  const DOCKER = /security\.expose = \["docker"\]/;
+  const BY_PATH = /by its path in security\.expose/;
+  const sockets: readonly (readonly [string, string, RegExp])[] = [
+    [
+      'docker ps',
+      'failed to connect to the docker API at unix:///var/run/docker.sock; check if the path is correct and if the daemon is running: dial unix /var/run/docker.sock: connect: connection refused',
+      DOCKER,
+    ],
+    [
+      'docker ps',
+      'Cannot connect to the Docker daemon at unix:///var/run/docker.sock: dial unix /var/run/docker.sock: connect: connection refused',
+      DOCKER,
+    ],
+    [
+      'python3 a.py',
+      "docker.errors.DockerException: Error while fetching server API version: ('Connection aborted.', ConnectionRefusedError(111, 'Connection refused'))",
+      DOCKER,
+    ],
+    [
+      'systemctl status',
+      "System has not been booted with systemd as init system (PID 1). Can't operate.\nFailed to connect to bus: Connection refused",
+      BY_PATH,
+    ],
+    [
+      'systemctl status',
+      'Failed to connect to system scope bus via local transport: Connection refused',
+      BY_PATH,
+    ],
+    [
+      'redis-cli -s /run/redis.sock',
+      'Could not connect to Redis at /run/redis.sock: Connection refused',
+      BY_PATH,
+    ],
+    [
+      'psql',
+      'psql: error: connection to server on socket "/var/run/postgresql/.s.PGSQL.5432" failed: Connection refused',
+      BY_PATH,
+    ],
+    [
+      'curl --unix-socket /run/app.sock http://app/',
+      'curl: (7) Failed to connect to app port 80 after 0 ms: Could not connect to server',
+      BY_PATH,
+    ],
+  ];
+  describe.each(['shut', 'domains'] as const)('a hidden socket is not the network (%s)', (mode) => {
+    test.for(sockets)('%s: %s', ([command, text, says]) => {
+      expect(explain(mode, { command, text })).toEqual({ sentence: expect.stringMatching(says) });
+    });
+
+    test('an engine on another machine is', () => {
+      const text =
+        'failed to connect to the docker API at tcp://192.0.2.1:2375: dial tcp 192.0.2.1:2375: connect: network is unreachable';
+      expect(explain(mode, { command: 'docker ps', text })).toMatchObject({ code: 'EXECUTION_005' });
+    });
+  });
+
   test('say nothing of the sandbox where the operator let it through', () => {
     const text = 'Unable to locate credentials';
     const failed = {

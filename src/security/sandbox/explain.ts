@@ -1,5 +1,5 @@
 /**
- * What the wall stopped, read from what the command said about it, and which setting of the operator's would let it
+ * What the wall or a limit stopped, read from what the command said about it, and which setting of the operator's would let it
  * through. The kernel reports nothing, so this looks at the words that programs use.
  */
 import { homedir } from 'node:os';
@@ -21,6 +21,8 @@ export interface Failed {
   readonly refusedForks?: number;
   /** False where the wall could not be set up. */
   readonly hasRun: boolean;
+  /** False where there was no wall: what stopped it can only be a limit then. */
+  readonly isWalled?: boolean;
   /** The last part of what it printed on stderr, or of all it printed. */
   readonly text: string;
 }
@@ -32,6 +34,7 @@ export interface Explanation {
 
 export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
   if ((failed.refusedForks ?? 0) > 0) return tooManyProcesses(security);
+  if (failed.isWalled === false) return failed.exitCode === 0 ? undefined : largeFile(failed, security);
   // A command that succeeded may print anything; but git succeeds though it could not replace a protected file.
   if (failed.exitCode === 0) return /\bgit\b/.test(failed.command) ? writing(failed, security) : undefined;
   for (const explain of [setup, fullTmp, largeFile, processes, network, program, writing, hidden]) {
@@ -98,18 +101,24 @@ function isProtected(path: string | undefined): boolean {
 const NO_NETWORK =
   /Could not resolve host|unable to resolve host|Could not resolve '|Temporary failure resolving|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;
 
-const network: Explain = ({ text }, security) => {
+/** Who speaks of a socket with a path was not kept from it by the lack of a network. */
+const UNIX_SOCKET =
+  /\bunix:|\bdial unix\b|unix[- ](?:domain )?socket|\bsocket ["'‘(]?\/|[\w/]\.sock\b|\.s\.PGSQL\.|connect to (?:\w+ )*bus\b|DockerException/i;
+
+const network: Explain = ({ text, command }, security) => {
   if (security.network && security.allowedDomains.length === 0) return undefined;
+  if (/--unix-socket[ =]/.test(command)) return undefined;
+  const complaints = linesSaying(text, NO_NETWORK).filter((line) => !UNIX_SOCKET.test(line));
   if (security.network) {
-    const host = /security\.allowed_domains/.test(text) ? undefined : NO_NETWORK.exec(text)?.[0];
-    if (host === undefined && !/CONNECT tunnel failed, response 403|403 Forbidden|ERR_TUNNEL/.test(text))
+    const isComplaint = complaints.length > 0 && !/security\.allowed_domains/.test(text);
+    if (!isComplaint && !/CONNECT tunnel failed, response 403|403 Forbidden|ERR_TUNNEL/.test(text))
       return undefined;
     return {
       code: 'EXECUTION_005',
       sentence: `The sandbox lets commands reach only ${security.allowedDomains.join(', ')}, through the proxy that http_proxy and https_proxy name. The operator opens more with security.allowed_domains.`,
     };
   }
-  const said = linesSaying(text, NO_NETWORK).filter((line) => !/localhost|127\.0\.0\.1|\[?::1\]?/.test(line));
+  const said = complaints.filter((line) => !/localhost|127\.0\.0\.1|\[?::1\]?/.test(line));
   if (said.length === 0) return undefined;
   return {
     code: 'EXECUTION_005',

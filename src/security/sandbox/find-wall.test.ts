@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { needs } from '../../../test/setup/needs.ts';
 import type { SecuritySettings, Settings } from '../../base/settings.ts';
-import { findWall } from './find-wall.ts';
+import { findWall, runsWithout } from './find-wall.ts';
 import { isInContainer, type RunHelper } from './probe.ts';
 import type { Wall } from './profile.ts';
 import { securityOf } from './sandbox.fixture.ts';
@@ -92,6 +92,51 @@ describe('without a look at the machine', () => {
   });
 });
 
+describe('a network that nothing of ours keeps', () => {
+  const stateOf = async (security: Partial<SecuritySettings>): Promise<unknown> =>
+    (await find({}, security).found).state;
+
+  test('is not said to be off', async () => {
+    expect(await stateOf({ sandbox: 'off', network: false })).toEqual({
+      kind: 'none',
+      summary: 'none (switched off in the settings), network not restricted by this server',
+    });
+    if (!isInContainer()) return;
+    expect(await stateOf({ sandbox: 'container', network: false })).toEqual({
+      kind: 'container',
+      summary: 'the container around this server, network not restricted by this server',
+    });
+  });
+
+  test.for(['off', 'container'] as const)(
+    'cannot be held to domains with "%s": nothing runs',
+    async (sandbox) => {
+      expect(await stateOf({ sandbox, allowedDomains: ['example.com'] })).toMatchObject({
+        kind: 'none',
+        problem: `security.allowed_domains needs a sandbox of this server, and security.sandbox is "${sandbox}"`,
+        refuses: true,
+      });
+      // With the network off they say nothing.
+      expect(await stateOf({ sandbox, network: false, allowedDomains: ['example.com'] })).not.toHaveProperty(
+        'refuses',
+      );
+    },
+  );
+});
+
+test.for<[Partial<SecuritySettings>, boolean]>([
+  [{ sandbox: 'auto' }, true],
+  [{ sandbox: 'auto', network: false }, false],
+  [{ sandbox: 'auto', allowedDomains: ['example.com'] }, false],
+  [{ sandbox: 'required' }, false],
+  [{ sandbox: 'container' }, false],
+  [{ sandbox: 'off' }, true],
+  [{ sandbox: 'off', network: false }, true],
+  [{ sandbox: 'off', allowedDomains: ['example.com'] }, false],
+])('%j without a wall: commands run is %s', ([security, runs]) => {
+  expect(runsWithout(securityOf('development', { workspace: ['/work'], ...security }))).toBe(runs);
+});
+
 describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', () => {
   test('is the wall where it holds', async () => {
     const { found, tried } = find();
@@ -153,6 +198,7 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
         summary: 'broken (from inside it could be got past: kernel)',
         problem: 'from inside it could be got past: kernel',
         fix: expect.stringContaining('[security]'),
+        refuses: true,
         version: 'bubblewrap 1.2.3',
         checks: { write: true, kernel: false, processes: true, privileges: true },
       },
@@ -190,7 +236,7 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
   test('is not enough where something else is missing that the settings ask for', async () => {
     const { found, tried } = find({}, {}, 'security.allowed_domains needs socat');
     expect(await found).toMatchObject({
-      state: { kind: 'none', problem: 'security.allowed_domains needs socat' },
+      state: { kind: 'none', problem: 'security.allowed_domains needs socat', refuses: true },
     });
     expect(tried).toEqual([]);
   });

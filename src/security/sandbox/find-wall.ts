@@ -1,7 +1,7 @@
 /** Which wall there can be on this machine, found out once. */
 import { accessSync, constants } from 'node:fs';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import type { Settings } from '../../base/settings.ts';
+import type { SecuritySettings, Settings } from '../../base/settings.ts';
 import {
   fixFor,
   installCommand,
@@ -20,6 +20,8 @@ export interface SandboxState {
   /** Why there is no wall where one was wanted, and what would give one. */
   readonly problem?: string;
   readonly fix?: string;
+  /** The operator's settings let nothing run without what is missing. */
+  readonly refuses?: true;
   readonly version?: string;
   /** What was tried from inside, and whether it was stopped. */
   readonly checks?: Readonly<Record<string, boolean>>;
@@ -45,10 +47,39 @@ const NEEDED = ['--args', '--size', '--json-status-fd', '--block-fd', '--perms',
 const SEATBELT = '/usr/bin/sandbox-exec';
 
 export async function findWall(options: FindOptions): Promise<Found> {
-  const { sandbox } = options.settings.security;
-  if (sandbox === 'off') return found({ kind: 'none', summary: 'none (switched off in the settings)' });
+  const answer = await look(options);
+  const { kind, problem } = answer.state;
+  const refuses =
+    kind === 'broken' ||
+    (kind === 'none' && problem !== undefined && !runsWithout(options.settings.security));
+  return refuses ? { ...answer, state: { ...answer.state, refuses } } : answer;
+}
+
+/** Whether commands run where there is no wall: what was asked for must not silently not apply. */
+export function runsWithout(security: SecuritySettings): boolean {
+  if (hasDomains(security)) return false;
+  // Who switches it off has been told that the network is not kept from anybody then.
+  return security.sandbox === 'off' || (security.sandbox === 'auto' && security.network);
+}
+
+const hasDomains = ({ network, allowedDomains }: SecuritySettings): boolean =>
+  network && allowedDomains.length > 0;
+
+async function look(options: FindOptions): Promise<Found> {
+  const { security } = options.settings;
+  const { sandbox } = security;
+  if ((sandbox === 'off' || sandbox === 'container') && hasDomains(security)) {
+    return missing(
+      `security.allowed_domains needs a sandbox of this server, and security.sandbox is "${sandbox}"`,
+      'Set security.sandbox to "auto" or "required", or take the domains out of the settings.',
+    );
+  }
+  const open = security.network ? '' : `, ${NETWORK_OPEN}`;
+  if (sandbox === 'off')
+    return found({ kind: 'none', summary: `none (switched off in the settings)${open}` });
   if (sandbox === 'container') {
-    if (isInContainer()) return found({ kind: 'container', summary: 'the container around this server' });
+    if (isInContainer())
+      return found({ kind: 'container', summary: `the container around this server${open}` });
     return missing(
       'security.sandbox is "container", but this server does not run in one',
       'Start it in the container, or set security.sandbox to "auto" or "required".',
@@ -104,6 +135,9 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
   const fix = 'Look at the settings of [security], and at links in the home directory and the workspace.';
   return found({ kind: 'broken', summary: `broken (${problem})`, problem, fix, checks, version });
 }
+
+/** Said where the settings have it off, and nothing of ours keeps it. */
+const NETWORK_OPEN = 'network not restricted by this server';
 
 const PLAIN = ['--unshare-user', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'];
 

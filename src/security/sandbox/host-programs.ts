@@ -1,3 +1,6 @@
+const HIDDEN_SOCKETS =
+  'The sandbox hides the sockets of the host’s services. The operator can let one through by its path in security.expose.';
+
 /** Programs that need something of the host which is not let through, and how they say so. */
 export const HOST_PROGRAMS: readonly {
   readonly says: RegExp;
@@ -12,7 +15,7 @@ export const HOST_PROGRAMS: readonly {
       'sudo and su do not work in the sandbox: nobody gets more rights in there than the server has. Ask the person to run it.',
   },
   {
-    says: /docker daemon|docker\.sock|Cannot connect to the Docker|podman\.sock|unable to connect to Podman/i,
+    says: /docker daemon|docker\.sock|Cannot connect to the Docker|DockerException|podman\.sock|unable to connect to Podman/i,
     exposes: 'docker',
     sentence: 'The sandbox hides the sockets of container engines: they give command of the host.',
   },
@@ -82,8 +85,12 @@ export const HOST_PROGRAMS: readonly {
       'Namespaces cannot be nested in the sandbox: browsers need --no-sandbox, and rootless containers do not run.',
   },
   {
-    says: /(?:\/var)?\/run\/[\w./-]*(?:\.sock|\.s\.PGSQL|_socket|bus)\b/i,
-    sentence:
-      'The sandbox hides the sockets of the host’s services. The operator can let one through by its path in security.expose.',
+    says: /(?:\/var)?\/run\/[\w./-]*(?:\.sock|\.s\.PGSQL|_socket|bus)\b|Failed to connect to (?:\w+ )*bus\b/i,
+    sentence: HIDDEN_SOCKETS,
+  },
+  {
+    says: /^curl: \(7\)/im,
+    names: /--unix-socket[ =]["']?(?:\/var)?\/run\//,
+    sentence: HIDDEN_SOCKETS,
   },
 ];

@@ -14,7 +14,7 @@ import { buildProfile, findPrivatePaths, type ProfileInput, privateCandidates } 
 import { bwrapOptions } from './bwrap.ts';
 import { createDomains } from './domains.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
-import { type Found, findWall, type SandboxState } from './find-wall.ts';
+import { type Found, findWall, runsWithout, type SandboxState } from './find-wall.ts';
 import { findGitDirectories } from './git-directories.ts';
 import { isThere } from './look.ts';
 import { openings } from './openings.ts';
@@ -216,9 +216,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (state.kind === 'container') return undefined;
       if (state.kind === 'broken') throw unavailable(state);
       if (state.kind === 'none') {
-        if (security.sandbox === 'off') return undefined;
-        // What was asked for must not silently not apply.
-        if (security.sandbox === 'auto' && security.network && domains === undefined) return undefined;
+        // Domains of the operator's hold for whoever has tightened the rest, too.
+        if (domains === undefined && runsWithout(security)) return undefined;
         throw unavailable(state);
       }
       prepareHome();

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { type InstructionFacts, instructionsFor } from './instructions.ts';
+
+const FACTS: InstructionFacts = {
+  shell: '/bin/bash',
+  platform: 'linux x64',
+  host: 'host',
+  user: 'me',
+  defaultDirectory: '/work',
+  allowedDirectories: undefined,
+  workspace: ['/work'],
+  network: 'off',
+};
+
+const about = (sandbox: InstructionFacts['sandbox']): string => instructionsFor({ ...FACTS, sandbox });
+
+test('what a wall does with the network is said', () => {
+  expect(about({ kind: 'bubblewrap' })).toContain('network off');
+});
+
+test.for([{ kind: 'container' }, { kind: 'none' }, { kind: 'none', problem: 'bubblewrap is not installed' }])(
+  'what nobody does with the network is not: $kind',
+  (sandbox) => {
+    expect(about(sandbox)).toContain('not restricted by this server');
+    expect(about(sandbox)).not.toContain('network off');
+  },
+);
+
+test('that everything is refused is said, with the reason', () => {
+  expect(about({ kind: 'none', problem: 'no bubblewrap', refuses: true })).toMatch(
+    /Every command is refused: there is no sandbox \(no bubblewrap\)/,
+  );
+});
