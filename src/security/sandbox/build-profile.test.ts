@@ -1,5 +1,7 @@
 import {
   accessSync,
+  chmodSync,
+  chownSync,
   constants,
   existsSync,
   lstatSync,
@@ -779,6 +781,51 @@ describe('everything mounted where a running command can write', () => {
     expect(profile.pinned.map(({ path }) => path)).toEqual([...new Set(below.map(({ path }) => path))]);
   });
 });
+
+describe.skipIf(lacks(process.getuid?.() !== 0, 'only root makes directories of another user'))(
+  'below a directory of another user that only they may search',
+  () => {
+    const shut = (host: Host, path: string, mode: number): void => {
+      chownSync(join(host.root, path), 65_534, 65_534);
+      chmodSync(join(host.root, path), mode);
+    };
+
+    test('nothing is covered or protected, since no command gets there', () => {
+      const host = createHost(UNCOVERED);
+      const covered = ['home/other/deep/fifo', 'home/other/token', 'home/other/settings'].map((path) =>
+        host.write(path),
+      );
+      const [fifo = '', token = '', settings = ''] = covered;
+      host.makeRepository('home/project/other/repository');
+      const changes = {
+        specialFiles: [fifo],
+        privatePaths: [token],
+        ownPaths: [settings],
+        repositories: [join(host.workspace, 'other/repository')],
+        security: { readablePaths: [host.write('home/other/data')] },
+      };
+      const before = linesOf(host.profile(changes).mounts, host.root);
+      expect(before).toEqual(
+        expect.arrayContaining([
+          'blank home/other/deep/fifo',
+          'blank home/other/token',
+          'blank home/other/settings',
+          'readable home/other/data',
+          'writable home/project/other',
+          'readable home/project/other/repository/.git/config',
+        ]),
+      );
+      for (const path of ['home/other', 'home/project/other']) shut(host, path, 0o750);
+      expect(linesOf(host.profile(changes).mounts, host.root)).toEqual(['writable home/project']);
+    });
+
+    test('a workspace stays one, so that its commands fail rather than run elsewhere', () => {
+      const host = createHost(UNCOVERED);
+      shut(host, 'home', 0o700);
+      expect(viewOf(host.profile(), host.workspace)).toBe(`writable ${host.workspace}`);
+    });
+  },
+);
 
 describe('the rest of a profile', () => {
   test('has a network unless it is off, or a proxy is the only way', () => {

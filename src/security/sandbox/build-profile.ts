@@ -7,7 +7,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { gatherMounts } from './gather.ts';
-import { isReadable, isThere, kindOf } from './look.ts';
+import { isReachable, isReadable, isThere, kindOf } from './look.ts';
 import { createMountTable } from './mount-table.ts';
 import { openings } from './openings.ts';
 import {
@@ -100,6 +100,9 @@ export function buildProfile(input: ProfileInput): Profile {
   const own = input.ownPaths.flatMap((path) => cover(path, input.emptyFile)).filter(isShown);
   table.remove((path) => own.some((mount) => isInside(path, mount.path)));
   table.put(own);
+  // Where no command gets to there is nothing to cover, and bwrap could not: it has no more rights than they have.
+  const directories = new Map<string, boolean>();
+  table.remove((path) => !isReachable(path, directories) && !workspace.includes(path));
   table.pin();
   const listed = table.list();
   const mounts = isHost || input.copies === undefined ? listed : gatherMounts(listed, input.copies);
@@ -176,9 +179,9 @@ function privateCaches(home: string, { tmpDirectory, security }: ProfileInput): 
   if (tmpDirectory === undefined) return [];
   return PRIVATE_CACHES.flatMap((name): Mount[] => {
     const path = join(home, name);
-    const isReachable = kindOf(dirname(path)) === 'directory' && realPathOf(dirname(path)) === dirname(path);
+    const isPlain = kindOf(dirname(path)) === 'directory' && realPathOf(dirname(path)) === dirname(path);
     const isWorkspace = security.workspace.some((root) => isInside(path, realPathOf(root)));
-    if (!isReachable || isWorkspace || kindOf(path) === 'link') return [];
+    if (!isPlain || isWorkspace || kindOf(path) === 'link') return [];
     return [{ kind: 'writable', path, from: join(tmpDirectory, name.replaceAll('/', '-')) }];
   });
 }

@@ -1,5 +1,6 @@
 /** Looks at the host's files, without ever failing: what cannot be seen is not there. */
-import { accessSync, constants, lstatSync, readlinkSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 export type FileKind = 'directory' | 'file' | 'link' | 'special';
 
@@ -26,6 +27,37 @@ export function isReadable(path: string): boolean {
   try {
     accessSync(path, constants.R_OK);
     return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether a command could get to a path: it has no capabilities, also where the server is root and sees everything.
+ * Directories of our own count as open, since their owner can open them. An access list that names root is not seen.
+ * `known` keeps what was found out about directories, where many paths are asked for at once.
+ */
+export function isReachable(path: string, known = new Map<string, boolean>()): boolean {
+  const parent = dirname(path);
+  if (parent === path) return true;
+  const before = known.get(parent);
+  if (before !== undefined) return before;
+  const answer = isReachable(parent, known) && canEnter(parent);
+  known.set(parent, answer);
+  return answer;
+}
+
+function canEnter(directory: string): boolean {
+  try {
+    const about = statSync(directory, { throwIfNoEntry: false });
+    const uid = process.geteuid?.();
+    if (about === undefined || uid === undefined || about.uid === uid) return true;
+    if (uid !== 0) {
+      accessSync(directory, constants.X_OK);
+      return true;
+    }
+    const isInGroup = process.getegid?.() === about.gid || process.getgroups?.().includes(about.gid);
+    return (about.mode & (isInGroup === true ? constants.S_IXGRP : constants.S_IXOTH)) !== 0;
   } catch {
     return false;
   }
