@@ -1,11 +1,11 @@
 import { chmodSync, chownSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { NOBODY } from '../../../test/e2e/support/developer.ts';
 import { lacks } from '../../../test/setup/needs.ts';
 import { isReachable } from './look.ts';
 import { createHost, type Host, UNCOVERED } from './sandbox.fixture.ts';
 
+const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 describe('what a command can get to', () => {
