@@ -1,6 +1,17 @@
-/** Looks at the host's files, without ever failing: what cannot be seen is not there. */
-import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
+/** Looks at the host's files; most without ever failing: what cannot be seen is not there. */
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
+import { realPathOf } from '../../base/config/paths.ts';
 
 export type FileKind = 'directory' | 'file' | 'link' | 'special';
 
@@ -69,5 +80,20 @@ export function readLinkAt(path: string): string | undefined {
     return readlinkSync(path);
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Throws where it cannot be opened; undefined where it is no file, or too large a one. Never through a link, and never
+ * held up by a FIFO: a command may exchange one for the other.
+ */
+export function readPlainFile(path: string, maxBytes = Number.POSITIVE_INFINITY): string | undefined {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const about = fstatSync(fd);
+    const isPlain = about.isFile() && about.size <= maxBytes && realPathOf(dirname(path)) === dirname(path);
+    return isPlain ? readFileSync(fd, 'utf8') : undefined;
+  } finally {
+    closeSync(fd);
   }
 }
