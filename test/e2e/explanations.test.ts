@@ -221,6 +221,19 @@ describe.skipIf(cannot)('in development', () => {
     await works(product, `python3 -c "import netrc; netrc.netrc()"`);
   });
 
+  test.each([
+    ['plain', 'git init -q && git config user.name me && git status', /^$/],
+    ['evil', 'git init -q && git config core.fsmonitor ./evil', /\/new\/evil\/\.git\/config\b/],
+    ['hooked', 'git init -q && touch .git/hooks/pre-commit', /\/new\/hooked\/\.git\/hooks\b/],
+  ])('a new repository is spoken of if git would run something in it: %s', async (name, how, said) => {
+    developer.put(`new/${name}/file`, '');
+    const cwd = join(developer.home, 'new', name);
+    const server = await developer.start('', { cwd });
+    const { data } = await server.execute(how);
+    expect(data).toMatchObject({ status: 'completed', exit_code: 0 });
+    expect(data.message ?? '').toMatch(said);
+  });
+
   test.skipIf(!isRoot)('root unpacks an archive of somebody else’s', async () => {
     developer.put('work/theirs/file', 'theirs\n');
     execFileSync('chown', ['-R', '1234:1234', 'theirs'], { cwd: developer.work });

@@ -1,7 +1,7 @@
 /** The promises about executions hold behind the wall as they do without one. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProcess, listChildren } from '../../src/executions/process-table.ts';
@@ -309,6 +309,37 @@ for (let each = 0; each < 8; each++) next();`,
       await gone;
     }
   });
+
+  test.skipIf(lacks(!isRoot, 'only root sees directories that are shut'))(
+    'what another user keeps where only they get to does not leave a server of root without a wall',
+    async () => {
+      const other = createDeveloper();
+      try {
+        const shut = join(other.home, 'private');
+        const inWork = join(other.work, 'private');
+        for (const directory of [shut, inWork]) {
+          execFileSync('git', ['init', '-q', join(directory, 'repository')]);
+          execFileSync('mkfifo', [join(directory, 'fifo')]);
+          execFileSync('chown', ['-R', `${NOBODY}:${NOBODY}`, directory]);
+          chmodSync(directory, 0o700);
+        }
+        const server = await other.start(`readable_paths = ["${shut}/repository"]`);
+        await works(server, 'echo written > file && cat file');
+        const { data } = await server.execute(`cat ${shut}/fifo; cat ${inWork}/repository/.git/config`);
+        expect(data).toMatchObject({ status: 'failed', stdout: '' });
+        expect(data.stderr).toMatch(/fifo: Permission denied[^]*config: Permission denied/);
+        // Its own directories it could open, so that what is in those stays covered.
+        execFileSync('git', ['init', '-q', join(other.work, 'own')]);
+        chmodSync(join(other.work, 'own'), 0o000);
+        const second = await other.start();
+        const opened = await second.execute('chmod 755 own && git -C own config x.y z');
+        expect(opened.data.exit_code).not.toBe(0);
+        expect(readFileSync(join(other.work, 'own/.git/config'), 'utf8')).not.toContain('[x]');
+      } finally {
+        await other.remove();
+      }
+    },
+  );
 
   test('background work ends with its server', async () => {
     const seconds = `36${Math.random().toString().slice(2, 10)}`;

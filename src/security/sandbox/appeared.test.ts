@@ -55,8 +55,8 @@ describe('what is watched', () => {
     expect(watchedIn(host)).toContain('project/.git/modules/sub/hooks');
   });
 
-  test('is nothing of git where there is no repository', () => {
-    expect(watchedIn(createHost()).filter((name) => name.includes('.git'))).toEqual([]);
+  test('is of git only whether there is a repository, where there is none', () => {
+    expect(watchedIn(createHost()).filter((name) => name.includes('.git'))).toEqual(['project/.git']);
   });
 
   test('is what shells obey where the home directory can be written to, and nothing of it elsewhere', () => {
@@ -168,6 +168,15 @@ describe('what appeared', () => {
     rmSync(config);
     host.write('home/.config/fish/config.fish', 'evil');
     expect(appeared(watched, host)).not.toEqual([]);
+  });
+
+  test('may be of a new repository, if it has more than git puts there', () => {
+    const host = createHost();
+    const watched = watch(host);
+    host.makeRepository('home/project');
+    expect(appeared(watched, host)).toEqual([]);
+    host.write('home/project/.git/config', '[core]\n\tfsmonitor = ./evil\n');
+    expect(appeared(watched, host)).toEqual(['project/.git/config']);
   });
 
   test('is nothing where the whole workspace is gone', () => {

@@ -2,9 +2,10 @@
  * What somebody outside would execute or obey, and that was not there when a command began. A mount cannot keep a file
  * from being created, and afterwards nobody can tell who made it, so that it is named and left where it is.
  */
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isThere, readLinkAt } from './look.ts';
+import { obeyedInGit } from './new-repository.ts';
 import { modulesOf } from './protected.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
@@ -37,6 +38,7 @@ export function watchedPaths(input: {
   const isHomeWritable = writable.some((root) => isInside(home, root));
   const gits = [...new Set([...writable, ...repositories].map((root) => join(root, '.git')))].filter(isThere);
   const candidates = [
+    ...writable.map((root) => join(root, '.git')),
     ...writable.flatMap((root) => PROTECTED_IN_WORKSPACE.map((name) => join(root, name))),
     ...gits.flatMap((git) => [
       git,
@@ -57,5 +59,7 @@ export function watchedPaths(input: {
 export function findAppeared(watched: readonly WatchedPath[]): string[] {
   return watched
     .filter(({ path, link }) => isThere(path) && (link === undefined || readLinkAt(path) !== link))
-    .map(({ path }) => path);
+    .flatMap(({ path, link }) =>
+      link === undefined && basename(path) === '.git' ? obeyedInGit(path) : [path],
+    );
 }

@@ -1,5 +1,7 @@
 import {
   accessSync,
+  chmodSync,
+  chownSync,
   constants,
   existsSync,
   lstatSync,
@@ -258,6 +260,19 @@ describe('workspaces', () => {
     const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
     const profile = host.profile({ security: { workspace: ['/tmp'] }, tmpDirectory });
     expect(viewOf(profile, '/tmp/x')).toBe('writable /tmp/x');
+  });
+
+  test('that are /tmp itself make all that is in it the real one', () => {
+    const host = createHost();
+    const file = host.write('a/b/.git/config');
+    const profile = host.profile({
+      security: { workspace: ['/tmp'] },
+      repositories: [join(host.root, 'a/b')],
+      tmpDirectory: makeTmp(join(host.state, 'tmp/me')),
+    });
+    expect(viewOf(profile, file)).toBe(`readable ${file}`);
+    const beside = join(host.root, 'a/b/.git/HEAD');
+    expect(viewOf(profile, beside)).toBe(`writable ${beside}`);
   });
 
   test.for(PRESET_NAMES)('are what can be written to in the preset %s, and little else', (preset) => {
@@ -525,6 +540,17 @@ describe('caches of package managers', () => {
     });
   });
 
+  test('of programs that are run on demand are others inside, though the server runs from there', () => {
+    const host = createHost(UNCOVERED);
+    const installation = host.makeDirectory('home/.npm/_npx/1f2e/node_modules/mcp-shell-server');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    const profile = host.profile({ installation: [installation], tmpDirectory });
+    expect(viewOf(profile, join(installation, 'cli.js'))).toBe(`readable ${installation}/cli.js`);
+    expect(viewOf(profile, join(host.home, '.npm/_npx/1f2e/node_modules/other'))).toBe(
+      `writable ${tmpDirectory}/.npm-_npx/1f2e/node_modules/other`,
+    );
+  });
+
   test('of programs that are run on demand are left alone where a link leads elsewhere', () => {
     const host = createHost(UNCOVERED);
     host.makeDirectory('others/cache');
@@ -690,6 +716,36 @@ describe('/tmp', () => {
     expect(lstatSync(first).isDirectory()).toBe(true);
   });
 
+  test('that is kept has a workspace in it whose own directories are the real ones', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.makeRepository('home/project/deep/er');
+    host.write('home/project/.vscode/settings.json');
+    host.write('home/project/.claude/settings.json');
+    const profile = host.profile({
+      repositories: [join(host.workspace, 'deep/er')],
+      tmpDirectory: keeping(host),
+    });
+    for (const name of ['.git/HEAD', '.vscode/x', '.claude/x', 'deep/x', 'deep/er/x', 'deep/er/.git/HEAD']) {
+      const path = join(host.workspace, name);
+      expect(viewOf(profile, path)).toBe(`writable ${path}`);
+    }
+    for (const name of ['.git/config', '.git/hooks', '.vscode/settings.json', 'deep/er/.git/config']) {
+      const path = join(host.workspace, name);
+      expect(viewOf(profile, path)).toBe(`readable ${path}`);
+    }
+  });
+
+  test('and what else is another inside has nothing in it of the host’s, though that would be protected', () => {
+    const host = createHost(UNCOVERED);
+    const tmpDirectory = keeping(host);
+    host.makeDirectory('home/.npm/_npx');
+    host.write('home/.npm/_npx/.mcp.json');
+    host.write('home/.npm/_npx/.git/config');
+    const profile = host.profile({ tmpDirectory });
+    expect(linesOf(profile.mounts, join(host.home, '.npm/_npx'))).toEqual([]);
+  });
+
   test('keeps what a command left beside them', () => {
     const host = createHost();
     const tmpDirectory = keeping(host);
@@ -725,6 +781,51 @@ describe('everything mounted where a running command can write', () => {
     expect(profile.pinned.map(({ path }) => path)).toEqual([...new Set(below.map(({ path }) => path))]);
   });
 });
+
+describe.skipIf(lacks(process.getuid?.() !== 0, 'only root makes directories of another user'))(
+  'below a directory of another user that only they may search',
+  () => {
+    const shut = (host: Host, path: string, mode: number): void => {
+      chownSync(join(host.root, path), 65_534, 65_534);
+      chmodSync(join(host.root, path), mode);
+    };
+
+    test('nothing is covered or protected, since no command gets there', () => {
+      const host = createHost(UNCOVERED);
+      const covered = ['home/other/deep/fifo', 'home/other/token', 'home/other/settings'].map((path) =>
+        host.write(path),
+      );
+      const [fifo = '', token = '', settings = ''] = covered;
+      host.makeRepository('home/project/other/repository');
+      const changes = {
+        specialFiles: [fifo],
+        privatePaths: [token],
+        ownPaths: [settings],
+        repositories: [join(host.workspace, 'other/repository')],
+        security: { readablePaths: [host.write('home/other/data')] },
+      };
+      const before = linesOf(host.profile(changes).mounts, host.root);
+      expect(before).toEqual(
+        expect.arrayContaining([
+          'blank home/other/deep/fifo',
+          'blank home/other/token',
+          'blank home/other/settings',
+          'readable home/other/data',
+          'writable home/project/other',
+          'readable home/project/other/repository/.git/config',
+        ]),
+      );
+      for (const path of ['home/other', 'home/project/other']) shut(host, path, 0o750);
+      expect(linesOf(host.profile(changes).mounts, host.root)).toEqual(['writable home/project']);
+    });
+
+    test('a workspace stays one, so that its commands fail rather than run elsewhere', () => {
+      const host = createHost(UNCOVERED);
+      shut(host, 'home', 0o700);
+      expect(viewOf(host.profile(), host.workspace)).toBe(`writable ${host.workspace}`);
+    });
+  },
+);
 
 describe('the rest of a profile', () => {
   test('has a network unless it is off, or a proxy is the only way', () => {

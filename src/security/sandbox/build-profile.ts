@@ -2,12 +2,12 @@
  * From the settings and the host as it is now to a profile. Built for each execution: what a command created (a
  * repository, a link) is protected or followed from the next one on.
  */
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { gatherMounts } from './gather.ts';
-import { isReadable, isThere, kindOf } from './look.ts';
+import { isReachable, isReadable, isThere, kindOf } from './look.ts';
 import { createMountTable } from './mount-table.ts';
 import { openings } from './openings.ts';
 import {
@@ -75,8 +75,11 @@ export function buildProfile(input: ProfileInput): Profile {
   if (isHost) table.put(homeMounts(input, workspace));
   table.put(readable.map(asReadable));
   table.put(roots.map(asWritable));
+  // What is another inside has none of the host's files in it.
   const writable = (): string[] =>
-    table.list().flatMap(({ kind, path }) => (kind === 'writable' ? [path] : []));
+    table
+      .list()
+      .flatMap((mount) => (mount.kind === 'writable' && mount.from === undefined ? [mount.path] : []));
   const isShown = ({ path }: Mount): boolean =>
     isHost || table.isWritable(path) || readable.some((root) => isInside(path, root));
   const concealed = hidden(input, [...readable, ...named]).filter(isShown);
@@ -97,9 +100,10 @@ export function buildProfile(input: ProfileInput): Profile {
   const own = input.ownPaths.flatMap((path) => cover(path, input.emptyFile)).filter(isShown);
   table.remove((path) => own.some((mount) => isInside(path, mount.path)));
   table.put(own);
-  table.pin(
-    input.tmpDirectory === undefined ? undefined : (path) => tmpPlace(path, input.tmpDirectory ?? ''),
-  );
+  // Where no command gets to there is nothing to cover, and bwrap could not: it has no more rights than they have.
+  const directories = new Map<string, boolean>();
+  table.remove((path) => !isReachable(path, directories) && !workspace.includes(path));
+  table.pin();
   const listed = table.list();
   const mounts = isHost || input.copies === undefined ? listed : gatherMounts(listed, input.copies);
   return {
@@ -175,9 +179,9 @@ function privateCaches(home: string, { tmpDirectory, security }: ProfileInput): 
   if (tmpDirectory === undefined) return [];
   return PRIVATE_CACHES.flatMap((name): Mount[] => {
     const path = join(home, name);
-    const isReachable = kindOf(dirname(path)) === 'directory' && realPathOf(dirname(path)) === dirname(path);
+    const isPlain = kindOf(dirname(path)) === 'directory' && realPathOf(dirname(path)) === dirname(path);
     const isWorkspace = security.workspace.some((root) => isInside(path, realPathOf(root)));
-    if (!isReachable || isWorkspace || kindOf(path) === 'link') return [];
+    if (!isPlain || isWorkspace || kindOf(path) === 'link') return [];
     return [{ kind: 'writable', path, from: join(tmpDirectory, name.replaceAll('/', '-')) }];
   });
 }
@@ -216,25 +220,6 @@ function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
     if (input.tmpDirectory === undefined) return [{ kind: 'memory', path, bytes }];
     return [{ kind: 'writable', path, from: join(input.tmpDirectory, path === '/tmp' ? 'tmp' : 'var-tmp') }];
   });
-}
-
-const TMP_NAMES = [
-  ['/tmp', 'tmp'],
-  ['/var/tmp', 'var-tmp'],
-] as const;
-
-/** Where a directory of a /tmp that is kept lies on the host; made there, and no link, whatever a command put there. */
-function tmpPlace(path: string, tmpDirectory: string): string | undefined {
-  for (const [root, name] of TMP_NAMES) {
-    if (path === root || !isInside(path, root)) continue;
-    const place = join(tmpDirectory, name, relative(root, path));
-    if (kindOf(place) !== 'directory') {
-      rmSync(place, { force: true });
-      mkdirSync(place, { recursive: true, mode: 0o700 });
-    }
-    return place;
-  }
-  return undefined;
 }
 
 /** Only the very thing that the operator named is opened: a directory around it is no such wish. */

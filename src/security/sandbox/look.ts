@@ -1,5 +1,17 @@
-/** Looks at the host's files, without ever failing: what cannot be seen is not there. */
-import { accessSync, constants, lstatSync, readlinkSync } from 'node:fs';
+/** Looks at the host's files; most without ever failing: what cannot be seen is not there. */
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { realPathOf } from '../../base/config/paths.ts';
 
 export type FileKind = 'directory' | 'file' | 'link' | 'special';
 
@@ -31,11 +43,57 @@ export function isReadable(path: string): boolean {
   }
 }
 
+/**
+ * Whether a command could get to a path: it has no capabilities, also where the server is root and sees everything.
+ * Directories of our own count as open, since their owner can open them. An access list that names root is not seen.
+ * `known` keeps what was found out about directories, where many paths are asked for at once.
+ */
+export function isReachable(path: string, known = new Map<string, boolean>()): boolean {
+  const parent = dirname(path);
+  if (parent === path) return true;
+  const before = known.get(parent);
+  if (before !== undefined) return before;
+  const answer = isReachable(parent, known) && canEnter(parent);
+  known.set(parent, answer);
+  return answer;
+}
+
+function canEnter(directory: string): boolean {
+  try {
+    const about = statSync(directory, { throwIfNoEntry: false });
+    const uid = process.geteuid?.();
+    if (about === undefined || uid === undefined || about.uid === uid) return true;
+    if (uid !== 0) {
+      accessSync(directory, constants.X_OK);
+      return true;
+    }
+    const isInGroup = process.getegid?.() === about.gid || process.getgroups?.().includes(about.gid);
+    return (about.mode & (isInGroup === true ? constants.S_IXGRP : constants.S_IXOTH)) !== 0;
+  } catch {
+    return false;
+  }
+}
+
 export function readLinkAt(path: string): string | undefined {
   if (kindOf(path) !== 'link') return undefined;
   try {
     return readlinkSync(path);
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Throws where it cannot be opened; undefined where it is no file, or too large a one. Never through a link, and never
+ * held up by a FIFO: a command may exchange one for the other.
+ */
+export function readPlainFile(path: string, maxBytes = Number.POSITIVE_INFINITY): string | undefined {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const about = fstatSync(fd);
+    const isPlain = about.isFile() && about.size <= maxBytes && realPathOf(dirname(path)) === dirname(path);
+    return isPlain ? readFileSync(fd, 'utf8') : undefined;
+  } finally {
+    closeSync(fd);
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { lacks } from '../../../test/setup/needs.ts';
 import { isInside } from '../../base/config/paths.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
 import type { Mount } from './profile.ts';
@@ -80,6 +81,32 @@ describe('a root of named programs', () => {
     });
   });
 
+  // Where a distribution has them is its own affair; every Node comes with npm and npx.
+  const linked = ['npm', 'npx', 'corepack'].flatMap((name) =>
+    PROGRAM_DIRECTORIES.map((place) => join(place, name))
+      .filter((path) => existsSync(path) && realpathSync(path).includes('/lib/node_modules/'))
+      .slice(0, 1),
+  );
+  test.skipIf(lacks(linked.length === 0, 'no npm in the directories of the system'))(
+    'has a link where the file itself is there with what belongs to it',
+    () => {
+      for (const path of linked) {
+        const mounts = programRoot([basename(path)]);
+        const target = realpathSync(path);
+        expect(mounts.filter((mount) => basename(mount.path) === basename(path))).toEqual([
+          { kind: 'link', path: join(realpathSync(dirname(path)), basename(path)), target },
+        ]);
+        expect(mounts.filter(isBound).some((mount) => isInside(target, mount.path))).toBe(true);
+      }
+    },
+  );
+
+  test('has no mount for what lies inside a directory that is there anyway', () => {
+    const inner = ['/usr/lib/git-core/git-diff', '/usr/libexec/git-core/git-diff'].filter(existsSync);
+    const paths = programRoot(['git', ...inner]).map(({ path }) => path);
+    expect(inner.filter((path) => paths.includes(path))).toEqual([]);
+  });
+
   test('takes a path as well as a name, and each once', () => {
     const paths = programsOf(programRoot(['/bin/sh', 'sh', '/usr/bin/env', 'env', 'env']));
     expect(paths.map((path) => basename(path)).toSorted()).toEqual(['env', 'sh']);
@@ -117,6 +144,8 @@ describe('a root of named programs', () => {
     const paths = (programs: string[]): string[] => programRoot(programs).map(({ path }) => path);
     expect(core.filter((path) => !paths(['git']).includes(path))).toEqual([]);
     expect(core.filter((path) => paths(['ls']).includes(path))).toEqual([]);
+    const manual = ['/usr/lib/man-db', '/usr/libexec/man-db'].filter(existsSync);
+    expect(manual.filter((path) => !paths(['man']).includes(path))).toEqual([]);
   });
 
   test('has no alternatives, by which other programs would be there under their names', () => {

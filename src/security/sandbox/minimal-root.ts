@@ -1,9 +1,11 @@
 /** Roots with no more in them than programs need to run: all of /usr, or the allowed programs alone. */
 import { readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { realPathOf } from '../../base/config/paths.ts';
+import { basename, dirname, join, relative } from 'node:path';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isThere, kindOf, readLinkAt } from './look.ts';
 import type { Mount } from './profile.ts';
+
+type BoundMount = Extract<Mount, { kind: 'readable' | 'writable' }> & { readonly from: string };
 
 /** Of /etc: how names, users, times and certificates are found. */
 const ETC = [
@@ -60,20 +62,27 @@ function etc(): Mount[] {
     .map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) }));
 }
 
-function others(): Mount[] {
-  return ['/nix/store', '/gnu/store'].filter(isThere).map((path): Mount => ({ kind: 'readable', path }));
+function others(): BoundMount[] {
+  return ['/nix/store', '/gnu/store'].filter(isThere).map(asBound);
 }
 
 const PROGRAM_DIRECTORIES = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'];
+
+/** Node's programs are links into these. */
+const NODE_MODULES = ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/lib/node_modules'];
 
 /** What a program needs besides itself and the libraries of the system. */
 const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
   git: ['/usr/lib/git-core', '/usr/libexec/git-core', '/usr/share/git-core'],
   python3: ['/usr/lib/python3', '/usr/local/lib/python3', ...versioned('/usr/lib', /^python3\.\d+$/)],
   perl: ['/usr/share/perl', '/usr/share/perl5', '/usr/lib/perl5', '/etc/perl'],
-  node: ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/lib/node_modules'],
-  npm: ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/lib/node_modules'],
-  man: ['/usr/share/man', '/usr/share/groff'],
+  node: NODE_MODULES,
+  npm: NODE_MODULES,
+  npx: NODE_MODULES,
+  corepack: NODE_MODULES,
+  yarn: NODE_MODULES,
+  pnpm: NODE_MODULES,
+  man: ['/usr/share/man', '/usr/share/groff', '/usr/lib/man-db', '/usr/libexec/man-db'],
   file: ['/usr/share/misc', '/usr/lib/file'],
   less: ['/usr/share/terminfo', '/lib/terminfo'],
 };
@@ -91,30 +100,41 @@ const SHARED = [
 
 /** Only these programs exist; the libraries of the system come with them. */
 export function programRoot(programs: readonly string[]): Mount[] {
-  const found = [...new Set(programs)].flatMap((name): Mount[] => {
-    const path = findProgram(name);
-    return path === undefined ? [] : [{ kind: 'readable', path: inUsr(path), from: realPathOf(path) }];
-  });
   const companions = [...new Set(programs)].flatMap((name) => COMPANIONS[name] ?? []);
-  const data = [...new Set([...SHARED, ...companions])]
-    .filter(isThere)
-    .map((path): Mount => ({ kind: 'readable', path: inUsr(path), from: realPathOf(path) }));
+  const data = [...new Set([...SHARED, ...companions])].filter(isThere).map(asBound);
   const links = TOP.flatMap((name): Mount[] => {
     const target = readLinkAt(`/${name}`);
     return target === undefined ? [] : [{ kind: 'link', path: `/${name}`, target }];
   });
-  const unique = new Map([...libraries(), ...found, ...data].map((mount) => [mount.path, mount]));
-  return [
-    ...links,
-    ...unique.values(),
-    ...etc().filter(({ path }) => path !== '/etc/alternatives'),
-    ...others(),
-  ];
+  const around = [...libraries(), ...data, ...others()];
+  const found = [...new Set(programs)].flatMap((name): Mount[] => {
+    const path = findProgram(name);
+    return path === undefined ? [] : programMounts(path, around);
+  });
+  const unique = new Map([...found, ...around].map((mount) => [mount.path, mount]));
+  return [...links, ...unique.values(), ...etc().filter(({ path }) => path !== '/etc/alternatives')];
+}
+
+/**
+ * The very file, under the name that was asked for. Where it is there anyway, with what lies around it, the name is a
+ * link as it is outside: such a program (npm) finds the rest of itself from where it really lies.
+ */
+function programMounts(path: string, around: readonly BoundMount[]): Mount[] {
+  const place = inUsr(path);
+  const real = realPathOf(path);
+  const holder = around.find(({ from }) => isInside(real, from));
+  if (holder === undefined) return [{ kind: 'readable', path: place, from: real }];
+  if (around.some((mount) => isInside(place, mount.path))) return [];
+  return [{ kind: 'link', path: place, target: join(holder.path, relative(holder.from, real)) }];
 }
 
 function findProgram(name: string): string | undefined {
   const places = name.includes('/') ? [name] : PROGRAM_DIRECTORIES.map((directory) => join(directory, name));
   return places.find((path) => kindOf(realPathOf(path)) === 'file');
+}
+
+function asBound(path: string): BoundMount {
+  return { kind: 'readable', path: inUsr(path), from: realPathOf(path) };
 }
 
 /** /bin/ls is /usr/bin/ls where /bin is a link. */
@@ -123,7 +143,7 @@ function inUsr(path: string): string {
 }
 
 /** Shared libraries and the loader, without the directories that hold programs of their own. */
-function libraries(): Mount[] {
+function libraries(): BoundMount[] {
   const multiarch = ['/usr/lib', '/lib'].flatMap((directory) =>
     versioned(directory, /^\w+-linux-(?:gnu|musl)\w*$/),
   );
@@ -134,13 +154,7 @@ function libraries(): Mount[] {
   // Where libraries lie in /usr/lib itself (Alpine, Arch) there is no telling them apart.
   const whole =
     multiarch.length === 0 ? ['/usr/lib', '/lib'].filter((path) => kindOf(path) === 'directory') : [];
-  return [...new Set([...whole, ...multiarch, ...plain, ...loaders].map(inUsr))].map(
-    (path): Mount => ({
-      kind: 'readable',
-      path,
-      from: realPathOf(path),
-    }),
-  );
+  return [...new Set([...whole, ...multiarch, ...plain, ...loaders].map(inUsr))].map(asBound);
 }
 
 function versioned(directory: string, name: RegExp): string[] {

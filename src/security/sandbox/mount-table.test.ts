@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { kindOf } from './look.ts';
 import { createMountTable } from './mount-table.ts';
 import type { Mount } from './profile.ts';
 import { createHost } from './sandbox.fixture.ts';
@@ -62,10 +63,37 @@ describe('pins', () => {
     ).toEqual([]);
   });
 
-  test('lie elsewhere on the host where somebody says so', () => {
+  test('lie where the mount around them has its source, and are made there', () => {
+    const host = createHost();
+    const source = host.makeDirectory('state/tmp');
     const table = createMountTable();
-    table.put([{ kind: 'writable', path: '/tmp', from: '/state/tmp' }, writable('/tmp/a/b')]);
-    table.pin((path) => path.replace('/tmp', '/state/tmp'));
-    expect(table.list()).toContainEqual({ kind: 'writable', path: '/tmp/a', from: '/state/tmp/a' });
+    table.put([{ kind: 'writable', path: '/tmp', from: source }, writable('/tmp/a/b/ws')]);
+    table.pin();
+    expect(table.list()).toEqual([
+      { kind: 'writable', path: '/tmp', from: source },
+      { kind: 'writable', path: '/tmp/a', from: join(source, 'a') },
+      { kind: 'writable', path: '/tmp/a/b', from: join(source, 'a/b') },
+      writable('/tmp/a/b/ws'),
+    ]);
+    expect(kindOf(join(source, 'a/b'))).toBe('directory');
+  });
+
+  test('lie on the host inside a mount of the host’s, though one with another source is around that', () => {
+    const host = createHost();
+    const source = host.makeDirectory('state/outer');
+    const file = host.write('home/project/.git/config');
+    const table = createMountTable();
+    table.put([
+      { kind: 'writable', path: host.root, from: source },
+      writable(host.workspace),
+      readable(file),
+    ]);
+    table.pin();
+    expect(table.list().slice(1)).toEqual([
+      { kind: 'writable', path: host.home, from: join(source, 'home') },
+      writable(host.workspace),
+      writable(join(host.workspace, '.git')),
+      readable(file),
+    ]);
   });
 });

@@ -3,8 +3,9 @@
  * directory has every directory in between mounted on itself, since it could otherwise be moved away, with the mount
  * below it, and replaced.
  */
-import { dirname } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { kindOf } from './look.ts';
+import { makePlain } from './places.ts';
 import type { Mount } from './profile.ts';
 
 export interface MountTable {
@@ -13,8 +14,7 @@ export interface MountTable {
   remove(isGone: (path: string) => boolean): void;
   /** Whether a path can be written to, as the mounts around it are. */
   isWritable(path: string): boolean;
-  /** `placeOf` says where a directory lies that has another path on the host. */
-  pin(placeOf?: (path: string) => string | undefined): void;
+  pin(): void;
   list(): Mount[];
 }
 
@@ -40,7 +40,7 @@ export function createMountTable(): MountTable {
       for (const path of mounts.keys()) if (isGone(path)) mounts.delete(path);
     },
     isWritable: (path) => isOpen(around(path)),
-    pin(placeOf = () => undefined) {
+    pin() {
       const places = [...mounts.keys()];
       for (const path of places) {
         const between: string[] = [];
@@ -52,10 +52,13 @@ export function createMountTable(): MountTable {
           between.unshift(parent);
         // Outer ones first: an inner one may only be looked at when those around it are known to be no links.
         for (const parent of between) {
-          if (around(parent)?.kind !== 'writable') continue;
-          const place = placeOf(parent);
-          if (place !== undefined) mounts.set(parent, { kind: 'writable', path: parent, from: place });
-          else if (kindOf(parent) === 'directory') mounts.set(parent, { kind: 'writable', path: parent });
+          const outer = around(parent);
+          if (outer?.kind !== 'writable') continue;
+          // Only what is right inside a mount with another source lies there: a workspace below /tmp does not.
+          if (outer.from !== undefined) {
+            const from = makePlain(join(outer.from, relative(outer.path, parent)));
+            mounts.set(parent, { kind: 'writable', path: parent, from });
+          } else if (kindOf(parent) === 'directory') mounts.set(parent, { kind: 'writable', path: parent });
         }
       }
     },

@@ -1,6 +1,6 @@
 /** Directories and files that the wall needs on the host, and where the server's own are. */
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
@@ -59,6 +59,15 @@ export function makeTmp(directory: string): string {
   makePrivateDirectory(directory);
   for (const name of ['tmp', 'var-tmp', ...PRIVATE_CACHES.map((cache) => cache.replaceAll('/', '-'))])
     mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
+  return directory;
+}
+
+/** A directory in what is another inside; made there, and no link, whatever a command put in its place. */
+export function makePlain(directory: string): string {
+  if (kindOf(directory) !== 'directory') {
+    rmSync(directory, { force: true });
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  }
   return directory;
 }
 

@@ -18,8 +18,15 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   '.codex/config.toml',
   '.gemini/settings.json',
   '.windsurf/mcp.json',
+  '.roo/mcp.json',
+  '.kiro/settings/mcp.json',
+  'opencode.json',
+  'opencode.jsonc',
   '.zed/settings.json',
   '.idea/workspace.xml',
+  // Its commands run on the host before there is a container.
+  '.devcontainer/devcontainer.json',
+  '.devcontainer.json',
   '.envrc',
   // What npx would start instead of the server, in a client that starts it here.
   'node_modules/.bin/mcp-shell-server',

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { findAppeared, watchedPaths } from './appeared.ts';
 import { protectedIn } from './protected.ts';
 import { createHost, type Host } from './sandbox.fixture.ts';
 
@@ -42,6 +43,26 @@ describe('what is read-only in a workspace', () => {
       'home/project/.git/hooks',
       'home/project/.git/config',
     ]);
+  });
+
+  test.for([
+    '.roo/mcp.json',
+    '.kiro/settings/mcp.json',
+    'opencode.json',
+    'opencode.jsonc',
+    '.devcontainer/devcontainer.json',
+    '.devcontainer.json',
+  ])('is %s, which starts programs for a client; it is named where it appears', (name) => {
+    const host = createHost();
+    const watched = watchedPaths({
+      writable: [host.workspace],
+      repositories: [],
+      homedir: host.home,
+      opened: [],
+    });
+    const path = host.write(`home/project/${name}`);
+    expect(findAppeared(watched)).toEqual([path]);
+    expect(protectedOf(host)).toEqual([`home/project/${name}`]);
   });
 
   test('is nothing where there is nothing', () => {

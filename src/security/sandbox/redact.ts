@@ -3,12 +3,11 @@
  * company stays known, its token does not.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import { maskText } from '../secrets.ts';
-import { kindOf } from './look.ts';
+import { kindOf, readPlainFile } from './look.ts';
 
 const FILES = [
   '.npmrc',
@@ -51,7 +50,7 @@ export function redactFiles(
     const path = isHomeWritable ? named : realPathOf(named);
     if (kindOf(path) !== 'file' || opened.includes(named) || opened.includes(path)) continue;
     try {
-      const text = readPlainFile(path);
+      const text = readPlainFile(path) ?? '';
       const redacted = redactText(text);
       if (redacted === text) continue;
       const copy = join(directory, createHash('sha256').update(redacted).digest('hex').slice(0, 32));
@@ -65,17 +64,6 @@ export function redactFiles(
     }
   }
   return copies;
-}
-
-/** Never through a link: where the home directory is the workspace, a command may exchange one for the other. */
-function readPlainFile(path: string): string {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    if (!fstatSync(fd).isFile() || realPathOf(dirname(path)) !== dirname(path)) return '';
-    return readFileSync(fd, 'utf8');
-  } finally {
-    closeSync(fd);
-  }
 }
 
 export function redactText(text: string): string {

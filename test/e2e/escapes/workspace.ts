@@ -53,6 +53,7 @@ export function prepareWorkspace(work: string): void {
     '.claude/settings.json',
     'mcp-shell-server.toml',
     '.envrc',
+    '.devcontainer/devcontainer.json',
   ])
     write(path, path.endsWith('.toml') ? '# project\n' : '{}\n');
   write('shared/cursor.json');
@@ -140,9 +141,14 @@ export const WORKSPACE: readonly Attempt[] = [
     'echo "gitdir: EVIL" > second-tree/.git; rm -f second-tree/.git; echo "gitdir: EVIL" > second-tree/.git',
     'the .git file of a second working tree',
   ),
-  ...['.mcp.json', '.vscode/settings.json', '.claude/settings.json', 'mcp-shell-server.toml', '.envrc'].map(
-    (path) => change(path, overwrite(path)),
-  ),
+  ...[
+    '.mcp.json',
+    '.vscode/settings.json',
+    '.claude/settings.json',
+    '.devcontainer/devcontainer.json',
+    'mcp-shell-server.toml',
+    '.envrc',
+  ].map((path) => change(path, overwrite(path))),
   ...[
     '.vscode/tasks.json',
     '.vscode/mcp.json',
@@ -151,6 +157,8 @@ export const WORKSPACE: readonly Attempt[] = [
     '.gemini/settings.json',
     '.idea/workspace.xml',
     '.zed/settings.json',
+    '.kiro/settings/mcp.json',
+    'opencode.json',
   ].map((path) => create(path, overwrite(path), `${path} is created where there was none`)),
   create(
     '.cursor/mcp.json',

@@ -1,0 +1,51 @@
+/**
+ * What a new git directory has in it that git would execute or obey. What `git init` and `git clone` write there is
+ * nothing to speak of; anything else is, also what is not understood.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isThere, kindOf, readPlainFile } from './look.ts';
+
+const SECTIONS = /^\[(?:core|extensions|user|commit|submodule|(?:remote|branch|submodule) "[^"\\]*")\]$/i;
+const KEYS = new Set(
+  `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks objectformat refstorage
+  partialclone promisor partialclonefilter url fetch tagopt remote merge rebase active name email gpgsign`.split(
+    /\s+/,
+  ),
+);
+/** That of a repository with a thousand branches is smaller. */
+const MAX_BYTES = 256 * 1024;
+
+export function obeyedInGit(git: string): string[] {
+  // A file that names another directory, or a link to one.
+  if (kindOf(git) !== 'directory') return [git];
+  const names = ['commondir', 'config.worktree'].filter((name) => isThere(join(git, name)));
+  if (!hasPlainConfig(join(git, 'config'))) names.push('config');
+  if (!hasOnlySamples(join(git, 'hooks'))) names.push('hooks');
+  return names.map((name) => join(git, name));
+}
+
+function hasPlainConfig(path: string): boolean {
+  try {
+    return readPlainFile(path, MAX_BYTES)?.split('\n').every(isPlainLine) ?? false;
+  } catch {
+    return !isThere(path);
+  }
+}
+
+/** A line that goes on in the next one, or has a section and a key, is none. */
+function isPlainLine(line: string): boolean {
+  const text = line.trim();
+  if (text === '' || SECTIONS.test(text)) return true;
+  const key = /^(\w+)\s*=[^\\]*$/.exec(text)?.[1];
+  return key !== undefined && KEYS.has(key.toLowerCase());
+}
+
+function hasOnlySamples(hooks: string): boolean {
+  if (kindOf(hooks) !== 'directory') return !isThere(hooks);
+  try {
+    return readdirSync(hooks).every((name) => name.endsWith('.sample'));
+  } catch {
+    return false;
+  }
+}
