@@ -7,7 +7,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { gatherMounts } from './gather.ts';
-import { isReachable, isReadable, isThere, kindOf } from './look.ts';
+import { isReachable, isReadable, isThere, kindOf, shutAround } from './look.ts';
 import { createMountTable } from './mount-table.ts';
 import { openings } from './openings.ts';
 import {
@@ -21,6 +21,7 @@ import {
 import type { Mount, Profile } from './profile.ts';
 import { protectedIn, rootOf } from './protected.ts';
 import { PRIVATE_CACHES, TOOL_CACHES } from './protected-paths.ts';
+import { REDACTED_FILES } from './redact.ts';
 
 export interface ProfileInput {
   readonly security: SecuritySettings;
@@ -224,7 +225,12 @@ function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
 
 /** Only the very thing that the operator named is opened: a directory around it is no such wish. */
 function hidden(input: ProfileInput, named: readonly string[]): Mount[] {
-  return [...new Set([...input.privatePaths, ...input.specialFiles.map(realPathOf)])]
+  const home = realPathOf(input.homedir);
+  // Copies without secrets are made of what can be read.
+  const unread = REDACTED_FILES.flatMap((name) => shutAround(join(home, name)) ?? []);
+  return [...new Set([...input.privatePaths, ...input.specialFiles.map(realPathOf), ...unread])]
+    .flatMap(thereOrShut)
+    .filter((path) => path !== home)
     .filter((path) => !named.includes(path) && !holdsWorkspace(path, input))
     .flatMap((path) => cover(path, input.emptyFile));
 }
@@ -236,7 +242,7 @@ export function findPrivatePaths(homedir: string, environment: Readonly<Record<s
     (path) => isThere(path) && isReadable(path) && !isInside(home, path),
   );
   const own = [
-    ...PRIVATE_IN_HOME.map((name) => join(home, name)).filter(isThere),
+    ...PRIVATE_IN_HOME.flatMap((name) => thereOrShut(join(home, name))),
     ...namesIn(home, PRIVATE_NAMES),
     ...CREDENTIAL_VARIABLES.flatMap((name) => placesIn(environment[name])),
   ];
@@ -253,7 +259,14 @@ export function privateCandidates(home: string, environment: Readonly<Record<str
 
 /** Files that a variable names; KUBECONFIG may name several. */
 function placesIn(value: string | undefined): string[] {
-  return (value ?? '').split(':').filter((path) => isAbsolute(path) && isThere(path));
+  return (value ?? '').split(':').filter(isAbsolute).flatMap(thereOrShut);
+}
+
+/** What cannot be looked into is private as a whole: a command could open it. */
+function thereOrShut(path: string): string[] {
+  if (isThere(path)) return [path];
+  const shut = shutAround(path);
+  return shut === undefined ? [] : [shut];
 }
 
 /** A directory of the system that the operator works in is not private. */

@@ -74,6 +74,36 @@ function canEnter(directory: string): boolean {
   }
 }
 
+/**
+ * The directory of ours on the way to a path that is shut, so that nobody can tell what is in it; a command of ours
+ * could open it again. Undefined where it can be told whether there is anything at the path.
+ */
+export function shutAround(path: string): string | undefined {
+  try {
+    lstatSync(path, { throwIfNoEntry: false });
+    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return undefined;
+  }
+  for (let directory = dirname(path); directory !== dirname(directory); directory = dirname(directory))
+    if (kindOf(directory) === 'directory') return isOurs(directory) ? directory : undefined;
+  return undefined;
+}
+
+/** Whether it is ours and cannot be listed or searched as it is. */
+export function isShut(directory: string): boolean {
+  if (kindOf(directory) !== 'directory') return false;
+  try {
+    accessSync(directory, constants.R_OK | constants.X_OK);
+    return false;
+  } catch {
+    return isOurs(directory);
+  }
+}
+
+const isOurs = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.uid === process.geteuid?.();
+
 export function readLinkAt(path: string): string | undefined {
   if (kindOf(path) !== 'link') return undefined;
   try {

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, kindOf } from './look.ts';
+import { isShut, isThere, kindOf, shutAround } from './look.ts';
 import type { Mount } from './profile.ts';
 import {
   PROTECTED_CACHES,
@@ -15,7 +15,7 @@ export interface ProtectedInput {
   readonly homedir: string;
   readonly installation: readonly string[];
   readonly gitDirectories: readonly string[];
-  /** Directories with a `.git` in them. */
+  /** Directories with a `.git` in them, or that cannot be looked into. */
   readonly repositories: readonly string[];
   readonly security: { readonly writablePaths: readonly string[] };
 }
@@ -33,16 +33,13 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
       .map((name) => join(home, '.cache', name)),
     ...input.installation,
   ];
-  const paths = [...new Set(candidates)].filter(
-    (path) =>
-      rootOf(path, writable) !== undefined &&
-      // Named by the operator itself; a directory around it is the workspace and no such wish.
-      !opened.includes(path) &&
-      isThere(path),
-  );
+  const paths = [...new Set(candidates)]
+    // Named by the operator itself; a directory around it is the workspace and no such wish.
+    .filter((path) => rootOf(path, writable) !== undefined && !opened.includes(path))
+    // What cannot be looked into is protected as a whole: the next command could open it.
+    .flatMap((path) => (isThere(path) ? path : (shutAround(path) ?? [])));
   return (
-    paths
-      .map(realPathOf)
+    [...new Set(paths.map(realPathOf))]
       // A link that is left leads nowhere, and nothing can be mounted on it.
       .filter((real) => rootOf(real, writable) !== undefined && kindOf(real) !== 'link')
       .map((path): Mount => ({ kind: 'readable', path }))
@@ -52,8 +49,8 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
 /** Also of a worktree or submodule, whose `.git` is a file that names the directory. */
 function gitPaths(directory: string): string[] {
   const git = join(directory, '.git');
-  if (kindOf(git) !== 'directory') return isThere(git) ? [git] : [];
-  return insideGit(git);
+  if (isShut(directory)) return [directory];
+  return kindOf(git) === 'directory' ? insideGit(git) : [git];
 }
 
 /** The git directories of its submodules and worktrees. */
@@ -62,12 +59,15 @@ export function modulesOf(git: string): string[] {
 }
 
 function insideGit(git: string): string[] {
-  return [git, ...modulesOf(git)].flatMap((path) => PROTECTED_IN_GIT.map((name) => join(path, name)));
+  return [git, ...modulesOf(git)].flatMap((path) =>
+    isShut(path) ? [path] : PROTECTED_IN_GIT.map((name) => join(path, name)),
+  );
 }
 
 /** Submodules may have submodules. */
 function gitDirectoriesBelow(directory: string, depth: number): string[] {
   if (depth === 0 || kindOf(directory) !== 'directory') return [];
+  if (isShut(directory)) return [directory];
   return listDirectories(directory).flatMap((name) => {
     const path = join(directory, name);
     return isThere(join(path, 'HEAD'))

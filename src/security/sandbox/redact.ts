@@ -9,7 +9,7 @@ import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import { maskText } from '../secrets.ts';
 import { kindOf, readPlainFile } from './look.ts';
 
-const FILES = [
+export const REDACTED_FILES: readonly string[] = [
   '.npmrc',
   '.yarnrc',
   '.yarnrc.yml',
@@ -44,7 +44,7 @@ export function redactFiles(
   isHomeWritable = false,
 ): Map<string, string> {
   const copies = new Map<string, string>();
-  for (const name of FILES) {
+  for (const name of REDACTED_FILES) {
     const named = join(home, name);
     // A link is followed where no command can have made it.
     const path = isHomeWritable ? named : realPathOf(named);

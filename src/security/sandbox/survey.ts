@@ -9,7 +9,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isInside } from '../../base/config/paths.ts';
-import { kindOf } from './look.ts';
+import { isShut, kindOf, shutAround } from './look.ts';
 
 export interface Survey {
   /** What is known now; the first calls wait a moment for the walk, unless they say that they need not. */
@@ -53,10 +53,18 @@ const LARGE = new Set([
   '.rustup',
 ]);
 
+interface WalkOptions {
+  /** Before a directory is entered. */
+  readonly pace?: (depth: number) => Promise<void> | undefined;
+  /** What could not be listed. */
+  readonly shut?: (directory: string) => void;
+}
+
 export function createSurvey(options: SurveyOptions): Survey {
   // What was found stays known while it is there: a command could make so much that a later walk does not come far.
   const special = new Set<string>();
-  const repositories = new Set<string>();
+  /** And since when. */
+  const repositories = new Map<string, number>();
   let walking: Promise<unknown> | undefined;
   let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
@@ -71,7 +79,7 @@ export function createSurvey(options: SurveyOptions): Survey {
     roots: readonly string[],
     budget: number,
     visit: (entry: Dirent, directory: string) => void,
-    pace?: (depth: number) => Promise<void> | undefined,
+    { pace, shut }: WalkOptions = {},
   ): Promise<void> {
     let level = [...new Set(roots)];
     for (let depth = 0, entered = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
@@ -79,7 +87,9 @@ export function createSurvey(options: SurveyOptions): Survey {
       for (const directory of level) {
         await pace?.(depth);
         if (isDisposed || entered++ > budget) return;
-        for (const entry of await list(directory)) {
+        const entries = await list(directory);
+        if (entries === undefined) shut?.(directory);
+        for (const entry of entries ?? []) {
           visit(entry, directory);
           if (!entry.isDirectory() || LARGE.has(entry.name)) continue;
           const path = join(directory, entry.name);
@@ -91,9 +101,21 @@ export function createSurvey(options: SurveyOptions): Survey {
   }
 
   function walkAll(): void {
-    const inWorkspace = walk(options.workspace, MAX_IN_WORKSPACE, (entry, directory) => {
-      if (entry.name === '.git') repositories.add(directory);
-    });
+    // There may be repositories in what was shut before; later commands leave such directories for their own reasons.
+    const isFirst = first === undefined;
+    const inWorkspace = walk(
+      options.workspace,
+      MAX_IN_WORKSPACE,
+      (entry, directory) => {
+        if (entry.name === '.git' && !repositories.has(directory))
+          repositories.set(directory, birthtimeOf(directory));
+      },
+      {
+        shut: (directory) => {
+          if (isFirst && isUnknown(directory)) repositories.set(directory, 0);
+        },
+      },
+    );
     const { near, outside } = walkOutside();
     walking = Promise.all([inWorkspace, outside]).finally(() => {
       walking = undefined;
@@ -116,13 +138,15 @@ export function createSurvey(options: SurveyOptions): Survey {
       (entry, directory) => {
         if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
       },
-      (depth) => {
-        if (depth < NEAR_DEPTH) return undefined;
-        reach();
-        if (performance.now() < spellEndsMs) return undefined;
-        return sleep(REST_MS, undefined, { ref: false }).then(() => {
-          spellEndsMs = performance.now() + SPELL_MS;
-        });
+      {
+        pace: (depth) => {
+          if (depth < NEAR_DEPTH) return undefined;
+          reach();
+          if (performance.now() < spellEndsMs) return undefined;
+          return sleep(REST_MS, undefined, { ref: false }).then(() => {
+            spellEndsMs = performance.now() + SPELL_MS;
+          });
+        },
       },
     ).finally(reach);
     return { near, outside };
@@ -132,13 +156,12 @@ export function createSurvey(options: SurveyOptions): Survey {
     async look(waits = true) {
       if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) walkAll();
       if (waits) await first;
-      for (const path of special) if (kindOf(path) !== 'special') special.delete(path);
-      const sockets = boundSockets().filter((path) => kindOf(path) === 'special');
+      for (const path of special) if (coveredAt(path) === undefined) special.delete(path);
       return {
-        specialFiles: [...new Set([...special, ...sockets])].filter(
-          (path) => isShown(path) && !isWorkspace(path),
-        ),
-        repositories: oldest([...repositories]),
+        specialFiles: [
+          ...new Set([...special, ...boundSockets()].flatMap((path) => coveredAt(path) ?? [])),
+        ].filter((path) => isShown(path) && !isWorkspace(path)),
+        repositories: oldest(repositories),
       };
     },
     dispose() {
@@ -153,15 +176,28 @@ const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run', '/home
 /** Each costs a few mounts. A command can make many, so that those which were there before it come first. */
 const MAX_REPOSITORIES = 64;
 
-function oldest(repositories: readonly string[]): string[] {
-  if (repositories.length <= MAX_REPOSITORIES)
-    return repositories.filter((path) => kindOf(join(path, '.git')) !== undefined);
-  return repositories
-    .map((path) => ({ path, about: statSync(join(path, '.git'), { throwIfNoEntry: false }) }))
-    .filter(({ about }) => about !== undefined)
-    .sort((a, b) => (a.about?.birthtimeMs ?? 0) - (b.about?.birthtimeMs ?? 0))
-    .slice(0, MAX_REPOSITORIES)
-    .map(({ path }) => path);
+function oldest(repositories: ReadonlyMap<string, number>): string[] {
+  const there = [...repositories].filter(
+    ([path]) => kindOf(join(path, '.git')) !== undefined || isUnknown(path),
+  );
+  if (there.length > MAX_REPOSITORIES) there.sort(([, a], [, b]) => a - b);
+  return there.slice(0, MAX_REPOSITORIES).map(([path]) => path);
+}
+
+/** Shut, or behind a directory that is: what is in it stays what it was. */
+const isUnknown = (directory: string): boolean =>
+  isShut(directory) || shutAround(join(directory, '.git')) !== undefined;
+
+/** A special file; or the directory around it, where that is shut and a command could open it. */
+const coveredAt = (path: string): string | undefined =>
+  kindOf(path) === 'special' ? path : shutAround(path);
+
+function birthtimeOf(directory: string): number {
+  try {
+    return statSync(join(directory, '.git'), { throwIfNoEntry: false })?.birthtimeMs ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 const atMost = (work: Promise<unknown>, ms: number): Promise<unknown> =>
@@ -171,7 +207,7 @@ async function list(directory: string) {
   try {
     return await readdir(directory, { withFileTypes: true });
   } catch {
-    return [];
+    return undefined;
   }
 }
 
