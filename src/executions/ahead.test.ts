@@ -5,9 +5,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import { createHost, type Host, wallOf } from '../security/sandbox/sandbox.fixture.ts';
-import { createAhead } from './ahead.ts';
+import { createAhead, type MountTables } from './ahead.ts';
 import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
 import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
+import { readMounts } from './gate.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess, listChildren } from './process-table.ts';
 
@@ -32,7 +33,15 @@ function createBench(host: Host) {
   };
   // Other tests of this machine mount and unmount.
   const mounts = { host: 'as it is' };
-  const ahead = createAhead({ pipes, cgroups: watched, now: Date.now }, () => mounts.host);
+  const tables: MountTables = {
+    host: () => mounts.host,
+    inside: (pid) =>
+      readMounts(pid)
+        ?.split('\n')
+        .filter((line) => line.includes(host.root))
+        .join('\n'),
+  };
+  const ahead = createAhead({ pipes, cgroups: watched, server: 'test', now: Date.now }, tables);
   onTestFinished(async () => {
     await ahead.dispose();
     pipes.dispose();

@@ -8,7 +8,7 @@ import { directoryProblem } from '../base/config/paths.ts';
 import { errnoOf } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { canEnter } from '../base/reach.ts';
-import { type BubblewrapWall, MARKER_NAME, WALL_FDS } from '../security/security.ts';
+import { type BubblewrapWall, MARKER_NAME } from '../security/security.ts';
 import {
   type EnclosedSpec,
   type EnclosedTools,
@@ -21,6 +21,7 @@ import { readMounts, untilEmpty, wallFailed } from './gate.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
 import { findExchangedMount } from './mounts.ts';
 import { isAlive, type ProcessIdentity } from './process-table.ts';
+import { canBeTold, scriptOf } from './telling.ts';
 import { terminateTree } from './terminate.ts';
 import { createTree, sendSignal } from './tree.ts';
 
@@ -32,13 +33,8 @@ export interface Ahead extends WallsAhead {
 /** A command that comes later builds its own. */
 const KEPT_MS = 10 * 60_000;
 const MAX_STANDING = 6;
-/** What fits into a pipe, so that telling never blocks. */
-const MAX_SCRIPT_BYTES = 60_000;
 /** Reads from its stdin. Not from a path like /dev/stdin, which nobody can open once we have told it all and left. */
 const LISTENER = ['/bin/sh'];
-/** Those that a shell does not take like any other; `_` is every shell's own. */
-const OF_SHELLS =
-  /^(?:PPID|E?UID|GROUPS|OPTIND|LINENO|S?RANDOM|SECONDS|SHELLOPTS|BASHOPTS|BASHPID|BASH_(?:VERSINFO|COMMAND|SUBSHELL|ARGV0)|FUNCNAME|DIRSTACK|EPOCH(?:SECONDS|REALTIME)|HISTCMD|PIPESTATUS)$/;
 
 interface Wanted extends WantedWall {
   readonly wall: BubblewrapWall;
@@ -62,8 +58,18 @@ interface Entry {
   readonly expiry: NodeJS.Timeout;
 }
 
-/** `readHostMounts` tells of changes: mounts that came later are shown inside in another way than they should. */
-export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts): Ahead {
+export interface AheadTools extends EnclosedTools {
+  /** The next one finds by its name what is left where it was killed. */
+  readonly server: string;
+}
+
+/** Tables of mounts, by which changes are told: what is mounted later is shown inside in another way than it should. */
+export interface MountTables {
+  host(): string;
+  inside(pid: number): string | undefined;
+}
+
+export function createAhead(tools: AheadTools, tables: MountTables = KERNEL): Ahead {
   /** Oldest first. */
   const entries: Entry[] = [];
   const ending = new Set<Promise<void>>();
@@ -97,7 +103,7 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
 
   async function build({ wall, limits }: Wanted): Promise<Standing | undefined> {
     const id = createId('exec');
-    const hostMounts = readHostMounts();
+    const hostMounts = tables.host();
     const input = createInputFile(tools.pipes.directory);
     const pipe = await tools.pipes.takeInput().catch((error: unknown) => {
       closeSync(input.readFd);
@@ -112,6 +118,7 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
           environment: {},
           directory: '/',
           marker: `${MARKER_NAME}=${id}`,
+          server: tools.server,
           limits,
           wall,
           inputData: undefined,
@@ -124,9 +131,10 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
         tools,
       );
       const init = await enclosure.capture.gate?.entered;
-      const mounts = init && readMounts(init.pid);
-      const isMeant = mounts !== undefined && findExchangedMount(mounts, wall) === undefined;
-      if (init !== undefined && isMeant)
+      const mounts = init && tables.inside(init.pid);
+      const isMeant =
+        init !== undefined && findExchangedMount(readMounts(init.pid) ?? '', wall) === undefined;
+      if (isMeant && mounts !== undefined)
         return { enclosure, init, tellFd: pipe.writeFd, input, hostMounts, mounts };
       await terminateTree(enclosure.tree, { signal: 'SIGKILL' });
       enclosure.capture.close();
@@ -139,10 +147,27 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
     return undefined;
   }
 
+  /**
+   * It stands, and shows what it showed when it was built: where something of the host was exchanged meanwhile, the
+   * kernel has taken the mount on it away, or says that what it shows is gone or elsewhere. And the shell gets to the
+   * directory.
+   */
+  function isSound({ enclosure, init, mounts, hostMounts }: Standing, { directory }: EnclosedSpec): boolean {
+    const place = `/proc/${init.pid}/root${directory}`;
+    return (
+      isAlive(init) &&
+      isAlive(enclosure.capture.identity) &&
+      tables.host() === hostMounts &&
+      tables.inside(init.pid) === mounts &&
+      directoryProblem(place) === undefined &&
+      canEnter(place)
+    );
+  }
+
   /** Ends it where it is not fit for the command. */
   async function sound(standing: Standing | undefined, spec: EnclosedSpec): Promise<Standing | undefined> {
     if (standing === undefined) return undefined;
-    if (!isDisposed && standing.hostMounts === readHostMounts() && isSound(standing, spec)) return standing;
+    if (!isDisposed && isSound(standing, spec)) return standing;
     await end(standing);
     return undefined;
   }
@@ -194,60 +219,16 @@ export function createAhead(tools: EnclosedTools, readHostMounts = readOwnMounts
   };
 }
 
-const readOwnMounts = (): string => readFileSync('/proc/self/mountinfo', 'utf8');
+const KERNEL: MountTables = {
+  host: () => readFileSync('/proc/self/mountinfo', 'utf8'),
+  inside: readMounts,
+};
 
 const wantedBy = ({ wall, limits }: WantedWall): Wanted | undefined =>
   wall?.kind === 'bubblewrap' ? { wall, limits } : undefined;
 
-/** Whether a shell can be told this command so that nothing of the shell is left of it, and can do it. */
-function canBeTold(spec: EnclosedSpec): boolean {
-  const canExport = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name) && !OF_SHELLS.test(name);
-  return (
-    spec.terminal === undefined &&
-    canEnter(spec.directory) &&
-    spec.argv[0]?.startsWith('/') === true &&
-    Object.keys(spec.environment).every(canExport) &&
-    Buffer.byteLength(scriptOf(spec)) <= MAX_SCRIPT_BYTES
-  );
-}
-
 const keyOf = ({ wall: { program, options, seccomp }, limits }: Wanted): string =>
   JSON.stringify([program, options, seccomp, limits]);
-
-/** Not through env(1): everybody on the machine sees the arguments of a process, and variables may be secrets. */
-function scriptOf(spec: EnclosedSpec): string {
-  const { argv, environment, directory, inputData, streams, wantsState } = spec;
-  const exported = Object.entries(environment)
-    .filter(([name]) => name !== '_' && name !== 'PWD')
-    .map(([name, value]) => `${name}=${quoted(value)}`);
-  const stdin = inputData === undefined ? '</dev/null' : `<&${WALL_FDS.later}`;
-  return [
-    // Before anything is said there: nobody reads from it.
-    ...(streams.includes('combined')
-      ? ['exec 2>&1']
-      : streams.includes('stderr')
-        ? []
-        : ['exec 2>/dev/null']),
-    `cd -P ${quoted(directory)} || exit 126`,
-    // Shells have some of their own, and bash complains of languages that are not there.
-    'unset OLDPWD SHLVL',
-    `{ export ${[...exported, `PWD=${quoted(directory)}`].join(' ')}; } 2>/dev/null`,
-    // bash takes one away again.
-    ...(/^\d+$/.test(environment['SHLVL'] ?? '') ? ['[ -z "$BASH_VERSION" ] || SHLVL=$((SHLVL + 1))'] : []),
-    `exec ${argv.map(quoted).join(' ')} ${stdin} ${WALL_FDS.later}<&- ${wantsState ? '' : '3>&-'}\n`,
-  ].join('; ');
-}
-
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
-
-/**
- * It stands, and shows what it showed when it was built: where something of the host was exchanged meanwhile, the
- * kernel has taken the mount on it away, or says that what it shows is gone or elsewhere. And the directory is there.
- */
-function isSound({ enclosure, init, mounts }: Standing, { directory }: EnclosedSpec): boolean {
-  if (!isAlive(init) || !isAlive(enclosure.capture.identity) || readMounts(init.pid) !== mounts) return false;
-  return directoryProblem(`/proc/${init.pid}/root${directory}`) === undefined;
-}
 
 /** With its first process all of it ends. */
 async function end({ enclosure: { capture, tree }, tellFd, input }: Standing): Promise<void> {

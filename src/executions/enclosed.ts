@@ -3,6 +3,7 @@
  * its ending. The server starts one for an ordinary execution, the wrapper for a detached one.
  */
 import { release } from 'node:os';
+import { SERVER_MARKER_NAME } from '../base/marker.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { Limits, Wall } from '../security/security.ts';
 import { type Capture, type CaptureSpec, startCapture } from './capture.ts';
@@ -18,6 +19,8 @@ export interface EnclosureSpec extends CaptureSpec {
   /** Names the cgroup. */
   readonly id: string;
   readonly marker: string;
+  /** The server that it is for, where nobody else knows of it yet. */
+  readonly server?: string;
   readonly limits: Limits;
   /** The path of a terminal that it gets instead of pipes, and that becomes its controlling one. */
   readonly terminal?: string | undefined;
@@ -110,7 +113,10 @@ export async function enclose(
   const capture = await startCapture(
     {
       ...spec,
-      marked: entryOf(marker),
+      marked: {
+        ...entryOf(marker),
+        ...(spec.server !== undefined && { [SERVER_MARKER_NAME]: spec.server }),
+      },
       argv: isWalled ? limitForks(spec.argv, limits.processes, tools.cgroups) : spec.argv,
       prefix: (argv) => {
         const joined = joinsFirst ? group.joining(argv, isWalled ? {} : spec.environment) : argv;

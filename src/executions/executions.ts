@@ -123,7 +123,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     environment: settings.environment,
     marker: instance.id,
   });
-  const ahead = createAhead({ pipes, cgroups, now: clock.now });
+  const ahead = createAhead({ pipes, cgroups, server: instance.id, now: clock.now });
   const preparation = createPreparation({ security, ahead, loginPath, open: () => inventory.open() });
   const starter = createStarter({
     ...options,

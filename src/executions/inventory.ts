@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
+import { SERVER_MARKER_NAME } from '../base/marker.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import { type Audit, MARKER_NAME, maskBeginning } from '../security/security.ts';
 import { adopt } from './adopt.ts';
@@ -122,9 +123,10 @@ export function createInventory({
     if (isFirst) await collect();
   }
 
-  /** What a killed server had started for itself: its question to the login shell. */
+  /** What a killed server had started for itself: its question to the login shell, and walls that nobody has used. */
   async function endHelpersOf(dead: string): Promise<void> {
     await endByMarker(`${MARKER_NAME}=${dead}`);
+    await endByMarker(`${SERVER_MARKER_NAME}=${dead}`);
   }
 
   function bundleOf(record: ExecutionRecord): Bundle {

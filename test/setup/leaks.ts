@@ -1,6 +1,6 @@
 /**
  * Around the whole run: tests get a temporary directory of their own and a mark in the environment, and the run fails
- * if a file is left in the one, or a process that carries the other or holds a file of the one.
+ * if a file is left in the one, or a process that carries the other or waits for something in the one.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -107,11 +107,16 @@ function readMarkedProcess(pid: number, run: string, directory: string): MarkedP
   }
 }
 
-/** The programs of a wall have an environment of their own, and hold pipes that lay in the directory. */
+/**
+ * The programs of a wall have an environment of their own, and wait for a pipe that lay in the directory. Not those
+ * that wait for another part of bwrap which was killed: that is its own fault, and the next server ends them.
+ */
 function isOrphanIn(pid: number, directory: string): boolean {
   if (parentOf(pid) !== 1) return false;
-  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
-  return links.some((link) => link.startsWith(`${directory}/`));
+  const [, fd] = /^0 0x([0-9a-f]+) /.exec(readFileSync(`/proc/${pid}/syscall`, 'utf8')) ?? [];
+  return (
+    fd !== undefined && readlinkSync(`/proc/${pid}/fd/${Number.parseInt(fd, 16)}`).startsWith(`${directory}/`)
+  );
 }
 
 function parentOf(pid: number): number {

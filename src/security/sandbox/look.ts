@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { realPathOf } from '../../base/config/paths.ts';
+import { canSearch } from '../../base/reach.ts';
 
 export type FileKind = 'directory' | 'file' | 'link' | 'special';
 
@@ -45,7 +46,7 @@ export function isReadable(path: string): boolean {
 
 /**
  * Whether a command could get to a path: it has no capabilities, also where the server is root and sees everything.
- * Directories of our own count as open, since their owner can open them. An access list that names root is not seen.
+ * Directories of our own count as open, since their owner can open them.
  * `known` keeps what was found out about directories, where many paths are asked for at once.
  */
 export function isReachable(path: string, known = new Map<string, boolean>()): boolean {
@@ -53,22 +54,15 @@ export function isReachable(path: string, known = new Map<string, boolean>()): b
   if (parent === path) return true;
   const before = known.get(parent);
   if (before !== undefined) return before;
-  const answer = isReachable(parent, known) && canEnter(parent);
+  const answer = isReachable(parent, known) && canBeEntered(parent);
   known.set(parent, answer);
   return answer;
 }
 
-function canEnter(directory: string): boolean {
+function canBeEntered(directory: string): boolean {
   try {
     const about = statSync(directory, { throwIfNoEntry: false });
-    const uid = process.geteuid?.();
-    if (about === undefined || uid === undefined || about.uid === uid) return true;
-    if (uid !== 0) {
-      accessSync(directory, constants.X_OK);
-      return true;
-    }
-    const isInGroup = process.getegid?.() === about.gid || process.getgroups?.().includes(about.gid);
-    return (about.mode & (isInGroup === true ? constants.S_IXGRP : constants.S_IXOTH)) !== 0;
+    return about === undefined || about.uid === process.geteuid?.() || canSearch(directory);
   } catch {
     return false;
   }
