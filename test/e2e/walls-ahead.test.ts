@@ -12,7 +12,12 @@ import {
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findProcess, isAlive, listChildren } from '../../src/executions/process-table.ts';
+import {
+  findProcess,
+  isAlive,
+  listChildren,
+  type ProcessIdentity,
+} from '../../src/executions/process-table.ts';
 import { lacks, needs } from '../setup/needs.ts';
 import { createDeveloper, type Developer, isRoot, NOBODY } from './support/developer.ts';
 import type { Product } from './support/product.ts';
@@ -131,14 +136,18 @@ describe.skipIf(needs('bwrap'))('a command that cannot be told', () => {
 });
 
 describe.skipIf(needs('bwrap'))('a server that is killed while a wall is being built', () => {
-  test('leaves nothing', async () => {
+  test('leaves nothing that the next one does not end', async () => {
+    const left: ProcessIdentity[] = [];
     for (let round = 0; round < 5; round++) {
       const server = startRaw(developer.command());
       await connect(server);
-      const inner = await untilBuilding(server.child.pid ?? 0);
+      left.push(...(await untilBuilding(server.child.pid ?? 0)));
       server.kill();
-      await expect.poll(() => inner.filter(isAlive), { timeout: 10_000, interval: 20 }).toEqual([]);
     }
+    // Nearly all of it ends by itself; bwrap leaves a process where it is killed right after it has made it.
+    const next = await developer.start();
+    await next.execute('true');
+    await expect.poll(() => left.filter(isAlive), { timeout: 20_000, interval: 20 }).toEqual([]);
   });
 
   async function connect(server: RawProcess): Promise<void> {
@@ -149,7 +158,7 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a wall is being b
   }
 
   /** bwrap, and what it has made by then. */
-  async function untilBuilding(pid: number): Promise<{ pid: number; startTime: number }[]> {
+  async function untilBuilding(pid: number): Promise<ProcessIdentity[]> {
     for (;;) {
       const outer = (listChildren(pid) ?? []).flatMap((child) => findProcess(child) ?? []);
       const walls = outer.filter(({ name }) => name === 'bwrap');
