@@ -33,6 +33,7 @@ export interface Ahead extends WallsAhead {
 /** A command that comes later builds its own. */
 const KEPT_MS = 10 * 60_000;
 const MAX_STANDING = 6;
+const PAUSE_MS = 12;
 /** Reads from its stdin. Not from a path like /dev/stdin, which nobody can open once we have told it all and left. */
 const LISTENER = ['/bin/sh'];
 
@@ -204,12 +205,14 @@ export function createAhead(tools: AheadTools, tables: MountTables = KERNEL): Ah
     expect(asked, wasReady) {
       const wanted = wantedBy(asked);
       if (wanted === undefined) return;
-      // Whoever is just being answered comes first.
-      setImmediate(() => {
+      const key = keyOf(wanted);
+      // Whoever is just being answered comes first, for as long as most commands take where another one is left.
+      const pauseMs = entries.some((entry) => entry.key === key) ? PAUSE_MS : 0;
+      setTimeout(() => {
         // In a row, the next may come before there is another.
-        add(keyOf(wanted), wanted, wasReady ? 2 : 1);
+        add(key, wanted, wasReady ? 2 : 1);
         for (const old of entries.slice(0, Math.max(0, entries.length - MAX_STANDING))) drop(old);
-      });
+      }, pauseMs).unref();
     },
     async dispose() {
       isDisposed = true;

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isFresh, signatureOf } from './profile-cache.ts';
+import { isFresh, type Signed, signatureOf } from './profile-cache.ts';
 import { createHost } from './sandbox.fixture.ts';
 
 test('is another one when something comes, goes or is replaced where it matters', () => {
@@ -35,8 +35,11 @@ test('a root may be a file', () => {
 
 test('is good for a moment only', () => {
   const atMs = performance.now();
-  expect(isFresh({ signature: 'a', atMs }, 'a')).toBe(true);
-  expect(isFresh({ signature: 'a', atMs }, 'b')).toBe(false);
-  expect(isFresh({ signature: 'a', atMs: atMs - 60_000 }, 'a')).toBe(false);
-  expect(isFresh(undefined, 'a')).toBe(false);
+  const before = (ms: number): Signed => ({ signature: 'a', atMs: atMs - ms });
+  expect(isFresh(before(0), 'a', 'host')).toBe(true);
+  expect(isFresh(before(0), 'b', 'host')).toBe(false);
+  expect(isFresh(before(2000), 'a', 'host')).toBe(false);
+  expect(isFresh(before(2000), 'a', 'programs')).toBe(true);
+  expect(isFresh(before(60_000), 'a', 'programs')).toBe(false);
+  expect(isFresh(undefined, 'a', 'host')).toBe(false);
 });

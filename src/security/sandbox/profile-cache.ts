@@ -4,6 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { SecuritySettings } from '../../base/settings.ts';
 import { PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
 export interface Signed {
@@ -11,11 +12,20 @@ export interface Signed {
   readonly atMs: number;
 }
 
-/** Settings files in the home directory may be edited without a trace in these directories. */
-const FRESH_MS = 2000;
+/**
+ * Files may be edited without a trace in these directories: settings in the home directory, which are shown without
+ * their secrets where it is, and copies of system files otherwise.
+ */
+const FRESH_MS = { host: 2000, others: 60_000 };
 
-export const isFresh = (known: Signed | undefined, signature: string): boolean =>
-  known !== undefined && known.signature === signature && performance.now() - known.atMs < FRESH_MS;
+export const isFresh = (
+  known: Signed | undefined,
+  signature: string,
+  root: SecuritySettings['root'],
+): boolean =>
+  known !== undefined &&
+  known.signature === signature &&
+  performance.now() - known.atMs < (root === 'host' ? FRESH_MS.host : FRESH_MS.others);
 
 /** Directories in which a protected file may come or go. */
 const INSIDE = [

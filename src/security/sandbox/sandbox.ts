@@ -124,7 +124,12 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       ],
     });
     const known = principal === undefined ? undefined : cache.get(principal);
-    if (known !== undefined && known.security === security && !isHomeWritable && isFresh(known, signature))
+    if (
+      known !== undefined &&
+      known.security === security &&
+      !isHomeWritable &&
+      isFresh(known, signature, security.root)
+    )
       return known.built;
     const input: ProfileInput = {
       security,
