@@ -34,7 +34,7 @@ export function limitKeepers(keeping: Keeping): LimitKeepers {
   return {
     memory: held.memory ?? 'measured',
     // Outside a namespace of its own it would count all processes of the user, and it never holds for root.
-    processes: held.processes ?? (isWalled && !isRoot && hasRlimits ? 'rlimit, in the sandbox' : NOBODY),
+    processes: held.processes ?? (isWalled && !isRoot ? 'rlimit, in the sandbox' : NOBODY),
     cpu_share: held.cpu ?? NOBODY,
     cpu_time: 'measured',
     file_size: hasRlimits ? 'rlimit' : NOBODY,
