@@ -18,6 +18,7 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
       refusedForks: outcome.refusedForks ?? 0,
       hasRun: outcome.errorCode !== 'EXECUTION_001',
       startedAtMs: record.createdAtMs,
+      isStderr: texts.own !== undefined,
       // Some programs complain on stdout, and only there.
       text:
         texts.own === undefined || (texts.own.trim() === '' && outcome.exitCode !== 0)

@@ -155,9 +155,16 @@ describe('a mount with nothing of the host’s', () => {
 });
 
 describe('what was exchanged since', () => {
-  const options = ['--bind', '/home/me/work', '/home/me/work', '--ro-bind', '/x/empty', '/home/me/.netrc'];
+  const options = [
+    '--bind',
+    '/home/me/project',
+    '/home/me/project',
+    '--ro-bind',
+    '/x/empty',
+    '/home/me/.netrc',
+  ];
   const covers = ['--perms', '0555', '--size', '4096', '--tmpfs', '/home/me/.aws'];
-  const work = mounted('/home/me/work', '/me/work');
+  const work = mounted('/home/me/project', '/me/project');
   const file = mounted('/home/me/.netrc', '/x/empty', '254:0');
   const cover = mounted('/home/me/.aws', '/', '0:77', 'tmpfs');
   const find = (...lines: string[]): string | undefined =>
@@ -167,10 +174,18 @@ describe('what was exchanged since', () => {
     ['nothing', undefined, [work, file, cover]],
     ['a cover is gone', '/home/me/.netrc', [work, cover]],
     ['a directory is no longer covered', '/home/me/.aws', [work, file]],
-    ['it was moved away', '/home/me/work', [mounted('/home/me/work', '/me/work.old'), file, cover]],
-    ['it was removed', '/home/me/work', [mounted('/home/me/work', '/me/work//deleted'), file, cover]],
+    ['it was moved away', '/home/me/project', [mounted('/home/me/project', '/me/project.old'), file, cover]],
+    [
+      'it was removed',
+      '/home/me/project',
+      [mounted('/home/me/project', '/me/project//deleted'), file, cover],
+    ],
     ['a copy was removed', '/home/me/.netrc', [work, mounted('/home/me/.netrc', '/x/empty//deleted'), cover]],
-    ['it is on another disk', '/home/me/work', [mounted('/home/me/work', '/me/work', '254:9'), file, cover]],
+    [
+      'it is on another disk',
+      '/home/me/project',
+      [mounted('/home/me/project', '/me/project', '254:9'), file, cover],
+    ],
   ])('%s', ([, found, lines]) => {
     expect(find(...lines)).toBe(found);
   });

@@ -212,6 +212,17 @@ describe.skipIf(cannot)('in development', () => {
     expect(data.message).toBeUndefined();
   });
 
+  test('of several commands one that was stopped is told, though the last one succeeded', async () => {
+    const { data } = await product.execute('touch /usr/stopped; echo done');
+    expect(data).toMatchObject({
+      status: 'completed',
+      success: true,
+      stdout: 'done\n',
+      message: expect.stringMatching(/stopped it from writing to \/usr\/stopped.*security\.writable_paths/),
+    });
+    expect(data.error_code).toBeUndefined();
+  });
+
   test('what is hidden cannot be read, but is no obstacle to programs that look for it', async () => {
     const { data } = await product.execute(
       'cat ~/.netrc ~/.bash_history ~/.gradle/gradle.properties ~/.bundle/config ~/.ssh/* ~/.aws/* ~/.config/gh/* 2>/dev/null; true',

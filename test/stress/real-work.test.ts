@@ -159,7 +159,7 @@ make -s -j8 && ./prog`,
       `git switch -q -c feature && echo two > two && git add two && git commit -qm two 2>/dev/null
 git switch -q main && echo three > three && git add three && git commit -qm three 2>/dev/null && git merge -q --no-edit feature 2>/dev/null
 echo changed >> one && git stash -q && git stash pop -q && git checkout -q -- one
-git worktree add -q ../work/tree feature && cd tree && echo four > four && git add four && git commit -qm four 2>/dev/null && cd ..
+git worktree add -q "../$(basename "$PWD")/tree" feature && cd tree && echo four > four && git add four && git commit -qm four 2>/dev/null && cd ..
 git tag v1 && git rebase -q HEAD~1 && git gc -q && git branch -D -q nothing || true`,
     );
     const log = await works(

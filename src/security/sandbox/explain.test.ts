@@ -136,6 +136,17 @@ describe('writing where nothing can be written', () => {
     const text = "touch: cannot touch '/usr/x': Read-only file system";
     expect(explain('open', { text, exitCode: 0 })).toBeUndefined();
   });
+
+  test('is told of a command that went on, where it is about what was named', () => {
+    const text = "touch: cannot touch '/usr/x': Read-only file system";
+    const failed = { text, exitCode: 0, isStderr: true };
+    expect(explain('open', { ...failed, command: 'touch /usr/x; echo done' })).toEqual({
+      sentence: expect.stringMatching(/^The sandbox stopped it from writing to \/usr\/x/),
+    });
+    expect(explain('open', { ...failed, command: 'make; true' })).toBeUndefined();
+    expect(explain('open', { ...failed, command: 'touch /usr/x', isStderr: false })).toBeUndefined();
+    expect(explain('open', { ...failed, command: `echo "${text}" >&2` })).toBeUndefined();
+  });
 });
 
 describe('changing what somebody outside obeys', () => {
@@ -176,6 +187,15 @@ describe('changing what somebody outside obeys', () => {
 });
 
 describe('the network that is off', () => {
+  test('is told of a command that went on, without a code', () => {
+    const text = 'curl: (6) Could not resolve host: example.org';
+    const failed = { text, exitCode: 0, isStderr: true };
+    expect(explain('shut', { ...failed, command: 'curl http://example.org || true' })).toEqual({
+      sentence: expect.stringContaining('security.enable_network'),
+    });
+    expect(explain('shut', { ...failed, command: 'npm test' })).toBeUndefined();
+  });
+
   check(
     [
       ['curl https://example.org', 'curl: (6) Could not resolve host: example.org'],

@@ -25,6 +25,7 @@ export interface Failed {
   readonly isWalled?: boolean;
   /** The last part of what it printed on stderr, or of all it printed. */
   readonly text: string;
+  readonly isStderr?: boolean;
 }
 
 export interface Explanation {
@@ -35,13 +36,30 @@ export interface Explanation {
 export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
   if ((failed.refusedForks ?? 0) > 0) return tooManyProcesses(security);
   if (failed.isWalled === false) return failed.exitCode === 0 ? undefined : largeFile(failed, security);
-  // A command that succeeded may print anything; but git succeeds though it could not replace a protected file.
-  if (failed.exitCode === 0) return /\bgit\b/.test(failed.command) ? writing(failed, security) : undefined;
+  if (failed.exitCode === 0) return explainSuccess(failed, security);
   for (const explain of [setup, fullTmp, largeFile, processes, network, program, writing, hidden]) {
     const found = explain(failed, security);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/**
+ * A command that succeeded may print anything. But git succeeds though it could not replace a protected file, and of
+ * several commands the last decides: on stderr, a complaint about something that the caller has named is one.
+ */
+function explainSuccess(failed: Failed, security: SecuritySettings): Explanation | undefined {
+  const { command, text, isStderr } = failed;
+  const kept = /\bgit\b/.test(command) ? writing(failed, security) : undefined;
+  // Who writes such words themselves is not stopped.
+  if (kept !== undefined || isStderr !== true || READ_ONLY.test(command) || NO_NETWORK.test(command))
+    return kept;
+  const isNamed = (line: string): boolean =>
+    (line.match(/[\w~./-]*[./][\w~./-]*\w/g) ?? []).some((word) => command.includes(word));
+  const named = { ...failed, exitCode: 1, text: text.split('\n').filter(isNamed).join('\n') };
+  const sentence = (writing(named, security) ?? network(named, security))?.sentence;
+  // It did succeed, so that it has no code.
+  return sentence === undefined ? undefined : { sentence };
 }
 
 type Explain = (failed: Failed, security: SecuritySettings) => Explanation | undefined;
