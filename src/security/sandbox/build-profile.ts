@@ -2,22 +2,15 @@
  * From the settings and the host as it is now to a profile. Built for each execution: what a command created (a
  * repository, a link) is protected or followed from the next one on.
  */
-import { readdirSync } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
+import { thereOrShut } from './find-private.ts';
 import { gatherMounts } from './gather.ts';
-import { isReachable, isReadable, isThere, kindOf, shutAround } from './look.ts';
+import { isReachable, isThere, kindOf, shutAround } from './look.ts';
 import { createMountTable } from './mount-table.ts';
 import { openings } from './openings.ts';
-import {
-  CREDENTIAL_VARIABLES,
-  PRIVATE_IN_HOME,
-  PRIVATE_IN_PROC,
-  PRIVATE_IN_SYSTEM,
-  PRIVATE_NAMES,
-  PROC_TREES,
-} from './private-paths.ts';
+import { PRIVATE_IN_PROC, PROC_TREES } from './private-paths.ts';
 import type { Mount, Profile } from './profile.ts';
 import { protectedIn, rootOf } from './protected.ts';
 import { PRIVATE_CACHES, TOOL_CACHES } from './protected-paths.ts';
@@ -235,53 +228,9 @@ function hidden(input: ProfileInput, named: readonly string[]): Mount[] {
     .flatMap((path) => cover(path, input.emptyFile));
 }
 
-/** What is private of the host, as it is now, by its real paths. */
-export function findPrivatePaths(homedir: string, environment: Readonly<Record<string, string>>): string[] {
-  const home = realPathOf(homedir);
-  const system = [...PRIVATE_IN_SYSTEM, ...namesIn('/etc/ssh', /_key$/)].filter(
-    (path) => isThere(path) && isReadable(path) && !isInside(home, path),
-  );
-  const own = [
-    ...PRIVATE_IN_HOME.flatMap((name) => thereOrShut(join(home, name))),
-    ...namesIn(home, PRIVATE_NAMES),
-    ...CREDENTIAL_VARIABLES.flatMap((name) => placesIn(environment[name])),
-  ];
-  return [...new Set([...system, ...own].map(realPathOf))];
-}
-
-/** Where something private may be some day, in the home directory or where a variable leads. */
-export function privateCandidates(home: string, environment: Readonly<Record<string, string>>): string[] {
-  return [
-    ...PRIVATE_IN_HOME.map((name) => join(home, name)),
-    ...CREDENTIAL_VARIABLES.flatMap((name) => (environment[name] ?? '').split(':').filter(isAbsolute)),
-  ];
-}
-
-/** Files that a variable names; KUBECONFIG may name several. */
-function placesIn(value: string | undefined): string[] {
-  return (value ?? '').split(':').filter(isAbsolute).flatMap(thereOrShut);
-}
-
-/** What cannot be looked into is private as a whole: a command could open it. */
-function thereOrShut(path: string): string[] {
-  if (isThere(path)) return [path];
-  const shut = shutAround(path);
-  return shut === undefined ? [] : [shut];
-}
-
 /** A directory of the system that the operator works in is not private. */
 function holdsWorkspace(path: string, { security }: ProfileInput): boolean {
   return security.workspace.some((directory) => isInside(realPathOf(directory), path));
-}
-
-function namesIn(directory: string, names: RegExp): string[] {
-  try {
-    return readdirSync(directory)
-      .filter((name) => names.test(name))
-      .map((name) => join(directory, name));
-  } catch {
-    return [];
-  }
 }
 
 /** Nothing is left to see of it. */

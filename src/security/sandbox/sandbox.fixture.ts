@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PRESETS, type PresetName } from '../../base/config/presets.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { buildProfile, findPrivatePaths, type ProfileInput } from './build-profile.ts';
+import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
+import { findPrivatePaths } from './find-private.ts';
 import type { BubblewrapWall, Mount, Profile } from './profile.ts';
 import { createRoots } from './roots.ts';
 

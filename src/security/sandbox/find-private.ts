@@ -1,0 +1,42 @@
+/** What of the host is private: credentials, histories and keys, as far as lists know where they lie. */
+import { readdirSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import { isReadable, isThere, shutAround } from './look.ts';
+import { CREDENTIAL_VARIABLES, PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';
+
+/** As it is now, by real paths. */
+export function findPrivatePaths(homedir: string, environment: Readonly<Record<string, string>>): string[] {
+  const home = realPathOf(homedir);
+  const system = [...PRIVATE_IN_SYSTEM, ...namesIn('/etc/ssh', /_key$/)].filter(
+    (path) => isThere(path) && isReadable(path) && !isInside(home, path),
+  );
+  const own = [...privateCandidates(home, environment).flatMap(thereOrShut), ...namesIn(home, PRIVATE_NAMES)];
+  return [...new Set([...system, ...own].map(realPathOf))];
+}
+
+/** Where something of the user's may be some day: in the home directory, or where a variable leads. */
+export function privateCandidates(home: string, environment: Readonly<Record<string, string>>): string[] {
+  return [
+    ...PRIVATE_IN_HOME.map((name) => join(home, name)),
+    // KUBECONFIG may name several.
+    ...CREDENTIAL_VARIABLES.flatMap((name) => (environment[name] ?? '').split(':').filter(isAbsolute)),
+  ];
+}
+
+/** What cannot be looked into is private as a whole: a command could open it. */
+export function thereOrShut(path: string): string[] {
+  if (isThere(path)) return [path];
+  const shut = shutAround(path);
+  return shut === undefined ? [] : [shut];
+}
+
+function namesIn(directory: string, names: RegExp): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => names.test(name))
+      .map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}
