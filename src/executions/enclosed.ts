@@ -2,6 +2,7 @@
  * A process with everything that follows it to its end: its output, its tree (in a cgroup where there can be one) and
  * its ending. The server starts one for an ordinary execution, the wrapper for a detached one.
  */
+import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
@@ -9,7 +10,7 @@ import type { Limits, Wall } from '../security/security.ts';
 import { type Capture, type CaptureSpec, startCapture } from './capture.ts';
 import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
-import { checkMounts, WallFailed, wallFailed } from './gate.ts';
+import { checkMounts, inTime, WallFailed, wallFailed } from './gate.ts';
 import type { Pipes } from './pipes.ts';
 import { listProcesses } from './process-table.ts';
 import { terminateTree } from './terminate.ts';
@@ -172,7 +173,7 @@ async function passGate(
 ): Promise<void> {
   const { gate } = capture;
   if (gate === undefined || wall?.kind !== 'bubblewrap') return;
-  const init = await gate.entered;
+  const init = await inTime(gate.entered);
   if (init === undefined) throw wallFailed('');
   await Promise.all([group?.join(init.pid), checkMounts(init, gate, wall)]);
   gate.open();
@@ -191,7 +192,8 @@ function entryOf(marker: string): Record<string, string> {
 function limitForks(argv: readonly string[], most: number | undefined, cgroups: Cgroups): readonly string[] {
   if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined) return argv;
   const others = countsApart(release()) ? 0 : listProcesses().length;
-  return ['/bin/sh', '-c', LIMIT_FORKS, 'sh', String(most + others), ...argv];
+  const wanted = Math.min(most + others, ownLimit('Max processes'));
+  return ['/bin/sh', '-c', LIMIT_FORKS, 'sh', String(wanted), ...argv];
 }
 
 /** Shells have two names for it. */
@@ -218,5 +220,15 @@ const OPEN_TERMINAL = [
 /** prlimit becomes what follows it. */
 function limitFiles(argv: readonly string[], bytes: number | undefined): readonly string[] {
   if (bytes === undefined || process.platform !== 'linux') return argv;
-  return ['/usr/bin/prlimit', `--fsize=${bytes}`, '--core=0', '--', ...argv];
+  const wanted = Math.min(bytes, ownLimit('Max file size'));
+  return ['/usr/bin/prlimit', `--fsize=${wanted}`, '--core=0', '--', ...argv];
+}
+
+/** What holds for the server holds for what it starts, and only root could have more. */
+function ownLimit(name: string): number {
+  const line = readFileSync('/proc/self/limits', 'utf8')
+    .split('\n')
+    .find((text) => text.startsWith(name));
+  const hard = Number(/\S+\s+(\d+)\s+\S+\s*$/.exec(line ?? '')?.[1] ?? Number.NaN);
+  return Number.isNaN(hard) ? Number.POSITIVE_INFINITY : hard;
 }

@@ -287,6 +287,14 @@ describe.skipIf(needs('bwrap'))('a wall that cannot be set up', () => {
     await expect(checkMounts(init ?? NOBODY, gate, wall)).rejects.toThrow(WallFailed);
   });
 
+  test('is one where bwrap never comes so far', async () => {
+    const never = new Promise<void>(() => undefined);
+    await expect(checkMounts(NOBODY, { mounted: never }, wallOf(createHost()), 20)).rejects.toMatchObject({
+      code: 'EXECUTION_001',
+      message: 'Nothing was run: the sandbox was not set up in time.',
+    });
+  });
+
   test('because of a word that is no option ends before there is a process', async () => {
     const host = createHost();
     const wall = wallOf(host);

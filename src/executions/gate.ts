@@ -7,6 +7,7 @@ import { closeSync, readFileSync, writeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from '../security/security.ts';
 import { findUnexpectedMount } from './mounts.ts';
@@ -148,7 +149,6 @@ async function pause(looks: number): Promise<void> {
 
 const EMPTY_MS = 1000;
 const QUICK_LOOKS = 20;
-const SETUP_MS = 10_000;
 /** Where it does not say when all is mounted; it takes some five milliseconds. */
 const FIRST_LOOK_MS = 4;
 const LOOK_MS = 1;
@@ -166,7 +166,6 @@ export function wallFailed(reason: string): WallFailed {
   const said = reason === '' ? 'bwrap ended early' : reason;
   return new WallFailed('EXECUTION_001', `Nothing was run: the sandbox could not be set up (${said}).`, {
     hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
-    details: { sandbox: NOT_SET_UP },
   });
 }
 
@@ -175,21 +174,42 @@ export async function checkMounts(
   init: ProcessIdentity,
   { mounted }: Pick<Gate, 'mounted'>,
   wall: BubblewrapWall,
+  timeoutMs: number = LIMITS.wallSetupMs,
 ): Promise<void> {
-  const deadline = performance.now() + SETUP_MS;
+  const deadline = performance.now() + timeoutMs;
   // A look at the table holds up whoever is changing it.
-  await mounted;
+  await inTime(mounted, timeoutMs);
   for (let looks = 0; ; looks++) {
     const table = readMounts(init.pid);
     if (table === undefined && !isAlive(init)) throw wallFailed('');
     const answer = table === undefined ? null : findUnexpectedMount(table, wall);
     if (answer === undefined) return;
     if (answer !== null) throw swapped(answer);
-    if (performance.now() > deadline)
-      throw new ShellServerError('EXECUTION_001', 'The sandbox was not set up in time.');
+    if (performance.now() > deadline) throw late();
     await pause(looks);
   }
 }
+
+/** bwrap can wait for ever: for a file server that does not answer, say. */
+export async function inTime<Value>(
+  step: Promise<Value>,
+  timeoutMs: number = LIMITS.wallSetupMs,
+): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), timeoutMs);
+  });
+  try {
+    return await Promise.race([step, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const late = (): ShellServerError =>
+  new ShellServerError('EXECUTION_001', 'Nothing was run: the sandbox was not set up in time.', {
+    hint: 'Something that it shows may not answer, a file server for example; the operator finds more with `mcp-shell-server doctor`.',
+  });
 
 function swapped(path: string): WallFailed {
   return new WallFailed(

@@ -24,8 +24,10 @@ interface Machine {
   readonly help?: readonly string[];
   /** What the attempt from inside answers. */
   readonly inside?: { readonly code: number; readonly stdout?: string; readonly stderr?: string };
-  /** Whether the plainest namespace can be had. */
-  readonly hasPlain?: boolean;
+  /** Whether the plainest namespace can be had, or why not. */
+  readonly hasPlain?: boolean | string;
+  /** Where bwrap does not even say what it can do. */
+  readonly silent?: 'killed' | 'not started';
 }
 
 /** bwrap as another machine may have it. */
@@ -38,11 +40,13 @@ function find(
   readonly tried: string[];
   readonly environments: unknown[];
 } {
-  const { help = HELP, inside = { code: 0, stdout: SHUT }, hasPlain = true } = machine;
+  const { help = HELP, inside = { code: 0, stdout: SHUT }, hasPlain = true, silent } = machine;
   const tried: string[] = [];
   const environments: unknown[] = [];
   const runHelper: RunHelper = async ({ argv, wall, environment }) => {
     const empty = { stdout: '', stderr: '' };
+    if (silent === 'not started') throw new Error('spawn bwrap EAGAIN');
+    if (silent === 'killed') return { code: null, ...empty };
     if (wall !== undefined) {
       tried.push('wall');
       environments.push(environment);
@@ -51,7 +55,11 @@ function find(
     if (argv.includes('--help')) return { code: 0, ...empty, stdout: help.join('\n') };
     if (argv.includes('--version')) return { code: 0, ...empty, stdout: 'bubblewrap 1.2.3\n' };
     tried.push('plain');
-    return { code: hasPlain ? 0 : 1, ...empty };
+    return {
+      code: hasPlain === true ? 0 : 1,
+      ...empty,
+      stderr: typeof hasPlain === 'string' ? hasPlain : '',
+    };
   };
   const found = findWall({
     settings: {
@@ -222,6 +230,23 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
     const { state } = await find({ inside, hasPlain: false }).found;
     expect(state).toMatchObject({ kind: 'none', problem: 'bwrap: setting up uid map: Permission denied' });
     expect(state.fix).toBeDefined();
+  });
+
+  test.for<Machine>([
+    { silent: 'killed' },
+    { silent: 'not started' },
+    {
+      inside: { code: 1 },
+      hasPlain: 'bwrap: Creating new namespace failed: Resource temporarily unavailable',
+    },
+    { inside: { code: 1 }, hasPlain: "bwrap: Can't fork: Cannot allocate memory" },
+  ])('that this machine has no room for just now is no reason to go without: %j', async (machine) => {
+    const { state } = await find(machine, { sandbox: 'auto' }).found;
+    expect(state).toMatchObject({
+      kind: 'broken',
+      refuses: true,
+      fix: expect.stringContaining('Call again'),
+    });
   });
 
   test('that could not be set up is tried again, since what was to be mounted may have gone', async () => {

@@ -1,11 +1,13 @@
 /** Which wall there can be on this machine, found out once. */
 import { accessSync, constants } from 'node:fs';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { SecuritySettings, Settings } from '../../base/settings.ts';
 import {
   fixFor,
   installCommand,
   isInContainer,
+  isPassing,
   type ProbeResult,
   probeWall,
   type RunHelper,
@@ -102,10 +104,17 @@ async function look(options: FindOptions): Promise<Found> {
 async function tryBubblewrap(program: string, options: FindOptions): Promise<Found> {
   const { settings, runHelper, home } = options;
   const { security } = settings;
-  const [{ stdout: help }, { stdout }] = await Promise.all([
-    runHelper({ argv: [program, '--help'] }),
-    runHelper({ argv: [program, '--version'] }),
+  const attempt = (...args: readonly string[]): ReturnType<RunHelper> =>
+    runHelper({ argv: [program, ...args] }).catch((error: unknown) => ({
+      code: null,
+      stdout: '',
+      stderr: messageOf(error),
+    }));
+  const [{ code: answered, stdout: help, stderr }, { stdout }] = await Promise.all([
+    attempt('--help'),
+    attempt('--version'),
   ]);
+  if (answered !== 0) return broken(stderr.trim() || 'bubblewrap did not answer', PASSING);
   const version = stdout.trim();
   const unknown = NEEDED.find((option) => !help.includes(option));
   if (unknown !== undefined)
@@ -129,12 +138,15 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
     return { state: { kind: 'bubblewrap', summary, version, checks }, program, disablesUserns };
   }
   // Where a plain one can be had, this one is not missing but broken, perhaps by what a command left: that is no reason
-  // to go without.
-  const { code } = await runHelper({ argv: [program, ...PLAIN, '/bin/true'] });
-  if (code !== 0) return found({ ...missing(problem, fixFor(problem)).state, checks, version });
+  // to go without. Nor is a machine that has no room for it just now, which a command can bring about too.
+  const plain = await attempt(...PLAIN, '/bin/true');
+  if (plain.code === null || isPassing(plain.stderr)) return broken(problem, PASSING, { checks, version });
+  if (plain.code !== 0) return found({ ...missing(problem, fixFor(problem)).state, checks, version });
   const fix = 'Look at the settings of [security], and at links in the home directory and the workspace.';
-  return found({ kind: 'broken', summary: `broken (${problem})`, problem, fix, checks, version });
+  return broken(problem, fix, { checks, version });
 }
+
+const PASSING = 'Call again: the machine had no room for another process, or did not answer in time.';
 
 /** Said where the settings have it off, and nothing of ours keeps it. */
 const NETWORK_OPEN = 'network not restricted by this server';
@@ -149,6 +161,10 @@ function findSeatbelt(): Found {
 
 function missing(problem: string, fix: string): Found {
   return found({ kind: 'none', summary: `none (${problem})`, problem, fix });
+}
+
+function broken(problem: string, fix: string, more: Pick<SandboxState, 'checks' | 'version'> = {}): Found {
+  return found({ kind: 'broken', summary: `broken (${problem})`, problem, fix, ...more });
 }
 
 const found = (state: SandboxState): Found => ({ state, program: '', disablesUserns: false });

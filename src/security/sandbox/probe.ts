@@ -73,6 +73,10 @@ export async function probeWall(
   return { holds: false, checks, problem, isIncomplete: !isComplete };
 }
 
+/** The kernel had no process, memory or descriptor left; with permission it has nothing to do. */
+export const isPassing = (said: string): boolean =>
+  /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(said);
+
 /** Why there is no namespace to be had here, and what gives one. */
 export function fixFor(problem: string): string {
   const says = (path: string, value: string): boolean => readText(path).trim() === value;

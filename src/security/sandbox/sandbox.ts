@@ -201,16 +201,23 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
   let known: SandboxState | undefined;
   async function ask(): Promise<Found> {
-    const answer = await (found ??= findWall({
+    const asking = (found ??= findWall({
       settings,
       runHelper: options.runHelper,
       home,
       problem: domains?.problem,
       wallOf: probedWall,
     }));
-    known = answer.state;
     // What broke it may be gone the next time.
-    if (answer.state.kind === 'broken') found = undefined;
+    const again = (): void => {
+      if (found === asking) found = undefined;
+    };
+    const answer = await asking.catch((error: unknown) => {
+      again();
+      throw error;
+    });
+    known = answer.state;
+    if (answer.state.kind === 'broken') again();
     return answer;
   }
 

@@ -36,6 +36,8 @@ export interface Developer extends Omit<Place, 'remove'> {
 export interface StartOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Limits of the server's own, as prlimit(1) takes them. */
+  readonly rlimits?: readonly string[];
 }
 
 export function createDeveloper(options: { readonly uid?: number | undefined } = {}): Developer {
@@ -87,14 +89,18 @@ export function createDeveloper(options: { readonly uid?: number | undefined } =
       own();
       return file;
     },
-    async start(settings = '', { cwd = work, env = {} } = {}) {
+    async start(settings = '', { cwd = work, env = {}, rlimits = [] } = {}) {
       const file = join(directory, `settings-${configs++}.toml`);
       writeFileSync(file, `[security]\n${settings}\n`);
       const place: Place = {
         directory,
         work: cwd,
         stateDir: join(home, '.local/state/mcp-shell-server'),
-        command: () => ({ ...command(['--config', file], env), cwd }),
+        command: () => {
+          const start = { ...command(['--config', file], env), cwd };
+          if (rlimits.length === 0) return start;
+          return { ...start, command: 'prlimit', args: [...rlimits, start.command, ...start.args] };
+        },
         remove: () => undefined,
       };
       const product = await startProduct({ place });
