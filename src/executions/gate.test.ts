@@ -12,6 +12,7 @@ import {
   checkMounts,
   createGate,
   type Gate,
+  NOT_SET_UP,
   OUTER_ENVIRONMENT,
   startBehind,
   untilEmpty,
@@ -284,7 +285,10 @@ describe.skipIf(needs('bwrap'))('a wall that cannot be set up', () => {
     const { gate, ended } = await startIn(host, wall, 'true');
     const init = await gate.entered;
     await ended;
-    await expect(checkMounts(init ?? NOBODY, gate, wall)).rejects.toThrow(WallFailed);
+    const failure = checkMounts(init ?? NOBODY, gate, wall);
+    await expect(failure).rejects.toThrow(WallFailed);
+    // By this a terminal is opened once more, whose host knows no classes of errors.
+    await expect(failure).rejects.toMatchObject({ details: { sandbox: NOT_SET_UP } });
   });
 
   test('is one where bwrap never comes so far', async () => {

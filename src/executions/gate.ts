@@ -166,6 +166,7 @@ export function wallFailed(reason: string): WallFailed {
   const said = reason === '' ? 'bwrap ended early' : reason;
   return new WallFailed('EXECUTION_001', `Nothing was run: the sandbox could not be set up (${said}).`, {
     hint: 'Call again. If it stays so, the operator finds more with `mcp-shell-server doctor`.',
+    details: { sandbox: NOT_SET_UP },
   });
 }
 
