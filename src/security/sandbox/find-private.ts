@@ -1,8 +1,7 @@
 /** What of the host is private: credentials, histories and keys, as far as lists know where they lie. */
-import { readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isReadable, isThere, shutAround } from './look.ts';
+import { isReadable, isThere, namesIn, shutAround } from './look.ts';
 import { CREDENTIAL_VARIABLES, PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';
 
 /** As it is now, by real paths. */
@@ -29,14 +28,4 @@ export function thereOrShut(path: string): string[] {
   if (isThere(path)) return [path];
   const shut = shutAround(path);
   return shut === undefined ? [] : [shut];
-}
-
-function namesIn(directory: string, names: RegExp): string[] {
-  try {
-    return readdirSync(directory)
-      .filter((name) => names.test(name))
-      .map((name) => join(directory, name));
-  } catch {
-    return [];
-  }
 }

@@ -6,11 +6,12 @@ import {
   fstatSync,
   lstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   statSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { realPathOf } from '../../base/config/paths.ts';
 import { canSearch } from '../../base/reach.ts';
 
@@ -119,5 +120,16 @@ export function readPlainFile(path: string, maxBytes = Number.POSITIVE_INFINITY)
     return isPlain ? readFileSync(fd, 'utf8') : undefined;
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Paths of what is in there and called so; none where it cannot be listed. */
+export function namesIn(directory: string, names: RegExp): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => names.test(name))
+      .map((name) => join(directory, name));
+  } catch {
+    return [];
   }
 }

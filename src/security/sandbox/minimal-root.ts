@@ -1,8 +1,7 @@
 /** Roots with no more in them than programs need to run: all of /usr, or the allowed programs alone. */
-import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, kindOf, readLinkAt } from './look.ts';
+import { isThere, kindOf, namesIn, readLinkAt } from './look.ts';
 import type { Mount } from './profile.ts';
 
 type BoundMount = Extract<Mount, { kind: 'readable' | 'writable' }> & { readonly from: string };
@@ -74,7 +73,7 @@ const NODE_MODULES = ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/
 /** What a program needs besides itself and the libraries of the system. */
 const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
   git: ['/usr/lib/git-core', '/usr/libexec/git-core', '/usr/share/git-core'],
-  python3: ['/usr/lib/python3', '/usr/local/lib/python3', ...versioned('/usr/lib', /^python3\.\d+$/)],
+  python3: ['/usr/lib/python3', '/usr/local/lib/python3', ...namesIn('/usr/lib', /^python3\.\d+$/)],
   perl: ['/usr/share/perl', '/usr/share/perl5', '/usr/lib/perl5', '/etc/perl'],
   node: NODE_MODULES,
   npm: NODE_MODULES,
@@ -145,24 +144,14 @@ function inUsr(path: string): string {
 /** Shared libraries and the loader, without the directories that hold programs of their own. */
 function libraries(): BoundMount[] {
   const multiarch = ['/usr/lib', '/lib'].flatMap((directory) =>
-    versioned(directory, /^\w+-linux-(?:gnu|musl)\w*$/),
+    namesIn(directory, /^\w+-linux-(?:gnu|musl)\w*$/),
   );
   const plain = ['/usr/lib64', '/usr/lib32', '/usr/libx32', '/lib64'].filter(
     (path) => kindOf(path) === 'directory',
   );
-  const loaders = ['/usr/lib', '/lib'].flatMap((directory) => versioned(directory, /^(?:ld-|libc\.musl)/));
+  const loaders = ['/usr/lib', '/lib'].flatMap((directory) => namesIn(directory, /^(?:ld-|libc\.musl)/));
   // Where libraries lie in /usr/lib itself (Alpine, Arch) there is no telling them apart.
   const whole =
     multiarch.length === 0 ? ['/usr/lib', '/lib'].filter((path) => kindOf(path) === 'directory') : [];
   return [...new Set([...whole, ...multiarch, ...plain, ...loaders].map(inUsr))].map(asBound);
-}
-
-function versioned(directory: string, name: RegExp): string[] {
-  try {
-    return readdirSync(directory)
-      .filter((entry) => name.test(entry))
-      .map((entry) => join(directory, entry));
-  } catch {
-    return [];
-  }
 }
