@@ -115,7 +115,7 @@ export const LIMITS = {
   /** Some clients connect only to ask what there is, and are gone by then. */
   anticipationMs: 250,
   /** A wall takes some milliseconds. It is tried three times at most, all of it before a client's own 60 s are over. */
-  wallSetupMs: 15_000,
+  sandboxSetupMs: 15_000,
   /** FIFOs are made by one helper process a batch; two are used by an execution. */
   fifoBatch: 64,
 

@@ -6,13 +6,10 @@ import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs, Sink, StreamType } from '../outputs/types.ts';
 import { findAppeared, type LaunchPermit, maskBeginning } from '../security/security.ts';
-import type { Cgroups } from './cgroups/cgroups.ts';
 import { launchDetached } from './detached/launch-detached.ts';
-import type { WallsAhead } from './enclosed.ts';
 import type { Instance } from './instance.ts';
-import { launch } from './launch.ts';
+import { type Launched, type LaunchTools, launch } from './launch.ts';
 import type { Live } from './live.ts';
-import type { Pipes } from './pipes.ts';
 import { type ExecutionRecord, writeRecord } from './record.ts';
 import type { Running } from './running.ts';
 import type { StartRequest } from './start.ts';
@@ -25,9 +22,7 @@ export interface BeginOptions {
   readonly wrapperPath: string;
   readonly clock: Clock;
   readonly running: Running;
-  readonly pipes: Pipes;
-  readonly cgroups: Cgroups;
-  readonly ahead: WallsAhead;
+  readonly tools: LaunchTools;
 }
 
 export interface Beginning {
@@ -54,18 +49,12 @@ export async function begin(
     const bundle = createBundle(options, record);
     const spec = {
       id: record.id,
-      argv: [...permit.argv],
-      environment: { ...permit.environment },
-      directory: permit.directory,
-      marker: permit.marker,
+      permit,
       ...(request.inputData !== undefined && { inputData: request.inputData }),
       bundle: bundle.directory,
       streams: [...record.streams],
       maxOutputBytes: options.settings.limits.maxOutputBytes,
       ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
-      limits: permit.limits,
-      ...(permit.wall !== undefined && { wall: permit.wall }),
-      masked: [...permit.masked],
     };
     const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
     const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
@@ -75,24 +64,43 @@ export async function begin(
     const bundle = createBundle(options, record);
     return { bundle, sinks: bundle.openSinks() };
   });
-  const live = await launch(
+  const launched = await launch(
+    record.id,
+    permit,
     {
-      id: record.id,
-      permit,
-      inputData: request.inputData,
       streams: record.streams,
       openSinks: () => made().sinks,
-      wantsState,
+      inputData: request.inputData,
+      keepsState: wantsState,
     },
-    {
-      pipes: options.pipes,
-      cgroups: options.cgroups,
-      ahead: options.ahead,
-      bootId: instance.bootId,
-      now: clock.now,
-    },
+    options.tools,
   );
-  return { live: watching(live, permit), ...made() };
+  const { sinks } = made();
+  return { live: watching(liveOf(launched, permit, sinks, instance.bootId), permit), ...made() };
+}
+
+function liveOf(
+  { identity, group, tree, ending, capture }: Launched,
+  permit: LaunchPermit,
+  sinks: ReadonlyMap<StreamType, Sink>,
+  bootId: string,
+): Live {
+  return {
+    tree,
+    process: {
+      ...identity,
+      bootId,
+      marker: permit.marker,
+      ...(group !== undefined && { group: group.path }),
+      ...(permit.wall?.kind === 'bubblewrap' && { isWalled: true }),
+    },
+    finished: ending.finished,
+    end: ending.end,
+    request: ending.request,
+    outputBytes: () => Math.max(0, ...[...sinks.values()].map((sink) => sink.totalBytes)),
+    onOutput: capture.onOutput,
+    state: capture.state,
+  };
 }
 
 function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { lacks } from '../../test/setup/needs.ts';
 import type { Sink } from '../outputs/types.ts';
-import { startCapture } from './capture.ts';
+import { createCapture } from './capture.ts';
 import { createCgroups, type ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, judge } from './ending.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess } from './process-table.ts';
 import type { Outcome } from './record.ts';
+import { createSpawner } from './spawner.ts';
 import { createTree } from './tree.ts';
 
 const cgroups = createCgroups();
@@ -39,22 +40,22 @@ async function start(script: string, limits: Limits = {}): Promise<Started> {
   const argv = ['/bin/bash', '-c', script];
   const environment = { PATH: process.env['PATH'] ?? '', MCP_SHELL_EXECUTION: 'ending-test' };
   const { group, memoryLimitBytes, cpuLimitSeconds } = limits;
-  const capture = await startCapture(
-    {
-      argv: group?.joining(argv, environment) ?? argv,
-      environment,
-      directory,
-      inputData: undefined,
-      streams: ['stdout'],
-      wantsState: false,
-    },
-    pipes,
-  );
+  const pipe = await pipes.take();
+  const capture = createCapture({ stdout: pipe, stderr: undefined, state: undefined }, pipes.turns);
   capture.copyTo(new Map([['stdout', sink]]));
+  const { identity, exited } = await createSpawner().start({
+    argv,
+    environment,
+    directory,
+    descriptors: [undefined, { path: pipe.path, access: 'write', isUnlinked: true }],
+    groups: group?.joinFiles ?? [],
+    mustJoin: group?.mustJoin ?? false,
+    limits: {},
+  });
   const marker = 'MCP_SHELL_EXECUTION=ending-test';
-  const tree = createTree({ leader: capture.identity, marker, group });
+  const tree = createTree({ leader: identity, marker, group });
   const options = { memoryLimitBytes, cpuLimitSeconds, group, now: Date.now };
-  const finished = createEnding(capture, tree, options).finished.finally(() => {
+  const finished = createEnding({ ...capture, exited }, tree, options).finished.finally(() => {
     pipes.dispose();
     rmSync(directory, { recursive: true, force: true });
   });

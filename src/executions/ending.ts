@@ -3,10 +3,11 @@
  * Shared by the server and the wrapper of a detached execution.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Capture, Exit } from './capture.ts';
+import type { Capture } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import type { ProcessEntry } from './process-table.ts';
 import type { Outcome } from './record.ts';
+import type { Exit } from './spawner.ts';
 import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -33,6 +34,11 @@ const LEFTOVER_GRACE_MS = 300;
 /** Node hears of a death a moment after it can be seen in /proc. */
 const EXIT_AFTER_LADDER_MS = 1000;
 
+/** A process with its output. */
+export interface Captured extends Pick<Capture, 'drain' | 'close' | 'pipeLinks'> {
+  readonly exited: Promise<Exit>;
+}
+
 export interface EndingOptions {
   readonly memoryLimitBytes: number | undefined;
   /** Of the whole tree, however many processors it uses. */
@@ -42,7 +48,7 @@ export interface EndingOptions {
   now(): number;
 }
 
-export function createEnding(capture: Capture, tree: ProcessTree, options: EndingOptions): Ending {
+export function createEnding(capture: Captured, tree: ProcessTree, options: EndingOptions): Ending {
   const { memoryLimitBytes, cpuLimitSeconds, group, now } = options;
   let cause: Cause | undefined;
   let requests = 0;
@@ -76,7 +82,7 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
       else if (leftovers.length > 0) survivors = await endLeftovers(tree);
       capture.drain();
       // Named, not ended: that they are ours is likely and not certain.
-      if (!tree.isComplete) survivors = [...survivors, ...tree.findSuspects(capture.pipeLinks)];
+      if (!tree.isComplete) survivors = [...survivors, ...tree.findSuspects(capture.pipeLinks())];
     } catch {
       // The process table could not be read (too many open files, say). The command itself has ended all the same.
     } finally {

@@ -9,10 +9,10 @@ import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
-import { createAhead } from './ahead.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
 import { createEndRequests } from './end-requests.ts';
 import { createExplainer } from './explainer.ts';
+import { createForker } from './forker.ts';
 import type { Instance } from './instance.ts';
 import { createInventory } from './inventory.ts';
 import { type LimitKeepers, limitKeepers } from './limit-keepers.ts';
@@ -23,6 +23,7 @@ import { createPipes } from './pipes.ts';
 import { createPreparation } from './preparation.ts';
 import type { ExecutionRecord } from './record.ts';
 import { createRunning, type RunningEntry } from './running.ts';
+import { createSandboxPool } from './sandbox-pool.ts';
 import { createSessions, type SessionChange, type Sessions } from './sessions.ts';
 import { createStarter, type StartRequest } from './start.ts';
 import { createStore, type Summary } from './store.ts';
@@ -123,15 +124,14 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     environment: settings.environment,
     marker: instance.id,
   });
-  const ahead = createAhead({ pipes, cgroups, server: instance.id, now: clock.now });
-  const preparation = createPreparation({ security, ahead, loginPath, open: () => inventory.open() });
+  const spawner = createForker();
+  const pool = createSandboxPool({ pipes, cgroups, spawner, server: instance.id, now: clock.now });
+  const preparation = createPreparation({ security, pool, loginPath, open: () => inventory.open() });
   const starter = createStarter({
     ...options,
     running,
     sessions,
-    pipes,
-    cgroups,
-    ahead,
+    tools: { pipes, cgroups, spawner, pool, now: clock.now },
     loginPath,
     preparation,
   });
@@ -247,8 +247,9 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     loginPath.dispose();
     monitors.dispose();
     await starter.stop();
-    await ahead.dispose();
+    await pool.dispose();
     await running.close();
+    await spawner.dispose();
     pipes.dispose();
     cgroups.dispose();
     inventory.close();

@@ -1,22 +1,22 @@
 /** Runs a fixed program of ours to its end, for what security/ must try out. Nothing a caller said is in it. */
 import { spawn } from 'node:child_process';
-import type { RunHelper } from '../security/security.ts';
-import { createGate, OUTER_ENVIRONMENT, startBehind } from './gate.ts';
+import type { Socket } from 'node:net';
+import { type BubblewrapWall, type RunHelper, SANDBOX_FDS, type Wall } from '../security/security.ts';
+import { OUTER_ENVIRONMENT } from './sandboxed.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 64 * 1024;
 
 export const runHelper: RunHelper = ({ argv, wall, environment = {}, timeoutMs = TIMEOUT_MS }) => {
-  const start = wall === undefined ? undefined : startBehind(wall, { argv, directory: '/' });
-  const [file = '', ...args] = start?.argv ?? argv;
+  const [file = '', ...args] = wall === undefined ? argv : argvIn(wall, argv);
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       cwd: '/',
       env: wall === undefined ? { ...environment } : { ...OUTER_ENVIRONMENT },
-      stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...(start?.stdio ?? [])],
+      stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...(wall?.kind === 'bubblewrap' ? FROM_4 : [])],
       detached: true,
     });
-    if (wall?.kind === 'bubblewrap' && child.pid !== undefined) createGate(child, wall, environment).open();
+    if (wall?.kind === 'bubblewrap' && child.pid !== undefined) feed(child.stdio, wall, environment);
     let stdout = '';
     let stderr = '';
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
@@ -36,3 +36,27 @@ export const runHelper: RunHelper = ({ argv, wall, environment = {}, timeoutMs =
     });
   });
 };
+
+/** Options, filter, and something that is empty. */
+const FROM_4 = ['pipe', 'pipe', 'ignore', 'ignore', 'ignore', 'pipe'] as const;
+
+function argvIn(wall: Wall, argv: readonly string[]): readonly string[] {
+  if (wall.kind === 'seatbelt') return [wall.program, '-p', wall.profile, ...argv];
+  return [wall.program, '--args', String(SANDBOX_FDS.options), '--chdir', '/', '--', ...argv];
+}
+
+function feed(
+  stdio: readonly unknown[],
+  wall: BubblewrapWall,
+  environment: Readonly<Record<string, string>>,
+): void {
+  const give = (fd: number, data: string | Buffer): void => {
+    const socket = stdio[fd] as Socket;
+    // It ended early, and says so elsewhere.
+    socket.on('error', () => undefined).end(data);
+  };
+  const variables = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
+  give(SANDBOX_FDS.options, [...wall.options, '--clearenv', ...variables].join('\0'));
+  give(SANDBOX_FDS.seccomp, Buffer.from(wall.seccomp ?? '', 'base64'));
+  give(SANDBOX_FDS.empty, '');
+}

@@ -9,8 +9,8 @@ import { makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 
 export interface InputFile {
-  /** What the command reads; whoever starts it closes ours. */
-  readonly readFd: number;
+  /** What the command opens; the name goes with that. */
+  readonly path: string;
   /** All there is to read. Throws where it cannot be stored. */
   write(data: string): void;
   /** Our own end of it. */
@@ -18,32 +18,25 @@ export interface InputFile {
 }
 
 export function createInputFile(directory: string): InputFile {
-  makePrivateDirectory(directory);
   const path = join(directory, `input-${randomText()}`);
   try {
+    makePrivateDirectory(directory);
     // Not to be opened again for writing through /proc/self/fd.
-    const writeFd = openSync(path, 'wx', 0o400);
-    try {
-      const readFd = openSync(path, 'r');
-      return {
-        readFd,
-        write(data) {
-          try {
-            writeFileSync(writeFd, data);
-          } catch (error) {
-            throw notStored(error);
-          }
-        },
-        close: () => closeSync(writeFd),
-      };
-    } catch (error) {
-      closeSync(writeFd);
-      throw error;
-    }
+    const fd = openSync(path, 'wx', 0o400);
+    return {
+      path,
+      write(data) {
+        try {
+          writeFileSync(fd, data);
+        } catch (error) {
+          rmSync(path, { force: true });
+          throw notStored(error);
+        }
+      },
+      close: () => closeSync(fd),
+    };
   } catch (error) {
     throw notStored(error);
-  } finally {
-    rmSync(path, { force: true });
   }
 }
 

@@ -1,59 +1,222 @@
-/** Starts an execution whose pipes this server holds: foreground, adaptive and background. */
+/**
+ * From a permit to a running process with everything that follows it to its end: its output, its tree (in a cgroup where
+ * there can be one) and its ending. The server launches commands, the wrapper a detached one, the terminal host what runs
+ * in terminals; `io` is what differs.
+ */
+import { release } from 'node:os';
 import type { Sink, StreamType } from '../outputs/types.ts';
-import type { LaunchPermit } from '../security/security.ts';
-import { type EnclosedTools, startEnclosed } from './enclosed.ts';
-import type { Live } from './live.ts';
+import type { BubblewrapWall, LaunchPermit } from '../security/security.ts';
+import { type Capture, createCapture, type OutputPipes } from './capture.ts';
+import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
+import { createEnding, type Ending } from './ending.ts';
+import type { Handoff } from './handoff-script.ts';
+import { createInputFile } from './input-file.ts';
+import type { Pipe, Pipes } from './pipes.ts';
+import { listProcesses, type ProcessIdentity } from './process-table.ts';
+import type { SandboxPool } from './sandbox-pool.ts';
+import { buildSandbox, exitOf, handOff, type MountTables, shows, type WaitingSandbox } from './sandboxed.ts';
+import { allowedOf, type Exit, type Spawner } from './spawner.ts';
+import { createTree, type ProcessTree } from './tree.ts';
 
-export interface LaunchSpec {
-  readonly id: string;
-  readonly permit: LaunchPermit;
-  readonly inputData: string | undefined;
+export interface LaunchIo {
+  /** stdout, stderr or combined; others are discarded. */
   readonly streams: readonly StreamType[];
+  /** Whatever has to be there before the command runs, and a sink for each stream. */
   openSinks(): ReadonlyMap<StreamType, Sink>;
-  readonly wantsState: boolean;
+  readonly inputData: string | undefined;
+  /** Descriptor 3 is for the session's state. */
+  readonly keepsState: boolean;
+  /** The path of a terminal that it gets instead of pipes, and that becomes its controlling one. */
+  readonly terminal?: string | undefined;
 }
 
-export interface LaunchTools extends EnclosedTools {
-  readonly bootId: string;
+export interface LaunchTools {
+  readonly pipes: Pipes;
+  readonly cgroups: Cgroups;
+  readonly spawner: Spawner;
+  readonly pool?: SandboxPool;
+  readonly tables?: MountTables;
+  now(): number;
 }
 
-export async function launch(spec: LaunchSpec, tools: LaunchTools): Promise<Live> {
-  const { permit } = spec;
-  let sinks: ReadonlyMap<StreamType, Sink> = new Map();
-  const { capture, group, tree, ending } = await startEnclosed(
-    {
-      id: spec.id,
-      argv: permit.argv,
+/** What is running. */
+interface Started {
+  readonly identity: ProcessIdentity;
+  readonly exited: Promise<Exit>;
+  readonly capture: Capture;
+  readonly group: ExecutionGroup | undefined;
+}
+
+export interface Launched extends Started {
+  readonly tree: ProcessTree;
+  readonly ending: Ending;
+}
+
+/** `id` names the cgroup. */
+export async function launch(
+  id: string,
+  permit: LaunchPermit,
+  io: LaunchIo,
+  tools: LaunchTools,
+): Promise<Launched> {
+  const { wall, limits, marker } = permit;
+  const isSandboxed = wall?.kind === 'bubblewrap';
+  const started = isSandboxed
+    ? await startSandboxed(permit, wall, io, tools)
+    : await startPlain(id, permit, io, tools);
+  const { identity, exited, capture, group } = started;
+  const tree = createTree({ leader: identity, marker, group, isWalled: isSandboxed });
+  const ending = createEnding({ ...capture, exited }, tree, {
+    memoryLimitBytes: limits.memoryBytes,
+    cpuLimitSeconds: limits.cpuSeconds,
+    group,
+    now: tools.now,
+  });
+  return { ...started, tree, ending };
+}
+
+async function startPlain(
+  id: string,
+  permit: LaunchPermit,
+  io: LaunchIo,
+  { pipes, cgroups, spawner }: LaunchTools,
+): Promise<Started> {
+  const { wall, limits } = permit;
+  const { fileBytes, ...held } = limits;
+  const group = cgroups.create(id, held);
+  const output = await takePipes(pipes, io);
+  const capture = createCapture(output, pipes.turns);
+  try {
+    const input = storeInput(pipes, io.inputData);
+    // It runs as soon as it is there.
+    capture.copyTo(io.openSinks(), permit.masked);
+    const write = (pipe: Pipe | undefined) =>
+      pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
+    const isMerged = io.streams.includes('combined');
+    const { identity, exited } = await spawner.start({
+      argv: wall?.kind === 'seatbelt' ? [wall.program, '-p', wall.profile, ...permit.argv] : permit.argv,
       environment: permit.environment,
       directory: permit.directory,
-      marker: permit.marker,
-      limits: permit.limits,
-      wall: permit.wall,
-      masked: permit.masked,
-      inputData: spec.inputData,
-      streams: spec.streams,
-      openSinks() {
-        sinks = spec.openSinks();
-        return sinks;
-      },
-      wantsState: spec.wantsState,
-    },
-    tools,
-  );
+      descriptors: [
+        input === undefined ? undefined : { path: input, access: 'read', isUnlinked: true },
+        write(output.stdout),
+        isMerged ? write(output.stdout) : write(output.stderr),
+        write(output.state),
+      ],
+      groups: group?.joinFiles ?? [],
+      mustJoin: group?.mustJoin ?? false,
+      limits: { fileBytes },
+      terminal: io.terminal,
+    });
+    return { identity, exited, capture, group };
+  } catch (error) {
+    capture.close();
+    group?.remove();
+    throw error;
+  }
+}
+
+async function takePipes(pipes: Pipes, { streams, keepsState }: LaunchIo): Promise<OutputPipes> {
+  const isMerged = streams.includes('combined');
   return {
-    tree,
-    process: {
-      ...capture.identity,
-      bootId: tools.bootId,
-      marker: permit.marker,
-      ...(group !== undefined && { group: group.path }),
-      ...(permit.wall?.kind === 'bubblewrap' && { isWalled: true }),
-    },
-    finished: ending.finished,
-    end: ending.end,
-    request: ending.request,
-    outputBytes: () => Math.max(0, ...[...sinks.values()].map((sink) => sink.totalBytes)),
-    onOutput: capture.onOutput,
-    state: capture.state,
+    stdout: isMerged || streams.includes('stdout') ? await pipes.take() : undefined,
+    stderr: !isMerged && streams.includes('stderr') ? await pipes.take() : undefined,
+    state: keepsState ? await pipes.take() : undefined,
   };
+}
+
+/** All of it is there before the command is. */
+function storeInput({ directory }: Pipes, data: string | undefined): string | undefined {
+  if (data === undefined) return undefined;
+  const file = createInputFile(directory);
+  try {
+    file.write(data);
+    return file.path;
+  } finally {
+    file.close();
+  }
+}
+
+async function startSandboxed(
+  permit: LaunchPermit,
+  wall: BubblewrapWall,
+  io: LaunchIo,
+  tools: LaunchTools,
+): Promise<Started> {
+  const { limits, marker } = permit;
+  const sandbox =
+    io.terminal === undefined && tools.pool !== undefined
+      ? await tools.pool.take({ wall, limits })
+      : await buildSandbox({ wall, limits, terminal: io.terminal, marked: entryOf(marker) }, tools);
+  const isShown = shows(sandbox, permit.directory);
+  const handoff = isShown ? handoffOf(permit, io, tools) : notShown(permit.directory);
+  try {
+    sandbox.capture.copyTo(io.openSinks(), permit.masked);
+    await handOff(sandbox, handoff, isShown ? io.inputData : undefined);
+  } catch (error) {
+    await discard(sandbox);
+    throw error;
+  }
+  const { child, capture, group } = sandbox;
+  const exited = exitOf(sandbox).then((exit) => (isShown ? exit : { ...exit, isSetupFailure: true }));
+  return { identity: child.identity, exited, capture, group };
+}
+
+/** It may have been ended at this very moment, and nothing has run. */
+async function discard({ child, capture, group }: WaitingSandbox): Promise<void> {
+  const tree = createTree({ leader: child.identity, marker: '', group, isWalled: true });
+  tree.signalLeader('SIGKILL');
+  await child.exited;
+  capture.close();
+  group?.remove();
+}
+
+function handoffOf(permit: LaunchPermit, io: LaunchIo, { cgroups }: LaunchTools): Handoff {
+  const { streams, terminal } = io;
+  const isApart = terminal !== undefined || streams.includes('stderr');
+  return {
+    argv: permit.argv,
+    environment: permit.environment,
+    directory: permit.directory,
+    stdin: io.inputData === undefined ? 'inherited' : 'input',
+    stderr: streams.includes('combined') ? 'merged' : isApart ? 'own' : 'discarded',
+    keepsState: io.keepsState,
+    maxProcesses: processLimit(permit.limits.processes, cgroups),
+  };
+}
+
+/** In bubblewrap's own words. */
+function notShown(directory: string): Handoff {
+  const script = 'echo "bwrap: Can\'t chdir to $1: No such file or directory" >&2; exit 1';
+  return {
+    argv: ['/bin/sh', '-c', script, 'sh', directory],
+    environment: {},
+    directory: '/',
+    stdin: 'inherited',
+    stderr: 'own',
+    keepsState: false,
+    maxProcesses: undefined,
+  };
+}
+
+/** "NAME=value" */
+function entryOf(marker: string): Record<string, string> {
+  const at = marker.indexOf('=');
+  return { [marker.slice(0, at)]: marker.slice(at + 1) };
+}
+
+/**
+ * Without a cgroup, for an ordinary user. Set inside, where the processes of the namespace are counted apart; before
+ * Linux 5.14 all of the user's count, so that there is room for those too.
+ */
+function processLimit(most: number | undefined, cgroups: Cgroups): number | undefined {
+  if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined)
+    return undefined;
+  const others = countsApart(release()) ? 0 : listProcesses().length;
+  return allowedOf(most + others, 'Max processes');
+}
+
+function countsApart(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
 }

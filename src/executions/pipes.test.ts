@@ -11,14 +11,13 @@ test('are made anew where their directory was removed', async () => {
     pipes.dispose();
     rmSync(parent, { recursive: true, force: true });
   });
-  const first = await pipes.takeInput();
+  const first = await pipes.takeHandoff();
   rmSync(join(parent, 'pipes'), { recursive: true });
-  const second = await pipes.takeInput();
-  for (const { readFd, writeFd } of [first, second]) {
-    writeSync(writeFd, 'through');
+  const second = await pipes.takeHandoff();
+  for (const { fd } of [first, second]) {
+    writeSync(fd, 'through');
     const buffer = Buffer.alloc(16);
-    expect(buffer.toString('utf8', 0, readSync(readFd, buffer))).toBe('through');
-    closeSync(readFd);
-    closeSync(writeFd);
+    expect(buffer.toString('utf8', 0, readSync(fd, buffer))).toBe('through');
+    closeSync(fd);
   }
 });

@@ -4,7 +4,7 @@
  * by mkfifo(1) in batches, ahead of their use.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, existsSync, openSync, readlinkSync, rmSync, unlinkSync } from 'node:fs';
+import { constants, existsSync, openSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
@@ -12,12 +12,19 @@ import { makePrivateDirectory, removeTree } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
 import { createTurns, type Turns } from './turns.ts';
 
-/** Two ends of one pipe; whoever takes it closes both. */
+/** For what a command prints; whoever takes it closes `readFd`. */
 export interface Pipe {
+  /** What the command opens; the name goes with that. */
+  readonly path: string;
+  /** Does not block; the command's end does, as a program expects. */
   readonly readFd: number;
-  readonly writeFd: number;
-  /** How /proc/<pid>/fd shows it. */
-  readonly link: string;
+}
+
+/** For what a shell of ours reads; whoever takes it closes `fd`. */
+export interface HandoffPipe {
+  readonly path: string;
+  /** Does not block. */
+  readonly fd: number;
 }
 
 export interface Pipes {
@@ -25,12 +32,8 @@ export interface Pipes {
   readonly directory: string;
   /** Which of them is read next. */
   readonly turns: Turns;
-  /** Our end does not block; the command's does, as a program expects. */
   take(): Promise<Pipe>;
-  /** For what a program reads: its end blocks, and so does ours. */
-  takeInput(): Promise<Omit<Pipe, 'link'>>;
-  /** Both ends in one descriptor: whoever reads from it holds the other end too, and never sees its end. */
-  takeOwn(): Promise<number>;
+  takeHandoff(): Promise<HandoffPipe>;
   dispose(): void;
 }
 
@@ -84,9 +87,10 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
   return {
     directory,
     turns: createTurns(),
-    take: () => open(openPipe),
-    takeInput: () => open(openInput),
-    takeOwn: () => open(openOwn),
+    take: () => open((path) => ({ path, readFd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) })),
+    // Both ends, since either alone would wait for the other.
+    takeHandoff: () =>
+      open((path) => ({ path, fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) })),
     dispose() {
       // mkfifo(1) may be making the next ones at this very moment.
       removeTree(directory);
@@ -95,47 +99,16 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
   };
 }
 
-function openPipe(path: string): Pipe {
-  const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const writeFd = openSync(path, constants.O_WRONLY);
-    unlinkSync(path);
-    // Only now: /proc shows that it was unlinked.
-    return { readFd, writeFd, link: linkOf(readFd) };
-  } catch (error) {
-    closeSync(readFd);
-    throw error;
-  }
-}
-
-function openInput(path: string): Omit<Pipe, 'link'> {
-  // Either end alone would wait for the other.
-  const both = openSync(path, constants.O_RDWR);
-  try {
-    const readFd = openSync(path, constants.O_RDONLY);
-    const writeFd = openSync(path, constants.O_WRONLY);
-    unlinkSync(path);
-    return { readFd, writeFd };
-  } finally {
-    closeSync(both);
-  }
-}
-
-function openOwn(path: string): number {
-  const fd = openSync(path, constants.O_RDWR);
-  unlinkSync(path);
-  return fd;
-}
-
 /** By its path: the server's own PATH may be empty. */
 function findMkfifo(): string {
   return ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path)) ?? 'mkfifo';
 }
 
-function linkOf(fd: number): string {
+/** How /proc/<pid>/fd shows a pipe of which we have this end. */
+export function linkOf(fd: number): string | undefined {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    return '';
+    return undefined;
   }
 }

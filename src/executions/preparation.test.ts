@@ -1,8 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../base/limits.ts';
-import type { WantedWall } from './enclosed.ts';
+import type { BubblewrapWall } from '../security/security.ts';
 import { createPreparation, type PreparationOptions } from './preparation.ts';
+import type { WantedSandbox } from './sandbox-pool.ts';
+
+const WALL: BubblewrapWall = {
+  kind: 'bubblewrap',
+  program: 'bwrap',
+  options: [],
+  seccomp: undefined,
+  pinned: [],
+  watched: [],
+};
 
 function create(changes: Partial<PreparationOptions> = {}) {
   const events: string[] = [];
@@ -11,10 +21,10 @@ function create(changes: Partial<PreparationOptions> = {}) {
       async expectedWall(principal) {
         events.push(`look ${principal}`);
         await sleep(10);
-        return { wall: undefined, limits: { processes: principal.length } };
+        return { wall: WALL, limits: { processes: principal.length } };
       },
     },
-    ahead: { prepare: ({ limits }: WantedWall) => void events.push(`wall ${limits.processes}`) },
+    pool: { prepare: ({ limits }: WantedSandbox) => void events.push(`wall ${limits.processes}`) },
     loginPath: {
       resolve() {
         events.push('path');

@@ -4,8 +4,8 @@
  */
 import { LIMITS } from '../base/limits.ts';
 import type { Security } from '../security/security.ts';
-import type { WallsAhead } from './enclosed.ts';
 import type { LoginPath } from './login-path.ts';
+import type { SandboxPool } from './sandbox-pool.ts';
 
 export interface Preparation {
   /** Somebody is here who may be about to start something. */
@@ -17,19 +17,20 @@ export interface Preparation {
 
 export interface PreparationOptions {
   readonly security: Pick<Security, 'expectedWall'>;
-  readonly ahead: Pick<WallsAhead, 'prepare'>;
+  readonly pool: Pick<SandboxPool, 'prepare'>;
   readonly loginPath: Pick<LoginPath, 'resolve'>;
   /** Claims the server's own directory; throws where it cannot be had. */
   open(): void;
 }
 
-export function createPreparation({ security, ahead, loginPath, open }: PreparationOptions): Preparation {
+export function createPreparation({ security, pool, loginPath, open }: PreparationOptions): Preparation {
   const timers = new Map<string, NodeJS.Timeout>();
   const walls = new Map<string, Promise<void>>();
 
   async function prepareWall(principal: string): Promise<void> {
     try {
-      ahead.prepare(await security.expectedWall(principal));
+      const { wall, limits } = await security.expectedWall(principal);
+      if (wall?.kind === 'bubblewrap') pool.prepare({ wall, limits });
     } catch {
       // The command finds out, and its caller is told.
     }

@@ -1,9 +1,8 @@
 /** For our other processes (the wrapper of a detached execution has its own way in): to start, watch and end a tree. */
 export { createCgroups } from './cgroups/cgroups.ts';
 export { lostOutcome } from './detached/launch-detached.ts';
-export { type Enclosed, startEnclosed } from './enclosed.ts';
-export { NOT_SET_UP } from './gate.ts';
 export { runHelper } from './helper.ts';
+export { type Launched, launch } from './launch.ts';
 export { startOwnProgram } from './own-program.ts';
 export { createPipes } from './pipes.ts';
 export {
@@ -15,5 +14,7 @@ export {
   type ProcessIdentity,
 } from './process-table.ts';
 export { type Outcome, outcomeSchema } from './record.ts';
+export { NOT_SET_UP } from './sandboxed.ts';
+export { createSpawner } from './spawner.ts';
 export { endByMarker } from './terminate.ts';
 export { createUsageMeter, type Usage } from './usage.ts';

@@ -9,11 +9,11 @@ import type { Log } from '../base/log.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { maskEnvironment, type Security } from '../security/security.ts';
 import { type BeginOptions, begin } from './begin.ts';
-import { WallFailed } from './gate.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Preparation } from './preparation.ts';
 import type { ExecutionMode, ExecutionRecord } from './record.ts';
 import type { RunningEntry } from './running.ts';
+import { SandboxFailed } from './sandboxed.ts';
 import { parseState, withStateReport } from './session-state.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { createSlots } from './slots.ts';
@@ -130,7 +130,7 @@ async function startNow(
       return await tryStart(options, request, part);
     } catch (error) {
       options.security.sandbox.forget(request.principal);
-      if (!(error instanceof WallFailed) || attempt === WALL_ATTEMPTS) throw error;
+      if (!(error instanceof SandboxFailed) || attempt === WALL_ATTEMPTS) throw error;
     }
   }
 }

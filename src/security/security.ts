@@ -46,7 +46,7 @@ export { createRestrictions, type Effective, type RestrictionStore, wireName } f
 export { findAppeared } from './sandbox/appeared.ts';
 export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
-export { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from './sandbox/profile.ts';
+export { type BubblewrapWall, SANDBOX_FDS, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { isMaskedName, MASK, maskBeginning, maskEnvironment, maskText, secretValues } from './secrets.ts';
 export { shellName } from './shells.ts';

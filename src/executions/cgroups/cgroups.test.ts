@@ -1,6 +1,6 @@
 import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
@@ -44,7 +44,6 @@ function startIn(group: ExecutionGroup, script: string): ChildProcess {
   return spawn(file, args, { stdio: 'ignore' });
 }
 
-const membershipOf = (pid: number | 'self'): string => readFileSync(`/proc/${pid}/cgroup`, 'utf8');
 /** "<server>/<name>", which is the same in each tree. */
 const nameOf = (group: ExecutionGroup): string => group.path.split('/').slice(-2).join('/');
 const timesIn = (text: string, part: string): number => text.split(part).length - 1;
@@ -127,19 +126,6 @@ describe.skipIf(cannot)('a group', () => {
     expect(group.usage()?.cpuSeconds).toBeLessThan(seconds * 0.35 + 0.1);
     group.kill();
     await ended;
-  });
-
-  test('can be joined by a process that runs already', async () => {
-    await using group = createGroup({ memoryBytes: 128 * MIB, processes: 64, cpuPercent: 100 });
-    const process = spawn('sleep', ['60']);
-    const ended = once(process, 'exit');
-    const pid = process.pid ?? 0;
-    await group.join(pid);
-    expect(timesIn(membershipOf(pid), nameOf(group))).toBe(group.path.split('\n').length);
-    expect(group.members()).toEqual([pid]);
-    group.kill();
-    expect(await ended).toEqual([null, 'SIGKILL']);
-    await expect(group.join(pid)).rejects.toThrow('ESRCH');
   });
 
   test('is found again by its path', async () => {

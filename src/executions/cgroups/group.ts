@@ -1,6 +1,5 @@
 /** The group of one execution: joined before anything is forked, listed, measured, ended and removed. */
 import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Enforcement,
@@ -20,10 +19,10 @@ export interface ExecutionGroup {
    * group has limits and cannot be joined, nothing is run (exit code 125).
    */
   joining(argv: readonly string[], environment?: Readonly<Record<string, string>>): string[];
-  /** `joining` costs next to nothing: every directory is of version 1. */
-  readonly joinsAtOnce: boolean;
-  /** Makes a member of a process that runs already; slower than `joining`. Throws where it is refused. */
-  join(pid: number): Promise<void>;
+  /** Into each of them a process writes "0" before it does anything else. */
+  readonly joinFiles: readonly string[];
+  /** It has limits, without which nothing must run. */
+  readonly mustJoin: boolean;
   /** Pids of everything inside; undefined where the group is gone. */
   members(): number[] | undefined;
   /** Which limits the kernel keeps for this group. */
@@ -60,12 +59,12 @@ export function openGroup(path: string): ExecutionGroup {
 
   return {
     path,
-    joinsAtOnce: directories.every(({ version }) => version === 1),
-    joining: (argv, environment = {}) => joining(directories, argv, environment),
-    async join(pid) {
-      // One after another: the first waits for the kernel (some 10 ms), and what follows at once need not wait again.
-      for (const directory of directories) await writeFile(join(directory.path, 'cgroup.procs'), String(pid));
+    joinFiles: joinFiles(directories),
+    get mustJoin() {
+      const { memory, processes, cpu } = readEnforcement(directories);
+      return [memory, processes, cpu].some((held) => held !== undefined);
     },
+    joining: (argv, environment = {}) => joining(directories, argv, environment),
     members: () => listMembers(main),
     held: () => readEnforcement(directories),
     usage: () => (existsSync(main) ? readUsage(directories) : undefined),
@@ -85,12 +84,15 @@ export function openGroup(path: string): ExecutionGroup {
  * A thread that moves itself needs no lock, whereas a move by `cgroup.procs` waits until no fork is under way anywhere,
  * which takes some 10 ms. A shell has one thread, but only version 1 lets a single one leave its process.
  */
+const joinFiles = (directories: readonly GroupDirectory[]): string[] =>
+  directories.map(({ path, version }) => join(path, version === 1 ? 'tasks' : 'cgroup.procs'));
+
 function joining(
   directories: readonly GroupDirectory[],
   argv: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): string[] {
-  const files = directories.map(({ path, version }) => join(path, version === 1 ? 'tasks' : 'cgroup.procs'));
+  const files = joinFiles(directories);
   const writes = files.map((_, index) => `echo 0 > "\${${index + 1}}"`).join(' && ');
   const { memory, processes, cpu } = readEnforcement(directories);
   const isLimited = [memory, processes, cpu].some((held) => held !== undefined);

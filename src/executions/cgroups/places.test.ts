@@ -102,7 +102,6 @@ test.skipIf(lacks(!isHybrid, 'no cgroups of both versions'))(
     try {
       expect(group.path.split('\n')).toHaveLength(2);
       expect(group.held()).toMatchObject({ processes: 'cgroup v1' });
-      expect(group.joinsAtOnce).toBe(false);
       const [file = '', ...args] = group.joining(['/bin/sh', '-c', 'sleep 60 & setsid env -i sleep 60']);
       const process = spawn(file, args, { stdio: 'ignore' });
       const ended = once(process, 'exit');

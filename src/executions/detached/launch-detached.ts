@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { ShellServerError } from '../../base/errors.ts';
 import { openGroup } from '../cgroups/cgroups.ts';
 import { signalAndWait } from '../ending.ts';
-import { WallFailed } from '../gate.ts';
 import type { Live } from '../live.ts';
 import { startOwnProgram } from '../own-program.ts';
 import { isAlive, type ProcessIdentity } from '../process-table.ts';
 import type { ExecutionRecord, Outcome } from '../record.ts';
+import { SandboxFailed } from '../sandboxed.ts';
 import { terminateTree } from '../terminate.ts';
 import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
 import { claimCause, readOutcome, type WrapperSpec, withdrawCause, wrapperReplySchema } from './protocol.ts';
@@ -33,7 +33,7 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
     path: tools.wrapperPath,
     spec,
     // Behind a wall the directory may be one that only exists there.
-    cwd: spec.wall === undefined ? spec.directory : '/',
+    cwd: spec.permit.wall === undefined ? spec.permit.directory : '/',
     searchPath: tools.path,
     what: 'The detached execution',
   });
@@ -42,19 +42,21 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
     .catch(async (error: unknown) => {
       // It may yet start what nobody would know of.
       sendSignal(wrapper, 'SIGKILL');
-      await terminateTree(treeOf({ pid: 0, startTime: 0, marker: spec.marker }), { signal: 'SIGKILL' });
+      await terminateTree(treeOf({ pid: 0, startTime: 0, marker: spec.permit.marker }), {
+        signal: 'SIGKILL',
+      });
       throw error;
     });
   if ('error' in reply) {
-    throw new (reply.isWallFailure === true ? WallFailed : ShellServerError)('EXECUTION_001', reply.error);
+    throw new (reply.isWallFailure === true ? SandboxFailed : ShellServerError)('EXECUTION_001', reply.error);
   }
   const known = {
     pid: reply.pid,
     startTime: reply.startTime,
     bootId: tools.bootId,
-    marker: spec.marker,
+    marker: spec.permit.marker,
     ...(reply.group !== undefined && { group: reply.group }),
-    ...(spec.wall?.kind === 'bubblewrap' && { isWalled: true }),
+    ...(spec.permit.wall?.kind === 'bubblewrap' && { isWalled: true }),
     wrapper,
   };
   return watch(known, spec.bundle, spec.streams, tools.now);

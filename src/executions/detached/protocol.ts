@@ -7,31 +7,19 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileWhole } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
-import type { Wall } from '../../security/security.ts';
+import type { LaunchPermit } from '../../security/security.ts';
 import type { Cause } from '../ending.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
 
 export const wrapperSpecSchema = z.object({
   id: z.string(),
-  argv: z.array(z.string()),
-  environment: z.record(z.string(), z.string()),
-  directory: z.string(),
-  marker: z.string(),
+  // Issued by security/ and handed on as it is.
+  permit: z.custom<LaunchPermit>((value) => typeof value === 'object'),
   inputData: z.string().optional(),
   bundle: z.string(),
   streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log', 'cast'])),
   maxOutputBytes: z.number(),
   timeoutMs: z.number().optional(),
-  limits: z.object({
-    memoryBytes: z.number().optional(),
-    processes: z.number().optional(),
-    cpuPercent: z.number().optional(),
-    cpuSeconds: z.number().optional(),
-    fileBytes: z.number().optional(),
-  }),
-  // Made by security/ and handed on as it is.
-  wall: z.custom<Wall>((value) => typeof value === 'object').optional(),
-  masked: z.array(z.string()),
 });
 export type WrapperSpec = z.infer<typeof wrapperSpecSchema>;
 

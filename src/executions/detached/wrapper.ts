@@ -10,11 +10,12 @@ import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
 import { createCgroups } from '../cgroups/cgroups.ts';
-import { startEnclosed } from '../enclosed.ts';
 import { type Cause, type Ending, judge } from '../ending.ts';
-import { WallFailed } from '../gate.ts';
+import { launch } from '../launch.ts';
 import { createPipes } from '../pipes.ts';
 import type { Outcome } from '../record.ts';
+import { SandboxFailed } from '../sandboxed.ts';
+import { createSpawner } from '../spawner.ts';
 import {
   claimCause,
   readCause,
@@ -37,7 +38,7 @@ async function main(): Promise<void> {
     const isFull = [...sinks.values()].some((sink) => sink.problem !== undefined);
     writeOutcomeOf(spec, isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome);
   } catch (error) {
-    reply({ error: messageOf(error), isWallFailure: error instanceof WallFailed });
+    reply({ error: messageOf(error), isWallFailure: error instanceof SandboxFailed });
   }
 }
 
@@ -47,9 +48,11 @@ async function start(
 ): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
   const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
   const cgroups = createCgroups();
-  const { capture, group, ending } = await startEnclosed(
-    { ...spec, inputData: spec.inputData, openSinks: () => sinks, wantsState: false },
-    { pipes, cgroups, now: Date.now },
+  const { identity, group, ending } = await launch(
+    spec.id,
+    spec.permit,
+    { streams: spec.streams, openSinks: () => sinks, inputData: spec.inputData, keepsState: false },
+    { pipes, cgroups, spawner: createSpawner(), now: Date.now },
   ).finally(() => pipes.dispose());
   const end = (cause: Cause): void => {
     claimCause(spec.bundle, cause);
@@ -59,7 +62,7 @@ async function start(
   if (spec.timeoutMs !== undefined)
     setTimeout(() => end('timeout'), Math.min(spec.timeoutMs, LIMITS.timerMs)).unref();
   return {
-    reply: { ...capture.identity, ...(group !== undefined && { group: group.path }) },
+    reply: { ...identity, ...(group !== undefined && { group: group.path }) },
     ending,
     dispose: () => cgroups.dispose(),
   };

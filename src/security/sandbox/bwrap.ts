@@ -1,6 +1,6 @@
 /** A profile as the options of bubblewrap. Pure: data in, argv out. */
 import { dirname } from 'node:path';
-import { type Mount, type Profile, WALL_FDS, WALL_FILE } from './profile.ts';
+import { type Mount, type Profile, SANDBOX_FDS, WALL_FILE } from './profile.ts';
 
 export interface BwrapFeatures {
   /** 0.8 and newer. */
@@ -40,11 +40,9 @@ export function bwrapOptions(
     '--remount-ro',
     '/dev',
     ...profile.mounts.flatMap(mountOptions),
-    ...(hasOwnRun(profile) ? ['--file', String(WALL_FDS.mounted), WALL_FILE] : []),
+    ...(hasOwnRun(profile) ? ['--file', String(SANDBOX_FDS.empty), WALL_FILE] : []),
     ...(isHost ? [] : ['--remount-ro', '/']),
-    ...(options.hasSeccomp ? ['--seccomp', String(WALL_FDS.seccomp)] : []),
-    '--json-status-fd',
-    String(WALL_FDS.status),
+    ...(options.hasSeccomp ? ['--seccomp', String(SANDBOX_FDS.seccomp)] : []),
   ];
 }
 

@@ -63,8 +63,11 @@ export type Wall = BubblewrapWall | SeatbeltWall;
 /** Where the start-up files of a terminal's shell are inside. */
 export const SCRIPTS_PLACE = '/run/mcp-shell-terminal';
 
-/** The descriptors that bwrap is started with; 3 is a session's state, and `later` comes through to what is inside. */
-export const WALL_FDS = { options: 4, seccomp: 5, status: 6, block: 7, mounted: 8, later: 9 } as const;
+/**
+ * The descriptors that bwrap is started with. 3 is a session's state; the shell inside says on `report` that it is there,
+ * and reads the command from `handoff`, which may read from `input`.
+ */
+export const SANDBOX_FDS = { options: 4, seccomp: 5, report: 6, handoff: 7, input: 8, empty: 9 } as const;
 
-/** Inside, by which a script can tell that it is in the sandbox; made last, so that we know when all is mounted. */
+/** Inside, by which a script can tell that it is in the sandbox. */
 export const WALL_FILE = '/run/.mcp-shell-sandbox';

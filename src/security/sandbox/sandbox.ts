@@ -91,6 +91,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const privateParents = parentsOf(privateCandidates(home, settings.environment));
   const roots = createRoots();
   const filters = new Map<boolean, string | undefined>();
+  /** The same object as long as it is the same, so that nobody has to compare. */
+  const walls = new WeakMap<Profile, Wall>();
   const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
   let found: Promise<Found> | undefined;
 
@@ -187,9 +189,11 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     extra: { disablesUserns: boolean; watched: readonly WatchedPath[]; allowsPtrace: boolean },
   ): Wall {
     const { disablesUserns, watched, allowsPtrace } = extra;
+    const known = walls.get(profile);
+    if (known !== undefined) return known;
     if (!filters.has(allowsPtrace)) filters.set(allowsPtrace, encodedFilter(allowsPtrace));
     const seccomp = filters.get(allowsPtrace);
-    return {
+    const wall: Wall = {
       kind: 'bubblewrap',
       program,
       options: bwrapOptions(profile, { features: { disablesUserns }, hasSeccomp: seccomp !== undefined }),
@@ -197,6 +201,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       pinned: profile.pinned,
       watched,
     };
+    walls.set(profile, wall);
+    return wall;
   }
 
   let known: SandboxState | undefined;

@@ -3,11 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type createCgroups,
   type createPipes,
-  type Enclosed,
+  createSpawner,
   findProcess,
+  type Launched,
+  launch,
   listChildren,
-  startEnclosed,
 } from '../../executions/processes.ts';
+import type { LaunchPermit } from '../../security/security.ts';
 import type { TerminalSpec } from '../protocol.ts';
 
 export function startProcess(
@@ -17,29 +19,28 @@ export function startProcess(
     readonly pipes: ReturnType<typeof createPipes>;
     readonly cgroups: ReturnType<typeof createCgroups>;
   },
-): Promise<Enclosed> {
-  return startEnclosed(
-    {
-      id: spec.id,
-      argv: spec.argv,
-      environment: spec.environment,
-      directory: spec.workingDirectory,
-      marker: spec.marker,
-      limits: spec.limits,
-      wall: spec.wall,
-      inputData: undefined,
-      streams: [],
-      openSinks: () => new Map(),
-      wantsState: false,
-      terminal,
-    },
-    { ...tools, now: Date.now },
+): Promise<Launched> {
+  const permit = {
+    argv: spec.argv,
+    environment: spec.environment,
+    directory: spec.workingDirectory,
+    marker: spec.marker,
+    maxDurationMs: spec.maxDurationMs,
+    limits: spec.limits,
+    wall: spec.wall,
+    masked: spec.masked,
+  } as LaunchPermit;
+  return launch(
+    spec.id,
+    permit,
+    { streams: [], openSinks: () => new Map(), inputData: undefined, keepsState: false, terminal },
+    { ...tools, spawner: createSpawner(), now: Date.now },
   );
 }
 
 /** The program itself, behind a wall that has two processes of its own. */
-export async function shellOf({ capture }: Enclosed, isWalled: boolean): Promise<number> {
-  const { pid } = capture.identity;
+export async function shellOf({ identity }: Launched, isWalled: boolean): Promise<number> {
+  const { pid } = identity;
   if (!isWalled) return pid;
   for (let looks = 0; looks < MAX_LOOKS && findProcess(pid)?.isZombie === false; looks++) {
     const init = listChildren(pid)?.[0];

@@ -4,13 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
+import type { LaunchPermit } from '../security/permit.ts';
 import { createHost, type Host, wallOf } from '../security/sandbox/sandbox.fixture.ts';
-import { createAhead, type MountTables } from './ahead.ts';
 import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
-import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
-import { readMounts } from './gate.ts';
+import { createForker } from './forker.ts';
+import { type LaunchIo, launch } from './launch.ts';
 import { createPipes } from './pipes.ts';
-import { findProcess, listChildren } from './process-table.ts';
+import { findProcess, listChildren, listProcesses } from './process-table.ts';
+import { createSandboxPool, type WantedSandbox } from './sandbox-pool.ts';
+import { type MountTables, readMounts } from './sandboxed.ts';
 
 interface Ran {
   readonly pid: number;
@@ -41,57 +43,64 @@ function createBench(host: Host) {
         .filter((line) => line.includes(host.root))
         .join('\n'),
   };
-  const ahead = createAhead({ pipes, cgroups: watched, server: 'test', now: Date.now }, tables);
+  const spawner = createForker();
+  const tools = { pipes, cgroups: watched, spawner, tables, server: 'test', now: Date.now };
+  const pool = createSandboxPool(tools);
   onTestFinished(async () => {
-    await ahead.dispose();
+    await pool.dispose();
+    await spawner.dispose();
     pipes.dispose();
     cgroups.dispose();
   });
-  const specOf = (script: string, changes: Partial<EnclosedSpec> = {}): EnclosedSpec => ({
-    id: 'test',
-    argv: ['/bin/bash', '-c', script],
-    environment: { PATH: '/usr/bin:/bin' },
-    directory: host.workspace,
-    marker: `MARK=${host.root}`,
-    limits: {},
-    inputData: undefined,
-    streams: ['stdout', 'stderr'],
-    openSinks: () => new Map(),
-    wantsState: false,
-    wall: wallOf(host, { repositories: [host.workspace] }),
-    ...changes,
-  });
+  const wall = wallOf(host, { repositories: [host.workspace] });
+  const wanted = (changes: Partial<WantedSandbox> = {}): WantedSandbox => ({ wall, limits: {}, ...changes });
   return {
-    ahead,
+    pool,
     mounts,
     groups: () => made.filter((path) => existsSync(path)),
-    specOf,
-    async run(script: string, changes: Partial<EnclosedSpec> = {}): Promise<Ran> {
+    wanted,
+    async run(script: string, changes: Partial<LaunchPermit & LaunchIo> = {}): Promise<Ran> {
       const text: Partial<Record<StreamType, string>> = {};
-      const spec = specOf(script, changes);
+      const permit = {
+        argv: ['/bin/bash', '-c', script],
+        environment: { PATH: '/usr/bin:/bin' },
+        directory: host.workspace,
+        marker: `MARK=${host.root}`,
+        maxDurationMs: undefined,
+        limits: {},
+        masked: [],
+        wall,
+        ...changes,
+      } as unknown as LaunchPermit;
       const sinkOf = (stream: StreamType): Sink => ({
         totalBytes: 0,
         problem: undefined,
         write: (chunk) => void (text[stream] = (text[stream] ?? '') + Buffer.from(chunk).toString()),
         close: () => undefined,
       });
-      const openSinks = () => new Map(spec.streams.map((stream) => [stream, sinkOf(stream)]));
-      const tools = { pipes, cgroups: watched, ahead, now: Date.now };
-      const { capture, ending } = await startEnclosed({ ...spec, openSinks }, tools);
+      const { streams = ['stdout', 'stderr'], inputData, keepsState = false } = changes;
+      const openSinks = () => new Map(streams.map((stream) => [stream, sinkOf(stream)]));
+      const io: LaunchIo = { streams, inputData, keepsState, openSinks };
+      const { identity, capture, ending } = await launch('test', permit, io, { ...tools, pool });
       const { exitCode } = await ending.finished;
-      return { pid: capture.identity.pid, exitCode, text, state: capture.state().toString() };
+      return { pid: identity.pid, exitCode, text, state: capture.state().toString() };
     },
   };
 }
 
-const wallsOf = (): number[] =>
-  (listChildren(process.pid) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap');
+/** Children of the forker, which is a child of this process. */
+const sandboxes = (): number[] => {
+  const own = new Set(listChildren(process.pid) ?? []);
+  return listProcesses()
+    .filter(({ name, parentPid, isZombie }) => name === 'bwrap' && own.has(parentPid) && !isZombie)
+    .map(({ pid }) => pid);
+};
 
-/** Walls with nothing behind them but the shell that waits; the first of them is used next. */
+/** Sandboxes with nothing in them but the shell that waits; the first of them is used next. */
 async function untilThereAre(count: number): Promise<number> {
   // bwrap, its own first process inside, and the shell.
   const standing = (): number[] =>
-    wallsOf().filter((pid) => listChildren(listChildren(pid)?.[0] ?? 0)?.length === 1);
+    sandboxes().filter((pid) => listChildren(listChildren(pid)?.[0] ?? 0)?.length === 1);
   await expect.poll(standing, { interval: 5, timeout: 20_000 }).toHaveLength(count);
   const age = (pid: number): number => findProcess(pid)?.startTime ?? 0;
   return standing().toSorted((a, b) => age(a) - age(b) || a - b)[0] ?? 0;
@@ -108,7 +117,7 @@ const isGone = (pid: number): boolean => {
   return entry === undefined || entry.isZombie || entry.name !== 'bwrap';
 };
 
-describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
+describe.skipIf(needs('bwrap'))('a sandbox that was built before its command came', () => {
   test('is what the next command runs behind, and then there is another', async () => {
     const { run } = createBench(createHost());
     const first = await untilOneStands(run);
@@ -125,8 +134,8 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
   });
 
   test('is there for a first command that was announced', async () => {
-    const { run, ahead, specOf } = createBench(createHost());
-    ahead.prepare(specOf(''));
+    const { run, pool, wanted } = createBench(createHost());
+    pool.prepare(wanted());
     const standing = await untilThereAre(1);
     expect(await run('echo first')).toMatchObject({ pid: standing, text: { stdout: 'first\n' } });
   });
@@ -165,23 +174,22 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     });
   });
 
-  test('is not used for a directory that is not there, and the answer is as without', async () => {
+  test('says of a directory that is not there what one of its own would say', async () => {
     const host = createHost();
     const { run } = createBench(host);
     const directory = join(host.workspace, 'gone');
     const { pid: _, ...cold } = await run('true', { directory });
-    const standing = await untilThereAre(1);
-    expect(cold.text.stderr).toContain('gone');
-    const { pid, ...warm } = await run('true', { directory });
+    await untilThereAre(1);
+    expect(cold).toMatchObject({ exitCode: 1, text: { stderr: expect.stringContaining('gone') } });
+    const { pid: _pid, ...warm } = await run('true', { directory });
     expect(warm).toEqual(cold);
-    expect(pid).not.toBe(standing);
   });
 
   test.for([[undefined], ['words']])(
     'gives a command what it has otherwise: variables, arguments, directory, descriptors',
     async ([inputData]) => {
       const host = createHost();
-      const { run, ahead } = createBench(host);
+      const { run, pool } = createBench(host);
       const environment = {
         PATH: '/usr/bin:/bin',
         QUOTES: `'"\`$(id) $HOME \\ \\n`,
@@ -215,14 +223,14 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
       expect(cold.pid).not.toBe(standing);
       expect(warm.text).toEqual(cold.text);
       expect(warm.text.stdout).toContain(environment.QUOTES);
-      await ahead.dispose();
+      await pool.dispose();
     },
   );
 
-  test.for<[name: string, changes: Partial<EnclosedSpec>, expected: Partial<Ran>]>([
+  test.for<[name: string, changes: Partial<LaunchPermit & LaunchIo>, expected: Partial<Ran>]>([
     ['both streams in one', { streams: ['combined'] }, { text: { combined: 'out\nerr\n' }, state: '' }],
     ['no errors', { streams: ['stdout'] }, { text: { stdout: 'out\n' }, state: '' }],
-    ['a state', { wantsState: true }, { text: { stdout: 'out\n', stderr: 'err\n' }, state: 'kept\n' }],
+    ['a state', { keepsState: true }, { text: { stdout: 'out\n', stderr: 'err\n' }, state: 'kept\n' }],
     ['masked values', { masked: ['out'] }, { text: { stdout: '***\n', stderr: 'err\n' } }],
   ])('knows of %s', async ([, changes, expected]) => {
     const { run } = createBench(createHost());
@@ -245,16 +253,12 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     expect(isGone(standing)).toBe(true);
   });
 
-  test.for<[name: string, changes: (host: Host) => Partial<EnclosedSpec>]>([
+  test.for<[name: string, changes: (host: Host) => Partial<LaunchPermit & LaunchIo>]>([
     ['other limits', () => ({ limits: { fileBytes: 4096 } })],
     [
       'other options',
       (host) => ({ wall: { ...wallOf(host), options: [...wallOf(host).options, '--unshare-net'] } }),
     ],
-    ['a program that is searched for', () => ({ argv: ['bash', '-c', 'true'] })],
-    ['a variable that is no name', () => ({ environment: { '-x': '1' } })],
-    ['a variable of shells', () => ({ environment: { OPTIND: 'x' } })],
-    ['very long arguments', () => ({ argv: ['/bin/bash', '-c', 'true', 'x'.repeat(70_000)] })],
   ])('is not for %s', async ([, changes]) => {
     const host = createHost();
     const { run } = createBench(host);
@@ -263,9 +267,32 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
     expect(isGone(standing)).toBe(false);
   });
 
+  test.for<[name: string, changes: Partial<LaunchPermit>, stdout: string]>([
+    ['a program that is searched for', { argv: ['bash', '-c', 'echo found'] }, 'found\n'],
+    ['a variable that is no name', { environment: { PATH: '/usr/bin:/bin', '-x': '1' } }, '-x=1\n'],
+    [
+      'an exported function',
+      { argv: ['/bin/bash', '-c', 'f'], environment: { 'BASH_FUNC_f%%': '() { echo called; }' } },
+      'called\n',
+    ],
+    ['a variable of shells', { argv: ['/usr/bin/printenv', 'OPTIND'], environment: { OPTIND: 'x' } }, 'x\n'],
+    [
+      'very long arguments',
+      { argv: ['/bin/bash', '-c', 'echo ${#1}', 'bash', 'x'.repeat(120_000)] },
+      '120000\n',
+    ],
+  ])('is for %s too', async ([, changes, stdout]) => {
+    const { run } = createBench(createHost());
+    const standing = await untilOneStands(run);
+    const { pid, exitCode, text } = await run('env | grep -E "^-x"', changes);
+    expect({ pid, exitCode, stdout: text.stdout }).toEqual({ pid: standing, exitCode: 0, stdout });
+  });
+
   test('is not used after something was mounted on the host', async () => {
     const { run, mounts } = createBench(createHost());
     const standing = await untilOneStands(run);
+    // Until it is known here, too.
+    await sleep(100);
     mounts.host = 'another one';
     const { pid, text } = await run('echo fine');
     expect(text.stdout).toBe('fine\n');
@@ -295,40 +322,40 @@ describe.skipIf(needs('bwrap'))('a wall that was built ahead', () => {
 
   test('goes with the server, and so does one that is being built', async () => {
     const host = createHost();
-    const { run, ahead, specOf } = createBench(host);
+    const { run, pool, wanted } = createBench(host);
     const standing = await untilOneStands(run);
-    ahead.prepare(specOf('true', { limits: { fileBytes: 4096 } }));
-    await ahead.dispose();
+    pool.prepare(wanted({ limits: { fileBytes: 4096 } }));
+    await pool.dispose();
     expect(isGone(standing)).toBe(true);
     await run('true');
-    expect(wallsOf()).toEqual([]);
+    expect(sandboxes()).toEqual([]);
   });
 
   test('there are few at a time, and the latest are kept', async () => {
     const host = createHost();
-    const { ahead, specOf, run } = createBench(host);
+    const { run } = createBench(host);
     const kinds = Array.from({ length: 9 }, (_, n) => ({ limits: { fileBytes: 4096 + n } }));
-    for (const kind of kinds) ahead.expect(specOf('true', kind), false);
-    await expect.poll(wallsOf, { timeout: 20_000 }).toHaveLength(6);
-    const standing = wallsOf();
+    for (const kind of kinds) await run('true', kind);
+    await expect.poll(sandboxes, { timeout: 20_000 }).toHaveLength(6);
+    const standing = sandboxes();
     expect(standing).toContain((await run('true', kinds.at(-1))).pid);
   });
 
   test('is not announced in the place of another', async () => {
-    const { ahead, specOf } = createBench(createHost());
-    for (let n = 0; n < 9; n++) ahead.prepare(specOf('true', { limits: { fileBytes: 4096 + n } }));
+    const { pool, wanted } = createBench(createHost());
+    for (let n = 0; n < 9; n++) pool.prepare(wanted({ limits: { fileBytes: 4096 + n } }));
     await untilThereAre(6);
     await sleep(50);
-    expect(wallsOf()).toHaveLength(6);
+    expect(sandboxes()).toHaveLength(6);
   });
 
   test('leaves no cgroup', async () => {
-    const { run, ahead, specOf, groups } = createBench(createHost());
+    const { run, pool, wanted, groups } = createBench(createHost());
     const limits = { processes: 50, memoryBytes: 512 * 1024 * 1024 };
     await run('true', { limits });
-    ahead.prepare(specOf('true', { limits }));
+    pool.prepare(wanted({ limits }));
     await untilThereAre(1);
-    await ahead.dispose();
+    await pool.dispose();
     expect(groups()).toEqual([]);
   });
 });

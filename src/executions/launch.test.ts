@@ -1,16 +1,28 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
+import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
+import type { LaunchPermit } from '../security/permit.ts';
 import type { BubblewrapWall } from '../security/sandbox/profile.ts';
 import { createHost, type Host, UNCOVERED, wallOf } from '../security/sandbox/sandbox.fixture.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
-import { type EnclosedSpec, startEnclosed } from './enclosed.ts';
-import { WallFailed } from './gate.ts';
+import { createForker } from './forker.ts';
+import { type LaunchIo, launch } from './launch.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess, listProcesses, type ProcessEntry } from './process-table.ts';
+import { SandboxFailed } from './sandboxed.ts';
+import { createSpawner, type Spawner } from './spawner.ts';
 
 const walled = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });
 
@@ -131,10 +143,11 @@ describe.skipIf(needs('bwrap'))('a directory that the wall does not show', () =>
 });
 
 /** A bare capture, without records and permits. */
-function createBench(host: Host) {
+function createBench(host: Host, spawner: Spawner = createForker()) {
   const pipes = createPipes(join(host.state, 'pipes'), 4);
   const cgroups = createCgroups();
-  onTestFinished(() => {
+  onTestFinished(async () => {
+    await spawner.dispose();
     pipes.dispose();
     cgroups.dispose();
   });
@@ -145,28 +158,35 @@ function createBench(host: Host) {
     write: (chunk) => void texts.set(stream, (texts.get(stream) ?? '') + Buffer.from(chunk).toString()),
     close: () => undefined,
   });
-  const start = (wall: BubblewrapWall, script: string, changes: Partial<EnclosedSpec> = {}) =>
-    startEnclosed(
-      {
-        id: 'test',
-        argv: ['/bin/bash', '-c', script],
-        environment: { PATH: '/usr/bin:/bin', MARK: host.root },
-        directory: host.workspace,
-        marker: `MARK=${host.root}`,
-        limits: {},
-        inputData: undefined,
-        streams: ['stdout', 'stderr'],
-        openSinks: () =>
-          new Map([
-            ['stdout', sinkOf('stdout')],
-            ['stderr', sinkOf('stderr')],
-          ]),
-        wantsState: false,
-        wall,
-        ...changes,
-      },
-      { pipes, cgroups, now: Date.now },
-    );
+  const start = (
+    wall: BubblewrapWall | undefined,
+    script: string,
+    changes: Partial<LaunchPermit & LaunchIo> = {},
+  ) => {
+    const permit = {
+      argv: ['/bin/bash', '-c', script],
+      environment: { PATH: '/usr/bin:/bin', MARK: host.root },
+      directory: host.workspace,
+      marker: `MARK=${host.root}`,
+      maxDurationMs: undefined,
+      limits: {},
+      masked: [],
+      wall,
+      ...changes,
+    } as unknown as LaunchPermit;
+    const io: LaunchIo = {
+      inputData: undefined,
+      streams: ['stdout', 'stderr'],
+      openSinks: () =>
+        new Map([
+          ['stdout', sinkOf('stdout')],
+          ['stderr', sinkOf('stderr')],
+        ]),
+      keepsState: false,
+      ...changes,
+    };
+    return launch(randomText(), permit, io, { pipes, cgroups, spawner, now: Date.now });
+  };
   return { start, textOf: (stream: StreamType) => texts.get(stream) ?? '' };
 }
 
@@ -183,7 +203,7 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
     const host = createHost();
     const { start, textOf } = createBench(host);
     const environment = { PATH: '/usr/bin:/bin', MARK: host.root, LD_LIBRARY_PATH: host.workspace };
-    const { ending, capture } = await start(
+    const { ending, identity } = await start(
       wallOf(host),
       'echo "$LD_LIBRARY_PATH"; until [ -e go ]; do sleep 0.02; done',
       {
@@ -191,7 +211,7 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
         limits: { fileBytes: 1024 * 1024, memoryBytes: 512 * 1024 * 1024, processes: 64 },
       },
     );
-    const outer = readFileSync(`/proc/${capture.identity.pid}/environ`, 'utf8').split('\0').filter(Boolean);
+    const outer = readFileSync(`/proc/${identity.pid}/environ`, 'utf8').split('\0').filter(Boolean);
     // A shell before it may have set PWD.
     expect(outer.filter((entry) => entry !== 'PWD=/').toSorted()).toEqual([
       `MARK=${host.root}`,
@@ -228,7 +248,7 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
       { ...wall, options: ['--ro-bind', join(extra, 'gone'), '/x', ...wall.options] },
       'echo ran > here',
     );
-    await expect(failing).rejects.toThrow(WallFailed);
+    await expect(failing).rejects.toThrow(SandboxFailed);
     await expect(failing).rejects.toThrow(/Can't find source path .*extra\/gone/);
     expect(existsSync(join(host.workspace, 'here'))).toBe(false);
     expect(membersOf(`MARK=${host.root}`)).toEqual([]);
@@ -270,7 +290,135 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
     const { start, textOf } = createBench(host);
     const { ending } = await start(wallOf(host), 'cat; cat /dev/stdin | wc -c', { inputData: 'given\n' });
     await ending.finished;
-    expect(textOf('stdout')).toMatch(/^given\n/);
+    expect(textOf('stdout')).toBe('given\n6\n');
+  });
+});
+
+describe.for([
+  ['the forker', createForker],
+  ['the server itself', createSpawner],
+] as const)('a process that %s starts', ([, create]) => {
+  const run = async (script: string, changes: Partial<LaunchPermit & LaunchIo> = {}) => {
+    const host = createHost();
+    const { start, textOf } = createBench(host, create());
+    const launched = await start(undefined, script, changes);
+    const outcome = await launched.ending.finished;
+    return { host, launched, outcome, stdout: textOf('stdout'), stderr: textOf('stderr') };
+  };
+
+  test.for([
+    ['true', { status: 'completed', reason: 'exit', exitCode: 0 }],
+    ['exit 137', { status: 'failed', reason: 'exit', exitCode: 137 }],
+    ['kill -KILL $$', { status: 'failed', reason: 'signal', signal: 'SIGKILL' }],
+    ['kill -INT $$; exit 3', { status: 'failed', reason: 'signal', signal: 'SIGINT' }],
+    ['kill -ABRT $$', { status: 'failed', reason: 'signal', signal: 'SIGABRT' }],
+    ['kill -PIPE $$; exit 3', { status: 'failed', reason: 'signal', signal: 'SIGPIPE' }],
+  ] as const)('ends exactly as it did: %s', async ([script, expected]) => {
+    const { outcome } = await run(script);
+    const { endedAtMs: _, ...rest } = outcome;
+    expect(rest).toEqual({ ...expected, survivors: [], endedLeftovers: [] });
+  });
+
+  test('is what bash -c is: a session of its own, no signal blocked or ignored', async () => {
+    const { launched, stdout } = await run(
+      'echo $$ $BASHPID; cut -d" " -f5,6 /proc/$$/stat; umask; trap; exec grep -E "Sig(Blk|Ign)" /proc/self/status',
+    );
+    const { pid } = launched.identity;
+    const umask = process.umask().toString(8).padStart(4, '0');
+    expect(stdout).toBe(
+      `${pid} ${pid}\n${pid} ${pid}\n${umask}\nSigBlk:\t${'0'.repeat(16)}\nSigIgn:\t${'0'.repeat(16)}\n`,
+    );
+  });
+
+  test('has the variables, arguments and directory that it was given, and no others', async () => {
+    const environment = {
+      PATH: '/usr/bin:/bin',
+      EMPTY: '',
+      LINES: 'a\nb\n',
+      EQUALS: '=a=b',
+      WORDS: 'Grüße 🌍',
+      'BASH_FUNC_f%%': '() { echo called; }',
+      UID_: '5',
+    };
+    const argv = ['/bin/bash', '-c', 'pwd; f; printf "<%s>" "$0" "$@"; exec env -0', 'a', '', "it's", 'x\ny'];
+    const { host, stdout } = await run('', { environment, argv });
+    const [head = '', ...variables] = stdout.split('\0');
+    expect(head.startsWith(`${host.workspace}\ncalled\n<a><><it's><x\ny>`)).toBe(true);
+    const all = [head.slice(head.lastIndexOf('>') + 1), ...variables].filter((entry) => entry !== '');
+    const own = /^(?:PWD|SHLVL|_|OLDPWD)=/;
+    expect(all.filter((entry) => !own.test(entry)).toSorted()).toEqual(
+      Object.entries(environment)
+        .map(([name, value]) => (name.endsWith('%%') ? `${name}=() {  echo called\n}` : `${name}=${value}`))
+        .toSorted(),
+    );
+  });
+
+  test.for<[name: string, changes: Partial<LaunchPermit>, reason: RegExp]>([
+    ['no directory', { directory: '/no/such/directory' }, /working directory is gone/],
+    ['too long an argument', { argv: ['/bin/true', 'x'.repeat(140_000)] }, /together are too long/],
+  ])('is refused in words where there is %s, and leaves nothing', async ([, changes, reason]) => {
+    const host = createHost();
+    const { start } = createBench(host, create());
+    await expect(start(undefined, 'true', changes)).rejects.toThrow(reason);
+    expect(readdirSync(join(host.state, 'pipes')).filter((name) => name.startsWith('input'))).toEqual([]);
+  });
+
+  test('has merged streams in their order, its state and its input', async () => {
+    const { launched, stdout } = await run(
+      'cat; echo state >&3; for i in 1 2 3; do echo out $i; echo err $i >&2; done',
+      { streams: ['combined'], keepsState: true, inputData: 'given\n' },
+    );
+    expect(stdout).toBe('given\nout 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n');
+    expect(launched.capture.state().toString()).toBe('state\n');
+  });
+});
+
+describe('the forker', () => {
+  test('gives a process three descriptors, and none of ours', async () => {
+    const { start, textOf } = createBench(createHost());
+    const { ending } = await start(undefined, 'exec ls -l /proc/self/fd | grep -o " [0-9] ->.*"');
+    await ending.finished;
+    expect(textOf('stdout')).toMatch(/^ 0 -> \/dev\/null\n 1 -> .*\n 2 -> .*\n 3 -> \/proc.*\n$/);
+  });
+
+  test('says where there is no program', async () => {
+    const { start } = createBench(createHost());
+    await expect(start(undefined, '', { argv: ['/no/such/program'] })).rejects.toThrow(
+      /there is no program \/no\/such\/program/,
+    );
+  });
+
+  test('is one process for all, and ends when it is disposed of', async () => {
+    const host = createHost();
+    const spawner = createForker();
+    const { start } = createBench(host, spawner);
+    const parents = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const marker = `MARK=${randomText()}`;
+        const { ending, identity } = await start(undefined, 'sleep 300', { marker, environment: {} });
+        const parent = findProcess(identity.pid)?.parentPid;
+        await ending.end('terminated', 'SIGKILL');
+        await ending.finished;
+        return parent;
+      }),
+    );
+    expect(new Set(parents)).toEqual(new Set([parents[0]]));
+    const forker = findProcess(parents[0] ?? 0);
+    expect(forker?.parentPid).toBe(process.pid);
+    await spawner.dispose();
+    expect(findProcess(forker?.pid ?? 0)).toBeUndefined();
+  });
+
+  test('that is killed is replaced, and what it had started is ended and told', async () => {
+    const host = createHost();
+    const { start, textOf } = createBench(host);
+    const { ending, identity } = await start(undefined, 'sleep 300');
+    process.kill(findProcess(identity.pid)?.parentPid ?? 0, 'SIGKILL');
+    expect(await ending.finished).toMatchObject({ status: 'failed', signal: 'SIGKILL', survivors: [] });
+    expect(findProcess(identity.pid)?.isZombie ?? true).toBe(true);
+    const next = await start(undefined, 'echo again');
+    expect(await next.ending.finished).toMatchObject({ exitCode: 0 });
+    expect(textOf('stdout')).toBe('again\n');
   });
 });
 

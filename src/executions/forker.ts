@@ -1,0 +1,248 @@
+/**
+ * A small process that forks for the server. Node's own fork copies the page tables of a process of 60 to 100 MB, and
+ * nothing else is done meanwhile; this one copies those of 5 MB, elsewhere. Started with the first process that is
+ * wanted, and gone with the server. Where it cannot be had (no Perl, another system), the server forks by itself.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import type { Socket } from 'node:net';
+import { constants as system } from 'node:os';
+import { getSystemErrorName } from 'node:util';
+import { FORKER_SCRIPT } from './forker-script.ts';
+import {
+  allowedOf,
+  type Child,
+  createSpawner,
+  type Exit,
+  FLAGS,
+  type Spawner,
+  type SpawnSpec,
+  startError,
+  unlinkAll,
+} from './spawner.ts';
+
+const PERL = '/usr/bin/perl';
+
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64 */
+const CALLS: Readonly<Record<string, readonly number[]>> = {
+  x64: [14, 289, 112, 157, 292, 302],
+  arm64: [135, 74, 157, 167, 24, 261],
+};
+
+export function createForker(): Spawner {
+  const fallback = createSpawner();
+  let current: Forker | undefined;
+  let isUsable = canFork();
+  let isDisposed = false;
+
+  function find(): Forker | undefined {
+    if (!isUsable || isDisposed) return undefined;
+    if (current?.hasEnded() === true) {
+      // One that has never served anybody never will.
+      isUsable = current.hasServed();
+      current = undefined;
+      return find();
+    }
+    return (current ??= startForker());
+  }
+
+  return {
+    async start(spec) {
+      // Where there is a terminal, there is a process of ours that holds no more than terminals.
+      const forker = spec.terminal === undefined ? find() : undefined;
+      return forker === undefined ? fallback.start(spec) : forker.start(spec);
+    },
+    async dispose() {
+      isDisposed = true;
+      await current?.dispose();
+    },
+  };
+}
+
+function canFork(): boolean {
+  if (process.platform !== 'linux' || CALLS[process.arch] === undefined) return false;
+  try {
+    accessSync(PERL, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Forker {
+  hasEnded(): boolean;
+  hasServed(): boolean;
+  start(spec: SpawnSpec): Promise<Child>;
+  dispose(): Promise<void>;
+}
+
+/** Asked for, and not running yet. */
+interface Job {
+  readonly spec: SpawnSpec;
+  readonly reported: Promise<void>;
+  resolve(child: Child): void;
+  reject(error: Error): void;
+}
+
+interface Running {
+  readonly words: string | undefined;
+  end(exit: Exit): void;
+}
+
+function startForker(): Forker {
+  const jobs = new Map<string, Job>();
+  const running = new Map<string, Running>();
+  /** By the words that are waited for. */
+  const reports = new Map<string, () => void>();
+  let lastId = 0;
+  let hasServed = false;
+  let hasEnded = false;
+
+  const child = spawn(PERL, ['-f', '-e', FORKER_SCRIPT, '--', ...(CALLS[process.arch] ?? []).map(String)], {
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const requests = socketOf(child, 3);
+  const answers = socketOf(child, 4);
+  // What runs keeps the server alive by other means.
+  child.unref();
+  requests.unref();
+  answers.unref();
+
+  function takeJob(id = ''): Job | undefined {
+    const job = jobs.get(id);
+    jobs.delete(id);
+    return job;
+  }
+
+  function giveUp(job: Job, error: Error): void {
+    unlinkAll(job.spec.descriptors);
+    if (job.spec.report !== undefined) reports.delete(job.spec.report.words);
+    job.reject(startError(error, job.spec.argv[0] ?? ''));
+  }
+
+  const handlers: Readonly<Record<string, (...words: string[]) => void>> = {
+    p(id, pid = '', startTime) {
+      const job = takeJob(id);
+      if (job === undefined) return;
+      hasServed = true;
+      const { spec, reported, resolve } = job;
+      const exited = new Promise<Exit>((end) => {
+        running.set(pid, { words: spec.report?.words, end });
+      });
+      resolve({ identity: { pid: Number(pid), startTime: Number(startTime) }, exited, reported });
+    },
+    e(id, step, errno) {
+      const job = takeJob(id);
+      if (job === undefined) return;
+      hasServed = true;
+      const code = getSystemErrorName(-Number(errno));
+      giveUp(job, Object.assign(new Error(`${step}: ${code}`), { code }));
+    },
+    x(pid = '', status) {
+      const ended = running.get(pid);
+      if (ended === undefined) return;
+      running.delete(pid);
+      if (ended.words !== undefined) reports.delete(ended.words);
+      ended.end(exitOf(Number(status)));
+    },
+    r(words = '') {
+      reports.get(words)?.();
+      reports.delete(words);
+    },
+  };
+
+  let rest = '';
+  answers.setEncoding('latin1').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [kind = '', ...words] = line.split(' ');
+      handlers[kind]?.(...words);
+    }
+  });
+
+  const ended = new Promise<void>((resolve) => {
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      for (const job of jobs.values()) giveUp(job, new Error('the process that starts commands has ended'));
+      // How they end nobody will hear; the caller ends what is left of them.
+      for (const { end: tell } of running.values()) tell({ code: null, signal: 'SIGKILL' });
+      resolve();
+    };
+    child.once('error', end);
+    child.once('exit', end);
+  });
+
+  return {
+    hasEnded: () => hasEnded,
+    hasServed: () => hasServed,
+    start(spec) {
+      const id = String(++lastId);
+      return new Promise((resolve, reject) => {
+        const reported = new Promise<void>((announce) => {
+          if (spec.report !== undefined) reports.set(spec.report.words, announce);
+        });
+        jobs.set(id, { spec, reported, resolve, reject });
+        requests.write(encode(id, spec));
+      });
+    },
+    async dispose() {
+      requests.end();
+      await ended;
+    },
+  };
+}
+
+function socketOf(child: ChildProcess, fd: number): Socket {
+  const socket = child.stdio[fd] as Socket;
+  // It ended, which is heard elsewhere.
+  return socket.on('error', () => undefined);
+}
+
+/** As waitpid gives it. */
+function exitOf(status: number): Exit {
+  const number = status & 127;
+  if (number === 0) return { code: status >> 8, signal: null };
+  return { code: null, signal: SIGNALS.get(number) ?? (`SIG${number}` as NodeJS.Signals) };
+}
+
+/** Some have two names, of which the first is the usual one. */
+const SIGNALS = new Map(
+  Object.entries(system.signals)
+    .toReversed()
+    .map(([name, number]) => [number, name as NodeJS.Signals]),
+);
+
+/** Its length, and its words with a NUL between them, which none of them can have. */
+function encode(id: string, spec: SpawnSpec): Buffer {
+  const descriptors = spec.descriptors.flatMap((descriptor, fd) =>
+    descriptor === undefined
+      ? []
+      : [fd, FLAGS[descriptor.access], descriptor.isUnlinked === true ? 1 : 0, descriptor.path],
+  );
+  const { fileBytes } = spec.limits;
+  const environment = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`);
+  const words = [
+    id,
+    spec.directory,
+    spec.report?.fd ?? '',
+    fileBytes === undefined ? '' : allowedOf(fileBytes, 'Max file size'),
+    spec.mustJoin ? 1 : 0,
+    spec.groups.length,
+    ...spec.groups,
+    descriptors.length,
+    ...descriptors,
+    spec.argv.length,
+    ...spec.argv,
+    ...environment,
+  ].join('\0');
+  const length = Buffer.byteLength(words);
+  const frame = Buffer.allocUnsafe(4 + length);
+  frame.writeUInt32LE(length);
+  frame.write(words, 4);
+  return frame;
+}

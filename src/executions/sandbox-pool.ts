@@ -1,0 +1,216 @@
+/**
+ * Sandboxes that are built before they are wanted. Building one takes longer than most commands, and the next command
+ * nearly always wants the same one. It is used only where it is the same to the last option, and where the kernel still
+ * shows every mount of it as it was meant; else the command waits for its own.
+ */
+import { availableParallelism } from 'node:os';
+import type { BubblewrapWall, Limits } from '../security/security.ts';
+import type { LaunchTools } from './launch.ts';
+import {
+  buildSandbox,
+  endSandbox,
+  isIntact,
+  KERNEL_TABLES,
+  markedForServer,
+  sandboxFailed,
+  type WaitingSandbox,
+} from './sandboxed.ts';
+
+/** All that a sandbox depends on. */
+export interface WantedSandbox {
+  readonly wall: BubblewrapWall;
+  readonly limits: Limits;
+}
+
+export interface SandboxPool {
+  /** One that is intact; the caller ends it. Throws where none can be built. */
+  take(wanted: WantedSandbox): Promise<WaitingSandbox>;
+  /** A command that wants such a sandbox is about to come. */
+  prepare(wanted: WantedSandbox): void;
+  /** Ends those that nobody has taken. */
+  dispose(): Promise<void>;
+}
+
+export interface PoolTools extends Omit<LaunchTools, 'pool'> {
+  /** The next server finds by its name what is left where this one was killed. */
+  readonly server: string;
+}
+
+/** A command that comes later builds its own. */
+const KEPT_MS = 10 * 60_000;
+/** Of all kinds together. */
+const MAX_READY = 6;
+/** Of one kind: in a row, the next command may come before there is another. */
+const READY_OF_A_KIND = 2;
+/** More at once would only share the processors. */
+const MAX_BUILDING = availableParallelism() + 1;
+
+interface Kind {
+  readonly wanted: WantedSandbox;
+  /** Oldest first. */
+  readonly ready: Ready[];
+  readonly waiting: Waiting[];
+  building: number;
+  /** How many are to be ready. */
+  target: number;
+}
+
+interface Ready {
+  readonly sandbox: WaitingSandbox;
+  readonly expiry: NodeJS.Timeout;
+}
+
+interface Built {
+  readonly sandbox: WaitingSandbox;
+  readonly begunAt: number;
+}
+
+interface Waiting {
+  /** On the clock of builds: one that was begun before may fail for what was changed since. */
+  readonly askedAt: number;
+  resolve(built: Built): void;
+  reject(error: unknown): void;
+}
+
+export function createSandboxPool(tools: PoolTools): SandboxPool {
+  const { tables = KERNEL_TABLES } = tools;
+  /** By what they depend on, the one that was used last at the end. */
+  const kinds = new Map<string, Kind>();
+  const ending = new Set<Promise<unknown>>();
+  const keyOf = createKeys();
+  let building = 0;
+  let moment = 0;
+  let isDisposed = false;
+
+  function track(promise: Promise<unknown>): void {
+    ending.add(promise);
+    void promise.catch(() => undefined).finally(() => ending.delete(promise));
+  }
+
+  function drop(kind: Kind, ready: Ready): void {
+    kind.ready.splice(kind.ready.indexOf(ready), 1);
+    clearTimeout(ready.expiry);
+    track(endSandbox(ready.sandbox));
+  }
+
+  function find(wanted: WantedSandbox): Kind {
+    const key = keyOf(wanted);
+    const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0 };
+    kinds.delete(key);
+    kinds.set(key, kind);
+    return kind;
+  }
+
+  function build(kind: Kind): void {
+    building++;
+    kind.building++;
+    const begunAt = ++moment;
+    const built = buildSandbox({ ...kind.wanted, marked: markedForServer(tools.server) }, tools);
+    track(
+      built
+        .then(
+          (sandbox) => settle(kind, { sandbox, begunAt }),
+          (error: unknown) => {
+            const at = kind.waiting.findIndex(({ askedAt }) => askedAt < begunAt);
+            if (at !== -1) kind.waiting.splice(at, 1)[0]?.reject(error);
+          },
+        )
+        .finally(() => {
+          building--;
+          kind.building--;
+          refill();
+        }),
+    );
+  }
+
+  function settle(kind: Kind, built: Built): void {
+    const { sandbox } = built;
+    const next = kind.waiting.shift();
+    if (next !== undefined) next.resolve(built);
+    else if (isDisposed) track(endSandbox(sandbox));
+    else {
+      const ready: Ready = { sandbox, expiry: setTimeout(() => drop(kind, ready), KEPT_MS).unref() };
+      kind.ready.push(ready);
+    }
+  }
+
+  /** Those somebody waits for first; then what is likely to be wanted, the latest kind first. */
+  function refill(): void {
+    const all = [...kinds.values()].toReversed();
+    for (const kind of all) {
+      while (building < MAX_BUILDING && kind.building < kind.waiting.length) build(kind);
+    }
+    if (isDisposed || all.some((kind) => kind.waiting.length > 0)) return;
+    let ready = all.reduce((sum, kind) => sum + kind.ready.length + kind.building, 0);
+    for (const kind of all) {
+      // One at a time, so that a command does not share the processors with several.
+      if (building > 0 || kind.ready.length >= kind.target) continue;
+      const oldest = ready < MAX_READY ? undefined : all.findLast((other) => other.ready.length > 0);
+      if (ready >= MAX_READY && (oldest === undefined || oldest === kind)) continue;
+      if (oldest?.ready[0] !== undefined) drop(oldest, oldest.ready[0]);
+      else ready++;
+      build(kind);
+    }
+    for (const [key, kind] of kinds) {
+      if (kind.ready.length + kind.building + kind.waiting.length === 0 && kinds.size > MAX_READY)
+        kinds.delete(key);
+    }
+  }
+
+  async function takeReady(kind: Kind): Promise<WaitingSandbox | undefined> {
+    for (let ready = kind.ready.shift(); ready !== undefined; ready = kind.ready.shift()) {
+      clearTimeout(ready.expiry);
+      if (isIntact(ready.sandbox, tables)) return ready.sandbox;
+      await endSandbox(ready.sandbox);
+    }
+    return undefined;
+  }
+
+  return {
+    async take(wanted) {
+      const kind = find(wanted);
+      const ready = await takeReady(kind);
+      // With the second one more are likely to follow at once.
+      kind.target = Math.min(READY_OF_A_KIND, kind.target + 1);
+      if (ready !== undefined) {
+        // Whoever is just being answered comes first.
+        setTimeout(refill, kind.ready.length > 0 ? PAUSE_MS : 0).unref();
+        return ready;
+      }
+      const askedAt = ++moment;
+      for (;;) {
+        const { sandbox, begunAt } = await new Promise<Built>((resolve, reject) => {
+          kind.waiting.push({ askedAt, resolve, reject });
+          refill();
+        });
+        if (isIntact(sandbox, tables)) return sandbox;
+        await endSandbox(sandbox);
+        if (begunAt > askedAt) throw sandboxFailed('something that it shows was replaced meanwhile');
+      }
+    },
+    prepare(wanted) {
+      if (isDisposed) return;
+      const kind = find(wanted);
+      kind.target = Math.max(1, kind.target);
+      refill();
+    },
+    async dispose() {
+      isDisposed = true;
+      for (const kind of kinds.values()) for (const ready of kind.ready.slice()) drop(kind, ready);
+      while (ending.size > 0) await Promise.allSettled(ending);
+    },
+  };
+}
+
+/** As long as most commands take. */
+const PAUSE_MS = 12;
+
+/** The options are the same object as long as they are the same, so that they are looked through once. */
+function createKeys(): (wanted: WantedSandbox) => string {
+  const keys = new WeakMap<BubblewrapWall, string>();
+  return ({ wall, limits }) => {
+    const key = keys.get(wall) ?? JSON.stringify([wall.program, wall.options, wall.seccomp]);
+    keys.set(wall, key);
+    return `${JSON.stringify(limits)} ${key}`;
+  };
+}

@@ -1,0 +1,235 @@
+import { existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { needs } from '../../test/setup/needs.ts';
+import { bwrapOptions } from '../security/sandbox/bwrap.ts';
+import type { BubblewrapWall } from '../security/sandbox/profile.ts';
+import { createHost, type Host, type HostChanges } from '../security/sandbox/sandbox.fixture.ts';
+import { buildSeccompFilter } from '../security/sandbox/seccomp.ts';
+import { createCgroups } from './cgroups/cgroups.ts';
+import { createForker } from './forker.ts';
+import type { Handoff } from './handoff-script.ts';
+import { createPipes } from './pipes.ts';
+import { buildSandbox, endSandbox, exitOf, handOff, NOT_SET_UP, SandboxFailed } from './sandboxed.ts';
+
+const BWRAP = '/usr/bin/bwrap';
+
+function wallOf(host: Host, changes: HostChanges = {}, seccomp?: Uint8Array): BubblewrapWall {
+  const profile = host.profile({ isRoot: process.getuid?.() === 0, ...changes });
+  return {
+    kind: 'bubblewrap',
+    program: BWRAP,
+    options: bwrapOptions(profile, {
+      features: { disablesUserns: false },
+      hasSeccomp: seccomp !== undefined,
+    }),
+    seccomp: seccomp === undefined ? undefined : Buffer.from(seccomp).toString('base64'),
+    pinned: profile.pinned,
+    watched: [],
+  };
+}
+
+/** What is tested is that it gets there; what is in it has tests of its own. */
+function filter(): Uint8Array {
+  const built = buildSeccompFilter(process.arch, { allowsPtrace: false });
+  if (built === undefined) throw new Error('there is no filter for this processor');
+  return built;
+}
+
+function createBench(host: Host) {
+  const pipes = createPipes(join(host.state, 'pipes'), 8);
+  const cgroups = createCgroups();
+  const spawner = createForker();
+  onTestFinished(async () => {
+    await spawner.dispose();
+    pipes.dispose();
+    cgroups.dispose();
+  });
+  const tools = { pipes, cgroups, spawner, now: Date.now };
+  const build = (wall: BubblewrapWall) =>
+    buildSandbox({ wall, limits: {}, marked: { MARK: host.root } }, tools);
+  return {
+    build,
+    async run(wall: BubblewrapWall, script: string, environment: Record<string, string> = {}) {
+      const sandbox = await build(wall);
+      const texts = { stdout: '', stderr: '' };
+      const sinkOf = (stream: 'stdout' | 'stderr') => ({
+        totalBytes: 0,
+        problem: undefined,
+        write: (chunk: Uint8Array) => void (texts[stream] += Buffer.from(chunk).toString()),
+        close: () => undefined,
+      });
+      sandbox.capture.copyTo(
+        new Map([
+          ['stdout', sinkOf('stdout')],
+          ['stderr', sinkOf('stderr')],
+        ]),
+      );
+      const handoff: Handoff = {
+        argv: ['/bin/bash', '-c', script],
+        environment: { PATH: '/usr/bin:/bin', ...environment },
+        directory: host.workspace,
+        stdin: 'inherited',
+        stderr: 'own',
+        keepsState: false,
+        maxProcesses: undefined,
+      };
+      await handOff(sandbox, handoff, undefined);
+      const exit = await exitOf(sandbox);
+      sandbox.capture.drain();
+      sandbox.capture.close();
+      sandbox.group?.remove();
+      return { ...exit, ...texts };
+    },
+  };
+}
+
+const environmentOf = (pid: number): string[] =>
+  readFileSync(`/proc/${pid}/environ`, 'utf8')
+    .split('\0')
+    .filter((entry) => entry !== '');
+
+describe.skipIf(needs('bwrap'))('a sandbox with a shell that waits', () => {
+  test('shows nothing of itself or of its command outside', async () => {
+    const host = createHost();
+    const { build } = createBench(host);
+    const sandbox = await build(wallOf(host));
+    const { init, child } = sandbox;
+    for (const { pid } of [child.identity, init]) {
+      expect(environmentOf(pid).toSorted()).toEqual([`MARK=${host.root}`, 'PATH=/usr/bin:/bin']);
+      expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('--ro-bind');
+    }
+    await endSandbox(sandbox);
+  });
+
+  test('gives variables to the command as they are, whatever is in them, and no others', async () => {
+    const host = createHost();
+    const { run } = createBench(host);
+    const environment = {
+      EMPTY: '',
+      LINES: 'a\nb\n',
+      OPTION: '--bind',
+      EQUALS: 'a=b=c',
+      QUOTES: `'"$(id)\``,
+      LETTERS: 'äöü…',
+      LONG: 'x'.repeat(100_000),
+      LD_LIBRARY_PATH: host.workspace,
+    };
+    const { stdout } = await run(wallOf(host), 'cat /proc/self/environ', environment);
+    const found = Object.fromEntries(
+      stdout
+        .split('\0')
+        .filter((entry) => entry !== '')
+        .map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
+    );
+    // The rest is bash's own.
+    const { PWD, SHLVL: _level, _: _last, ...rest } = found;
+    expect(PWD).toBe(host.workspace);
+    expect(rest).toEqual({ PATH: '/usr/bin:/bin', ...environment });
+  });
+
+  test('gives the command none of its own descriptors', async () => {
+    const host = createHost();
+    const { run } = createBench(host);
+    const { stdout } = await run(wallOf(host, {}, filter()), 'exec ls -l /proc/self/fd');
+    expect(stdout).not.toMatch(/ (?:[4-9]|\d\d) -> (?!\/proc)/);
+  });
+
+  test.for([
+    ['exit 0', { code: 0, signal: null }],
+    ['exit 3', { code: 3, signal: null }],
+    ['exit 255', { code: 255, signal: null }],
+    ['kill -TERM $$', { code: 143, signal: 'SIGTERM' }],
+    ['kill -KILL $$', { code: 137, signal: 'SIGKILL' }],
+    ['no-such-command', { code: 127, signal: null }],
+  ] as const)('%s ends in %s', async ([script, exit]) => {
+    const host = createHost();
+    const { run } = createBench(host);
+    expect(await run(wallOf(host), script)).toMatchObject(exit);
+  });
+
+  test('has the filter in force', async () => {
+    const host = createHost();
+    const { run } = createBench(host);
+    const script = 'grep -E "^(Seccomp|NoNewPrivs):" /proc/self/status';
+    const { stdout } = await run(wallOf(host, {}, filter()), script);
+    expect(stdout).toMatch(/NoNewPrivs:\t1\nSeccomp:\t2\n/);
+  });
+
+  test('says inside that it is one', async () => {
+    const host = createHost();
+    const { run } = createBench(host);
+    const { stdout } = await run(wallOf(host), 'cat /run/.mcp-shell-sandbox && echo there');
+    expect(stdout).toBe('there\n');
+  });
+});
+
+describe.skipIf(needs('bwrap'))('a sandbox that cannot be set up', () => {
+  test.for([
+    [
+      'a source that is gone',
+      ['--ro-bind', '/no/such/source', '/x'],
+      "Can't find source path /no/such/source",
+    ],
+    ['a word that is no option', ['--no-such-option'], 'Unknown option --no-such-option'],
+  ] as const)('says why: %s', async ([, options, words]) => {
+    const host = createHost();
+    const { build } = createBench(host);
+    const wall = wallOf(host);
+    const failing = build({ ...wall, options: [...options, ...wall.options] });
+    await expect(failing).rejects.toThrow(SandboxFailed);
+    await expect(failing).rejects.toThrow(words);
+    // By this a terminal is opened once more, whose host knows no classes of errors.
+    await expect(failing).rejects.toMatchObject({ details: { sandbox: NOT_SET_UP } });
+  });
+
+  test('is one whose program cannot be started', async () => {
+    const host = createHost();
+    const { build } = createBench(host);
+    await expect(build({ ...wallOf(host), program: '/no/such/bwrap' })).rejects.toThrow(
+      /there is no program/,
+    );
+  });
+});
+
+describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
+  test('are as they should be where nobody meddled', async () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/.ssh/id');
+    const wall = wallOf(host, { ownPaths: [host.state] });
+    expect(wall.pinned.length).toBeGreaterThan(3);
+    const { run } = createBench(host);
+    expect(await run(wall, 'true')).toMatchObject({ code: 0 });
+  });
+
+  test.for(['.git/hooks', '.git'])('show that %s was exchanged for a link', async (name) => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/project/evil/config');
+    host.makeDirectory('home/project/evil/hooks');
+    const wall = wallOf(host, { ownPaths: [host.state] });
+    const path = join(host.workspace, name);
+    renameSync(path, join(host.workspace, 'away'));
+    // Relative, since bwrap cannot follow others.
+    symlinkSync(name === '.git' ? 'evil' : '../evil/hooks', path);
+    const { run } = createBench(host);
+    await expect(run(wall, 'echo ran > here')).rejects.toMatchObject({
+      code: 'SECURITY_003',
+      details: { path },
+      message: `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
+    });
+    expect(existsSync(join(host.workspace, 'here'))).toBe(false);
+  });
+
+  test('show that a directory on the way to the server’s own was exchanged', async () => {
+    const host = createHost();
+    const state = host.makeDirectory('home/project/a/state');
+    host.makeDirectory('home/project/b/state');
+    const wall = wallOf(host, { ownPaths: [state, host.state] });
+    renameSync(join(host.workspace, 'a'), join(host.workspace, 'away'));
+    symlinkSync('b', join(host.workspace, 'a'));
+    const { run } = createBench(host);
+    await expect(run(wall, 'true')).rejects.toMatchObject({ code: 'SECURITY_003' });
+  });
+});

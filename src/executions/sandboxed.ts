@@ -1,0 +1,316 @@
+/**
+ * A sandbox with a shell in it that waits for its command. Until the command is handed off, the mounts can be compared
+ * with what was meant, and nothing of the command has run.
+ */
+import { closeSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { directoryProblem } from '../base/config/paths.ts';
+import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { randomText } from '../base/ids.ts';
+import { LIMITS } from '../base/limits.ts';
+import { SERVER_MARKER_NAME } from '../base/marker.ts';
+import { canEnter } from '../base/reach.ts';
+import { type BubblewrapWall, type Limits, MARKER_NAME, SANDBOX_FDS } from '../security/security.ts';
+import { type Capture, createCapture, type OutputPipes } from './capture.ts';
+import type { ExecutionGroup } from './cgroups/cgroups.ts';
+import { type Handoff, handoffScript, readyScript, WAITING_SHELL } from './handoff-script.ts';
+import { createInputFile, type InputFile } from './input-file.ts';
+import type { LaunchTools } from './launch.ts';
+import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
+import { findProcess, isAlive, listChildren, type ProcessIdentity } from './process-table.ts';
+import type { Child, Exit } from './spawner.ts';
+import { sendSignal } from './tree.ts';
+
+/** All that a sandbox depends on; the command and its directory are handed off later. */
+export interface SandboxSpec {
+  readonly wall: BubblewrapWall;
+  readonly limits: Limits;
+  /** A terminal instead of pipes. */
+  readonly terminal?: string | undefined;
+  /** What it is found by where its server is killed. */
+  readonly marked: Readonly<Record<string, string>>;
+}
+
+export interface WaitingSandbox {
+  readonly child: Child;
+  readonly capture: Capture;
+  readonly group: ExecutionGroup | undefined;
+  /** Its first process, with which everything in it ends. */
+  readonly init: ProcessIdentity;
+  readonly handoffFd: number;
+  /** What the command reads, where it is given something. */
+  readonly input: InputFile;
+  /** The host's own mounts when it was built, and those inside. */
+  readonly mounts: { readonly host: string; readonly inside: string };
+}
+
+/** Tables of mounts, by which changes are noticed: what is mounted later is shown inside in another way than it should. */
+export interface MountTables {
+  host(): string;
+  inside(pid: number): string | undefined;
+}
+
+export const KERNEL_TABLES: MountTables = {
+  host: () => readFileSync('/proc/self/mountinfo', 'latin1'),
+  inside: readMounts,
+};
+
+/** The variables of programs outside: one of the command's could make their loader run a file of the workspace. */
+export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
+
+/** For a pool: what waits there is nobody's yet. */
+export const markedForServer = (server: string): Readonly<Record<string, string>> => ({
+  [MARKER_NAME]: randomText(),
+  [SERVER_MARKER_NAME]: server,
+});
+
+export async function buildSandbox(spec: SandboxSpec, tools: LaunchTools): Promise<WaitingSandbox> {
+  const { pipes, tables = KERNEL_TABLES } = tools;
+  const { wall, limits, terminal } = spec;
+  const host = tables.host();
+  const group = chooseGroup(limits, tools);
+  const words = randomText();
+  const output: OutputPipes =
+    terminal === undefined
+      ? { stdout: await pipes.take(), stderr: await pipes.take(), state: await pipes.take() }
+      : { stdout: undefined, stderr: undefined, state: undefined };
+  const capture = createCapture(output, pipes.turns);
+  const handoff = await pipes.takeHandoff();
+  const input = createInputFile(pipes.directory);
+  const files = profileFiles(wall, pipes.directory);
+  const write = (pipe: OutputPipes['stdout']) =>
+    pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
+  const giveUp = (): void => {
+    capture.close();
+    closeSync(handoff.fd);
+    input.close();
+    group?.remove();
+  };
+  writeSync(handoff.fd, readyScript(words));
+  const child = await tools.spawner
+    .start({
+      argv: [wall.program, '--args', String(SANDBOX_FDS.options), '--', ...WAITING_SHELL],
+      environment: { ...OUTER_ENVIRONMENT, ...spec.marked },
+      directory: '/',
+      descriptors: [
+        undefined,
+        write(output.stdout),
+        write(output.stderr),
+        write(output.state),
+        { path: files.options, access: 'read' },
+        files.seccomp === undefined ? undefined : { path: files.seccomp, access: 'read' },
+        undefined,
+        { path: handoff.path, access: 'read', isUnlinked: true },
+        { path: input.path, access: 'read', isUnlinked: true },
+        { path: '/dev/null', access: 'read' },
+      ],
+      report: { fd: SANDBOX_FDS.report, words },
+      groups: group?.joinFiles ?? [],
+      mustJoin: group?.mustJoin ?? false,
+      limits: { fileBytes: limits.fileBytes },
+      terminal,
+    })
+    .catch((error: unknown) => {
+      giveUp();
+      throw error;
+    });
+  try {
+    const init = await untilReady(child, capture);
+    const inside = tables.inside(init.pid);
+    const table = readMounts(init.pid) ?? '';
+    const wrong = findUnexpectedMount(table, wall);
+    if (wrong !== undefined && wrong !== null) throw swapped(wrong);
+    if (inside === undefined || findExchangedMount(table, wall) !== undefined)
+      throw sandboxFailed('something that it shows was replaced meanwhile');
+    return { child, capture, group, init, handoffFd: handoff.fd, input, mounts: { host, inside } };
+  } catch (error) {
+    sendSignal(child.identity, 'SIGKILL');
+    await child.exited;
+    await untilGone(initOf(child));
+    giveUp();
+    throw error;
+  }
+}
+
+/** Options and filter lie in files that bwrap reads: its own argv can be seen from inside. Written once for each. */
+function profileFiles(
+  wall: BubblewrapWall,
+  directory: string,
+): { readonly options: string; readonly seccomp: string | undefined } {
+  const known = written.get(wall);
+  if (known?.directory === directory) return known;
+  const options = join(directory, `options-${randomText()}`);
+  const seccomp = wall.seccomp === undefined ? undefined : join(directory, `seccomp-${randomText()}`);
+  writeFileSync(options, [...wall.options, '--clearenv'].join('\0'), { mode: 0o600 });
+  if (seccomp !== undefined)
+    writeFileSync(seccomp, Buffer.from(wall.seccomp ?? '', 'base64'), { mode: 0o600 });
+  const files = { directory, options, seccomp };
+  written.set(wall, files);
+  return files;
+}
+
+const written = new WeakMap<
+  BubblewrapWall,
+  { readonly directory: string; readonly options: string; readonly seccomp: string | undefined }
+>();
+
+async function untilReady(child: Child, capture: Capture): Promise<ProcessIdentity> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), LIMITS.sandboxSetupMs);
+  });
+  const first = await Promise.race([child.reported, child.exited.then(() => 'ended' as const), tooLate]);
+  clearTimeout(timer);
+  const init = first === undefined ? initOf(child) : undefined;
+  if (first === 'late') throw late();
+  if (init === undefined) throw sandboxFailed(capture.peek().trim().slice(0, SAID_CHARS));
+  return init;
+}
+
+/** Enough for bwrap's own words. */
+const SAID_CHARS = 500;
+
+function initOf({ identity }: Child): ProcessIdentity | undefined {
+  const pid = listChildren(identity.pid)?.[0];
+  return pid === undefined ? undefined : findProcess(pid);
+}
+
+/**
+ * It stands, and shows what it showed when it was built: where something of the host was exchanged meanwhile, the kernel
+ * has taken the mount on it away, or says that what it shows is gone or elsewhere.
+ */
+export function isIntact(
+  { child, init, mounts }: WaitingSandbox,
+  { host, inside }: MountTables = KERNEL_TABLES,
+): boolean {
+  return (
+    isAlive(init) && isAlive(child.identity) && host() === mounts.host && inside(init.pid) === mounts.inside
+  );
+}
+
+/** Whether the command gets to its directory there. */
+export function shows({ init }: WaitingSandbox, directory: string): boolean {
+  const place = `/proc/${init.pid}/root${directory}`;
+  return directoryProblem(place) === undefined && canEnter(place);
+}
+
+/** From here on the command runs. */
+export async function handOff(
+  { handoffFd, input }: WaitingSandbox,
+  handoff: Handoff,
+  data: string | undefined,
+): Promise<void> {
+  if (data !== undefined) input.write(data);
+  await writeAll(handoffFd, Buffer.from(handoffScript(handoff)));
+  closeSync(handoffFd);
+  input.close();
+}
+
+/** A pipe takes 64 KiB at once; the shell reads on. */
+async function writeAll(fd: number, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (error) {
+      if (errnoOf(error) !== 'EAGAIN') throw error;
+      await sleep(1);
+    }
+  }
+}
+
+/** Ends one that was never used. */
+export async function endSandbox({ child, init, ...sandbox }: WaitingSandbox): Promise<void> {
+  sendSignal(child.identity, 'SIGKILL');
+  closeSync(sandbox.handoffFd);
+  sandbox.input.close();
+  await child.exited;
+  // Its cgroup cannot be removed before.
+  await untilGone(init);
+  sandbox.capture.close();
+  sandbox.group?.remove();
+}
+
+/**
+ * bwrap ends by itself with 128 and the signal's number where its command was killed by one. A shell says the same of
+ * its children, so that this is what is known: both are told.
+ */
+export async function exitOf({ child, init }: WaitingSandbox): Promise<Exit> {
+  const exit = await child.exited;
+  await untilGone(init);
+  const number = (exit.code ?? 0) - 128;
+  const name = number > 31 ? undefined : SIGNAL_NAMES.get(number);
+  return name === undefined ? exit : { code: exit.code, signal: name };
+}
+
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals)
+    .toReversed()
+    .map(([name, number]) => [number, name as NodeJS.Signals]),
+);
+
+/** The kernel ends what is in the namespace by itself; an answer should not come before that is done. */
+async function untilGone(init: ProcessIdentity | undefined): Promise<void> {
+  const deadline = performance.now() + EMPTY_MS;
+  for (let looks = 0; init !== undefined && isAlive(init) && performance.now() < deadline; looks++)
+    // Nearly always it takes less than the shortest sleep.
+    await (looks < QUICK_LOOKS ? new Promise((resolve) => setImmediate(resolve)) : sleep(1));
+}
+
+const EMPTY_MS = 1000;
+const QUICK_LOOKS = 20;
+
+/** In a sandbox the namespace knows its members; a group is then only there for its limits. */
+function chooseGroup(limits: Limits, { cgroups }: LaunchTools): ExecutionGroup | undefined {
+  const { fileBytes: _, ...wanted } = limits;
+  const { memory, processes, cpu } = cgroups.held();
+  const isEnforced =
+    (memory !== undefined && wanted.memoryBytes !== undefined) ||
+    (processes !== undefined && wanted.processes !== undefined) ||
+    (cpu !== undefined && wanted.cpuPercent !== undefined);
+  return isEnforced ? cgroups.create(`sandbox-${randomText()}`, wanted) : undefined;
+}
+
+export function readMounts(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/mountinfo`, 'utf8');
+    return text === '' ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The sandbox could not be set up, and nothing was run: something that was to be mounted is gone, say, or another command
+ * changed it meanwhile. It may be built anew.
+ */
+export class SandboxFailed extends ShellServerError {}
+
+/** What terminals have of it, which are started by another process. */
+export const NOT_SET_UP = 'not set up';
+
+export function sandboxFailed(reason: string): SandboxFailed {
+  const said = reason === '' ? 'bwrap ended early' : reason;
+  return new SandboxFailed('EXECUTION_001', `Nothing was run: the sandbox could not be set up (${said}).`, {
+    hint: 'Call again. If this persists, run `mcp-shell-server doctor`.',
+    details: { sandbox: NOT_SET_UP },
+  });
+}
+
+function late(): ShellServerError {
+  return new ShellServerError('EXECUTION_001', 'Nothing was run: the sandbox was not set up in time.', {
+    hint: 'Something that it shows may not answer, a file server for example; run `mcp-shell-server doctor`.',
+  });
+}
+
+function swapped(path: string): SandboxFailed {
+  return new SandboxFailed(
+    'SECURITY_003',
+    `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
+    {
+      hint: 'Call again; if it happens every time, end what is running in the workspace.',
+      details: { path, sandbox: NOT_SET_UP },
+    },
+  );
+}

@@ -1,0 +1,203 @@
+/**
+ * Starts one process. What its descriptors are is given by path, so that whoever starts it (this process, or the forker
+ * on its behalf) opens them: nothing of ours is inherited.
+ */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, unlinkSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import { findProcess, type ProcessIdentity } from './process-table.ts';
+
+export interface Descriptor {
+  readonly path: string;
+  readonly access: 'read' | 'write';
+  /** Its name goes when it has been opened. */
+  readonly isUnlinked?: boolean;
+}
+
+/** In bytes; what holds for the server holds for what it starts, where that is lower. */
+export interface ResourceLimits {
+  readonly fileBytes?: number | undefined;
+}
+
+export interface SpawnSpec {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory: string;
+  /** From 0 on; those that are missing are /dev/null up to 2, and closed after that. */
+  readonly descriptors: readonly (Descriptor | undefined)[];
+  /** A descriptor on which it says once that it is ready, with these words in a line. */
+  readonly report?: { readonly fd: number; readonly words: string };
+  /** Files of cgroups that it writes itself into before anything else. */
+  readonly groups: readonly string[];
+  /** It must not run where it cannot join them. */
+  readonly mustJoin: boolean;
+  readonly limits: ResourceLimits;
+  /** A terminal that is opened as 0, 1 and 2, and becomes the controlling one. */
+  readonly terminal?: string | undefined;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** The command never ran. */
+  readonly isSetupFailure?: boolean;
+}
+
+export interface Child {
+  readonly identity: ProcessIdentity;
+  readonly exited: Promise<Exit>;
+  /** It has said that it is ready; never resolves where it ends before. */
+  readonly reported: Promise<void>;
+}
+
+export interface Spawner {
+  /** Resolves when the program is running; throws EXECUTION_001 where it cannot be started. */
+  start(spec: SpawnSpec): Promise<Child>;
+  dispose(): Promise<void>;
+}
+
+export const FLAGS = {
+  read: constants.O_RDONLY,
+  write: constants.O_WRONLY,
+} as const;
+
+/** Starts processes from here: a fork of this whole process, during which nothing else is done. */
+export function createSpawner(): Spawner {
+  return { start: startHere, dispose: () => Promise.resolve() };
+}
+
+async function startHere(spec: SpawnSpec): Promise<Child> {
+  const [file = '', ...args] = withTerminal(withLimits(withGroups(spec), spec.limits), spec.terminal);
+  const opened: number[] = [];
+  const stdio: (number | 'ignore' | 'pipe')[] = [];
+  try {
+    for (let fd = 0; fd < Math.max(3, spec.descriptors.length, (spec.report?.fd ?? 0) + 1); fd++) {
+      const descriptor = spec.descriptors[fd];
+      if (descriptor !== undefined) {
+        opened.push(openSync(descriptor.path, FLAGS[descriptor.access]));
+        stdio.push(opened.at(-1) as number);
+      } else stdio.push(fd === spec.report?.fd ? 'pipe' : 'ignore');
+    }
+    return await begin(file, args, spec, stdio);
+  } finally {
+    for (const fd of opened) closeSync(fd);
+    unlinkAll(spec.descriptors);
+  }
+}
+
+function begin(
+  file: string,
+  args: readonly string[],
+  spec: SpawnSpec,
+  stdio: (number | 'ignore' | 'pipe')[],
+): Promise<Child> {
+  const child = spawnOrThrow(file, args, {
+    cwd: spec.directory,
+    env: { ...spec.environment },
+    stdio,
+    detached: true,
+    windowsHide: true,
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  const reported = spec.report?.fd === undefined ? never() : firstWord(child, spec.report?.fd);
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(startError(error, file)));
+    if (child.pid === undefined) return;
+    // Alive, or a zombie until Node collects it, which it cannot before we return.
+    const identity = { pid: child.pid, startTime: findProcess(child.pid)?.startTime ?? 0 };
+    resolve({ identity, exited, reported });
+  });
+}
+
+export const never = (): Promise<never> => new Promise(() => undefined);
+
+function firstWord(child: ChildProcess, fd: number): Promise<void> {
+  // Node has as many as were asked for; its types know five.
+  const socket = (child.stdio as readonly unknown[])[fd] as Socket | undefined;
+  return new Promise((resolve) => {
+    socket?.on('error', () => undefined);
+    socket?.once('data', () => {
+      resolve();
+      socket.destroy();
+    });
+  });
+}
+
+/** Names of pipes that nobody opened, where nothing was started. */
+export function unlinkAll(descriptors: SpawnSpec['descriptors']): void {
+  for (const descriptor of descriptors) {
+    if (descriptor?.isUnlinked !== true) continue;
+    try {
+      unlinkSync(descriptor.path);
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+/** Node emits some errors and throws others (E2BIG, ENOMEM). */
+function spawnOrThrow(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(file, args, options);
+  } catch (error) {
+    throw startError(error, file);
+  }
+}
+
+export function startError(error: unknown, file: string): ShellServerError {
+  const code = errnoOf(error);
+  const what =
+    code === 'ENOENT'
+      ? `there is no program ${file}, or its working directory is gone`
+      : code === 'E2BIG'
+        ? 'its arguments and environment together are too long'
+        : messageOf(error);
+  return new ShellServerError('EXECUTION_001', `The command could not be started: ${what}.`, {
+    details: { reason: code ?? messageOf(error) },
+    cause: error,
+  });
+}
+
+/** A shell that joins the cgroups and becomes the rest: nothing is forked before it is a member. */
+function withGroups({ argv, groups, mustJoin, environment }: SpawnSpec): readonly string[] {
+  if (groups.length === 0) return argv;
+  const writes = groups.map((_, index) => `echo 0 > "\${${index + 1}}"`).join(' && ');
+  // No variables: an exported one of the same name would be changed. The process stays the same through exec.
+  const script = `${writes}${mustJoin ? ' || exit 125' : ''}; shift ${groups.length}; exec "$@"`;
+  // A shell drops what cannot be a variable of its own, such as exported functions; env(1) puts it back.
+  const odd = Object.entries(environment).filter(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  const restored =
+    odd.length === 0 ? [] : ['/usr/bin/env', '--', ...odd.map(([name, value]) => `${name}=${value}`)];
+  return ['/bin/sh', '-c', script, 'sh', ...groups, ...restored, ...argv];
+}
+
+/** prlimit becomes what follows it. */
+function withLimits(argv: readonly string[], { fileBytes }: ResourceLimits): readonly string[] {
+  if (fileBytes === undefined || process.platform !== 'linux') return argv;
+  return ['/usr/bin/prlimit', `--fsize=${allowedOf(fileBytes, 'Max file size')}`, '--core=0', '--', ...argv];
+}
+
+/**
+ * Opens the terminal as the leader of its own session, which makes it the controlling one, and closes what came along:
+ * other terminals, which their library leaves open to every child. Those that a sandbox needs are below 10.
+ */
+function withTerminal(argv: readonly string[], path: string | undefined): readonly string[] {
+  return path === undefined ? argv : ['/bin/bash', '-p', '-c', OPEN_TERMINAL, 'terminal', path, ...argv];
+}
+
+const OPEN_TERMINAL = [
+  'for fd in /proc/self/fd/* /dev/fd/*; do fd=${fd##*/}; case $fd in [0-9]|*[!0-9]*) ;; *) eval "exec $fd>&-" ;; esac; done',
+  'exec 0<>"$1" 1>&0 2>&0; shift; exec "$@"',
+].join('; ');
+
+/** The lower of the two, since only root could have more than the server. */
+export function allowedOf(wanted: number, name: string): number {
+  const line = readFileSync('/proc/self/limits', 'utf8')
+    .split('\n')
+    .find((text) => text.startsWith(name));
+  const hard = Number(/\S+\s+(\d+)\s+\S+\s*$/.exec(line ?? '')?.[1] ?? Number.NaN);
+  return Number.isNaN(hard) ? wanted : Math.min(wanted, hard);
+}
