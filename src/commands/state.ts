@@ -8,7 +8,7 @@ import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { silentLog } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import { createObserver, OPERATOR } from '../executions/executions.ts';
+import { createObserver, type Observer, OPERATOR } from '../executions/executions.ts';
 import { createOutputs, type Outputs } from '../outputs/outputs.ts';
 import { createAudit } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
@@ -86,16 +86,13 @@ export interface PruneOptions {
 /** Removes what ended, by the settings or by what was said; never what runs, and never the audit log. */
 export async function pruneState(context: CommandContext, options: PruneOptions): Promise<void> {
   const settings = context.settings();
-  const outputs = await openOutputs(settings, options);
+  const { outputs, keptBytes, store } = await openOutputs(settings, options);
   const ids = await outputs.collect({ isTrial: true });
-  const sizes = await Promise.all(
-    ids.map((id) => measureDirectory(join(settings.stateDir, 'executions', id))),
-  );
-  const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0);
+  const bytes = ids.reduce((sum, id) => sum + (keptBytes.get(id) ?? 0), 0);
   if (options.dryRun !== true && ids.length > 0) {
     // What is not recorded does not happen.
     recordPruned(settings, ids);
-    await outputs.collect();
+    store.remove(await outputs.collect());
   }
   context.output.write(
     options.json === true
@@ -104,7 +101,14 @@ export async function pruneState(context: CommandContext, options: PruneOptions)
   );
 }
 
-async function openOutputs(settings: Settings, options: PruneOptions): Promise<Outputs> {
+interface Opened {
+  readonly outputs: Outputs;
+  /** Of each execution. */
+  readonly keptBytes: ReadonlyMap<string, number>;
+  readonly store: Pick<Observer['store'], 'remove'>;
+}
+
+async function openOutputs(settings: Settings, options: PruneOptions): Promise<Opened> {
   const { stateDir, retention } = settings;
   const age = options.olderThan === undefined ? undefined : parseSpan(options.olderThan);
   if (options.olderThan !== undefined && age === undefined) {
@@ -128,17 +132,21 @@ async function openOutputs(settings: Settings, options: PruneOptions): Promise<O
     log: silentLog,
   });
   const observer = createObserver({ stateDir, clock: systemClock });
-  const { executions } = await observer.look();
+  await observer.look();
+  const { store } = observer;
+  const keptBytes = new Map<string, number>();
   // Oldest first, as they were made.
-  for (const { id } of executions.toReversed()) {
-    const record = observer.find(id);
-    if (record === undefined) continue;
-    const { owner, command: name, createdAtMs, streams, outcome } = record;
+  for (const summary of store.summaries().toReversed()) {
+    const { id, command: name, status } = summary;
+    const storage = store.storageOf(id);
     // Without an outcome it runs, or a server has yet to say how it ended.
-    const isRunning = (): boolean => outcome === undefined;
-    outputs.adoptBundle({ id, owner, name, createdAtMs, streams, endedAtMs: outcome?.endedAtMs, isRunning });
+    const isRunning = (): boolean => status === 'running';
+    outputs.adoptBundle({ ...summary, name, storage, isRunning });
+    const stored = [...(storage?.sizes.values() ?? [])].reduce((sum, size) => sum + size, 0);
+    const { bytes } = await measureDirectory(join(stateDir, 'executions', id));
+    keptBytes.set(id, stored + bytes);
   }
-  return outputs;
+  return { outputs, keptBytes, store };
 }
 
 function recordPruned(settings: Settings, executionIds: readonly string[]): void {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lacks } from '../../test/setup/needs.ts';
 import { canMountDisk } from '../../test/support/outputs.ts';
+import { storedExecutions } from '../../test/support/stored.ts';
 import { createWorld } from '../../test/support/world.ts';
 import { verifyAudit } from '../security/security.ts';
 
@@ -80,7 +81,7 @@ test.skipIf(lacks(!canMountDisk(), 'no disk can be mounted here'))(
       expect(readdirSync(world.settings.defaultWorkdir)).toEqual(['ran']);
       expect(world.security.audit.health()).toMatchObject({ lost: 1, problem: undefined });
       expect(linesOf(stateDir, 'entries_lost')).toMatchObject([{ count: 1 }]);
-      const executions = readdirSync(join(stateDir, 'executions'));
+      const executions = (await storedExecutions(stateDir)).map(({ id }) => id);
       expect(verifyAudit({ directory: join(stateDir, 'audit'), executions })).toMatchObject({ problems: [] });
     } finally {
       execFileSync('umount', ['-l', stateDir]);

@@ -10,13 +10,15 @@ import { launchDetached } from './detached/launch-detached.ts';
 import type { Instance } from './instance.ts';
 import { type Launched, type LaunchTools, launch } from './launch.ts';
 import type { Live } from './live.ts';
-import { type ExecutionRecord, writeRecord } from './record.ts';
+import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
 import type { StartRequest } from './start.ts';
+import type { Store } from './store.ts';
 
 export interface BeginOptions {
   readonly settings: Settings;
   readonly outputs: Outputs;
+  readonly store: Store;
   readonly instance: Instance;
   /** The program of a detached execution's wrapper. */
   readonly wrapperPath: string;
@@ -112,8 +114,10 @@ function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
       createdAtMs: record.createdAtMs,
       streams: record.streams,
       isRunning: activityOf(options.running, record.id),
+      // The wrapper of a detached execution writes to files.
+      isSpooled: record.mode !== 'detached',
     });
-    writeRecord(bundle.directory, record);
+    options.store.begin(record);
     return bundle;
   } catch (error) {
     const errno = errnoOf(error);

@@ -75,7 +75,7 @@ export interface Executions {
   waitFor(principal: string, executionId: string, timeoutMs: number, signal: AbortSignal): Promise<Execution>;
   /** By the number of a process that this server started and that still runs; throws RESOURCE_001. */
   getByPid(principal: string, pid: number): Promise<Execution>;
-  list(principal: string): Promise<Summary[]>;
+  list(principal: string): Promise<readonly Summary[]>;
   /** How many run, of all principals. */
   count(): number;
   /** Who keeps each limit of a principal's commands, found out by trying. */
@@ -107,7 +107,12 @@ const WATCH_OTHERS_MS = 250;
 
 export function createExecutions(options: ExecutionsOptions): Executions {
   const { settings, security, outputs, instance, clock, log } = options;
-  const store = createStore(options.directory, log);
+  const store = createStore({
+    directory: options.directory,
+    log,
+    instance: instance.id,
+    isInstanceAlive: instance.isInstanceAlive,
+  });
   const running = createRunning({
     store,
     audit: security.audit,
@@ -129,6 +134,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   const preparation = createPreparation({ security, pool, loginPath, open: () => inventory.open() });
   const starter = createStarter({
     ...options,
+    store,
     running,
     sessions,
     tools: { pipes, cgroups, spawner, pool, now: clock.now },
@@ -170,7 +176,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   function viewRecord(record: ExecutionRecord): Execution {
     return {
       record: inventory.truthOf(record),
-      bundle: inventory.bundleOf(record),
+      bundle: inventory.bundleOf(record.id),
       live: undefined,
       usage: () => undefined,
       sessionChange: undefined,
@@ -202,6 +208,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       const entry = running.entries.get(execution.record.id);
       if (entry === undefined) return;
       entry.isLetGo = true;
+      entry.bundle.outlast();
       entry.releaseSession();
     },
     ready: inventory.ready,
@@ -252,6 +259,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     await spawner.dispose();
     pipes.dispose();
     cgroups.dispose();
+    store.close();
     inventory.close();
   }
 }

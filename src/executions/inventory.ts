@@ -4,18 +4,17 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
-import type { Bundle, Outputs } from '../outputs/types.ts';
-import { type Audit, MARKER_NAME, maskBeginning } from '../security/security.ts';
+import type { Bundle, BundleSpec, Outputs } from '../outputs/types.ts';
+import { type Audit, MARKER_NAME } from '../security/security.ts';
 import { adopt } from './adopt.ts';
 import { lostOutcome } from './detached/launch-detached.ts';
 import type { EndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
-import type { Store } from './store.ts';
+import type { Store, Summary } from './store.ts';
 import { endByMarker } from './terminate.ts';
 import { createUsageMeter } from './usage.ts';
 
@@ -24,7 +23,7 @@ export interface Inventory {
   open(): void;
   /** Resolves when what others left or do is known. */
   ready(): Promise<void>;
-  bundleOf(record: ExecutionRecord): Bundle;
+  bundleOf(id: string): Bundle;
   /** The record with an end, where its server is gone and nobody could take it over: it is not running. */
   truthOf(record: ExecutionRecord): ExecutionRecord;
   close(): void;
@@ -106,16 +105,29 @@ export function createInventory({
     const isFirst = scannedAt === Number.NEGATIVE_INFINITY;
     const taken = new Set(instance.takeOverDead());
     const endings: Promise<void>[] = [];
-    await store.scan(
-      (id) => running.isActive(id),
-      (record) => {
-        const bundle = bundleOf(record);
-        if (record.outcome !== undefined || record.instance === instance.id) return;
-        // Taken over just now, or once by somebody who died over it.
-        const isOurs = taken.has(record.instance) || !instance.isInstanceAlive(record.instance);
-        if (isOurs) endings.push(takeOver(record, bundle));
-      },
+    const changed = new Map<string, Summary>();
+    const note = (summary: Summary): void => {
+      if (!running.isActive(summary.id)) changed.set(summary.id, summary);
+    };
+    const forget = (id: string): void => {
+      if (!running.isActive(id)) outputs.forget(id);
+    };
+    await store.scan(note, forget);
+    const isLost = ({ instance: server }: ExecutionRecord): boolean =>
+      taken.has(server) || !instance.isInstanceAlive(server);
+    const open = [...changed.values()].flatMap(({ id, status }) =>
+      status === 'running' ? (store.read(id) ?? []) : [],
     );
+    // Whoever took over another's work writes how it ended before it lets go: that may have come since.
+    if (open.some((record) => isLost(record) && !taken.has(record.instance))) await store.scan(note, forget);
+    for (const { id } of changed.values()) {
+      const summary = store.summary(id);
+      if (summary !== undefined) outputs.adoptBundle(specOf(summary), { isChanged: true });
+    }
+    for (const record of open) {
+      if (store.summary(record.id)?.status !== 'running' || record.instance === instance.id) continue;
+      if (isLost(record)) endings.push(takeOver(record, bundleOf(record.id)));
+    }
     await Promise.all(endings);
     for (const dead of taken) await endHelpersOf(dead);
     await onTakenOver([...taken]);
@@ -129,17 +141,23 @@ export function createInventory({
     await endByMarker(`${SERVER_MARKER_NAME}=${dead}`);
   }
 
-  function bundleOf(record: ExecutionRecord): Bundle {
-    const { id } = record;
-    return outputs.adoptBundle({
+  function specOf({ id, owner, command, createdAtMs, streams, endedAtMs, status }: Summary): BundleSpec {
+    return {
       id,
-      owner: record.owner,
-      name: maskBeginning(record.command, LIMITS.outputNameLength),
-      createdAtMs: record.createdAtMs,
-      streams: record.streams,
-      endedAtMs: record.outcome?.endedAtMs,
-      isRunning: () => running.isActive(id) || isElsewhere(id),
-    });
+      owner,
+      name: command,
+      createdAtMs,
+      streams,
+      endedAtMs,
+      storage: store.storageOf(id),
+      isRunning: status === 'running' ? () => running.isActive(id) || isElsewhere(id) : () => false,
+    };
+  }
+
+  function bundleOf(id: string): Bundle {
+    const summary = store.summary(id);
+    if (summary === undefined) throw new Error(`there is no execution ${id}`);
+    return outputs.adoptBundle(specOf(summary));
   }
 
   /** Running under another server that is alive. */
@@ -168,14 +186,17 @@ export function createInventory({
     }
     const outcome = await adoption.outcome;
     const concluded = { ...ours, outcome };
-    store.save(concluded);
+    store.conclude(concluded, undefined);
+    // Now that it is over, only what is there counts.
+    const ended = store.summary(record.id);
+    if (ended !== undefined) outputs.adoptBundle(specOf(ended), { isChanged: true });
     running.recordEnd(concluded, bundle, outcome, ADOPTED);
   }
 
   async function collect(): Promise<void> {
     try {
       const collected = await outputs.collect();
-      for (const id of collected) store.remove(id);
+      store.remove(collected);
       if (collected.length > 0)
         audit.write({ event: 'outputs_collected', ...BY_AGE, executionIds: collected });
     } catch (error) {

@@ -16,8 +16,8 @@ import { requestEnd } from './end-requests.ts';
 import { createInstance } from './instance.ts';
 import { createLooks } from './look.ts';
 import { isAlive } from './process-table.ts';
-import { type ExecutionRecord, type Outcome, readRecord } from './record.ts';
-import { createStore } from './store.ts';
+import type { ExecutionRecord, Outcome } from './record.ts';
+import { createStore, type Store } from './store.ts';
 import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 import { createUsageMeter, type Usage, type UsageMeter } from './usage.ts';
@@ -57,8 +57,8 @@ export interface Observer {
    * before anything is signalled.
    */
   end(id: string, onDirect: () => void): Promise<EndResult>;
-  /** The record as it is on disk. */
-  find(id: string): ExecutionRecord | undefined;
+  /** As of the last look. */
+  readonly store: Pick<Store, 'summaries' | 'storageOf' | 'remove'>;
 }
 
 /** The kill ladder takes 2.5 seconds at most, and its server looks four times a second. */
@@ -71,12 +71,20 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
   const run = join(stateDir, 'run');
   // Never opened: it is only asked about the others.
   const instance = createInstance(stateDir);
-  const store = createStore(directory, silentLog);
+  const store = createStore({ directory, log: silentLog, isInstanceAlive: instance.isInstanceAlive });
   const lookAtProcesses = createLooks();
   const meters = new Map<string, { readonly tree: ProcessTree; readonly meter: UsageMeter }>();
 
-  const find = (id: string): ExecutionRecord | undefined =>
-    isId('exec', id) && existsSync(join(directory, id)) ? readRecord(join(directory, id)) : undefined;
+  const scan = (): Promise<void> =>
+    store.scan(
+      () => undefined,
+      () => undefined,
+    );
+
+  async function find(id: string): Promise<ExecutionRecord | undefined> {
+    await scan();
+    return store.read(id);
+  }
 
   const isServed = (record: ExecutionRecord): boolean =>
     isId('inst', record.instance) && existsSync(run) && instance.isInstanceAlive(record.instance);
@@ -117,28 +125,27 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
 
   async function hasEnded(id: string): Promise<boolean> {
     for (const deadline = performance.now() + END_MS; performance.now() < deadline; await sleep(POLL_MS)) {
-      const record = find(id);
+      const record = await find(id);
       if (record === undefined || outcomeOf(record) !== undefined) return true;
     }
     return false;
   }
 
   return {
-    find,
+    store,
     async look() {
       const open = new Map<string, ExecutionRecord>();
-      await store.scan(
-        () => false,
-        (record) => {
-          if (record.outcome === undefined) open.set(record.id, record);
-        },
-      );
+      await scan();
+      for (const { id, status } of store.summaries()) {
+        const record = status === 'running' ? store.read(id) : undefined;
+        if (record !== undefined) open.set(id, record);
+      }
       for (const id of meters.keys()) if (!open.has(id)) meters.delete(id);
       const processes = lookAtProcesses();
       const summaries = store.summaries();
       return {
         servers: listServers(run).filter(instance.isInstanceAlive).length,
-        unreadable: countBundles(directory) - summaries.length,
+        unreadable: listBundles(directory).filter((id) => store.summary(id) === undefined).length,
         executions: summaries.map(({ id, owner, command, mode, directory: place, createdAtMs, ...rest }) => {
           const record = open.get(id);
           const outcome = record === undefined ? undefined : outcomeOf(record);
@@ -162,7 +169,7 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
       };
     },
     async end(id, onDirect) {
-      const record = find(id);
+      const record = await find(id);
       if (record === undefined) return 'unknown';
       if (outcomeOf(record) !== undefined) return 'over';
       if (isServed(record) && requestEnd(join(run, record.instance), id))
@@ -188,10 +195,10 @@ function listServers(run: string): string[] {
   }
 }
 
-function countBundles(directory: string): number {
+function listBundles(directory: string): string[] {
   try {
-    return readdirSync(directory).filter((name) => isId('exec', name)).length;
+    return readdirSync(directory).filter((name) => isId('exec', name));
   } catch {
-    return 0;
+    return [];
   }
 }

@@ -1,11 +1,7 @@
-/**
- * An execution as it lies on disk: `record.json` in its bundle, written whole when it starts and when it ends. The
- * record is the truth; what is in memory is an index of it.
- */
+/** An execution as it lies on disk. The record is the truth; what is in memory is an index of it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeFileWhole } from '../base/files.ts';
 
 export const EXECUTION_MODES = ['foreground', 'background', 'detached', 'adaptive'] as const;
 export type ExecutionMode = (typeof EXECUTION_MODES)[number];
@@ -86,16 +82,17 @@ const recordSchema = z.object({
 });
 export type ExecutionRecord = Readonly<z.infer<typeof recordSchema>>;
 
-const FILE = 'record.json';
-
-export function writeRecord(directory: string, record: ExecutionRecord): void {
-  writeFileWhole(join(directory, FILE), JSON.stringify(record));
+/** Undefined where this version cannot read it. */
+export function parseRecord(value: unknown): ExecutionRecord | undefined {
+  return recordSchema.safeParse(value).data;
 }
 
-/** The record of a bundle; undefined where there is none that this version can read. */
-export function readRecord(directory: string): ExecutionRecord | undefined {
+/** Where earlier versions had the record of a bundle. */
+export const OLD_RECORD = 'record.json';
+
+export function readOldRecord(directory: string): ExecutionRecord | undefined {
   try {
-    return recordSchema.parse(JSON.parse(readFileSync(join(directory, FILE), 'utf8')));
+    return parseRecord(JSON.parse(readFileSync(join(directory, OLD_RECORD), 'utf8')));
   } catch {
     return undefined;
   }

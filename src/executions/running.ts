@@ -46,7 +46,9 @@ export interface Running {
 /** The call that started it, where this server knows of it. */
 export type EndedCall = Pick<RunningEntry, 'requestId' | 'client'>;
 
-const SAVE_PID_AFTER_MS = 25;
+const NOTE_AFTER_MS = 25;
+/** What a server that is killed had in memory of an output is lost: so much of it at most. */
+const LASTS_MS = 250;
 
 export interface RunningOptions {
   readonly store: Store;
@@ -85,7 +87,10 @@ export function createRunning(options: RunningOptions): Running {
         error: messageOf(error),
       });
     }
-    store.save(entry.record);
+    const content = entry.bundle.content();
+    store.conclude(entry.record, content);
+    const storage = content && store.storageOf(entry.record.id);
+    if (storage !== undefined) entry.bundle.keepIn(storage);
     entries.delete(entry.record.id);
     recordEnd(entry.record, entry.bundle, entry.record.outcome ?? outcome, entry);
   }
@@ -109,29 +114,32 @@ export function createRunning(options: RunningOptions): Running {
       const { id, timeoutMs, mode } = entry.record;
       entries.set(id, entry);
       reserved.delete(id);
-      store.put(entry.record);
       // The wrapper of a detached execution keeps the time itself: it may outlive us.
       const timer =
         timeoutMs === undefined || mode === 'detached'
           ? undefined
           : setTimeout(() => void entry.live.end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
-      const save = (): void => store.save(entry.record);
+      const note = (): void => store.note(entry.record);
       // Most executions end before it would be written, and by its marker alone a process is found as well; only of a
       // detached one the wrapper must be known.
-      const saving = mode === 'detached' ? undefined : setTimeout(save, SAVE_PID_AFTER_MS);
-      if (mode === 'detached') save();
+      const noting = mode === 'detached' ? undefined : setTimeout(note, NOTE_AFTER_MS);
+      if (mode === 'detached') note();
+      const lasting = setTimeout(() => entry.bundle.outlast(), LASTS_MS);
+      // Nobody waits for it: it is there to be looked at later.
+      if (mode === 'background') entry.bundle.outlast();
+      const clear = (): void => {
+        for (const pending of [noting, lasting, timer]) clearTimeout(pending);
+      };
       entry.live.finished.then(
         (outcome) => {
-          clearTimeout(saving);
-          clearTimeout(timer);
+          clear();
           // Whoever takes over a detached execution also tells of its end.
           if (isClosed) return;
           conclude(entry, outcome, onEnd);
           options.onEnded();
         },
         (error: unknown) => {
-          clearTimeout(saving);
-          clearTimeout(timer);
+          clear();
           log.error('an execution could not be followed to its end', {
             execution: id,
             error: messageOf(error),

@@ -190,6 +190,7 @@ async function tryStart(
     // Nothing ran, so nothing is kept.
     options.running.giveUp(id);
     options.outputs.discard(id);
+    options.store.abandon(id);
     throw error;
   });
   const entry: RunningEntry = {

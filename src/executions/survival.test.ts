@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { storedExecution } from '../../test/support/stored.ts';
 import { createWorld, outcomeOf, textOf, type World } from '../../test/support/world.ts';
 import { silentLog } from '../base/log.ts';
 import { findProcess, isAlive } from './process-table.ts';
@@ -118,15 +119,14 @@ describe('a detached execution', () => {
   test('whose wrapper was killed as well is lost, and says so', async () => {
     const victim = await startVictim([{ command: 'sleep 100', mode: 'detached' }]);
     await victim.kill();
-    const record = JSON.parse(
-      readFileSync(join(directory, 'state/executions', victim.ids[0] ?? '', 'record.json'), 'utf8'),
-    ) as { process: { pid: number; wrapper: { pid: number } } };
-    process.kill(record.process.wrapper.pid, 'SIGKILL');
-    await expect.poll(() => findProcess(record.process.wrapper.pid)?.isZombie ?? true).toBe(true);
+    const { process: known } = await storedExecution(join(directory, 'state'), victim.ids[0] ?? '');
+    const wrapper = known?.wrapper?.pid ?? 0;
+    process.kill(wrapper, 'SIGKILL');
+    await expect.poll(() => findProcess(wrapper)?.isZombie ?? true).toBe(true);
     await using world = createWorld({ directory });
     const found = await world.executions.get('local', victim.ids[0] ?? '');
     expect(found.record.outcome).toMatchObject({ status: 'failed', reason: 'server_lost' });
-    expect(findProcess(record.process.pid)?.isZombie ?? true).toBe(true);
+    expect(findProcess(known?.pid ?? 0)?.isZombie ?? true).toBe(true);
   });
 
   test('whose wrapper was killed while its server lives is ended, not left to itself', async () => {
@@ -248,6 +248,38 @@ test('what was finished is there after a restart, and nobody else’s', async ()
   expect(textOf(found, 'stdout')).toBe('kept\n');
   await expect(world.executions.get('somebody', id)).rejects.toMatchObject({ code: 'RESOURCE_001' });
   await expect(world.executions.get('local', '../../etc')).rejects.toMatchObject({ code: 'RESOURCE_001' });
+});
+
+test('what an earlier version left is taken over once, with its output', async () => {
+  const id = `exec_${'b'.repeat(26)}`;
+  const bundle = join(directory, 'state/executions', id);
+  mkdirSync(bundle, { recursive: true });
+  writeFileSync(join(bundle, 'stdout'), 'old\n');
+  const outcome = { status: 'failed', reason: 'exit', exitCode: 3, endedAtMs: Date.now() };
+  const record = {
+    format: 1,
+    id,
+    owner: 'local',
+    instance: 'inst_gone',
+    command: 'echo old; exit 3',
+    mode: 'foreground',
+    directory: '/',
+    defaultDirectory: '/',
+    environment: {},
+    streams: ['stdout'],
+    createdAtMs: Date.now() - 5,
+    marker: 'MARK=old',
+    outcome: { ...outcome, survivors: [], endedLeftovers: [] },
+  };
+  writeFileSync(join(bundle, 'record.json'), JSON.stringify(record));
+  expect(await storedExecution(join(directory, 'state'), id)).toEqual(record);
+  for (let servers = 0; servers < 2; servers++) {
+    await using world = createWorld({ directory });
+    const found = await world.executions.get('local', id);
+    expect(found.record).toEqual(record);
+    expect(textOf(found, 'stdout')).toBe('old\n');
+    expect(readdirSync(bundle)).toEqual(['stdout']);
+  }
 });
 
 test('a damaged record does not keep the others from being found', async () => {

@@ -3,25 +3,29 @@
  * directory, so that after a restart the directory alone says what there is; the derived `combined` is there as long
  * as the order of arrival is.
  */
-import { closeSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
-import { ARRIVAL_FILE, type ArrivalLog, createArrivalLog } from './arrival.ts';
+import { ARRIVAL_FILE, ARRIVAL_STREAMS, type ArrivalLog, createArrivalLog } from './arrival.ts';
 import { openCombined } from './combined.ts';
 import { isAbsence } from './open.ts';
 import { createSink, type FileSink } from './sink.ts';
 import { measureStream, openSource } from './source.ts';
 import { tailPath } from './tail.ts';
-import type { Bundle, BundleSpec, ByteSource, Sink, StreamType } from './types.ts';
+import type { Bundle, BundleSpec, ByteSource, Sink, StoredContent, StreamType } from './types.ts';
 
 export interface StoredBundle extends Bundle {
+  /** With what came before, which is in the files already. */
+  openSinks(earlier?: StoredContent['arrival']): ReadonlyMap<StreamType, Sink>;
   /** What there is, and has not been deleted. */
   types(): readonly StreamType[];
   /** Whether this is a `combined` that is put together on reading. */
   isDerived(type: StreamType): boolean;
   /** All bytes that came of each stream, by a look at the disk; what has vanished is left out of `types` from then on. */
   measure(): ReadonlyMap<StreamType, number>;
+  /** Whether it has a directory. */
+  isOnDisk(): boolean;
   /** On disk; as of the last look, where nothing can have changed since. */
   keptBytes(): number;
   deleteStream(type: StreamType): void;
@@ -46,14 +50,21 @@ export interface OutputLimits {
 }
 
 /** Makes the directory and its empty files, so that an output is there from the start, whoever writes it. */
-export function createBundleFiles(parent: string, spec: BundleSpec): void {
+export function createBundleFiles(
+  parent: string,
+  spec: Pick<BundleSpec, 'id' | 'streams'>,
+  content: StoredContent['streams'] = new Map(),
+): void {
   const directory = join(parent, spec.id);
   let isMade = false;
   try {
     makeDirectory(parent, directory);
     isMade = true;
     const files = derivesCombined(spec.streams) ? [...spec.streams, ARRIVAL_FILE] : spec.streams;
-    for (const file of files) closeSync(openSync(join(directory, file), 'wx', 0o600));
+    for (const file of files) {
+      const data = content.get(file as StreamType) ?? '';
+      writeFileSync(join(directory, file), data, { flag: 'wx', mode: 0o600 });
+    }
   } catch (error) {
     if (isMade) rmSync(directory, { recursive: true, force: true });
     const isFull = ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
@@ -80,20 +91,23 @@ export function createBundle(options: BundleOptions): StoredBundle {
   const directory = join(options.parent, options.id);
   const pathOf = (type: StreamType): string => join(directory, type);
   const arrivalPath = join(directory, ARRIVAL_FILE);
-  let captured = options.captured.filter((type) => options.isNew || isFile(pathOf(type)));
-  let hasDerived = derivesCombined(captured) && (options.isNew || isFile(arrivalPath));
+  let captured = options.captured.filter(
+    (type) => options.isNew || options.isRunning() || isFile(pathOf(type)),
+  );
+  let hasDerived = derivesCombined(captured) && (options.isNew || options.isRunning() || isFile(arrivalPath));
   /** Of this process, while they are open, and afterwards while one holds what could not be written. */
   let sinks: ReadonlyMap<StreamType, FileSink> | undefined;
   let arrival: ArrivalLog | undefined;
   let wasOpened = false;
   let lastKeptBytes: number | undefined;
 
-  function openSinks(): ReadonlyMap<StreamType, Sink> {
+  function openSinks(earlier: StoredContent['arrival'] = []): ReadonlyMap<StreamType, Sink> {
     if (wasOpened) throw new Error(`The outputs of ${options.id} are open for writing already.`);
     wasOpened = true;
     let open = captured.length;
     arrival = hasDerived ? createArrivalLog(arrivalPath) : undefined;
     const order = arrival;
+    for (const [index, byteCount] of earlier) order?.record(ARRIVAL_STREAMS[index] ?? 'stdout', byteCount);
     const onClose = (): void => {
       open--;
       if (open > 0) return;
@@ -142,8 +156,11 @@ export function createBundle(options: BundleOptions): StoredBundle {
       sizes.set(type, Math.max(measured.totalBytes, sinks?.get(type)?.totalBytes ?? 0));
       kept += measured.keptBytes;
     }
-    captured = captured.filter((type) => sizes.has(type));
-    hasDerived = hasDerived && derivesCombined(captured) && isFile(arrivalPath);
+    // What runs may have files yet.
+    if (!options.isRunning()) {
+      captured = captured.filter((type) => sizes.has(type));
+      hasDerived = hasDerived && derivesCombined(captured) && isFile(arrivalPath);
+    }
     if (hasDerived) sizes.set('combined', (sizes.get('stdout') ?? 0) + (sizes.get('stderr') ?? 0));
     lastKeptBytes = options.isRunning() || sinks !== undefined ? undefined : kept;
     return sizes;
@@ -184,10 +201,14 @@ export function createBundle(options: BundleOptions): StoredBundle {
     measure,
     keptBytes,
     deleteStream,
+    outlast: () => undefined,
+    content: () => undefined,
+    keepIn: () => undefined,
+    isOnDisk: () => true,
   };
 }
 
-function derivesCombined(streams: readonly StreamType[]): boolean {
+export function derivesCombined(streams: readonly StreamType[]): boolean {
   return streams.includes('stdout') && streams.includes('stderr') && !streams.includes('combined');
 }
 

@@ -38,7 +38,8 @@ interface Layout {
   readonly gaps: readonly Gap[];
 }
 
-function combine(parts: CombinedParts, arrival: ArrivalReader): ByteSource {
+/** Takes over the two sources and the order, and closes them. */
+export function combine(parts: Omit<CombinedParts, 'arrivalPath'>, arrival: ArrivalReader): ByteSource {
   const sources = [parts.stdout, parts.stderr] as const;
   let layout: Layout | undefined;
   let seen = '';

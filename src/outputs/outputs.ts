@@ -15,6 +15,7 @@ import { createFilter } from '../base/pattern.ts';
 import { createBundle, createBundleFiles, type OutputLimits, type StoredBundle } from './bundle.ts';
 import { decideExpired, type Retention } from './retention.ts';
 import { createPace } from './scan.ts';
+import { createSpooledBundle } from './spooled-bundle.ts';
 import type { Bundle, BundleSpec, OutputFilter, OutputInfo, Outputs, StreamType } from './types.ts';
 
 export { createSink } from './sink.ts';
@@ -56,15 +57,19 @@ export function createOutputs(options: OutputsOptions): Outputs {
     const key = keyOf(spec.id);
     // No closure may hold the spec itself: its name may be a whole command, and there may be thousands.
     const { isRunning, streams } = spec;
-    const bundle = createBundle({
+    const about = {
       parent: spec.parent ?? options.directory,
       id: spec.id,
       captured: TYPES.filter((type) => streams.includes(type)),
       isNew,
       limits: options.limits,
-      outputIdOf: (type) => `out_${key}${LETTERS[type]}`,
+      outputIdOf: (type: StreamType) => `out_${key}${LETTERS[type]}`,
       isRunning,
-    });
+    };
+    const bundle =
+      spec.isSpooled === true || spec.storage !== undefined
+        ? createSpooledBundle(about, spec.storage)
+        : createBundle(about);
     entries.set(key, {
       bundle,
       owner: spec.owner,
@@ -122,7 +127,8 @@ export function createOutputs(options: OutputsOptions): Outputs {
   }
 
   function forgetIfGone(key: string, entry: Entry): void {
-    if (!entry.isRunning() && !existsSync(entry.bundle.directory)) entries.delete(key);
+    if (!entry.isRunning() && entry.bundle.isOnDisk() && !existsSync(entry.bundle.directory))
+      entries.delete(key);
   }
 
   function deleteOutput(owner: string, outputId: string): string | undefined {
@@ -183,10 +189,14 @@ export function createOutputs(options: OutputsOptions): Outputs {
   return {
     createBundle: (spec) => {
       if (entries.has(keyOf(spec.id))) throw new Error(`There is a bundle ${spec.id} already.`);
-      createBundleFiles(options.directory, spec);
+      if (spec.isSpooled !== true) createBundleFiles(options.directory, spec);
       return remember(spec, true);
     },
-    adoptBundle: (spec) => entries.get(keyOf(spec.id))?.bundle ?? remember(spec, false),
+    adoptBundle: (spec, { isChanged = false } = {}) => {
+      const known = isChanged ? undefined : entries.get(keyOf(spec.id));
+      return known?.bundle ?? remember(spec, false);
+    },
+    forget: (id) => void entries.delete(keyOf(id)),
     discard: (id) => {
       entries.delete(keyOf(id));
       rmSync(join(options.directory, id), { recursive: true, force: true });

@@ -16,6 +16,24 @@ export interface Sink {
   close(): void;
 }
 
+/** Outputs that are small enough to lie beside the record of their execution. */
+export interface StoredContent {
+  readonly streams: ReadonlyMap<StreamType, Buffer>;
+  /** In which order stdout (0) and stderr (1) came: so many bytes of this stream, then so many of that. */
+  readonly arrival: readonly (readonly [stream: number, byteCount: number])[];
+}
+
+/** Where such content is kept. */
+export interface OutputStorage {
+  /** All bytes of each stream that is there. */
+  readonly sizes: ReadonlyMap<StreamType, number>;
+  /** Their order was deleted. */
+  readonly isOrderGone?: boolean;
+  /** Undefined where it is gone. */
+  load(): StoredContent | undefined;
+  forget(type: StreamType): void;
+}
+
 export interface BundleSpec {
   /** The execution or terminal; the directory's name, and the base of the outputs' ids. */
   readonly id: string;
@@ -32,6 +50,10 @@ export interface BundleSpec {
   readonly streams: readonly StreamType[];
   /** Retention and delete leave it alone while this is true. */
   readonly isRunning: () => boolean;
+  /** In memory while it is small and short. */
+  readonly isSpooled?: boolean;
+  /** It ended, and is kept there instead of in files. */
+  readonly storage?: OutputStorage | undefined;
 }
 
 export interface Bundle {
@@ -44,6 +66,12 @@ export interface Bundle {
   openSinks(): ReadonlyMap<StreamType, Sink>;
   /** A source to read from, also while it is written; undefined where it was deleted or is not there. */
   source(type: StreamType): ByteSource | undefined;
+  /** It goes on for longer: what is in memory, and what comes, is written to files. */
+  outlast(): void;
+  /** All there is, where no file has it. */
+  content(): StoredContent | undefined;
+  /** It is kept there now. */
+  keepIn(storage: OutputStorage): void;
 }
 
 /** A range that was not kept: [from, to). */
@@ -93,9 +121,11 @@ export interface OutputFilter {
 export interface Outputs {
   /** Creates the directory (0700) with empty files, and remembers the bundle. */
   createBundle(spec: BundleSpec): Bundle;
-  /** Remembers a bundle that is already on disk, after a restart; one that is known is returned as it is. */
-  adoptBundle(spec: BundleSpec): Bundle;
-  /** Takes back a bundle for which nothing could be started. */
+  /** Remembers a bundle that is already on disk, after a restart; one that is known is returned as it is, unless it has changed. */
+  adoptBundle(spec: BundleSpec, options?: { readonly isChanged?: boolean }): Bundle;
+  /** It is there no more. */
+  forget(id: string): void;
+  /** Takes back a bundle for which nothing could be started, or that somebody else removed. */
   discard(id: string): void;
   /** Newest first; `total` counts all that match, before `limit`. */
   list(owner: string, filter: OutputFilter): { outputs: OutputInfo[]; total: number };

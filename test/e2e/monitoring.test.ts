@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPlace, type Product, startProduct } from './support/product.ts';
@@ -131,14 +131,16 @@ describe('monitoring_get_stats', () => {
     const { data: old } = await before.execute('true');
     await before.execute('true');
     await before.close();
-    const file = join(place.stateDir, 'executions', old.execution_id, 'record.json');
-    const record = JSON.parse(readFileSync(file, 'utf8')) as {
-      createdAtMs: number;
-      outcome: { endedAtMs: number };
-    };
-    record.createdAtMs -= 7_200_000;
-    record.outcome.endedAtMs -= 7_200_000;
-    writeFileSync(file, JSON.stringify(record));
+    const journal = join(place.stateDir, 'executions/journal');
+    const file = join(journal, readdirSync(journal).find((name) => name.endsWith('.log')) ?? '');
+    const earlier = readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) =>
+        line.includes(old.execution_id)
+          ? line.replace(/"(createdAtMs|endedAtMs)":(\d+)/g, (_, name, ms) => `"${name}":${ms - 7_200_000}`)
+          : line,
+      );
+    writeFileSync(file, earlier.join('\n'));
     const after = await startProduct({ place, env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } });
     const completed = async (time_range_minutes: number): Promise<unknown> =>
       (await after.call('monitoring_get_stats', { time_range_minutes })).data.executions_by_status.completed;

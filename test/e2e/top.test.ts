@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { verifyAudit } from '../../src/security/security.ts';
 import { needs } from '../setup/needs.ts';
+import { storedExecution, storedExecutions } from '../support/stored.ts';
 import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
 import { startRaw } from './support/raw-process.ts';
 
@@ -51,8 +52,8 @@ const auditedIn = (event: string): unknown[] =>
     .map((line) => JSON.parse(line) as { event: string })
     .filter((line) => line.event === event);
 
-const recordOf = (id: string): unknown =>
-  JSON.parse(readFileSync(join(place.stateDir, 'executions', id, 'record.json'), 'utf8'));
+const recordOf = (id: string): Promise<unknown> => storedExecution(place.stateDir, id);
+const storedIds = async (): Promise<string[]> => (await storedExecutions(place.stateDir)).map(({ id }) => id);
 
 const start = async (command: string, execution_mode = 'background'): Promise<string> =>
   (await product.execute(command, { execution_mode })).data.execution_id;
@@ -89,7 +90,7 @@ describe('top', () => {
     const escaped = Number.parseInt(await pid(), 10);
     const results = await Promise.all([run('top', '--end', id), run('top', '--end', id)]);
     expect(results.map(({ stdout }) => stdout).join('')).toContain('was ended with everything');
-    expect(recordOf(id)).toMatchObject({ outcome: { status: 'failed', reason: 'terminated' } });
+    expect(await recordOf(id)).toMatchObject({ outcome: { status: 'failed', reason: 'terminated' } });
     expect(isGone(escaped)).toBe(true);
     expect(auditedIn('execution_ended')).toMatchObject([{ executionId: id, reason: 'terminated' }]);
     // Asked for twice, if the second came before the end.
@@ -102,7 +103,7 @@ describe('top', () => {
     });
     // What has ended stays as it is.
     expect(await run('top', '--end', id)).toMatchObject({ code: 1 });
-    expect(recordOf(id)).toMatchObject({ outcome: { reason: 'terminated' } });
+    expect(await recordOf(id)).toMatchObject({ outcome: { reason: 'terminated' } });
   });
 
   test('ends a detached one whose server is gone, and the next server says so', async () => {
@@ -158,7 +159,7 @@ describe('top', () => {
       await expect.poll(screen.text, { timeout: 30_000 }).toContain('y/n');
       screen.press('n');
       await expect.poll(() => screen.text().slice(-900), { timeout: 30_000 }).toContain('q quit');
-      expect(recordOf(first)).not.toHaveProperty('outcome');
+      expect(await recordOf(first)).not.toHaveProperty('outcome');
       screen.press('xy');
       await expect
         .poll(() => recordOf(first), { timeout: 30_000 })
@@ -169,7 +170,7 @@ describe('top', () => {
       screen.press('q');
       expect(await screen.ended).toBe(0);
       expect(screen.raw().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
-      expect(recordOf(second)).not.toHaveProperty('outcome');
+      expect(await recordOf(second)).not.toHaveProperty('outcome');
     },
   );
 
@@ -201,9 +202,9 @@ describe('state', () => {
     expect((await run('state', 'prune')).stdout).toMatch(/^0 executions/);
     expect(snapshot(place.stateDir)).toEqual(before);
     expect((await run('state', 'prune', '--keep', '2')).stdout).toMatch(/^4 executions .* were removed/);
-    expect(readdirSync(join(place.stateDir, 'executions'))).toHaveLength(2);
+    expect(await storedIds()).toHaveLength(2);
     expect((await run('state', 'prune', '--older-than', '0s')).stdout).toMatch(/^1 executions/);
-    expect(readdirSync(join(place.stateDir, 'executions'))).toEqual([running]);
+    expect(await storedIds()).toEqual([running]);
     expect(auditedIn('outputs_collected')).toMatchObject([
       { principal: 'operator' },
       { principal: 'operator' },

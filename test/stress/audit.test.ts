@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { verifyAudit } from '../../src/security/security.ts';
 import { createPlace } from '../e2e/support/product.ts';
 import { startRaw } from '../e2e/support/raw-process.ts';
+import { storedExecutions } from '../support/stored.ts';
 
 const ROUNDS = 100;
 const AT_ONCE = 20;
@@ -61,7 +62,7 @@ test(`${ROUNDS} rounds of kill -9 while ${AT_ONCE} executions run leave a log th
         expect(allowed, `round ${round}`).toContain(`: > started/${round}-${n}; sleep 0.0${n}; echo ${n}`);
         named++;
       }
-      const executions = readdirSync(join(place.stateDir, 'executions'));
+      const executions = (await storedExecutions(place.stateDir)).map(({ id }) => id);
       const { problems, heads } = verifyAudit({ directory: audit, executions });
       expect(problems, `round ${round}`).toEqual([]);
       expect(heads).toHaveLength(round + 1);

@@ -1,8 +1,7 @@
 /** `audit verify`: whether the log is what was written, and where not. */
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
 import { ShellServerError } from '../../base/errors.ts';
-import { isId } from '../../base/ids.ts';
+import { createObserver } from '../../executions/executions.ts';
 import { type Verification, verifyAudit } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
 import { createPaint, type Paint } from '../paint.ts';
@@ -15,10 +14,10 @@ export interface VerifyOptions {
 }
 
 /** Ends with 1 where something was changed, removed or inserted. */
-export function verifyCommand(context: CommandContext, options: VerifyOptions): void {
+export async function verifyCommand(context: CommandContext, options: VerifyOptions): Promise<void> {
   const anchors = (options.anchor ?? []).map(checkAnchor);
   // Listed first: a record is written after its line.
-  const executions = listExecutions(join(context.settings().stateDir, 'executions'));
+  const executions = await listExecutions(context.settings().stateDir);
   const verification = verifyAudit({ directory: auditDirectory(context), anchors, executions });
   context.output.write(
     options.json === true
@@ -73,10 +72,8 @@ function checkAnchor(text: string): string {
   );
 }
 
-function listExecutions(directory: string): string[] {
-  try {
-    return readdirSync(directory).filter((name) => isId('exec', name));
-  } catch {
-    return [];
-  }
+async function listExecutions(stateDir: string): Promise<string[]> {
+  const observer = createObserver({ stateDir, clock: systemClock });
+  await observer.look();
+  return observer.store.summaries().map(({ id }) => id);
 }

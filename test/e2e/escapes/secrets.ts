@@ -118,7 +118,7 @@ export const SECRETS: readonly Attempt[] = [
   },
   {
     name: 'outputs of other executions',
-    script: (t) => `cat ${t.stateDir}/executions/*/stdout`,
+    script: (t) => `cat ${t.stateDir}/executions/*/stdout ${t.stateDir}/executions/journal/*`,
   },
   {
     name: 'the audit log',

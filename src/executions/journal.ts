@@ -1,0 +1,198 @@
+/**
+ * Lines that are appended and stay: each server writes files of its own, and reads those of the others. A line is
+ * written at once and whole; a file is a few MiB, after which the next one begins.
+ *
+ * Files are filled with zeros some way ahead. That room is there when the disk is full, so that whatever was begun can be
+ * concluded. A line that is to go is overwritten in its place, and the file `changes` tells others to read anew.
+ */
+import {
+  appendFileSync,
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { makePrivateDirectory } from '../base/files.ts';
+
+/** Where a line lies. */
+export interface Place {
+  readonly file: string;
+  readonly offset: number;
+  /** In bytes, without the end of the line. */
+  readonly length: number;
+}
+
+export interface Journal {
+  /** `roomBytes` are still free behind it. Throws where the disk refuses. */
+  append(line: string, roomBytes: number): Place;
+  /**
+   * Visits the lines that others wrote since the last time. `onGone` is told of files that are gone or changed, before
+   * the lines of a changed one are visited again.
+   */
+  readNew(visit: (line: string, place: Place) => void, onGone: (file: string) => void): Promise<void>;
+  /** Undefined where the file is gone. */
+  read(place: Place): string | undefined;
+  /** Puts another line in the place of one, no longer than that. */
+  replace(place: Place, line: string): void;
+  /** Removes a file that nothing is to be kept of, unless it is being written. */
+  remove(file: string): void;
+  close(): void;
+}
+
+const FILE_BYTES = 4 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+const CHANGES = 'changes';
+const SUFFIX = '.log';
+
+interface Writer {
+  readonly file: string;
+  readonly fd: number;
+  position: number;
+  allocated: number;
+}
+
+export function createJournal(directory: string, instance: string): Journal {
+  let writer: Writer | undefined;
+  let written = 0;
+  /** Of other files, up to where they are known. */
+  const known = new Map<string, number>();
+  let changes = 0;
+
+  function open(): Writer {
+    if (writer !== undefined && writer.position < FILE_BYTES) return writer;
+    release();
+    makePrivateDirectory(directory);
+    const file = `${instance}-${String(++written).padStart(4, '0')}${SUFFIX}`;
+    writer = { file, fd: openSync(join(directory, file), 'wx+', 0o600), position: 0, allocated: 0 };
+    return writer;
+  }
+
+  function release(): void {
+    if (writer === undefined) return;
+    ftruncateSync(writer.fd, writer.position);
+    closeSync(writer.fd);
+    known.set(writer.file, writer.position);
+    writer = undefined;
+  }
+
+  /** Where the disk has no more, what is there may do. */
+  function allocate(target: Writer, wanted: number, needed: number): void {
+    if (wanted <= target.allocated) return;
+    const zeros = Buffer.alloc(Math.ceil((wanted - target.allocated) / CHUNK_BYTES) * CHUNK_BYTES);
+    try {
+      while (target.allocated < wanted)
+        target.allocated += writeSync(target.fd, zeros, 0, zeros.length, target.allocated);
+    } catch (error) {
+      if (needed > target.allocated) throw error;
+    }
+  }
+
+  function readChanges(): number {
+    return statSync(join(directory, CHANGES), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  function withFile<Result>(file: string, flags: string, use: (fd: number) => Result): Result | undefined {
+    let fd: number;
+    try {
+      fd = openSync(join(directory, file), flags);
+    } catch {
+      return undefined;
+    }
+    try {
+      return use(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  function visitFrom(
+    file: string,
+    from: number,
+    visit: (line: string, place: Place) => void,
+  ): number | undefined {
+    return withFile(file, 'r', (fd) => {
+      const bytes = Buffer.allocUnsafe(Math.max(0, fstatSync(fd).size - from));
+      const read = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
+      let at = 0;
+      for (let end = read.indexOf(10); end !== -1; end = read.indexOf(10, at)) {
+        visit(read.toString('utf8', at, end), { file, offset: from + at, length: end - at });
+        at = end + 1;
+      }
+      return from + at;
+    });
+  }
+
+  return {
+    append(line, roomBytes) {
+      const target = open();
+      const bytes = Buffer.from(`${line}\n`);
+      const needed = target.position + bytes.length;
+      allocate(target, needed + roomBytes, roomBytes === 0 ? needed : needed + roomBytes);
+      const place = { file: target.file, offset: target.position, length: bytes.length - 1 };
+      let done = 0;
+      while (done < bytes.length)
+        done += writeSync(target.fd, bytes, done, bytes.length - done, target.position + done);
+      target.position += bytes.length;
+      target.allocated = Math.max(target.allocated, target.position);
+      return place;
+    },
+    async readNew(visit, onGone) {
+      const now = readChanges();
+      if (now !== changes) {
+        for (const file of known.keys()) onGone(file);
+        known.clear();
+      }
+      changes = now;
+      const files = listFiles(directory);
+      for (const file of known.keys()) {
+        if (files.includes(file)) continue;
+        known.delete(file);
+        onGone(file);
+      }
+      for (const file of files) {
+        if (file === writer?.file) continue;
+        const from = known.get(file) ?? 0;
+        const size = statSync(join(directory, file), { throwIfNoEntry: false })?.size ?? 0;
+        if (size <= from) continue;
+        known.set(file, visitFrom(file, from, visit) ?? from);
+        // Others get a turn.
+        await new Promise(setImmediate);
+      }
+    },
+    read: (place) =>
+      withFile(place.file, 'r', (fd) => {
+        const bytes = Buffer.allocUnsafe(place.length);
+        return bytes.toString('utf8', 0, readSync(fd, bytes, 0, place.length, place.offset));
+      }),
+    replace(place, line) {
+      const bytes = Buffer.alloc(place.length, ' ');
+      if (bytes.write(line) < Buffer.byteLength(line)) throw new Error('a line cannot grow');
+      withFile(place.file, 'r+', (fd) => writeSync(fd, bytes, 0, bytes.length, place.offset));
+      appendFileSync(join(directory, CHANGES), '.', { mode: 0o600 });
+      // What was just changed from here is known here.
+      changes = readChanges();
+    },
+    remove(file) {
+      if (file === writer?.file) return;
+      rmSync(join(directory, file), { force: true });
+      known.delete(file);
+    },
+    close: release,
+  };
+}
+
+function listFiles(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.endsWith(SUFFIX))
+      .toSorted();
+  } catch {
+    return [];
+  }
+}
