@@ -29,7 +29,7 @@ interface Limits {
 
 async function start(script: string, limits: Limits = {}): Promise<Started> {
   const directory = mkdtempSync(join(realpathSync(tmpdir()), 'ending-'));
-  const pipes = createPipes(directory, 4);
+  const pipes = createPipes(directory, createSpawner(), 4);
   const chunks: Buffer[] = [];
   const sink: Sink = {
     totalBytes: 0,

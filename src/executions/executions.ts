@@ -121,7 +121,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     onEnded: options.onEnded ?? (() => undefined),
   });
   const sessions = createSessions(settings.defaultWorkdir, security.directories);
-  const pipes = createPipes(`${instance.directory}/pipes`);
+  const spawner = createForker();
+  const pipes = createPipes(`${instance.directory}/pipes`, spawner);
   const cgroups = createCgroups();
   const loginPath = createLoginPath({
     shell: security.shells.configured,
@@ -129,7 +130,6 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     environment: settings.environment,
     marker: instance.id,
   });
-  const spawner = createForker();
   const pool = createSandboxPool({ pipes, cgroups, spawner, server: instance.id, now: clock.now });
   const preparation = createPreparation({ security, pool, loginPath, open: () => inventory.open() });
   const starter = createStarter({

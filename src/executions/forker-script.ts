@@ -7,9 +7,10 @@ export const FORKER_SCRIPT = String.raw`
 # waits. Requests come on descriptor 3, reports go to 4:
 #   "p id pid start"   the program is running           "x pid status"  a child has ended (as waitpid says)
 #   "e id step errno"  it could not be started          "r word"        said by a program that is ready
+#   "m id errno"       the FIFOs that were asked for are made (0), or not
 # Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
 use strict;
-my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT) = map { $_ + 0 } @ARGV;
+my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT) = map { $_ + 0 } @ARGV;
 my ($RLIMIT_FSIZE, $RLIMIT_CORE) = (1, 4);
 $0 = 'mcp-shell-server: forker';
 
@@ -104,6 +105,15 @@ sub become {
   $fail->('exec');
 }
 
+sub make_fifos {
+  my ($id, @paths) = @_;
+  my ($here, $mode) = (-100, 010600);
+  for my $path (@paths) {
+    return report("m $id " . ($! + 0) . "\n") if syscall($MKNODAT, $here, $path, $mode, 0) != 0;
+  }
+  report("m $id 0\n");
+}
+
 sub start {
   my ($id, @order) = @_;
   pipe(my $read, my $write) or return report("e $id fork " . ($! + 0) . "\n");
@@ -127,7 +137,8 @@ while (1) {
     last if length $buffer < 4 + $length;
     my $frame = substr($buffer, 4, $length);
     substr($buffer, 0, 4 + $length) = '';
-    start(split(/\0/, $frame, -1));
+    my ($kind, @words) = split(/\0/, $frame, -1);
+    $kind eq 'm' ? make_fifos(@words) : start(@words);
   }
 }
 `;

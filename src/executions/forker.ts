@@ -23,10 +23,10 @@ import {
 
 const PERL = '/usr/bin/perl';
 
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64 */
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat */
 const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302],
-  arm64: [135, 74, 157, 167, 24, 261],
+  x64: [14, 289, 112, 157, 292, 302, 259],
+  arm64: [135, 74, 157, 167, 24, 261, 33],
 };
 
 export function createForker(): Spawner {
@@ -52,6 +52,9 @@ export function createForker(): Spawner {
       const forker = spec.terminal === undefined ? find() : undefined;
       return forker === undefined ? fallback.start(spec) : forker.start(spec);
     },
+    async makeFifos(paths) {
+      await (find() ?? fallback).makeFifos(paths);
+    },
     async dispose() {
       isDisposed = true;
       await current?.dispose();
@@ -73,6 +76,7 @@ interface Forker {
   hasEnded(): boolean;
   hasServed(): boolean;
   start(spec: SpawnSpec): Promise<Child>;
+  makeFifos(paths: readonly string[]): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -92,6 +96,7 @@ interface Running {
 function startForker(): Forker {
   const jobs = new Map<string, Job>();
   const running = new Map<string, Running>();
+  const making = new Map<string, (error?: Error) => void>();
   /** By the words that are waited for. */
   const reports = new Map<string, () => void>();
   let lastId = 0;
@@ -148,6 +153,11 @@ function startForker(): Forker {
       if (ended.words !== undefined) reports.delete(ended.words);
       ended.end(exitOf(Number(status)));
     },
+    m(id = '', errno) {
+      const answer = making.get(id);
+      making.delete(id);
+      answer?.(errno === '0' ? undefined : new Error(getSystemErrorName(-Number(errno))));
+    },
     r(words = '') {
       reports.get(words)?.();
       reports.delete(words);
@@ -171,6 +181,7 @@ function startForker(): Forker {
       for (const job of jobs.values()) giveUp(job, new Error('the process that starts commands has ended'));
       // How they end nobody will hear; the caller ends what is left of them.
       for (const { end: tell } of running.values()) tell({ code: null, signal: 'SIGKILL' });
+      for (const answer of making.values()) answer(new Error('the process that makes pipes has ended'));
       resolve();
     };
     child.once('error', end);
@@ -187,7 +198,14 @@ function startForker(): Forker {
           if (spec.report !== undefined) reports.set(spec.report.words, announce);
         });
         jobs.set(id, { spec, reported, resolve, reject });
-        requests.write(encode(id, spec));
+        requests.write(frame(orderOf(id, spec)));
+      });
+    },
+    makeFifos(paths) {
+      const id = String(++lastId);
+      return new Promise((resolve, reject) => {
+        making.set(id, (error) => (error === undefined ? resolve() : reject(error)));
+        requests.write(frame(['m', id, ...paths]));
       });
     },
     async dispose() {
@@ -217,8 +235,7 @@ const SIGNALS = new Map(
     .map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
-/** Its length, and its words with a NUL between them, which none of them can have. */
-function encode(id: string, spec: SpawnSpec): Buffer {
+function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
   const descriptors = spec.descriptors.flatMap((descriptor, fd) =>
     descriptor === undefined
       ? []
@@ -226,7 +243,8 @@ function encode(id: string, spec: SpawnSpec): Buffer {
   );
   const { fileBytes } = spec.limits;
   const environment = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`);
-  const words = [
+  return [
+    's',
     id,
     spec.directory,
     spec.report?.fd ?? '',
@@ -239,10 +257,15 @@ function encode(id: string, spec: SpawnSpec): Buffer {
     spec.argv.length,
     ...spec.argv,
     ...environment,
-  ].join('\0');
-  const length = Buffer.byteLength(words);
-  const frame = Buffer.allocUnsafe(4 + length);
-  frame.writeUInt32LE(length);
-  frame.write(words, 4);
-  return frame;
+  ];
+}
+
+/** Their length, and words with a NUL between them, which none of them can have. */
+function frame(words: readonly (string | number)[]): Buffer {
+  const text = words.join('\0');
+  const length = Buffer.byteLength(text);
+  const bytes = Buffer.allocUnsafe(4 + length);
+  bytes.writeUInt32LE(length);
+  bytes.write(text, 4);
+  return bytes;
 }

@@ -144,7 +144,7 @@ describe.skipIf(needs('bwrap'))('a directory that the wall does not show', () =>
 
 /** A bare capture, without records and permits. */
 function createBench(host: Host, spawner: Spawner = createForker()) {
-  const pipes = createPipes(join(host.state, 'pipes'), 4);
+  const pipes = createPipes(join(host.state, 'pipes'), spawner, 4);
   const cgroups = createCgroups();
   onTestFinished(async () => {
     await spawner.dispose();

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createPipes } from './pipes.ts';
+import { createSpawner } from './spawner.ts';
 
 test('are made anew where their directory was removed', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'pipes-'));
-  const pipes = createPipes(join(parent, 'pipes'), 8);
+  const pipes = createPipes(join(parent, 'pipes'), createSpawner(), 8);
   onTestFinished(() => {
     pipes.dispose();
     rmSync(parent, { recursive: true, force: true });

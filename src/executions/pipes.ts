@@ -1,15 +1,14 @@
 /**
  * Kernel pipes for what a command prints. Node makes socket pairs, on which `> /dev/stderr` fails with ENXIO, and
- * a plain file is truncated by it; a FIFO that was opened and unlinked is what a shell's own pipe is. FIFOs are made
- * by mkfifo(1) in batches, ahead of their use.
+ * a plain file is truncated by it; a FIFO that was opened and unlinked is what a shell's own pipe is. They are made in
+ * batches, ahead of their use.
  */
-import { execFile } from 'node:child_process';
 import { constants, existsSync, openSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory, removeTree } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { Spawner } from './spawner.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** For what a command prints; whoever takes it closes `readFd`. */
@@ -37,9 +36,11 @@ export interface Pipes {
   dispose(): void;
 }
 
-const execFileAsync = promisify(execFile);
-
-export function createPipes(directory: string, batch: number = LIMITS.fifoBatch): Pipes {
+export function createPipes(
+  directory: string,
+  { makeFifos }: Pick<Spawner, 'makeFifos'>,
+  batch: number = LIMITS.fifoBatch,
+): Pipes {
   const ready: string[] = [];
   let made = 0;
   let making: Promise<void> | undefined;
@@ -49,10 +50,10 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
     // Names are never used twice: a leftover is recognised by the link that /proc shows.
     const paths = Array.from({ length: batch }, () => join(directory, `pipe-${process.pid}-${++made}`));
     try {
-      await execFileAsync(findMkfifo(), ['-m', '600', ...paths]);
+      await makeFifos(paths);
     } catch (error) {
       for (const path of paths) rmSync(path, { force: true });
-      const code = /space/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
+      const code = /space|ENOSPC/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
       throw new ShellServerError(code, `The output pipes could not be made: ${messageOf(error)}`, {
         cause: error,
       });
@@ -92,16 +93,11 @@ export function createPipes(directory: string, batch: number = LIMITS.fifoBatch)
     takeHandoff: () =>
       open((path) => ({ path, fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) })),
     dispose() {
-      // mkfifo(1) may be making the next ones at this very moment.
+      // The next ones may be made at this very moment.
       removeTree(directory);
       ready.length = 0;
     },
   };
-}
-
-/** By its path: the server's own PATH may be empty. */
-function findMkfifo(): string {
-  return ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path)) ?? 'mkfifo';
 }
 
 /** How /proc/<pid>/fd shows a pipe of which we have this end. */

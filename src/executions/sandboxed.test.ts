@@ -37,9 +37,9 @@ function filter(): Uint8Array {
 }
 
 function createBench(host: Host) {
-  const pipes = createPipes(join(host.state, 'pipes'), 8);
-  const cgroups = createCgroups();
   const spawner = createForker();
+  const pipes = createPipes(join(host.state, 'pipes'), spawner, 8);
+  const cgroups = createCgroups();
   onTestFinished(async () => {
     await spawner.dispose();
     pipes.dispose();

@@ -2,9 +2,10 @@
  * Starts one process. What its descriptors are is given by path, so that whoever starts it (this process, or the forker
  * on its behalf) opens them: nothing of ours is inherited.
  */
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { closeSync, constants, openSync, readFileSync, unlinkSync } from 'node:fs';
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
+import { closeSync, constants, existsSync, openSync, readFileSync, unlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
 
@@ -54,6 +55,8 @@ export interface Child {
 export interface Spawner {
   /** Resolves when the program is running; throws EXECUTION_001 where it cannot be started. */
   start(spec: SpawnSpec): Promise<Child>;
+  /** Makes FIFOs that only their owner can open; throws where one cannot be made. */
+  makeFifos(paths: readonly string[]): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -64,7 +67,15 @@ export const FLAGS = {
 
 /** Starts processes from here: a fork of this whole process, during which nothing else is done. */
 export function createSpawner(): Spawner {
-  return { start: startHere, dispose: () => Promise.resolve() };
+  return { start: startHere, makeFifos, dispose: () => Promise.resolve() };
+}
+
+const execFileAsync = promisify(execFile);
+
+async function makeFifos(paths: readonly string[]): Promise<void> {
+  // By its path: the server's own PATH may be empty.
+  const program = ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path)) ?? 'mkfifo';
+  await execFileAsync(program, ['-m', '600', ...paths]);
 }
 
 async function startHere(spec: SpawnSpec): Promise<Child> {

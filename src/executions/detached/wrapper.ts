@@ -46,13 +46,14 @@ async function start(
   spec: WrapperSpec,
   sinks: ReadonlyMap<StreamType, Sink>,
 ): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
-  const pipes = createPipes(join(spec.bundle, 'pipes'), 4);
+  const spawner = createSpawner();
+  const pipes = createPipes(join(spec.bundle, 'pipes'), spawner, 4);
   const cgroups = createCgroups();
   const { identity, group, ending } = await launch(
     spec.id,
     spec.permit,
     { streams: spec.streams, openSinks: () => sinks, inputData: spec.inputData, keepsState: false },
-    { pipes, cgroups, spawner: createSpawner(), now: Date.now },
+    { pipes, cgroups, spawner, now: Date.now },
   ).finally(() => pipes.dispose());
   const end = (cause: Cause): void => {
     claimCause(spec.bundle, cause);

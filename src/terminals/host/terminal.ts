@@ -6,6 +6,7 @@ import { writeFileWhole } from '../../base/files.ts';
 import {
   type createCgroups,
   createPipes,
+  createSpawner,
   createUsageMeter,
   type Outcome,
   type Usage,
@@ -104,7 +105,7 @@ export async function startTerminal(
     flushing = setTimeout(() => receive(masker.rest()), MASK_FLUSH_MS);
   });
 
-  const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), 4);
+  const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), createSpawner(), 4);
   const enclosed = await startProcess(spec, pty.path, { pipes, cgroups: tools.cgroups })
     .catch(async (error: unknown) => {
       await pty.drain();
