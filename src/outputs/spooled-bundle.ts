@@ -60,10 +60,19 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
     return content;
   }
 
+  /** What was read once must not be lost when the server is killed. */
+  function saveRead(): void {
+    if (spool?.isOpen() === true && captured.some((type) => (spool?.totalBytes(type) ?? 0) > 0)) outgrow();
+  }
+
   function source(type: StreamType): ByteSource | undefined {
-    // What is told of must not be lost when the server is killed.
-    if (spool?.isOpen() === true && spool.totalBytes(type) > 0) outgrow();
+    saveRead();
     if (files !== undefined) return files.source(type);
+    const memory = memorySource(type);
+    return memory === undefined || spool?.isOpen() !== true ? memory : following(type, memory);
+  }
+
+  function memorySource(type: StreamType): ByteSource | undefined {
     if (captured.includes(type)) {
       if (inMemory()?.streams.get(type) === undefined) return undefined;
       return createMemorySource(() => {
@@ -72,13 +81,33 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
       });
     }
     if (type !== 'combined' || !hasDerived) return undefined;
-    const stdout = source('stdout');
-    const stderr = source('stderr');
+    const stdout = memorySource('stdout');
+    const stderr = memorySource('stderr');
     if (stdout === undefined || stderr === undefined) return undefined;
     return combine(
       { stdout, stderr },
       memoryArrival(() => inMemory()?.arrival ?? []),
     );
+  }
+
+  /** Goes on with the files where there are some. */
+  function following(type: StreamType, memory: ByteSource): ByteSource {
+    let inFiles: ByteSource | undefined;
+    const current = (): ByteSource => {
+      saveRead();
+      inFiles ??= files?.source(type);
+      return inFiles ?? memory;
+    };
+    return {
+      get size() {
+        return current().size;
+      },
+      get gaps() {
+        return (inFiles ?? memory).gaps;
+      },
+      read: (offset, length, into) => (inFiles ?? memory).read(offset, length, into),
+      close: () => inFiles?.close(),
+    };
   }
 
   function sizes(): Map<StreamType, number> {
