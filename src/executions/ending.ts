@@ -99,7 +99,7 @@ export function createEnding(capture: Capture, tree: ProcessTree, options: Endin
     const previous = ladder;
     ladder =
       previous === undefined || signal === 'SIGKILL'
-        ? Promise.all([terminateTree(tree, { signal }), previous]).then(
+        ? Promise.all([terminateTree(tree, { signal, exited: capture.exited }), previous]).then(
             ([survivors]) => survivors,
             () => killBlindly(tree),
           )
@@ -131,13 +131,8 @@ export async function signalAndWait(
   finished: Promise<unknown>,
   options: { signal: NodeJS.Signals; scope: 'tree' | 'leader'; windowMs: number },
 ): Promise<boolean> {
-  if (options.scope === 'tree') {
-    tree.signal(options.signal);
-    // A stopped process gets the signal only once it goes on.
-    tree.signal('SIGCONT');
-  } else {
-    tree.signalLeader(options.signal);
-  }
+  if (options.scope === 'tree') tree.signal(options.signal);
+  else tree.signalLeader(options.signal);
   const timer = new AbortController();
   try {
     return await Promise.race([

@@ -3,7 +3,8 @@
  * is not (and across reboots, with the boot id).
  */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
+import { once } from '../base/once.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -51,7 +52,7 @@ export function findProcess(pid: number): ProcessEntry | undefined {
   if (!(pid > 0)) return undefined;
   if (!isLinux) return listWithPs().find((entry) => entry.pid === pid);
   try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    return parseStat(readSmall(`/proc/${pid}/stat`));
   } catch {
     return undefined;
   }
@@ -65,36 +66,30 @@ export function isAlive(identity: ProcessIdentity): boolean {
 
 /** True where the process was started with this variable in its environment (Linux; elsewhere never). */
 export function hasEnvironmentEntry(pid: number, entry: string): boolean {
-  if (!isLinux) return false;
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`);
-    const wanted = Buffer.from(entry);
-    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
-      const end = at + wanted.length;
-      if ((at === 0 || environment[at - 1] === 0) && (end === environment.length || environment[end] === 0))
-        return true;
-    }
-    return false;
-  } catch {
-    return false;
-  }
+  const name = entry.slice(0, entry.indexOf('=') + 1);
+  return readEnvironmentEntries(pid, [name])?.includes(entry) ?? false;
 }
 
-/** The entries of a process's environment that begin so ("NAME="); none where it cannot be read. */
-export function readEnvironmentEntries(pid: number, prefix: string): string[] {
-  if (!isLinux) return [];
+/**
+ * The entries of a process's environment that begin with one of these ("NAME="). Undefined where there is nothing to
+ * read: another user's process, one with no environment at all, or one that is just executing a program.
+ */
+export function readEnvironmentEntries(pid: number, prefixes: readonly string[]): string[] | undefined {
+  if (!isLinux) return undefined;
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`);
-    const wanted = Buffer.from(prefix);
-    const found: string[] = [];
-    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
-      if (at !== 0 && environment[at - 1] !== 0) continue;
-      const end = environment.indexOf(0, at);
-      found.push(environment.toString('utf8', at, end === -1 ? undefined : end));
-    }
-    return found;
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    if (environment === '') return undefined;
+    return prefixes.flatMap((prefix) => {
+      const found: string[] = [];
+      for (let at = environment.indexOf(prefix); at !== -1; at = environment.indexOf(prefix, at + 1)) {
+        if (at !== 0 && environment[at - 1] !== '\0') continue;
+        const end = environment.indexOf('\0', at);
+        found.push(environment.slice(at, end === -1 ? undefined : end));
+      }
+      return found;
+    });
   } catch {
-    return [];
+    return undefined;
   }
 }
 
@@ -138,6 +133,42 @@ export function listChildren(pid: number): number[] | undefined {
   }
 }
 
+/** These and all that descend from them and are alive; undefined where the kernel does not list children. */
+export function listDescendants(roots: readonly ProcessEntry[]): ProcessEntry[] | undefined {
+  if (!listsChildren()) return undefined;
+  const found = new Map(roots.map((entry) => [entry.pid, entry]));
+  // A map is walked in the order in which it grows.
+  for (const { pid } of found.values()) {
+    for (const child of listChildren(pid) ?? []) {
+      const entry = found.has(child) ? undefined : findProcess(child);
+      if (entry !== undefined) found.set(child, entry);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Since Linux 3.5, if it was built with it. */
+const listsChildren = once(() => isLinux && existsSync(`/proc/self/task/${process.pid}/children`));
+
+/** The number of the process that was made last: while it stays the same, nobody has forked. */
+export function readLastPid(): number {
+  try {
+    return Number(readSmall('/proc/loadavg').trim().split(' ').at(-1));
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** The most memory that a process ever had; undefined where it has ended. */
+export function readPeakBytes(pid: number): number | undefined {
+  try {
+    const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readSmall(`/proc/${pid}/status`))?.[1];
+    return kib === undefined ? undefined : Number(kib) * 1024;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Changes with every boot, so that a pid and start time of an earlier one are not mistaken. */
 export function readBootId(): string {
   try {
@@ -154,6 +185,19 @@ export function readPidNamespace(): string {
     return readlinkSync('/proc/self/ns/pid');
   } catch {
     return '';
+  }
+}
+
+/** A file of the kernel that is shorter than this: one read, where `readFileSync` needs three calls more. */
+const SMALL_BYTES = 4096;
+
+function readSmall(path: string): string {
+  const fd = openSync(path, 'r');
+  try {
+    const buffer = Buffer.allocUnsafe(SMALL_BYTES);
+    return buffer.toString('latin1', 0, readSync(fd, buffer, 0, SMALL_BYTES, 0));
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -1,16 +1,19 @@
 /**
- * The processes of one execution. Four ways of finding them, because each alone is escaped by something: the
- * cgroup's list, the process group and session of the leader, everything descended from those, and the marker that
- * every process inherits in its environment.
+ * The processes of one execution. In a sandbox they are in a namespace, and in a cgroup they are on its list: nobody
+ * gets away from either. Without both there are four ways of finding them, because each alone is escaped by something:
+ * the process group and session of the leader, everything descended from those, orphans among the children of our own
+ * ancestors, and the marker that every process inherits in its environment.
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
-import { type Look, lookOnce } from './look.ts';
+import { createLooks, type Look, lookTogether } from './look.ts';
 import {
   findProcess,
   hasEmptyEnvironment,
+  hasEnvironmentEntry,
   holdsPipe,
   isAlive,
   listChildren,
+  listDescendants,
   type ProcessEntry,
   type ProcessIdentity,
 } from './process-table.ts';
@@ -20,25 +23,28 @@ export interface TreeSpec {
   /** "NAME=value" in the environment of everything the execution started. */
   readonly marker: string;
   readonly group: ExecutionGroup | undefined;
-  /** The leader is the wall: its child is the first process of a namespace, in which is all the rest. */
+  /** The leader is the sandbox: its child is the first process of a namespace, in which is all the rest. */
   readonly isWalled?: boolean;
 }
 
 export interface ProcessTree {
   readonly leader: ProcessIdentity;
-  /** Everything alive that belongs to the execution; `look` is one that several trees share. */
+  /**
+   * Everything alive that belongs to the execution, found without looking at others' processes where the kernel allows
+   * it; in `look`, which several trees may share, by everything that is known of the tree.
+   */
   members(look?: Look): ProcessEntry[];
-  /** The wall's own processes: a polite signal to them would end all the others at once. */
+  /** Of a look that begins after this call: whoever is not in it has ended, or cannot be told from others. */
+  membersForCertain(): Promise<ProcessEntry[]>;
+  /** The sandbox's own processes: a polite signal to them would end all the others at once. */
   isWall(entry: ProcessEntry): boolean;
-  /** Members as far as their memory is concerned; cheaper where there is a cgroup. */
-  residents(): ProcessEntry[];
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
   leftovers(): ProcessEntry[];
   /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
   findSuspects(pipes: ReadonlySet<string>): ProcessEntry[];
   /** Whether `members` leaves nobody out, whatever they did to get away. */
   readonly isComplete: boolean;
-  /** Sends a signal to every member. */
+  /** Sends a signal to every member, stopped ones included. */
   signal(signal: NodeJS.Signals): void;
   /** Sends a signal to the leader alone, if it is still the same process. */
   signalLeader(signal: NodeJS.Signals): boolean;
@@ -48,42 +54,93 @@ export interface ProcessTree {
 }
 
 export function createTree(spec: TreeSpec): ProcessTree {
-  const { leader, group, isWalled = false } = spec;
+  const { leader, group, marker, isWalled = false } = spec;
   // The number of a leader that was dead before we looked may be anybody's group by now.
-  const knowsNumbers = findProcess(leader.pid)?.startTime === leader.startTime;
+  const wasAlive = findProcess(leader.pid)?.startTime === leader.startTime;
+  /** The first process of the namespace, which may outlive the leader by a moment. */
+  let init: ProcessEntry | undefined;
 
-  function members(look: Look = lookOnce()): ProcessEntry[] {
-    const all = look.entries;
+  /** Nothing that was there before the leader can have come from it. */
+  const canBeOurs = (entry: ProcessEntry): boolean =>
+    !isForbidden(entry) && entry.startTime >= leader.startTime;
+
+  function findLeader(): ProcessEntry | undefined {
+    const entry = wasAlive ? findProcess(leader.pid) : undefined;
+    return entry?.startTime === leader.startTime ? entry : undefined;
+  }
+
+  /** Where the leader's number belongs to somebody else now, so does a group of that number. */
+  function isNumberOurs(entryOfNumber: ProcessEntry | undefined): boolean {
+    return wasAlive && (entryOfNumber === undefined || entryOfNumber.startTime === leader.startTime);
+  }
+
+  /** By everything that is known of the tree. */
+  function findIn(look: Look): ProcessEntry[] {
     const found = new Map<number, ProcessEntry>();
-    const leaderNow = all.find((entry) => entry.pid === leader.pid);
-    // Where the leader's number belongs to somebody else now, so does a group of that number.
-    const numberIsOurs =
-      knowsNumbers && (leaderNow === undefined || leaderNow.startTime === leader.startTime);
-    const ancestors = ancestorsIn(all);
+    const isGroupOurs = isNumberOurs(look.entries.find((entry) => entry.pid === leader.pid));
+    // Whatever the marks say, those that we descend from are not of a tree that we started.
+    const ancestors = new Set(ancestorsOf(process.pid));
     const inGroup = new Set(group?.members() ?? []);
     const waiting: ProcessEntry[] = [];
-    for (const entry of all) {
-      if (isForbidden(entry) || ancestors.has(entry.pid)) continue;
-      // Nothing that was there before the leader can have come from it.
-      if (entry.startTime < leader.startTime) continue;
+    for (const entry of look.entries) {
+      if (!canBeOurs(entry) || ancestors.has(entry.pid)) continue;
       const isOurs =
-        (numberIsOurs && (entry.groupId === leader.pid || entry.sessionId === leader.pid)) ||
+        (isGroupOurs && (entry.groupId === leader.pid || entry.sessionId === leader.pid)) ||
         inGroup.has(entry.pid) ||
-        look.hasMarker(entry, spec.marker);
+        look.hasMarker(entry, marker);
       if (isOurs) found.set(entry.pid, entry);
       else waiting.push(entry);
     }
     addDescendants(found, waiting);
-    return [...found.values()].filter((entry) => !entry.isZombie);
+    return alive([...found.values()]);
+  }
+
+  /** All of a namespace descends from its first process, which adopts the orphans; undefined where it is not known. */
+  function findInNamespace(): ProcessEntry[] | undefined {
+    const first = findLeader();
+    const inner = first && listChildren(first.pid)?.[0];
+    if (inner !== undefined) init = findProcess(inner) ?? init;
+    if (first === undefined && init === undefined) return undefined;
+    const initNow = init === undefined ? undefined : findProcess(init.pid);
+    const isInit = initNow !== undefined && initNow.startTime === init?.startTime;
+    return listDescendants([...(first ? [first] : []), ...(isInit ? [initNow] : [])]);
+  }
+
+  /** The leader with its descendants, and orphans that say whose they are; undefined where that cannot be seen. */
+  function findByDescent(): ProcessEntry[] | undefined {
+    const first = findLeader();
+    const below = listDescendants(first === undefined ? [] : [first]);
+    // Last, since an orphan may have had its parent a moment ago.
+    const orphans = below && findOrphans(leader);
+    if (orphans === undefined) return undefined;
+    const isGroupOurs = isNumberOurs(first ?? findProcess(leader.pid));
+    const ours = orphans.filter(
+      ({ pid, groupId, sessionId }) =>
+        (isGroupOurs && (groupId === leader.pid || sessionId === leader.pid)) ||
+        hasEnvironmentEntry(pid, marker),
+    );
+    return [...(below ?? []), ...(listDescendants(ours) ?? [])].filter(canBeOurs);
+  }
+
+  function findOwn(): ProcessEntry[] | undefined {
+    if (!wasAlive) return undefined;
+    if (isWalled) return findInNamespace();
+    return group?.members()?.flatMap((pid) => findProcess(pid) ?? []) ?? findByDescent();
+  }
+
+  function members(look?: Look): ProcessEntry[] {
+    if (look !== undefined) return findIn(look);
+    const own = findOwn();
+    return own === undefined ? findIn(createLooks()()) : alive(own.filter((entry) => !isForbidden(entry)));
   }
 
   const isWall = (entry: ProcessEntry): boolean =>
-    isWalled && (entry.pid === leader.pid || entry.parentPid === leader.pid);
+    isWalled && (entry.pid === leader.pid || entry.parentPid === leader.pid || entry.pid === init?.pid);
 
   /** The command's own process: the first child of the namespace's first process. */
   function commandBehindWall(): ProcessIdentity | undefined {
-    for (const init of listChildren(leader.pid) ?? []) {
-      const command = listChildren(init)?.[0];
+    for (const inner of listChildren(leader.pid) ?? []) {
+      const command = listChildren(inner)?.[0];
       const entry = command === undefined ? undefined : findProcess(command);
       if (entry !== undefined) return entry;
     }
@@ -94,20 +151,28 @@ export function createTree(spec: TreeSpec): ProcessTree {
     // The namespace ends with its first process, and that one with the leader.
     if (isWalled) return [];
     const pids = group?.members();
-    if (pids === undefined) return hasSuspects(leader) ? members() : [];
-    return pids.length > 0 || hasGroup(leader.pid) ? members() : [];
+    if (pids !== undefined) return pids.length > 0 || hasGroup(leader.pid) ? members() : [];
+    return hasGroup(leader.pid) || findOrphans(leader)?.length !== 0 ? members() : [];
   }
 
   return {
     leader,
     members,
-    residents: () => group?.members()?.flatMap((pid) => findProcess(pid) ?? []) ?? members(),
+    membersForCertain: async () =>
+      isWalled && wasAlive && init !== undefined ? members() : findIn(await lookTogether()),
     leftovers,
     isWall,
     isComplete: group !== undefined || isWalled,
-    findSuspects: (pipes) => findSuspects(leader, pipes),
+    findSuspects: (pipes) =>
+      (findOrphans(leader) ?? []).filter(
+        (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
+      ),
     signal(signal) {
-      for (const entry of members()) if (!isWall(entry)) sendSignal(entry, signal);
+      for (const entry of members()) {
+        if (isWall(entry) || !sendSignal(entry, signal)) continue;
+        // A stopped process gets the signal only once it goes on.
+        sendSignal(entry, 'SIGCONT');
+      }
     },
     signalLeader(signal) {
       const target = isWalled && signal !== 'SIGKILL' ? commandBehindWall() : leader;
@@ -128,16 +193,11 @@ export function sendSignal(identity: ProcessIdentity, signal: NodeJS.Signals): b
   }
 }
 
+const alive = (entries: readonly ProcessEntry[]): ProcessEntry[] =>
+  entries.filter((entry) => !entry.isZombie);
+
 function isForbidden({ pid }: { readonly pid: number }): boolean {
   return !(pid > 1) || pid === process.pid || pid === process.ppid;
-}
-
-/** Ourselves and those we descend from: whatever the marks say, they are not of a tree that we started. */
-function ancestorsIn(all: readonly ProcessEntry[]): Set<number> {
-  const parents = new Map(all.map((entry) => [entry.pid, entry.parentPid]));
-  const ancestors = new Set<number>();
-  for (let pid = process.pid; pid > 0 && !ancestors.has(pid); pid = parents.get(pid) ?? 0) ancestors.add(pid);
-  return ancestors;
 }
 
 function addDescendants(found: Map<number, ProcessEntry>, candidates: ProcessEntry[]): void {
@@ -162,34 +222,37 @@ function hasGroup(pid: number): boolean {
 }
 
 /**
- * Orphans that are younger than the leader. They are handed to the nearest reaper, which is one of our ancestors, so
- * that a handful of files tells whether anything can have escaped; the environment of every process costs 20 times as
- * much. Undefined where the kernel does not list children.
+ * Orphans that are younger than the leader. They are handed to the nearest reaper, which is one of our ancestors (or of
+ * the leader's, where another process started it), so that a handful of files tells whether anything can have escaped;
+ * the environment of every process costs 20 times as much. Undefined where that cannot be told.
  */
 function findOrphans(leader: ProcessIdentity): ProcessEntry[] | undefined {
+  // As the first process of a container we adopt orphans ourselves, and our children are not all orphans.
+  if (process.pid === 1) return undefined;
+  const ours = ancestorsOf(process.pid);
+  const theirs = ancestorsOf(leader.pid);
+  const reapers = theirs.includes(process.pid) ? ours : new Set([...ours, ...theirs]);
   const orphans: ProcessEntry[] = [];
-  for (let pid = process.ppid, depth = 0; pid > 0 && depth < 64; depth++) {
-    const children = listChildren(pid);
-    if (children === undefined) return undefined;
-    for (const child of children) {
+  for (const reaper of reapers) {
+    const children = listChildren(reaper);
+    // One that has just ended has no children any more.
+    if (children === undefined && findProcess(reaper) !== undefined) return undefined;
+    for (const child of children ?? []) {
       const entry = findProcess(child);
       if (entry !== undefined && entry.startTime >= leader.startTime && !entry.isZombie) orphans.push(entry);
     }
-    pid = findProcess(pid)?.parentPid ?? 0;
   }
   return orphans;
 }
 
-/** Without a cgroup: is there anything at all that could have escaped? */
-function hasSuspects(leader: ProcessIdentity): boolean {
-  // As the first process of a container we are the reaper ourselves, and our children are not all orphans.
-  if (process.pid === 1 || hasGroup(leader.pid)) return true;
-  return findOrphans(leader)?.length !== 0;
+function ancestorsOf(descendant: number): number[] {
+  const ancestors: number[] = [];
+  for (let pid = findProcess(descendant)?.parentPid ?? 0; pid > 0; pid = findProcess(pid)?.parentPid ?? 0) {
+    if (ancestors.length === MAX_ANCESTORS) break;
+    ancestors.push(pid);
+  }
+  return ancestors;
 }
 
-function findSuspects(leader: ProcessIdentity, pipes: ReadonlySet<string>): ProcessEntry[] {
-  const orphans = findOrphans(leader) ?? [];
-  return orphans.filter(
-    (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
-  );
-}
+/** Numbers that are used again while we read them could make a circle. */
+const MAX_ANCESTORS = 64;

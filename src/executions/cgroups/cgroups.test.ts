@@ -1,6 +1,8 @@
 import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
@@ -9,7 +11,11 @@ import { createCgroups, type ExecutionGroup, openGroup, type TreeLimits } from '
 const MIB = 1024 * 1024;
 
 const cgroups = createCgroups();
-afterAll(() => cgroups.dispose());
+const made = new Set<string>();
+afterAll(() => {
+  cgroups.dispose();
+  expect([...made].filter((path) => existsSync(path))).toEqual([]);
+});
 const { memory, processes, cpu } = cgroups.held();
 const cannot = lacks(
   memory === undefined || processes === undefined || cpu === undefined,
@@ -21,6 +27,7 @@ let groups = 0;
 function createGroup(limits?: TreeLimits): ExecutionGroup & AsyncDisposable {
   const group = cgroups.create(`test-${groups++}`, limits);
   if (group === undefined) throw new Error('no group');
+  for (const path of group.path.split('\n')) made.add(path);
   return {
     ...group,
     async [Symbol.asyncDispose]() {
@@ -28,8 +35,9 @@ function createGroup(limits?: TreeLimits): ExecutionGroup & AsyncDisposable {
         group.kill();
         await sleep(10);
       }
+      expect(openGroup(group.path).members() ?? []).toEqual([]);
       group.remove();
-      expect(group.path.split('\n').filter((path) => existsSync(path))).toEqual([]);
+      expect([group.members(), group.usage()]).toEqual([undefined, undefined]);
     },
   };
 }
@@ -161,7 +169,8 @@ describe.skipIf(cannot)('a group', () => {
   test('with limits that cannot be joined runs nothing', async () => {
     await using group = createGroup({ processes: 64 });
     const [file = '', ...args] = group.joining(['echo', 'ran']);
-    group.remove();
+    expect(group.mustJoin).toBe(true);
+    openGroup(group.path).remove();
     const { status, stdout } = spawnSync(file, args, { encoding: 'utf8' });
     expect({ status, stdout }).toEqual({ status: 125, stdout: '' });
   });
@@ -180,6 +189,90 @@ describe.skipIf(cannot)('a group', () => {
         .map(([name, value]) => `${name}=${value}`)
         .toSorted(),
     );
+  });
+});
+
+describe.skipIf(cannot || memory !== 'cgroup v1')('a group that is used again', () => {
+  /** A limit that no other test has: what they left is not found. */
+  const LIMITS = { memoryBytes: 96 * MIB, processes: 48, cpuSeconds: 60 };
+  const BOMB = `x=$(head -c 300M /dev/zero | tr '\\0' x); echo \${#x}`;
+  const FORKS = 'for i in $(seq 60); do sleep 0.2 & done 2> /dev/null; wait';
+
+  test('tells nothing of the one before', () => {
+    const first = cgroups.create('again-a', LIMITS);
+    if (first === undefined) throw new Error('no group');
+    runIn(first, `(${BOMB}) 2> /dev/null; ${FORKS}; while ((SECONDS < 1)); do :; done`);
+    expect(first.usage()?.oomKills).toBeGreaterThan(0);
+    expect(first.limitHits().processes).toBeGreaterThan(0);
+    const before = first.usage()?.cpuSeconds ?? 0;
+    expect(before).toBeGreaterThan(0.1);
+    first.remove();
+    const second = cgroups.create('again-b', LIMITS);
+    if (second === undefined) throw new Error('no group');
+    expect(second.path).toBe(first.path);
+    runIn(second, 'true');
+    expect(second.usage()?.oomKills).toBe(0);
+    expect(second.limitHits()).toEqual({ processes: 0 });
+    expect(second.usage()?.peakMemoryBytes).toBeLessThan(16 * MIB);
+    expect(second.usage()?.cpuSeconds).toBeLessThan(before);
+    second.remove();
+  });
+
+  test('has the limits that it was asked for, whatever a command made of them', () => {
+    const first = cgroups.create('changed-a', LIMITS);
+    if (first === undefined) throw new Error('no group');
+    const [main = '', memoryPath = ''] = first.path.split('\n');
+    runIn(first, `echo max > ${main}/pids.max; echo -1 > ${memoryPath}/memory.limit_in_bytes`);
+    first.remove();
+    const second = cgroups.create('changed-b', LIMITS);
+    expect(second?.path).toBe(first.path);
+    expect(readFileSync(`${main}/pids.max`, 'utf8')).toBe('48\n');
+    expect(readFileSync(`${memoryPath}/memory.limit_in_bytes`, 'utf8')).toBe(`${96 * MIB}\n`);
+    second?.remove();
+  });
+
+  test('is out of reach for whoever had it before', async () => {
+    const first = cgroups.create('stale-a', LIMITS);
+    first?.remove();
+    await using second = createGroup(LIMITS);
+    expect(second.path).toBe(first?.path);
+    const { pid } = startIn(second, 'exec sleep 60');
+    await expect.poll(() => second.members()).toEqual([pid]);
+    first?.kill();
+    first?.remove();
+    expect([first?.members(), first?.usage()]).toEqual([undefined, undefined]);
+    await using third = createGroup(LIMITS);
+    expect(third.path).not.toBe(second.path);
+    await sleep(50);
+    expect(second.members()).toEqual([pid]);
+  });
+
+  const cached = join(tmpdir(), `cached-${process.pid}`);
+  afterAll(() => rmSync(cached, { force: true }));
+
+  test.for([
+    { name: 'was ended', use: (group: ExecutionGroup) => group.kill() },
+    {
+      name: 'has groups inside',
+      use: (group: ExecutionGroup) => void runIn(group, `mkdir ${group.path.split('\n')[0]}/inner`),
+    },
+    {
+      name: 'has page cache that is charged to it',
+      use: (group: ExecutionGroup) =>
+        void runIn(group, `head -c 8M /dev/zero > ${cached}`),
+    },
+  ])('is not one that $name', async ({ use }) => {
+    const limits = { ...LIMITS, processes: 47 };
+    const first = cgroups.create('odd-a', limits);
+    if (first === undefined) throw new Error('no group');
+    use(first);
+    await expect.poll(() => first.members(), { timeout: 5000 }).toEqual([]);
+    first.remove();
+    const second = cgroups.create('odd-b', limits);
+    expect(second?.path).toContain('odd-b');
+    second?.kill();
+    second?.remove();
+    expect(existsSync(first.path.split('\n')[0] ?? '')).toBe(false);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Tries places out with a real process: some containers show files that do nothing, or refuse at the last moment. */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readEnforcement } from './controls.ts';
 import { removeQuietly } from './group.ts';
@@ -69,5 +69,6 @@ function keepProven(place: Place, counts: ReadonlyMap<string, number>): Place {
         return Number(readText(join(path, 'cpuacct.usage'))) > 0;
     }
   };
-  return { ...place, controllers: place.controllers.filter(isProven) };
+  const files = new Set(readdirSync(path));
+  return { ...place, files, controllers: place.controllers.filter(isProven) };
 }
