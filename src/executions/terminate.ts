@@ -26,9 +26,8 @@ export async function terminateTree(tree: ProcessTree, options: TerminateOptions
     // Taken before the first death: an orphan's parent is init, and nothing else ties it to the tree.
     const before = tree.members();
     const polite = before.filter((entry) => !tree.isWall(entry));
-    for (const entry of polite) sendSignal(entry, options.signal);
     // A stopped process gets the signal only once it goes on.
-    for (const entry of polite) sendSignal(entry, 'SIGCONT');
+    for (const entry of polite) sendSignal(entry, options.signal, 'SIGCONT');
     // With only the sandbox there, nothing has run yet that could clean up.
     const graceMs = polite.length === 0 ? 0 : (options.graceMs ?? LIMITS.killGraceMs);
     const isGone = await waitUntilGone(tree, before, graceMs, pauses);

@@ -169,9 +169,8 @@ export function createTree(spec: TreeSpec): ProcessTree {
       ),
     signal(signal) {
       for (const entry of members()) {
-        if (isWall(entry) || !sendSignal(entry, signal)) continue;
         // A stopped process gets the signal only once it goes on.
-        sendSignal(entry, 'SIGCONT');
+        if (!isWall(entry)) sendSignal(entry, signal, 'SIGCONT');
       }
     },
     signalLeader(signal) {
@@ -184,10 +183,10 @@ export function createTree(spec: TreeSpec): ProcessTree {
 }
 
 /** Signals a process if it is still the one that was meant, and never ourselves, our parent or init. */
-export function sendSignal(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+export function sendSignal(identity: ProcessIdentity, ...signals: readonly NodeJS.Signals[]): boolean {
   if (isForbidden(identity) || !isAlive(identity)) return false;
   try {
-    return process.kill(identity.pid, signal);
+    return signals.every((signal) => process.kill(identity.pid, signal));
   } catch {
     return false;
   }

@@ -56,7 +56,7 @@ const IDLE_LOOK_MS = 2000;
 /** Of processor time with one. */
 const MAX_WAIT_MS = 60 * 60_000;
 /** In version 1 the kernel kills one process and leaves the others waiting for it. */
-const OOM_LOOK_MS = 1000;
+const OOM_LOOK_MS = 2000;
 
 /** There is one process table for this process, so that there is one of these. */
 const rounds = createRounds();

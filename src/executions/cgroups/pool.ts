@@ -30,7 +30,8 @@ interface Idle {
   readonly before: Counters;
 }
 
-const MAX_IDLE = 16;
+/** As many as a principal may have running. */
+const MAX_IDLE = 50;
 /** Page cache stays charged to the group that filled it: with more than this the next peak would not be its own. */
 const MAX_LEFT_BYTES = 1024 * 1024;
 /** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
@@ -117,6 +118,6 @@ function readCounters(directories: readonly GroupDirectory[], limits: TreeLimits
   return {
     oomKills: (limits.memoryBytes === undefined ? undefined : usage.oomKills) ?? 0,
     forkRefusals: (limits.processes === undefined ? undefined : readForkRefusals(directories)) ?? 0,
-    cpuSeconds: usage.cpuSeconds ?? 0,
+    cpuSeconds: (limits.cpuSeconds === undefined ? undefined : usage.cpuSeconds) ?? 0,
   };
 }
