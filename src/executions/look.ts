@@ -56,17 +56,15 @@ export function createLooks(): () => Look {
 
 const keyOf = ({ pid, startTime }: ProcessEntry): string => `${pid} ${startTime}`;
 
-/**
- * A look that is taken after it was asked for, by all at once who asked until then: fifty trees that end together cost
- * one. There is one process table for this process, so that there is one of these.
- */
+/** A look that begins after it was asked for, and serves all who asked until then: fifty trees that end cost one. */
 export const lookTogether = shareNext(createLooks());
 
-function shareNext(look: () => Look): () => Promise<Look> {
-  let next: Promise<Look> | undefined;
+/** There is one process table for this process, so that what is read of it can be shared. */
+export function shareNext<Value>(read: () => Value): () => Promise<Value> {
+  let next: Promise<Value> | undefined;
   return () =>
     (next ??= new Promise<void>((resolve) => void setImmediate(resolve)).then(() => {
       next = undefined;
-      return look();
+      return read();
     }));
 }

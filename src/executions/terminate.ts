@@ -24,7 +24,7 @@ export async function terminateTree(tree: ProcessTree, options: TerminateOptions
   const pauses = createPauses(options.exited);
   if (options.signal !== 'SIGKILL') {
     // Taken before the first death: an orphan's parent is init, and nothing else ties it to the tree.
-    const before = tree.members();
+    const before = await tree.membersTogether();
     const polite = before.filter((entry) => !tree.isWall(entry));
     // A stopped process gets the signal only once it goes on.
     for (const entry of polite) sendSignal(entry, options.signal, 'SIGCONT');

@@ -6,6 +6,7 @@
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { createLooks, type Look, lookTogether } from './look.ts';
+import { ancestorsOf, listOrphans, listOrphansTogether } from './orphans.ts';
 import {
   findProcess,
   hasEmptyEnvironment,
@@ -34,18 +35,20 @@ export interface ProcessTree {
    * it; in `look`, which several trees may share, by everything that is known of the tree.
    */
   members(look?: Look): ProcessEntry[];
+  /** The same, with one look at what may have escaped for all trees that ask at once. */
+  membersTogether(): Promise<ProcessEntry[]>;
   /** Of a look that begins after this call: whoever is not in it has ended, or cannot be told from others. */
   membersForCertain(): Promise<ProcessEntry[]>;
   /** The sandbox's own processes: a polite signal to them would end all the others at once. */
   isWall(entry: ProcessEntry): boolean;
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
-  leftovers(): ProcessEntry[];
+  leftovers(): Promise<ProcessEntry[]>;
   /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
-  findSuspects(pipes: ReadonlySet<string>): ProcessEntry[];
+  findSuspects(pipes: ReadonlySet<string>): Promise<ProcessEntry[]>;
   /** Whether `members` leaves nobody out, whatever they did to get away. */
   readonly isComplete: boolean;
   /** Sends a signal to every member, stopped ones included. */
-  signal(signal: NodeJS.Signals): void;
+  signal(signal: NodeJS.Signals): Promise<void>;
   /** Sends a signal to the leader alone, if it is still the same process. */
   signalLeader(signal: NodeJS.Signals): boolean;
   /** Ends everything in the cgroup at once, where there is one. */
@@ -92,7 +95,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
       else waiting.push(entry);
     }
     addDescendants(found, waiting);
-    return alive([...found.values()]);
+    return aliveOf([...found.values()]);
   }
 
   /** All of a namespace descends from its first process, which adopts the orphans; undefined where it is not known. */
@@ -106,32 +109,45 @@ export function createTree(spec: TreeSpec): ProcessTree {
     return listDescendants([...(first ? [first] : []), ...(isInit ? [initNow] : [])]);
   }
 
-  /** The leader with its descendants, and orphans that say whose they are; undefined where that cannot be seen. */
-  function findByDescent(): ProcessEntry[] | undefined {
+  function listBelow(): ProcessEntry[] | undefined {
     const first = findLeader();
-    const below = listDescendants(first === undefined ? [] : [first]);
-    // Last, since an orphan may have had its parent a moment ago.
-    const orphans = below && findOrphans(leader);
-    if (orphans === undefined) return undefined;
-    const isGroupOurs = isNumberOurs(first ?? findProcess(leader.pid));
+    return listDescendants(first === undefined ? [] : [first]);
+  }
+
+  /** With those orphans that say whose they are; they are listed last, since one may have had its parent a moment ago. */
+  function withOrphans(
+    below: readonly ProcessEntry[] | undefined,
+    orphans: readonly ProcessEntry[] | undefined,
+  ): ProcessEntry[] | undefined {
+    if (below === undefined || orphans === undefined) return undefined;
+    const isGroupOurs = isNumberOurs(findProcess(leader.pid));
     const ours = orphans.filter(
       ({ pid, groupId, sessionId }) =>
         (isGroupOurs && (groupId === leader.pid || sessionId === leader.pid)) ||
         hasEnvironmentEntry(pid, marker),
     );
-    return [...(below ?? []), ...(listDescendants(ours) ?? [])].filter(canBeOurs);
+    return [...below, ...(listDescendants(ours) ?? [])].filter(canBeOurs);
   }
 
-  function findOwn(): ProcessEntry[] | undefined {
+  /** Where the kernel knows who is a member; undefined where it does not. */
+  function findKnown(): ProcessEntry[] | undefined {
     if (!wasAlive) return undefined;
-    if (isWalled) return findInNamespace();
-    return group?.members()?.flatMap((pid) => findProcess(pid) ?? []) ?? findByDescent();
+    return isWalled ? findInNamespace() : group?.members()?.flatMap((pid) => findProcess(pid) ?? []);
   }
 
   function members(look?: Look): ProcessEntry[] {
     if (look !== undefined) return findIn(look);
-    const own = findOwn();
-    return own === undefined ? findIn(createLooks()()) : alive(own.filter((entry) => !isForbidden(entry)));
+    const own =
+      findKnown() ?? (wasAlive && !isWalled ? withOrphans(listBelow(), findOrphans(leader)) : undefined);
+    return own === undefined ? findIn(createLooks()()) : aliveOf(own);
+  }
+
+  async function membersTogether(): Promise<ProcessEntry[]> {
+    const known = findKnown();
+    if (known !== undefined) return aliveOf(known);
+    const own =
+      wasAlive && !isWalled ? withOrphans(listBelow(), await findOrphansTogether(leader)) : undefined;
+    return own === undefined ? findIn(await lookTogether()) : aliveOf(own);
   }
 
   const isWall = (entry: ProcessEntry): boolean =>
@@ -147,28 +163,35 @@ export function createTree(spec: TreeSpec): ProcessTree {
     return undefined;
   }
 
-  function leftovers(): ProcessEntry[] {
+  /** The leader has ended and left nobody: who comes later is not of this tree. */
+  let isEmpty = isWalled;
+
+  async function leftovers(): Promise<ProcessEntry[]> {
     // The namespace ends with its first process, and that one with the leader.
     if (isWalled) return [];
     const pids = group?.members();
-    if (pids !== undefined) return pids.length > 0 || hasGroup(leader.pid) ? members() : [];
-    return hasGroup(leader.pid) || findOrphans(leader)?.length !== 0 ? members() : [];
+    const isLeft = pids === undefined ? (await findOrphansTogether(leader))?.length !== 0 : pids.length > 0;
+    isEmpty = !isLeft && !hasGroup(leader.pid);
+    return isEmpty ? [] : membersTogether();
   }
 
   return {
     leader,
     members,
+    membersTogether,
     membersForCertain: async () =>
       isWalled && wasAlive && init !== undefined ? members() : findIn(await lookTogether()),
     leftovers,
     isWall,
     isComplete: group !== undefined || isWalled,
-    findSuspects: (pipes) =>
-      (findOrphans(leader) ?? []).filter(
+    async findSuspects(pipes) {
+      const orphans = isEmpty ? [] : ((await findOrphansTogether(leader)) ?? []);
+      return orphans.filter(
         (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
-      ),
-    signal(signal) {
-      for (const entry of members()) {
+      );
+    },
+    async signal(signal) {
+      for (const entry of await membersTogether()) {
         // A stopped process gets the signal only once it goes on.
         if (!isWall(entry)) sendSignal(entry, signal, 'SIGCONT');
       }
@@ -192,8 +215,8 @@ export function sendSignal(identity: ProcessIdentity, ...signals: readonly NodeJ
   }
 }
 
-const alive = (entries: readonly ProcessEntry[]): ProcessEntry[] =>
-  entries.filter((entry) => !entry.isZombie);
+const aliveOf = (entries: readonly ProcessEntry[]): ProcessEntry[] =>
+  entries.filter((entry) => !entry.isZombie && !isForbidden(entry));
 
 function isForbidden({ pid }: { readonly pid: number }): boolean {
   return !(pid > 1) || pid === process.pid || pid === process.ppid;
@@ -220,38 +243,25 @@ function hasGroup(pid: number): boolean {
   }
 }
 
-/**
- * Orphans that are younger than the leader. They are handed to the nearest reaper, which is one of our ancestors (or of
- * the leader's, where another process started it), so that a handful of files tells whether anything can have escaped;
- * the environment of every process costs 20 times as much. Undefined where that cannot be told.
- */
+/** Orphans that are younger than the leader; undefined where that cannot be told. */
 function findOrphans(leader: ProcessIdentity): ProcessEntry[] | undefined {
-  // As the first process of a container we adopt orphans ourselves, and our children are not all orphans.
-  if (process.pid === 1) return undefined;
-  const ours = ancestorsOf(process.pid);
-  const theirs = ancestorsOf(leader.pid);
-  const reapers = theirs.includes(process.pid) ? ours : new Set([...ours, ...theirs]);
-  const orphans: ProcessEntry[] = [];
-  for (const reaper of reapers) {
-    const children = listChildren(reaper);
-    // One that has just ended has no children any more.
-    if (children === undefined && findProcess(reaper) !== undefined) return undefined;
-    for (const child of children ?? []) {
-      const entry = findProcess(child);
-      if (entry !== undefined && entry.startTime >= leader.startTime && !entry.isZombie) orphans.push(entry);
-    }
-  }
-  return orphans;
+  return youngerThan(leader, listOrphans(othersAbove(leader)));
 }
 
-function ancestorsOf(descendant: number): number[] {
-  const ancestors: number[] = [];
-  for (let pid = findProcess(descendant)?.parentPid ?? 0; pid > 0; pid = findProcess(pid)?.parentPid ?? 0) {
-    if (ancestors.length === MAX_ANCESTORS) break;
-    ancestors.push(pid);
-  }
-  return ancestors;
+async function findOrphansTogether(leader: ProcessIdentity): Promise<ProcessEntry[] | undefined> {
+  const others = othersAbove(leader);
+  return youngerThan(leader, others.length > 0 ? listOrphans(others) : await listOrphansTogether());
 }
 
-/** Numbers that are used again while we read them could make a circle. */
-const MAX_ANCESTORS = 64;
+/** Where another process started the leader, its orphans may go to one of that one's ancestors. */
+function othersAbove({ pid }: ProcessIdentity): number[] {
+  const ancestors = ancestorsOf(pid);
+  return ancestors.includes(process.pid) ? [] : ancestors;
+}
+
+function youngerThan(
+  { startTime }: ProcessIdentity,
+  orphans: readonly ProcessEntry[] | undefined,
+): ProcessEntry[] | undefined {
+  return orphans?.filter((entry) => entry.startTime >= startTime && isAlive(entry));
+}
