@@ -16,7 +16,9 @@ await server.call('shell_execute', {
   timeout_seconds: 3600,
 });
 await server.call('shell_execute', { command: 'echo warm' });
-await sleep(5000);
+// V8 tidies up some ten seconds after the last call.
+await sleep(15_000);
+await server.settled();
 
 const before = new Map(ownProcesses().map((entry) => [entry.pid, readRunMs(entry.pid)]));
 await sleep(SECONDS * 1000);

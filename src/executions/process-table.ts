@@ -27,6 +27,8 @@ export interface ProcessEntry extends ProcessIdentity {
   /** Of children that ended and were waited for, and of theirs. */
   readonly childTicks: number;
   readonly residentBytes: number;
+  /** Where its stack begins, which differs with each program that is executed; 0 where it cannot be told. */
+  readonly stackStart: number;
 }
 
 const PAGE_BYTES = 4096;
@@ -159,6 +161,16 @@ export function readLastPid(): number {
   }
 }
 
+/** What a process has in memory without files and shared memory; with what it shares with those it forked. */
+export function readAnonymousBytes(pid: number): number {
+  try {
+    const [, resident, shared] = readSmall(`/proc/${pid}/statm`).split(' ').map(Number);
+    return ((resident ?? 0) - (shared ?? 0)) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
 /** The most memory that a process ever had; undefined where it has ended. */
 export function readPeakBytes(pid: number): number | undefined {
   try {
@@ -220,6 +232,7 @@ function parseStat(stat: string): ProcessEntry {
     childTicks: field(16) + field(17),
     startTime: field(22),
     residentBytes: field(24) * PAGE_BYTES,
+    stackStart: field(28),
   };
 }
 
@@ -249,6 +262,7 @@ function listWithPs(): ProcessEntry[] {
       state: state?.slice(0, 1) ?? '',
       isZombie: state?.startsWith('Z') === true,
       residentBytes: Number(residentKib) * 1024,
+      stackStart: 0,
       cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
       // Not to be had from `ps`.
       childTicks: 0,

@@ -12,7 +12,7 @@ import {
   readPeakBytes,
   TICKS_PER_SECOND,
 } from './process-table.ts';
-import { measureProportional } from './proportional.ts';
+import { createLowerBound, measureProportional } from './proportional.ts';
 import { createRounds } from './rounds.ts';
 import type { ProcessTree } from './tree.ts';
 import { sumResident, sumTicks } from './usage.ts';
@@ -42,11 +42,11 @@ interface Meter {
   readonly firstMs: number;
 }
 
-/** What a program can allocate in a millisecond, of memory that it really touches: twice of what most reach. */
-const BYTES_PER_MS = 2 * 1024 * 1024;
+/** What a program can allocate in a millisecond, of memory that it really touches: more than all but a few reach. */
+const BYTES_PER_MS = 4 * 1024 * 1024;
 /** A look comes before the limit can be passed by more than this share of it. */
 const OVERSHOOT = 0.25;
-const MIN_LOOK_MS = 4;
+const MIN_LOOK_MS = 2;
 const MAX_LOOK_MS = 4000;
 /** Looking may take this share of the time at most. */
 const MAX_LOOKING = 0.1;
@@ -143,7 +143,11 @@ function measureMemory(
   limitBytes: number,
   notePeak: (bytes: number) => void,
 ): Meter {
+  const measureAtLeast = createLowerBound();
   let last = { atMs: performance.now(), bytes: 0 };
+  /** As the kernel counted it, which takes a while and goes on beside the looks. */
+  let counted = 0;
+  let nextCountAt = 0;
 
   /** When the limit could be passed by too much, at the rate that was seen or at the one that is likely. */
   function untilNext(bytes: number, beganMs: number): number {
@@ -154,21 +158,29 @@ function measureMemory(
     return Math.max(MIN_LOOK_MS, (nowMs - beganMs) / MAX_LOOKING, Math.min(leftMs, MAX_LOOK_MS));
   }
 
+  async function count(entries: readonly ProcessEntry[]): Promise<void> {
+    const beganMs = performance.now();
+    nextCountAt = Number.POSITIVE_INFINITY;
+    counted = await measureProportional(entries);
+    const endedMs = performance.now();
+    nextCountAt = endedMs + (endedMs - beganMs) / MAX_LOOKING;
+  }
+
   return {
     limit: 'memory_limit',
     firstMs: untilNext(0, performance.now()),
     async look() {
       const beganMs = performance.now();
       const entries = follow();
-      const largest = entries.reduce((most, entry) => Math.max(most, entry.residentBytes), 0);
       const resident = sumResident(entries);
-      // What seems to be too much is counted once more, with shared pages counted once, before anything is ended. What
-      // one process has is its own.
-      const isDoubtful = resident > limitBytes && largest <= limitBytes;
-      const bytes = isDoubtful ? Math.max(largest, await measureProportional(entries)) : resident;
-      notePeak(bytes);
+      const isDoubtful = resident > limitBytes && entries.length > 1;
+      const atLeast = measureAtLeast(entries, isDoubtful);
+      const bytes = isDoubtful ? Math.max(atLeast, counted) : resident;
       const isPassed = bytes > limitBytes;
+      notePeak(bytes);
       if (isPassed) for (const { pid } of entries) notePeak(readPeakBytes(pid) ?? 0);
+      else if (!isDoubtful) counted = 0;
+      else if (beganMs >= nextCountAt) void count(entries);
       return { isPassed, nextMs: untilNext(bytes, beganMs) };
     },
   };
