@@ -27,6 +27,7 @@ export interface ProcessEntry extends ProcessIdentity {
   /** Of children that ended and were waited for, and of theirs. */
   readonly childTicks: number;
   readonly residentBytes: number;
+  readonly threads: number;
   /** Where its stack begins, which differs with each program that is executed; 0 where it cannot be told. */
   readonly stackStart: number;
 }
@@ -124,15 +125,16 @@ export function holdsPipe(pid: number, pipes: ReadonlySet<string>): boolean {
 export function listChildren(pid: number): number[] | undefined {
   if (!isLinux) return undefined;
   try {
-    const children: number[] = [];
-    for (const task of readdirSync(`/proc/${pid}/task`)) {
-      const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').trim();
-      if (text !== '') children.push(...text.split(' ').map(Number));
-    }
-    return children;
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) => listChildrenOf(pid, task));
   } catch {
     return undefined;
   }
+}
+
+/** A process is the child of the thread that forked it. */
+function listChildrenOf(pid: number, task: number | string): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
 }
 
 /** These and all that descend from them and are alive; undefined where the kernel does not list children. */
@@ -140,13 +142,22 @@ export function listDescendants(roots: readonly ProcessEntry[]): ProcessEntry[] 
   if (!listsChildren()) return undefined;
   const found = new Map(roots.map((entry) => [entry.pid, entry]));
   // A map is walked in the order in which it grows.
-  for (const { pid } of found.values()) {
-    for (const child of listChildren(pid) ?? []) {
+  for (const { pid, threads } of found.values()) {
+    for (const child of (threads === 1 ? tryList(pid) : listChildren(pid)) ?? []) {
       const entry = found.has(child) ? undefined : findProcess(child);
       if (entry !== undefined) found.set(child, entry);
     }
   }
   return [...found.values()];
+}
+
+/** Of a process with one thread. */
+function tryList(pid: number): number[] | undefined {
+  try {
+    return listChildrenOf(pid, pid);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Since Linux 3.5, if it was built with it. */
@@ -232,6 +243,7 @@ function parseStat(stat: string): ProcessEntry {
     childTicks: field(16) + field(17),
     startTime: field(22),
     residentBytes: field(24) * PAGE_BYTES,
+    threads: field(20),
     stackStart: field(28),
   };
 }
@@ -262,6 +274,7 @@ function listWithPs(): ProcessEntry[] {
       state: state?.slice(0, 1) ?? '',
       isZombie: state?.startsWith('Z') === true,
       residentBytes: Number(residentKib) * 1024,
+      threads: 1,
       stackStart: 0,
       cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
       // Not to be had from `ps`.

@@ -44,20 +44,20 @@ export async function endByMarker(marker: string): Promise<Survivor[]> {
 
 async function killUntilGone(tree: ProcessTree, pauses: Pauses): Promise<Survivor[]> {
   const deadline = Date.now() + LIMITS.killSettleMs;
+  /** A process that is dying has no environment any more, and would not be found by its marker. */
+  let killed: readonly ProcessEntry[] = [];
   for (;;) {
     // Two looks, because a process may fork between the look and the signal; the second costs more and sees more.
-    let alive = kill(tree, tree.members());
-    if (alive.length === 0) alive = kill(tree, await tree.membersForCertain());
-    if (alive.length === 0) return [];
-    if (Date.now() > deadline) return alive.map(({ pid, name }) => ({ pid, name }));
+    let found = tree.members();
+    if (found.length === 0) found = await tree.membersForCertain();
+    if (found.length > 0) tree.killGroup();
+    for (const entry of found) sendSignal(entry, 'SIGKILL');
+    const known = new Set(found.map(({ pid }) => pid));
+    killed = [...found, ...killed.filter((entry) => !known.has(entry.pid) && isAlive(entry))];
+    if (killed.length === 0) return [];
+    if (Date.now() > deadline) return killed.map(({ pid, name }) => ({ pid, name }));
     await pauses.next(MAX_KILL_PAUSE_MS);
   }
-}
-
-function kill(tree: ProcessTree, alive: ProcessEntry[]): ProcessEntry[] {
-  if (alive.length > 0) tree.killGroup();
-  for (const entry of alive) sendSignal(entry, 'SIGKILL');
-  return alive;
 }
 
 /** Waits until neither the members known before nor any new one is alive. */
