@@ -86,7 +86,9 @@ export function startWatchdog(
   const stops = meters.map((meter) => {
     const stop = rounds.add(async () => {
       // Where the process table could not be read (too many open files, say), the next look may do better.
-      const { isPassed, nextMs } = await meter.look().catch(() => ({ isPassed: false, nextMs: meter.firstMs }));
+      const { isPassed, nextMs } = await meter
+        .look()
+        .catch(() => ({ isPassed: false, nextMs: meter.firstMs }));
       if (isPassed && !isOver) {
         end();
         onPassed(meter.limit);

@@ -258,8 +258,7 @@ describe.skipIf(cannot || memory !== 'cgroup v1')('a group that is used again', 
     },
     {
       name: 'has page cache that is charged to it',
-      use: (group: ExecutionGroup) =>
-        void runIn(group, `head -c 8M /dev/zero > ${cached}`),
+      use: (group: ExecutionGroup) => void runIn(group, `head -c 8M /dev/zero > ${cached}`),
     },
   ])('is not one that $name', async ({ use }) => {
     const limits = { ...LIMITS, processes: 47 };
