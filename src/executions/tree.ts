@@ -6,7 +6,7 @@
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { createLooks, type Look, lookTogether } from './look.ts';
-import { ancestorsOf, listOrphans, listOrphansTogether } from './orphans.ts';
+import { ancestorsOf, findOrphans, findOrphansTogether } from './orphans.ts';
 import {
   findProcess,
   hasEmptyEnvironment,
@@ -241,27 +241,4 @@ function hasGroup(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
-}
-
-/** Orphans that are younger than the leader; undefined where that cannot be told. */
-function findOrphans(leader: ProcessIdentity): ProcessEntry[] | undefined {
-  return youngerThan(leader, listOrphans(othersAbove(leader)));
-}
-
-async function findOrphansTogether(leader: ProcessIdentity): Promise<ProcessEntry[] | undefined> {
-  const others = othersAbove(leader);
-  return youngerThan(leader, others.length > 0 ? listOrphans(others) : await listOrphansTogether());
-}
-
-/** Where another process started the leader, its orphans may go to one of that one's ancestors. */
-function othersAbove({ pid }: ProcessIdentity): number[] {
-  const ancestors = ancestorsOf(pid);
-  return ancestors.includes(process.pid) ? [] : ancestors;
-}
-
-function youngerThan(
-  { startTime }: ProcessIdentity,
-  orphans: readonly ProcessEntry[] | undefined,
-): ProcessEntry[] | undefined {
-  return orphans?.filter((entry) => entry.startTime >= startTime && isAlive(entry));
 }

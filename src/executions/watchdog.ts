@@ -77,7 +77,7 @@ export function startWatchdog(
 
   const follow = createFollower(tree);
   const meters: Meter[] = [];
-  if (isMemoryHeld && group?.killsTogether !== true) meters.push(watchForKills(isOutOfMemory));
+  if (isMemoryHeld && !group.killsTogether) meters.push(watchForKills(isOutOfMemory));
   if (!isMemoryHeld && memoryLimitBytes !== undefined)
     meters.push(measureMemory(follow, memoryLimitBytes, notePeak));
   if (cpuLimitSeconds !== undefined) meters.push(measureCpu(follow, cpuLimitSeconds, group));
