@@ -5,6 +5,7 @@
 import { once } from '../base/once.ts';
 import { shareNext } from './look.ts';
 import {
+  exists,
   findProcess,
   isAlive,
   listChildren,
@@ -63,8 +64,8 @@ function listOrphans(others: readonly number[]): ProcessEntry[] | undefined {
   known = new Map();
   for (const reaper of new Set([...ourAncestors(), ...others])) {
     const children = listChildren(reaper);
-    // One that has just ended has no children any more.
-    if (children === undefined && findProcess(reaper) !== undefined) return undefined;
+    // One that has ended has no children any more; of one that is hidden they cannot be told.
+    if (children === undefined && exists(reaper)) return undefined;
     for (const pid of children ?? []) {
       const old = before.get(pid);
       const isKnown = old !== undefined && now - old.seenAt < KNOWN_MS;

@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
+import { errnoOf } from '../base/errors.ts';
 import { once } from '../base/once.ts';
 
 export interface ProcessIdentity {
@@ -65,6 +66,15 @@ export function findProcess(pid: number): ProcessEntry | undefined {
 export function isAlive(identity: ProcessIdentity): boolean {
   const entry = findProcess(identity.pid);
   return entry !== undefined && entry.startTime === identity.startTime && !entry.isZombie;
+}
+
+/** True where there is a process of this number, or with a negative one a member of that group; zombies count. */
+export function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errnoOf(error) === 'EPERM';
+  }
 }
 
 /** True where the process was started with this variable in its environment (Linux; elsewhere never). */

@@ -122,7 +122,7 @@ describe('a complete kill', () => {
     const started = await Promise.all(
       Array.from({ length: 8 }, () =>
         world.start(
-          'sleep 300 & setsid sleep 300 & (setsid sh -c "sleep 300 & wait" &) ; trap "" TERM; echo up; while :; do sleep 1; done',
+          'sleep 300 & setsid sleep 300 & (setsid sh -c "sleep 300 & wait" &) ; trap "" TERM; echo up; while :; do sleep 300; done',
         ),
       ),
     );

@@ -8,6 +8,7 @@ import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { createLooks, type Look, lookTogether } from './look.ts';
 import { ancestorsOf, findOrphans, findOrphansTogether } from './orphans.ts';
 import {
+  exists,
   findProcess,
   hasEmptyEnvironment,
   hasEnvironmentEntry,
@@ -171,7 +172,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
     if (isWalled) return [];
     const pids = group?.members();
     const isLeft = pids === undefined ? (await findOrphansTogether(leader))?.length !== 0 : pids.length > 0;
-    isEmpty = !isLeft && !hasGroup(leader.pid);
+    isEmpty = !isLeft && !exists(-leader.pid);
     return isEmpty ? [] : membersTogether();
   }
 
@@ -231,14 +232,5 @@ function addDescendants(found: Map<number, ProcessEntry>, candidates: ProcessEnt
       found.set(entry.pid, entry);
       return false;
     });
-  }
-}
-
-/** True where a process group of this number has a member, zombies included. */
-function hasGroup(pid: number): boolean {
-  try {
-    return process.kill(-pid, 0);
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
