@@ -2,7 +2,8 @@
  * Groups that served an execution and can serve another one. To make and remove the directories of a group costs more
  * than all the rest of it, and commands in a row nearly always have the same limits.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import {
   type Counters,
@@ -34,11 +35,21 @@ interface Idle {
 const MAX_IDLE = 50;
 /** Page cache stays charged to the group that filled it: with more than this the next peak would not be its own. */
 const MAX_LEFT_BYTES = 1024 * 1024;
+/** What the kernel charges ahead for each processor, and takes back at its leisure. */
+const AHEAD_BYTES = 256 * 1024;
 /** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
 const PEAK = 'memory.max_usage_in_bytes';
 
 export function createPool(): Pool {
   let idle: readonly Idle[] = [];
+  /** Not removed: something was left inside, or had not quite gone. */
+  let stuck: readonly string[] = [];
+
+  function remove(directories: readonly GroupDirectory[]): void {
+    const paths = [...stuck, ...directories.map(({ path }) => path)];
+    for (const path of paths) removeWithInner(path);
+    stuck = paths.filter((path) => existsSync(path));
+  }
 
   /** Limits are written even so: a command without a sandbox may have changed those of its own group. */
   function takeIdle(key: string, limits: TreeLimits): Idle | undefined {
@@ -53,7 +64,7 @@ export function createPool(): Pool {
       return found;
     } catch {
       // Somebody has removed it.
-      for (const { path } of found.directories) removeWithInner(path);
+      remove(found.directories);
       return undefined;
     }
   }
@@ -81,13 +92,9 @@ export function createPool(): Pool {
       },
       remove() {
         if (isOver) return;
-        if (isKilled || idle.length >= MAX_IDLE || !isReusable(directories)) {
-          group.remove();
-          isOver = group.members() === undefined;
-          return;
-        }
         isOver = true;
-        idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
+        if (isKilled || idle.length >= MAX_IDLE || !isReusable(directories)) remove(directories);
+        else idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
       },
     };
   }
@@ -98,7 +105,7 @@ export function createPool(): Pool {
       return lend(takeIdle(key, limits) ?? make(key, places, name, limits), limits);
     },
     dispose() {
-      for (const { path } of idle.flatMap(({ directories }) => directories)) removeWithInner(path);
+      remove(idle.flatMap(({ directories }) => directories));
       idle = [];
     },
   };
@@ -109,7 +116,7 @@ function isReusable(directories: readonly GroupDirectory[]): boolean {
   if (directories.some((directory) => hasFile(directory, 'memory.current'))) return false;
   return (
     directories.every(({ path }) => listMembers(path)?.length === 0 && !hasInner(path)) &&
-    (readUsage(directories).memoryBytes ?? 0) <= MAX_LEFT_BYTES
+    (readUsage(directories).memoryBytes ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES * availableParallelism()
   );
 }
 
