@@ -8,6 +8,7 @@ import { createPlace, type Place } from '../test/e2e/support/product.ts';
 export interface MeasuredServer {
   /** The directory it works in. */
   readonly work: string;
+  readonly pid: number;
   call(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>>;
   /** Resident set of the server's own process, in MiB. */
   residentMib(): number;
@@ -38,6 +39,7 @@ export async function startMeasured(
   };
   return {
     work: place.work,
+    pid: transport.pid ?? 0,
     async call(name, callArguments) {
       const { structuredContent } = await client.callTool({ name, arguments: callArguments });
       return structuredContent as Record<string, unknown>;

@@ -44,10 +44,10 @@ async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: Adopt
     group: known?.group === undefined ? undefined : openGroup(known.group),
     isWalled: known?.isWalled ?? false,
   });
-  const members = tree.members();
+  const members = await tree.membersForCertain();
   const alive = members.length === 0 ? [] : await terminateTree(tree, { signal: 'SIGTERM' });
   // Named, not ended, as when it ends by itself: that they are of this tree is likely and not certain.
-  const suspects = known === undefined || tree.isComplete ? [] : tree.findSuspects(new Set());
+  const suspects = known === undefined || tree.isComplete ? [] : await tree.findSuspects(new Set());
   const survivors = [...alive, ...suspects].map(({ pid, name }) => ({ pid, name }));
   if (members.length === 0) return { ...lost, survivors };
   tree.release();

@@ -3,7 +3,7 @@
  * server that runs it, named after the execution. The server finds it, ends the tree as it would for a caller, and the
  * record says `terminated`. A file reaches across containers, and needs no port that somebody else could find.
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type FSWatcher, mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, messageOf } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
@@ -15,8 +15,8 @@ import type { Running } from './running.ts';
 export const OPERATOR = { principal: 'operator', requestId: 'command line' } as const;
 
 const FOLDER = 'end';
-/** A person who waits for it sees no difference; to look costs a few microseconds. */
-const LOOK_MS = 250;
+/** For file systems that do not tell of changes: within what `top` waits for. */
+const LOOK_MS = 2000;
 
 export interface EndRequests {
   open(): void;
@@ -33,6 +33,7 @@ export function createEndRequests(options: {
   const { running, audit, log } = options;
   const folder = join(options.directory, FOLDER);
   let timer: NodeJS.Timeout | undefined;
+  let watcher: FSWatcher | undefined;
 
   function serve(id: string): void {
     rmSync(join(folder, id), { force: true });
@@ -60,10 +61,18 @@ export function createEndRequests(options: {
 
   return {
     open() {
-      timer = setInterval(look, LOOK_MS);
-      timer.unref();
+      timer = setInterval(look, LOOK_MS).unref();
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        watcher = watch(folder, { persistent: false }, look).on('error', () => watcher?.close());
+      } catch {
+        // The user has as many watches as the kernel allows, say.
+      }
     },
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer);
+      watcher?.close();
+    },
   };
 }
 

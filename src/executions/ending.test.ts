@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { lacks } from '../../test/setup/needs.ts';
+import { lacks, needs } from '../../test/setup/needs.ts';
 import type { Sink } from '../outputs/types.ts';
 import { createCapture } from './capture.ts';
 import { createCgroups, type ExecutionGroup } from './cgroups/cgroups.ts';
@@ -128,6 +128,38 @@ test('where it does not, the tree is measured', async () => {
   const outcome = await finished;
   expect(outcome).toMatchObject({ reason: 'memory_limit', errorCode: 'EXECUTION_003', survivors: [] });
   expect(outcome.peakMemoryBytes).toBeGreaterThan(60 * MIB);
+});
+
+describe.skipIf(needs('python3'))('of a tree that is measured', () => {
+  test('what forked processes share counts once, until they write to it', async () => {
+    const script = `
+import os, time
+x = bytearray(b"x") * (80 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(1.5)
+        print("writing", flush=True)
+        for i in range(0, len(x), 4096): x[i] = 1
+        time.sleep(60)
+time.sleep(60)`;
+    const run = await start(`python3 -c '${script}'`, { memoryLimitBytes: 200 * MIB });
+    const outcome = await run.finished;
+    expect(outcome).toMatchObject({ reason: 'memory_limit', survivors: [] });
+    expect(run.printed()).toContain('writing');
+    expect(outcome.peakMemoryBytes).toBeGreaterThan(200 * MIB);
+  });
+
+  test.for([
+    { name: 'two programs', script: 'hog & hog; wait' },
+    { name: 'a process in a session of its own', script: 'setsid bash -c "hog & hog; wait" & wait' },
+    { name: 'an orphan', script: '(setsid bash -c "hog & hog; wait" &); sleep 60' },
+  ])('all of it counts: $name', async ({ script }) => {
+    const hog = `hog() { python3 -c 'x = bytearray(b"x") * (80 << 20); import time; time.sleep(60)'; }; export -f hog`;
+    const { finished } = await start(`${hog}; ${script}`, { memoryLimitBytes: 120 * MIB });
+    const outcome = await finished;
+    expect(outcome).toMatchObject({ reason: 'memory_limit', survivors: [] });
+    expect(outcome.peakMemoryBytes).toBeGreaterThan(120 * MIB);
+  });
 });
 
 test.for(['with a group', 'without one'])('processor time of the whole tree is limited, %s', async (how) => {

@@ -77,12 +77,12 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     let survivors: Survivor[] = [];
     try {
       capture.drain();
-      leftovers = ladder === undefined ? tree.leftovers() : [];
+      leftovers = ladder === undefined ? await tree.leftovers() : [];
       if (ladder !== undefined) survivors = await ladder;
       else if (leftovers.length > 0) survivors = await endLeftovers(tree);
       capture.drain();
       // Named, not ended: that they are ours is likely and not certain.
-      if (!tree.isComplete) survivors = [...survivors, ...tree.findSuspects(capture.pipeLinks())];
+      if (!tree.isComplete) survivors = [...survivors, ...(await tree.findSuspects(capture.pipeLinks()))];
     } catch {
       // The process table could not be read (too many open files, say). The command itself has ended all the same.
     } finally {
@@ -105,7 +105,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     const previous = ladder;
     ladder =
       previous === undefined || signal === 'SIGKILL'
-        ? Promise.all([terminateTree(tree, { signal }), previous]).then(
+        ? Promise.all([terminateTree(tree, { signal, exited: capture.exited }), previous]).then(
             ([survivors]) => survivors,
             () => killBlindly(tree),
           )
@@ -137,13 +137,8 @@ export async function signalAndWait(
   finished: Promise<unknown>,
   options: { signal: NodeJS.Signals; scope: 'tree' | 'leader'; windowMs: number },
 ): Promise<boolean> {
-  if (options.scope === 'tree') {
-    tree.signal(options.signal);
-    // A stopped process gets the signal only once it goes on.
-    tree.signal('SIGCONT');
-  } else {
-    tree.signalLeader(options.signal);
-  }
+  if (options.scope === 'tree') await tree.signal(options.signal);
+  else tree.signalLeader(options.signal);
   const timer = new AbortController();
   try {
     return await Promise.race([

@@ -115,16 +115,17 @@ export function createInventory({
     await store.scan(note, forget);
     const isLost = ({ instance: server }: ExecutionRecord): boolean =>
       taken.has(server) || !instance.isInstanceAlive(server);
-    const open = [...changed.values()].flatMap(({ id, status }) =>
+    const unfinished = [...changed.values()].flatMap(({ id, status }) =>
       status === 'running' ? (store.read(id) ?? []) : [],
     );
     // Whoever took over another's work writes how it ended before it lets go: that may have come since.
-    if (open.some((record) => isLost(record) && !taken.has(record.instance))) await store.scan(note, forget);
+    if (unfinished.some((record) => isLost(record) && !taken.has(record.instance)))
+      await store.scan(note, forget);
     for (const { id } of changed.values()) {
       const summary = store.summary(id);
       if (summary !== undefined) outputs.adoptBundle(specOf(summary), { isChanged: true });
     }
-    for (const record of open) {
+    for (const record of unfinished) {
       if (store.summary(record.id)?.status !== 'running' || record.instance === instance.id) continue;
       if (isLost(record)) endings.push(takeOver(record, bundleOf(record.id)));
     }

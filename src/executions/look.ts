@@ -1,11 +1,6 @@
 /** One look at all processes, which may serve many trees: what costs most, their environments, is then read once. */
-import { MARKER_NAME } from '../base/marker.ts';
-import {
-  hasEnvironmentEntry,
-  listProcesses,
-  type ProcessEntry,
-  readEnvironmentEntries,
-} from './process-table.ts';
+import { MARKER_NAME, SERVER_MARKER_NAME } from '../base/marker.ts';
+import { listProcesses, type ProcessEntry, readEnvironmentEntries } from './process-table.ts';
 
 export interface Look {
   readonly entries: readonly ProcessEntry[];
@@ -13,45 +8,63 @@ export interface Look {
   hasMarker(entry: ProcessEntry, marker: string): boolean;
 }
 
-export function lookOnce(): Look {
-  return {
-    entries: listProcesses(),
-    hasMarker: ({ pid }, marker) => hasEnvironmentEntry(pid, marker),
-  };
-}
+const PREFIXES = [`${MARKER_NAME}=`, `${SERVER_MARKER_NAME}=`];
 
-/** Between fork and exec a process still has the environment of its parent, so that a first "no" may be early. */
-const SURE_AFTER_LOOKS = 2;
+/** Between fork and exec a process still has the environment of its parent, so that an early "no" may be wrong. */
+const SURE_AFTER_MS = 1000;
 
 interface Known {
   readonly markers: readonly string[];
-  looks: number;
+  readonly firstSeenAt: number;
+  readonly isSure: boolean;
 }
 
 /** For who looks again and again. A process keeps its marks for life, and none of ours comes to others later. */
 export function createLooks(): () => Look {
   let known = new Map<string, Known>();
+
+  function readMarkers(key: string, pid: number): readonly string[] {
+    const old = known.get(key);
+    if (old?.isSure === true) return old.markers;
+    const now = performance.now();
+    const read = readEnvironmentEntries(pid, PREFIXES);
+    const firstSeenAt = old?.firstSeenAt ?? now;
+    const markers = read ?? [];
+    known.set(key, {
+      markers,
+      firstSeenAt,
+      isSure: markers.length > 0 || (read !== undefined && now - firstSeenAt > SURE_AFTER_MS),
+    });
+    return markers;
+  }
+
   return () => {
     const entries = listProcesses();
     const before = known;
     known = new Map();
     for (const entry of entries) {
-      const key = `${entry.pid} ${entry.startTime}`;
+      const key = keyOf(entry);
       const old = before.get(key);
       if (old !== undefined) known.set(key, old);
     }
-    const seen = known;
     return {
       entries,
-      hasMarker(entry, marker) {
-        const key = `${entry.pid} ${entry.startTime}`;
-        const old = seen.get(key);
-        if (old !== undefined && (old.markers.length > 0 || old.looks >= SURE_AFTER_LOOKS))
-          return old.markers.includes(marker);
-        const markers = readEnvironmentEntries(entry.pid, `${MARKER_NAME}=`);
-        seen.set(key, { markers, looks: (old?.looks ?? 0) + 1 });
-        return markers.includes(marker);
-      },
+      hasMarker: (entry, marker) => readMarkers(keyOf(entry), entry.pid).includes(marker),
     };
   };
+}
+
+const keyOf = ({ pid, startTime }: ProcessEntry): string => `${pid} ${startTime}`;
+
+/** A look that begins after it was asked for, and serves all who asked until then: fifty trees that end cost one. */
+export const lookTogether = shareNext(createLooks());
+
+/** There is one process table for this process, so that what is read of it can be shared. */
+export function shareNext<Value>(read: () => Value): () => Promise<Value> {
+  let next: Promise<Value> | undefined;
+  return () =>
+    (next ??= new Promise<void>((resolve) => void setImmediate(resolve)).then(() => {
+      next = undefined;
+      return read();
+    }));
 }

@@ -61,7 +61,7 @@ export interface Observer {
   readonly store: Pick<Store, 'summaries' | 'storageOf' | 'remove'>;
 }
 
-/** The kill ladder takes 2.5 seconds at most, and its server looks four times a second. */
+/** The kill ladder takes 2.5 seconds at most, and its server looks within two. */
 const END_MS = 5000;
 const POLL_MS = 50;
 

@@ -3,7 +3,9 @@
  * is not (and across reboots, with the boot id).
  */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
+import { errnoOf } from '../base/errors.ts';
+import { once } from '../base/once.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -26,6 +28,9 @@ export interface ProcessEntry extends ProcessIdentity {
   /** Of children that ended and were waited for, and of theirs. */
   readonly childTicks: number;
   readonly residentBytes: number;
+  readonly threads: number;
+  /** Where its stack begins, which differs with each program that is executed; 0 where it cannot be told. */
+  readonly stackStart: number;
 }
 
 const PAGE_BYTES = 4096;
@@ -51,7 +56,7 @@ export function findProcess(pid: number): ProcessEntry | undefined {
   if (!(pid > 0)) return undefined;
   if (!isLinux) return listWithPs().find((entry) => entry.pid === pid);
   try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    return parseStat(readSmall(`/proc/${pid}/stat`));
   } catch {
     return undefined;
   }
@@ -63,38 +68,41 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return entry !== undefined && entry.startTime === identity.startTime && !entry.isZombie;
 }
 
-/** True where the process was started with this variable in its environment (Linux; elsewhere never). */
-export function hasEnvironmentEntry(pid: number, entry: string): boolean {
-  if (!isLinux) return false;
+/** True where there is a process of this number, or with a negative one a member of that group; zombies count. */
+export function exists(pid: number): boolean {
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`);
-    const wanted = Buffer.from(entry);
-    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
-      const end = at + wanted.length;
-      if ((at === 0 || environment[at - 1] === 0) && (end === environment.length || environment[end] === 0))
-        return true;
-    }
-    return false;
-  } catch {
-    return false;
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errnoOf(error) === 'EPERM';
   }
 }
 
-/** The entries of a process's environment that begin so ("NAME="); none where it cannot be read. */
-export function readEnvironmentEntries(pid: number, prefix: string): string[] {
-  if (!isLinux) return [];
+/** True where the process was started with this variable in its environment (Linux; elsewhere never). */
+export function hasEnvironmentEntry(pid: number, entry: string): boolean {
+  const name = entry.slice(0, entry.indexOf('=') + 1);
+  return readEnvironmentEntries(pid, [name])?.includes(entry) ?? false;
+}
+
+/**
+ * The entries of a process's environment that begin with one of these ("NAME="). Undefined where there is nothing to
+ * read: another user's process, one with no environment at all, or one that is just executing a program.
+ */
+export function readEnvironmentEntries(pid: number, prefixes: readonly string[]): string[] | undefined {
+  if (!isLinux) return undefined;
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`);
-    const wanted = Buffer.from(prefix);
-    const found: string[] = [];
-    for (let at = environment.indexOf(wanted); at !== -1; at = environment.indexOf(wanted, at + 1)) {
-      if (at !== 0 && environment[at - 1] !== 0) continue;
-      const end = environment.indexOf(0, at);
-      found.push(environment.toString('utf8', at, end === -1 ? undefined : end));
-    }
-    return found;
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    if (environment === '') return undefined;
+    return prefixes.flatMap((prefix) => {
+      const found: string[] = [];
+      for (let at = environment.indexOf(prefix); at !== -1; at = environment.indexOf(prefix, at + 1)) {
+        if (at !== 0 && environment[at - 1] !== '\0') continue;
+        const end = environment.indexOf('\0', at);
+        found.push(environment.slice(at, end === -1 ? undefined : end));
+      }
+      return found;
+    });
   } catch {
-    return [];
+    return undefined;
   }
 }
 
@@ -127,12 +135,68 @@ export function holdsPipe(pid: number, pipes: ReadonlySet<string>): boolean {
 export function listChildren(pid: number): number[] | undefined {
   if (!isLinux) return undefined;
   try {
-    const children: number[] = [];
-    for (const task of readdirSync(`/proc/${pid}/task`)) {
-      const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').trim();
-      if (text !== '') children.push(...text.split(' ').map(Number));
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) => listChildrenOf(pid, task));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A process is the child of the thread that forked it. */
+function listChildrenOf(pid: number, task: number | string): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+/** These and all that descend from them and are alive; undefined where the kernel does not list children. */
+export function listDescendants(roots: readonly ProcessEntry[]): ProcessEntry[] | undefined {
+  if (!listsChildren()) return undefined;
+  const found = new Map(roots.map((entry) => [entry.pid, entry]));
+  // A map is walked in the order in which it grows.
+  for (const { pid, threads } of found.values()) {
+    for (const child of (threads === 1 ? tryList(pid) : listChildren(pid)) ?? []) {
+      const entry = found.has(child) ? undefined : findProcess(child);
+      if (entry !== undefined) found.set(child, entry);
     }
-    return children;
+  }
+  return [...found.values()];
+}
+
+/** Of a process with one thread. */
+function tryList(pid: number): number[] | undefined {
+  try {
+    return listChildrenOf(pid, pid);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Since Linux 3.5, if it was built with it. */
+const listsChildren = once(() => isLinux && existsSync(`/proc/self/task/${process.pid}/children`));
+
+/** The number of the process that was made last: while it stays the same, nobody has forked. */
+export function readLastPid(): number {
+  try {
+    return Number(readSmall('/proc/loadavg').trim().split(' ').at(-1));
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** What a process has in memory without files and shared memory; with what it shares with those it forked. */
+export function readAnonymousBytes(pid: number): number {
+  try {
+    const [, resident, shared] = readSmall(`/proc/${pid}/statm`).split(' ').map(Number);
+    return ((resident ?? 0) - (shared ?? 0)) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+/** The most memory that a process ever had; undefined where it has ended. */
+export function readPeakBytes(pid: number): number | undefined {
+  try {
+    const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readSmall(`/proc/${pid}/status`))?.[1];
+    return kib === undefined ? undefined : Number(kib) * 1024;
   } catch {
     return undefined;
   }
@@ -157,6 +221,19 @@ export function readPidNamespace(): string {
   }
 }
 
+/** A file of the kernel that is shorter than this: one read, where `readFileSync` needs three calls more. */
+const SMALL_BYTES = 4096;
+
+function readSmall(path: string): string {
+  const fd = openSync(path, 'r');
+  try {
+    const buffer = Buffer.allocUnsafe(SMALL_BYTES);
+    return buffer.toString('latin1', 0, readSync(fd, buffer, 0, SMALL_BYTES, 0));
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Fields of /proc/<pid>/stat after the last ")": a process may have put anything in its name. */
 function parseStat(stat: string): ProcessEntry {
   const nameEnd = stat.lastIndexOf(')');
@@ -176,6 +253,8 @@ function parseStat(stat: string): ProcessEntry {
     childTicks: field(16) + field(17),
     startTime: field(22),
     residentBytes: field(24) * PAGE_BYTES,
+    threads: field(20),
+    stackStart: field(28),
   };
 }
 
@@ -205,6 +284,8 @@ function listWithPs(): ProcessEntry[] {
       state: state?.slice(0, 1) ?? '',
       isZombie: state?.startsWith('Z') === true,
       residentBytes: Number(residentKib) * 1024,
+      threads: 1,
+      stackStart: 0,
       cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
       // Not to be had from `ps`.
       childTicks: 0,

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { lacks, needs } from '../../test/setup/needs.ts';
-import { findProcess, listChildren } from './process-table.ts';
-import { measureProportional } from './proportional.ts';
+import { findProcess, listChildren, listDescendants } from './process-table.ts';
+import { createLowerBound, measureProportional } from './proportional.ts';
 import { sumResident } from './usage.ts';
 
 const MIB = 1024 * 1024;
@@ -35,5 +35,61 @@ test.skipIf(lacks(process.platform !== 'linux', 'the kernel tells it on Linux') 
     parent.stdin.end();
     await closed;
     expect(await measureProportional(entries)).toBe(0);
+  },
+);
+
+/** Two of what was forked and shares 60 MiB write 20 MiB of their own; another is a program of its own with 30. */
+const GROWS = `
+import os, subprocess, sys
+held = bytearray(b'x') * (60 << 20)
+def wait():
+    os.write(1, b'step')
+    sys.stdin.readline()
+children = []
+for _ in range(2):
+    r, w = os.pipe()
+    back_r, back_w = os.pipe()
+    if os.fork() == 0:
+        os.read(r, 1)
+        own = bytearray(b'y') * (20 << 20)
+        os.write(back_w, b'x')
+        os.read(r, 1)
+        os._exit(0)
+    children.append((w, back_r))
+wait()
+for w, back in children: os.write(w, b'x'); os.read(back, 1)
+other = subprocess.Popen([sys.executable, '-c', 'import sys; own = bytearray(b"z") * (30 << 20); print(flush=True); sys.stdin.read()'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+other.stdout.readline()
+wait()
+other.stdin.close()
+other.wait()
+for w, back in children: os.write(w, b'x')
+for _ in children: os.wait()
+`;
+
+test.skipIf(lacks(process.platform !== 'linux', 'the kernel tells it on Linux') || needs('python3'))(
+  'what is certain without the kernel’s count: what one has, what copies have grown by, and other programs',
+  async () => {
+    const parent = spawn('python3', ['-c', GROWS], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const closed = once(parent, 'close');
+    const look = () => {
+      const entry = findProcess(parent.pid ?? 0);
+      return (entry && listDescendants([entry])) ?? [];
+    };
+    const measure = createLowerBound();
+    await once(parent.stdout, 'data');
+    const before = measure(look(), true);
+    expect(before).toBeGreaterThan(60 * MIB);
+    expect(before).toBeLessThan(90 * MIB);
+    parent.stdin.write('\n');
+    await once(parent.stdout, 'data');
+    const entries = look();
+    expect(entries).toHaveLength(4);
+    const after = measure(entries, true);
+    expect(after - before).toBeGreaterThan((40 + 30 - 15) * MIB);
+    expect(after).toBeLessThan(await measureProportional(entries));
+    parent.stdin.end('\n');
+    await closed;
+    expect(measure(look(), true)).toBe(0);
   },
 );

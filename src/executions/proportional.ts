@@ -1,31 +1,28 @@
 /**
  * The memory of a tree with what its processes share counted once. The sum of what is resident counts the pages of a
- * process again for each child that it forked; the kernel's proportional figure does not, but walks all pages for it.
- * So it is asked for only where the cheap sum is over a limit, and off the thread that answers calls.
+ * process again for each child that it forked, and those of a library for each that uses it. The kernel's proportional
+ * figure does not, but walks all pages for it: so it is asked for only where the cheap sum is over a limit, and off the
+ * thread that answers calls. What is certain without it is known at once.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findProcess, type ProcessEntry } from './process-table.ts';
+import { findProcess, type ProcessEntry, readAnonymousBytes } from './process-table.ts';
 
 /** A tree whose pages take longer to count, or whose kernel lets us wait, is judged by what is resident. */
 const PATIENCE_MS = 2000;
 
 export async function measureProportional(entries: readonly ProcessEntry[]): Promise<number> {
   const controller = new AbortController();
-  const isOver = sleep(PATIENCE_MS, 'over' as const, { ref: false, signal: controller.signal }).catch(
-    () => 'over' as const,
+  const isOver = sleep(PATIENCE_MS, undefined, { ref: false, signal: controller.signal }).catch(
+    () => undefined,
   );
-  let total = 0;
-  let isLate = false;
-  for (const entry of entries) {
-    const bytes: number | undefined | 'over' = isLate
-      ? undefined
-      : await Promise.race([readProportional(entry.pid), isOver]);
-    if (bytes === 'over') isLate = true;
-    total += typeof bytes === 'number' ? bytes : residentNow(entry);
-  }
+  // All at once: they go on allocating meanwhile.
+  const parts = entries.map(
+    async (entry) => (await Promise.race([readProportional(entry.pid), isOver])) ?? residentNow(entry),
+  );
+  const bytes = await Promise.all(parts);
   controller.abort();
-  return total;
+  return bytes.reduce((total, part) => total + part, 0);
 }
 
 /** Undefined where it cannot be read: the process is gone, does not let itself be looked at, or the kernel is old. */
@@ -42,4 +39,36 @@ async function readProportional(pid: number): Promise<number | undefined> {
 function residentNow({ pid, startTime }: ProcessEntry): number {
   const entry = findProcess(pid);
   return entry?.startTime === startTime && !entry.isZombie ? entry.residentBytes : 0;
+}
+
+/** Told of every look, it knows what a tree has at least; that is only counted where it is asked for. */
+export function createLowerBound(): (entries: readonly ProcessEntry[], isWanted: boolean) => number {
+  interface Known extends ProcessEntry {
+    /** What it had when it was first seen, where that may be its parent's too. */
+    readonly sharedBytes: number;
+  }
+  let known = new Map<number, Known>();
+
+  function remember(entry: ProcessEntry, stacks: Set<number>): Known {
+    const old = known.get(entry.pid);
+    const { startTime, stackStart, residentBytes } = entry;
+    // Who has executed a program since shares nothing of what it writes to with anybody.
+    const isSame = old?.startTime === startTime && old.stackStart === stackStart;
+    const isCopy = stackStart === 0 || stacks.has(stackStart);
+    stacks.add(stackStart);
+    return { ...entry, sharedBytes: isSame ? old.sharedBytes : isCopy ? residentBytes : 0 };
+  }
+
+  return (entries, isWanted) => {
+    const stacks = new Set([...known.values()].map(({ stackStart }) => stackStart));
+    const now = entries.map((entry) => remember(entry, stacks));
+    known = new Map(now.map((entry) => [entry.pid, entry]));
+    if (!isWanted) return 0;
+    const grown = now.map(({ pid, sharedBytes }) => Math.max(0, readAnonymousBytes(pid) - sharedBytes));
+    const largest = Math.max(0, ...now.map(({ residentBytes }) => residentBytes));
+    return Math.max(
+      largest,
+      grown.reduce((total, bytes) => total + bytes, 0),
+    );
+  };
 }

@@ -7,6 +7,7 @@ import { closeSync, constants, existsSync, openSync, readFileSync, unlinkSync } 
 import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import { joining } from './cgroups/group.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
 
 export interface Descriptor {
@@ -79,7 +80,7 @@ async function makeFifos(paths: readonly string[]): Promise<void> {
 }
 
 async function startHere(spec: SpawnSpec): Promise<Child> {
-  const [file = '', ...args] = withTerminal(withLimits(withGroups(spec), spec.limits), spec.terminal);
+  const [file = '', ...args] = withTerminal(withLimits(inGroups(spec), spec.limits), spec.terminal);
   const opened: number[] = [];
   const stdio: (number | 'ignore' | 'pipe')[] = [];
   try {
@@ -172,17 +173,8 @@ export function startError(error: unknown, file: string): ShellServerError {
   });
 }
 
-/** A shell that joins the cgroups and becomes the rest: nothing is forked before it is a member. */
-function withGroups({ argv, groups, mustJoin, environment }: SpawnSpec): readonly string[] {
-  if (groups.length === 0) return argv;
-  const writes = groups.map((_, index) => `echo 0 > "\${${index + 1}}"`).join(' && ');
-  // No variables: an exported one of the same name would be changed. The process stays the same through exec.
-  const script = `${writes}${mustJoin ? ' || exit 125' : ''}; shift ${groups.length}; exec "$@"`;
-  // A shell drops what cannot be a variable of its own, such as exported functions; env(1) puts it back.
-  const odd = Object.entries(environment).filter(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  const restored =
-    odd.length === 0 ? [] : ['/usr/bin/env', '--', ...odd.map(([name, value]) => `${name}=${value}`)];
-  return ['/bin/sh', '-c', script, 'sh', ...groups, ...restored, ...argv];
+function inGroups({ argv, groups, mustJoin, environment }: SpawnSpec): readonly string[] {
+  return groups.length === 0 ? argv : joining({ joinFiles: groups, mustJoin }, argv, environment);
 }
 
 /** prlimit becomes what follows it. */

@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { lacks, needs } from '../../test/setup/needs.ts';
 import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
-import { findProcess } from './process-table.ts';
+import { findProcess, isAlive, listProcesses, type ProcessEntry } from './process-table.ts';
+import { terminateTree } from './terminate.ts';
 import { createTree, sendSignal } from './tree.ts';
 
 /** The eight ways to get away from whoever started you; each leaves its pid in a file of its own. */
@@ -47,6 +49,19 @@ function alive(pids: ReadonlyMap<string, number>): string[] {
     return entry === undefined || entry.isZombie ? [] : [name];
   });
 }
+
+const pidsIn = (entries: readonly ProcessEntry[]): number[] =>
+  entries.map(({ pid }) => pid).toSorted((a, b) => a - b);
+
+function namespaceOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return '';
+  }
+}
+
+const cannotWall = lacks(process.platform !== 'linux', 'bubblewrap is for Linux') || needs('bwrap');
 
 describe('a complete kill', () => {
   test('a timeout ends everything that tried to get away', async () => {
@@ -100,6 +115,59 @@ describe('a complete kill', () => {
     await live.end('terminated', 'SIGKILL');
     await outcomeOf(execution);
     expect(alive(pids)).toEqual([]);
+  });
+
+  test('without a cgroup many ladders at once end all but a cleared environment', async () => {
+    await using world = createWorld();
+    const started = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        world.start(
+          'sleep 300 & setsid sleep 300 & (setsid sh -c "sleep 300 & wait" &) ; trap "" TERM; echo up; while :; do sleep 300; done',
+        ),
+      ),
+    );
+    const trees = await Promise.all(
+      started.map(async (execution) => {
+        await untilPrinted(execution, 'up');
+        const { live } = execution;
+        if (live === undefined) throw new Error('not running');
+        const blind = createTree({ leader: live.tree.leader, marker: live.process.marker, group: undefined });
+        // The shell, what it sleeps with, two children, and an orphan with a child of its own.
+        await expect.poll(() => blind.members().length).toBe(6);
+        expect(pidsIn(await blind.membersTogether())).toEqual(pidsIn(blind.members()));
+        expect(pidsIn(await blind.membersForCertain())).toEqual(pidsIn(blind.members()));
+        return blind;
+      }),
+    );
+    const members = trees.map((tree) => tree.members());
+    const survivors = await Promise.all(
+      trees.map((tree) => terminateTree(tree, { signal: 'SIGTERM', graceMs: 100 })),
+    );
+    expect(survivors.flat()).toEqual([]);
+    expect(members.flat().filter((entry) => isAlive(entry))).toEqual([]);
+    for (const execution of started) await outcomeOf(execution);
+  });
+
+  test.skipIf(cannotWall)('a sandbox has everybody, whatever they did, and leaves nobody', async () => {
+    await using world = createWorld({ settings: { security: { sandbox: 'required' } } });
+    const execution = await world.start(`${ESCAPEES}\nsleep 300`);
+    const pids = await pidsOf(world, NAMES);
+    expect([...pids.keys()].toSorted()).toEqual(NAMES.toSorted());
+    const { live } = execution;
+    if (live === undefined) throw new Error('not running');
+    const members = live.tree.members();
+    const namespace = namespaceOf(members.at(-1)?.pid ?? 0);
+    const inside = listProcesses().filter(({ pid, isZombie }) => !isZombie && namespaceOf(pid) === namespace);
+    expect(inside.length).toBeGreaterThanOrEqual(NAMES.length + 2);
+    // Besides, there is the process outside that waits for the namespace.
+    const outside = members.filter(({ pid }) => namespaceOf(pid) !== namespace);
+    expect(pidsIn(outside)).toEqual([live.tree.leader.pid]);
+    expect(pidsIn(members)).toEqual([live.tree.leader.pid, ...pidsIn(inside)].toSorted((a, b) => a - b));
+    await live.end('terminated', 'SIGKILL');
+    expect(await outcomeOf(execution)).toMatchObject({ reason: 'terminated', survivors: [] });
+    expect(members.filter((entry) => isAlive(entry))).toEqual([]);
+    const left = listProcesses().filter(({ pid, isZombie }) => !isZombie && namespaceOf(pid) === namespace);
+    expect(left).toEqual([]);
   });
 
   test('a trap on TERM has time to clean up', async () => {

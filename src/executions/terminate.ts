@@ -15,53 +15,85 @@ export interface Survivor {
 export interface TerminateOptions {
   readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
   readonly graceMs?: number;
+  /** Resolves with the leader's end, where somebody is told of it: nearly always the tree is gone then. */
+  readonly exited?: Promise<unknown> | undefined;
 }
 
 /** Ends the tree and answers when it is gone, or with what could not be ended. */
 export async function terminateTree(tree: ProcessTree, options: TerminateOptions): Promise<Survivor[]> {
+  const pauses = createPauses(options.exited);
   if (options.signal !== 'SIGKILL') {
     // Taken before the first death: an orphan's parent is init, and nothing else ties it to the tree.
-    const before = tree.members();
+    const before = await tree.membersTogether();
     const polite = before.filter((entry) => !tree.isWall(entry));
-    for (const entry of polite) sendSignal(entry, options.signal);
     // A stopped process gets the signal only once it goes on.
-    for (const entry of polite) sendSignal(entry, 'SIGCONT');
-    // With only the wall there, nothing has run yet that could clean up.
+    for (const entry of polite) sendSignal(entry, options.signal, 'SIGCONT');
+    // With only the sandbox there, nothing has run yet that could clean up.
     const graceMs = polite.length === 0 ? 0 : (options.graceMs ?? LIMITS.killGraceMs);
-    if (await isGone(tree, before, graceMs)) return [];
-    for (const entry of before) sendSignal(entry, 'SIGKILL');
+    const isGone = await waitUntilGone(tree, before, graceMs, pauses);
+    if (!isGone) for (const entry of before) sendSignal(entry, 'SIGKILL');
   }
-  return killUntilGone(tree);
+  return killUntilGone(tree, pauses);
 }
 
 /** Ends whatever carries this marker in its environment: nothing else is known of what somebody left who was killed. */
 export async function endByMarker(marker: string): Promise<Survivor[]> {
   const tree = createTree({ leader: { pid: 0, startTime: 0 }, marker, group: undefined });
-  return tree.members().length === 0 ? [] : terminateTree(tree, { signal: 'SIGKILL' });
+  return (await tree.membersForCertain()).length === 0 ? [] : terminateTree(tree, { signal: 'SIGKILL' });
 }
 
-async function killUntilGone(tree: ProcessTree): Promise<Survivor[]> {
+async function killUntilGone(tree: ProcessTree, pauses: Pauses): Promise<Survivor[]> {
   const deadline = Date.now() + LIMITS.killSettleMs;
-  let alive: ProcessEntry[] = [];
-  let emptyRounds = 0;
+  /** A process that is dying has no environment any more, and would not be found by its marker. */
+  let killed: readonly ProcessEntry[] = [];
   for (;;) {
-    tree.killGroup();
-    alive = tree.members();
-    for (const entry of alive) sendSignal(entry, 'SIGKILL');
-    // Twice, because a process may fork between the look and the signal.
-    emptyRounds = alive.length === 0 ? emptyRounds + 1 : 0;
-    if (emptyRounds === 2) return [];
-    if (Date.now() > deadline) return alive.map(({ pid, name }) => ({ pid, name }));
-    await sleep(emptyRounds === 1 ? 1 : 10);
+    // Two looks, because a process may fork between the look and the signal; the second costs more and sees more.
+    let found = tree.members();
+    if (found.length === 0) found = await tree.membersForCertain();
+    if (found.length > 0) tree.killGroup();
+    for (const entry of found) sendSignal(entry, 'SIGKILL');
+    const known = new Set(found.map(({ pid }) => pid));
+    killed = [...found, ...killed.filter((entry) => !known.has(entry.pid) && isAlive(entry))];
+    if (killed.length === 0) return [];
+    if (Date.now() > deadline) return killed.map(({ pid, name }) => ({ pid, name }));
+    await pauses.next(MAX_KILL_PAUSE_MS);
   }
 }
 
 /** Waits until neither the members known before nor any new one is alive. */
-async function isGone(tree: ProcessTree, before: readonly ProcessEntry[], graceMs: number): Promise<boolean> {
-  const deadline = Date.now() + graceMs;
-  for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 2, 50)) {
+async function waitUntilGone(
+  tree: ProcessTree,
+  before: readonly ProcessEntry[],
+  graceMs: number,
+  pauses: Pauses,
+): Promise<boolean> {
+  for (const deadline = Date.now() + graceMs; ; await pauses.next(MAX_GRACE_PAUSE_MS)) {
     if (!before.some(isAlive) && tree.members().length === 0) return true;
     if (Date.now() > deadline) return false;
-    await sleep(pauseMs);
   }
+}
+
+const MAX_KILL_PAUSE_MS = 10;
+const MAX_GRACE_PAUSE_MS = 50;
+
+interface Pauses {
+  /** Twice as long as the one before, up to this; the leader's end cuts one short. */
+  next(maxMs: number): Promise<void>;
+}
+
+function createPauses(exited: Promise<unknown> | undefined): Pauses {
+  let pauseMs = 1;
+  let wake = (): void => undefined;
+  exited?.then(
+    () => wake(),
+    () => wake(),
+  );
+  return {
+    async next(maxMs) {
+      const timer = new AbortController();
+      wake = () => timer.abort();
+      await sleep(Math.min(pauseMs, maxMs), undefined, { signal: timer.signal }).catch(() => undefined);
+      pauseMs = Math.min(pauseMs * 2, MAX_GRACE_PAUSE_MS);
+    },
+  };
 }

@@ -1,16 +1,21 @@
 /**
- * The processes of one execution. Four ways of finding them, because each alone is escaped by something: the
- * cgroup's list, the process group and session of the leader, everything descended from those, and the marker that
- * every process inherits in its environment.
+ * The processes of one execution. In a sandbox they are in a namespace, and in a cgroup they are on its list: nobody
+ * gets away from either. Without both there are four ways of finding them, because each alone is escaped by something:
+ * the process group and session of the leader, everything descended from those, orphans among the children of our own
+ * ancestors, and the marker that every process inherits in its environment.
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
-import { type Look, lookOnce } from './look.ts';
+import { createLooks, type Look, lookTogether } from './look.ts';
+import { ancestorsOf, findOrphans, findOrphansTogether } from './orphans.ts';
 import {
+  exists,
   findProcess,
   hasEmptyEnvironment,
+  hasEnvironmentEntry,
   holdsPipe,
   isAlive,
   listChildren,
+  listDescendants,
   type ProcessEntry,
   type ProcessIdentity,
 } from './process-table.ts';
@@ -20,26 +25,31 @@ export interface TreeSpec {
   /** "NAME=value" in the environment of everything the execution started. */
   readonly marker: string;
   readonly group: ExecutionGroup | undefined;
-  /** The leader is the wall: its child is the first process of a namespace, in which is all the rest. */
+  /** The leader is the sandbox: its child is the first process of a namespace, in which is all the rest. */
   readonly isWalled?: boolean;
 }
 
 export interface ProcessTree {
   readonly leader: ProcessIdentity;
-  /** Everything alive that belongs to the execution; `look` is one that several trees share. */
+  /**
+   * Everything alive that belongs to the execution, found without looking at others' processes where the kernel allows
+   * it; in `look`, which several trees may share, by everything that is known of the tree.
+   */
   members(look?: Look): ProcessEntry[];
-  /** The wall's own processes: a polite signal to them would end all the others at once. */
+  /** The same, with one look at what may have escaped for all trees that ask at once. */
+  membersTogether(): Promise<ProcessEntry[]>;
+  /** Of a look that begins after this call: whoever is not in it has ended, or cannot be told from others. */
+  membersForCertain(): Promise<ProcessEntry[]>;
+  /** The sandbox's own processes: a polite signal to them would end all the others at once. */
   isWall(entry: ProcessEntry): boolean;
-  /** Members as far as their memory is concerned; cheaper where there is a cgroup. */
-  residents(): ProcessEntry[];
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
-  leftovers(): ProcessEntry[];
+  leftovers(): Promise<ProcessEntry[]>;
   /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
-  findSuspects(pipes: ReadonlySet<string>): ProcessEntry[];
+  findSuspects(pipes: ReadonlySet<string>): Promise<ProcessEntry[]>;
   /** Whether `members` leaves nobody out, whatever they did to get away. */
   readonly isComplete: boolean;
-  /** Sends a signal to every member. */
-  signal(signal: NodeJS.Signals): void;
+  /** Sends a signal to every member, stopped ones included. */
+  signal(signal: NodeJS.Signals): Promise<void>;
   /** Sends a signal to the leader alone, if it is still the same process. */
   signalLeader(signal: NodeJS.Signals): boolean;
   /** Ends everything in the cgroup at once, where there is one. */
@@ -48,66 +58,144 @@ export interface ProcessTree {
 }
 
 export function createTree(spec: TreeSpec): ProcessTree {
-  const { leader, group, isWalled = false } = spec;
+  const { leader, group, marker, isWalled = false } = spec;
   // The number of a leader that was dead before we looked may be anybody's group by now.
-  const knowsNumbers = findProcess(leader.pid)?.startTime === leader.startTime;
+  const wasAlive = findProcess(leader.pid)?.startTime === leader.startTime;
+  /** The first process of the namespace, which may outlive the leader by a moment. */
+  let init: ProcessEntry | undefined;
 
-  function members(look: Look = lookOnce()): ProcessEntry[] {
-    const all = look.entries;
+  /** Nothing that was there before the leader can have come from it. */
+  const canBeOurs = (entry: ProcessEntry): boolean =>
+    !isForbidden(entry) && entry.startTime >= leader.startTime;
+
+  function findLeader(): ProcessEntry | undefined {
+    const entry = wasAlive ? findProcess(leader.pid) : undefined;
+    return entry?.startTime === leader.startTime ? entry : undefined;
+  }
+
+  /** Where the leader's number belongs to somebody else now, so does a group of that number. */
+  function isNumberOurs(entryOfNumber: ProcessEntry | undefined): boolean {
+    return wasAlive && (entryOfNumber === undefined || entryOfNumber.startTime === leader.startTime);
+  }
+
+  /** By everything that is known of the tree. */
+  function findIn(look: Look): ProcessEntry[] {
     const found = new Map<number, ProcessEntry>();
-    const leaderNow = all.find((entry) => entry.pid === leader.pid);
-    // Where the leader's number belongs to somebody else now, so does a group of that number.
-    const numberIsOurs =
-      knowsNumbers && (leaderNow === undefined || leaderNow.startTime === leader.startTime);
-    const ancestors = ancestorsIn(all);
+    const isGroupOurs = isNumberOurs(look.entries.find((entry) => entry.pid === leader.pid));
+    // Whatever the marks say, those that we descend from are not of a tree that we started.
+    const ancestors = new Set(ancestorsOf(process.pid));
     const inGroup = new Set(group?.members() ?? []);
     const waiting: ProcessEntry[] = [];
-    for (const entry of all) {
-      if (isForbidden(entry) || ancestors.has(entry.pid)) continue;
-      // Nothing that was there before the leader can have come from it.
-      if (entry.startTime < leader.startTime) continue;
+    for (const entry of look.entries) {
+      if (!canBeOurs(entry) || ancestors.has(entry.pid)) continue;
       const isOurs =
-        (numberIsOurs && (entry.groupId === leader.pid || entry.sessionId === leader.pid)) ||
+        (isGroupOurs && (entry.groupId === leader.pid || entry.sessionId === leader.pid)) ||
         inGroup.has(entry.pid) ||
-        look.hasMarker(entry, spec.marker);
+        look.hasMarker(entry, marker);
       if (isOurs) found.set(entry.pid, entry);
       else waiting.push(entry);
     }
     addDescendants(found, waiting);
-    return [...found.values()].filter((entry) => !entry.isZombie);
+    return aliveOf([...found.values()]);
+  }
+
+  /** All of a namespace descends from its first process, which adopts the orphans; undefined where it is not known. */
+  function findInNamespace(): ProcessEntry[] | undefined {
+    const first = findLeader();
+    const inner = first && listChildren(first.pid)?.[0];
+    if (inner !== undefined) init = findProcess(inner) ?? init;
+    if (first === undefined && init === undefined) return undefined;
+    const initNow = init === undefined ? undefined : findProcess(init.pid);
+    const isInit = initNow !== undefined && initNow.startTime === init?.startTime;
+    return listDescendants([...(first ? [first] : []), ...(isInit ? [initNow] : [])]);
+  }
+
+  function listBelow(): ProcessEntry[] | undefined {
+    const first = findLeader();
+    return listDescendants(first === undefined ? [] : [first]);
+  }
+
+  /** With those orphans that say whose they are; they are listed last, since one may have had its parent a moment ago. */
+  function withOrphans(
+    below: readonly ProcessEntry[] | undefined,
+    orphans: readonly ProcessEntry[] | undefined,
+  ): ProcessEntry[] | undefined {
+    if (below === undefined || orphans === undefined) return undefined;
+    const isGroupOurs = isNumberOurs(findProcess(leader.pid));
+    const ours = orphans.filter(
+      ({ pid, groupId, sessionId }) =>
+        (isGroupOurs && (groupId === leader.pid || sessionId === leader.pid)) ||
+        hasEnvironmentEntry(pid, marker),
+    );
+    return [...below, ...(listDescendants(ours) ?? [])].filter(canBeOurs);
+  }
+
+  /** Where the kernel knows who is a member; undefined where it does not. */
+  function findKnown(): ProcessEntry[] | undefined {
+    if (!wasAlive) return undefined;
+    return isWalled ? findInNamespace() : group?.members()?.flatMap((pid) => findProcess(pid) ?? []);
+  }
+
+  function members(look?: Look): ProcessEntry[] {
+    if (look !== undefined) return findIn(look);
+    const own =
+      findKnown() ?? (wasAlive && !isWalled ? withOrphans(listBelow(), findOrphans(leader)) : undefined);
+    return own === undefined ? findIn(createLooks()()) : aliveOf(own);
+  }
+
+  async function membersTogether(): Promise<ProcessEntry[]> {
+    const known = findKnown();
+    if (known !== undefined) return aliveOf(known);
+    const own =
+      wasAlive && !isWalled ? withOrphans(listBelow(), await findOrphansTogether(leader)) : undefined;
+    return own === undefined ? findIn(await lookTogether()) : aliveOf(own);
   }
 
   const isWall = (entry: ProcessEntry): boolean =>
-    isWalled && (entry.pid === leader.pid || entry.parentPid === leader.pid);
+    isWalled && (entry.pid === leader.pid || entry.parentPid === leader.pid || entry.pid === init?.pid);
 
   /** The command's own process: the first child of the namespace's first process. */
   function commandBehindWall(): ProcessIdentity | undefined {
-    for (const init of listChildren(leader.pid) ?? []) {
-      const command = listChildren(init)?.[0];
+    for (const inner of listChildren(leader.pid) ?? []) {
+      const command = listChildren(inner)?.[0];
       const entry = command === undefined ? undefined : findProcess(command);
       if (entry !== undefined) return entry;
     }
     return undefined;
   }
 
-  function leftovers(): ProcessEntry[] {
+  /** The leader has ended and left nobody: who comes later is not of this tree. */
+  let isEmpty = isWalled;
+
+  async function leftovers(): Promise<ProcessEntry[]> {
     // The namespace ends with its first process, and that one with the leader.
     if (isWalled) return [];
     const pids = group?.members();
-    if (pids === undefined) return hasSuspects(leader) ? members() : [];
-    return pids.length > 0 || hasGroup(leader.pid) ? members() : [];
+    const isLeft = pids === undefined ? (await findOrphansTogether(leader))?.length !== 0 : pids.length > 0;
+    isEmpty = !isLeft && !exists(-leader.pid);
+    return isEmpty ? [] : membersTogether();
   }
 
   return {
     leader,
     members,
-    residents: () => group?.members()?.flatMap((pid) => findProcess(pid) ?? []) ?? members(),
+    membersTogether,
+    membersForCertain: async () =>
+      isWalled && wasAlive && init !== undefined ? members() : findIn(await lookTogether()),
     leftovers,
     isWall,
     isComplete: group !== undefined || isWalled,
-    findSuspects: (pipes) => findSuspects(leader, pipes),
-    signal(signal) {
-      for (const entry of members()) if (!isWall(entry)) sendSignal(entry, signal);
+    async findSuspects(pipes) {
+      const orphans = isEmpty ? [] : ((await findOrphansTogether(leader)) ?? []);
+      return orphans.filter(
+        (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
+      );
+    },
+    async signal(signal) {
+      for (const entry of await membersTogether()) {
+        // A stopped process gets the signal only once it goes on.
+        if (!isWall(entry)) sendSignal(entry, signal, 'SIGCONT');
+      }
     },
     signalLeader(signal) {
       const target = isWalled && signal !== 'SIGKILL' ? commandBehindWall() : leader;
@@ -119,25 +207,20 @@ export function createTree(spec: TreeSpec): ProcessTree {
 }
 
 /** Signals a process if it is still the one that was meant, and never ourselves, our parent or init. */
-export function sendSignal(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+export function sendSignal(identity: ProcessIdentity, ...signals: readonly NodeJS.Signals[]): boolean {
   if (isForbidden(identity) || !isAlive(identity)) return false;
   try {
-    return process.kill(identity.pid, signal);
+    return signals.every((signal) => process.kill(identity.pid, signal));
   } catch {
     return false;
   }
 }
 
+const aliveOf = (entries: readonly ProcessEntry[]): ProcessEntry[] =>
+  entries.filter((entry) => !entry.isZombie && !isForbidden(entry));
+
 function isForbidden({ pid }: { readonly pid: number }): boolean {
   return !(pid > 1) || pid === process.pid || pid === process.ppid;
-}
-
-/** Ourselves and those we descend from: whatever the marks say, they are not of a tree that we started. */
-function ancestorsIn(all: readonly ProcessEntry[]): Set<number> {
-  const parents = new Map(all.map((entry) => [entry.pid, entry.parentPid]));
-  const ancestors = new Set<number>();
-  for (let pid = process.pid; pid > 0 && !ancestors.has(pid); pid = parents.get(pid) ?? 0) ancestors.add(pid);
-  return ancestors;
 }
 
 function addDescendants(found: Map<number, ProcessEntry>, candidates: ProcessEntry[]): void {
@@ -150,46 +233,4 @@ function addDescendants(found: Map<number, ProcessEntry>, candidates: ProcessEnt
       return false;
     });
   }
-}
-
-/** True where a process group of this number has a member, zombies included. */
-function hasGroup(pid: number): boolean {
-  try {
-    return process.kill(-pid, 0);
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
-}
-
-/**
- * Orphans that are younger than the leader. They are handed to the nearest reaper, which is one of our ancestors, so
- * that a handful of files tells whether anything can have escaped; the environment of every process costs 20 times as
- * much. Undefined where the kernel does not list children.
- */
-function findOrphans(leader: ProcessIdentity): ProcessEntry[] | undefined {
-  const orphans: ProcessEntry[] = [];
-  for (let pid = process.ppid, depth = 0; pid > 0 && depth < 64; depth++) {
-    const children = listChildren(pid);
-    if (children === undefined) return undefined;
-    for (const child of children) {
-      const entry = findProcess(child);
-      if (entry !== undefined && entry.startTime >= leader.startTime && !entry.isZombie) orphans.push(entry);
-    }
-    pid = findProcess(pid)?.parentPid ?? 0;
-  }
-  return orphans;
-}
-
-/** Without a cgroup: is there anything at all that could have escaped? */
-function hasSuspects(leader: ProcessIdentity): boolean {
-  // As the first process of a container we are the reaper ourselves, and our children are not all orphans.
-  if (process.pid === 1 || hasGroup(leader.pid)) return true;
-  return findOrphans(leader)?.length !== 0;
-}
-
-function findSuspects(leader: ProcessIdentity, pipes: ReadonlySet<string>): ProcessEntry[] {
-  const orphans = findOrphans(leader) ?? [];
-  return orphans.filter(
-    (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
-  );
 }

@@ -1,12 +1,21 @@
 /**
- * Looks at a running tree from time to time and says which limit it has passed. Where the kernel keeps the memory
- * limit, there is nothing to measure: the look is for whom it killed.
+ * Says which limit a running tree has passed. Where the kernel enforces one there is next to nothing to do. Everything
+ * else is looked at no sooner than it could have been passed since the last look: an idle tree with a limit of some
+ * gigabytes every few seconds, one that grows towards its limit every few milliseconds.
  */
+import { availableParallelism } from 'node:os';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
-import { TICKS_PER_SECOND } from './process-table.ts';
-import { measureProportional } from './proportional.ts';
+import {
+  findProcess,
+  type ProcessEntry,
+  readLastPid,
+  readPeakBytes,
+  TICKS_PER_SECOND,
+} from './process-table.ts';
+import { createLowerBound, measureProportional } from './proportional.ts';
+import { createRounds } from './rounds.ts';
 import type { ProcessTree } from './tree.ts';
-import { sumResident } from './usage.ts';
+import { sumResident, sumTicks } from './usage.ts';
 
 export type PassedLimit = 'memory_limit' | 'cpu_limit';
 
@@ -21,8 +30,36 @@ export interface Watchdog {
   conclude(): { readonly passed: PassedLimit | undefined; readonly peakMemoryBytes: number | undefined };
 }
 
-/** What allocates faster than this, where the kernel keeps no limit, passes it before it is seen. */
-const LOOK_MS = 250;
+/** What one look found: whether the limit is passed, and when it could be at the earliest. */
+interface Finding {
+  readonly isPassed: boolean;
+  readonly nextMs: number;
+}
+
+interface Meter {
+  readonly limit: PassedLimit;
+  look(): Promise<Finding>;
+  readonly firstMs: number;
+}
+
+/** What a program can allocate in a millisecond, of memory that it really touches: more than all but a few reach. */
+const BYTES_PER_MS = 4 * 1024 * 1024;
+/** A look comes before the limit can be passed by more than this share of it. */
+const OVERSHOOT = 0.25;
+const MIN_LOOK_MS = 2;
+const MAX_LOOK_MS = 4000;
+/** Looking may take this share of the time at most. */
+const MAX_LOOKING = 0.1;
+/** Of processor time without a cgroup: short-lived processes are only counted if they are seen. */
+const BUSY_LOOK_MS = 250;
+const IDLE_LOOK_MS = 2000;
+/** Of processor time with one. */
+const MAX_WAIT_MS = 60 * 60_000;
+/** In version 1 the kernel kills one process and leaves the others waiting for it. */
+const OOM_LOOK_MS = 2000;
+
+/** There is one process table for this process, so that there is one of these. */
+const rounds = createRounds();
 
 export function startWatchdog(
   tree: ProcessTree,
@@ -30,79 +67,158 @@ export function startWatchdog(
   onPassed: (limit: PassedLimit) => void,
 ): Watchdog {
   const { memoryLimitBytes, cpuLimitSeconds, group } = options;
-  const keepsMemory = group?.held().memory !== undefined;
-  const cpuMeter = createCpuMeter(tree);
+  const isMemoryHeld = group?.held().memory !== undefined;
   let peakMemoryBytes: number | undefined;
-
-  function notePeak(bytes: number | undefined): void {
+  const notePeak = (bytes: number | undefined): void => {
     if (bytes !== undefined) peakMemoryBytes = Math.max(peakMemoryBytes ?? 0, bytes);
-  }
-
+  };
   /** Page cache counts in the kernel's own numbers, so that reaching the limit is no sign; that somebody died is. */
-  function hasOutOfMemory(): boolean {
-    const usage = group?.usage();
-    notePeak(usage?.peakMemoryBytes ?? usage?.memoryBytes);
-    return keepsMemory && (usage?.oomKills ?? 0) > 0;
-  }
+  const isOutOfMemory = (): boolean => isMemoryHeld && (group?.usage()?.oomKills ?? 0) > 0;
 
-  /** What seems to be too much is counted once more, with shared pages counted once, before anything is ended. */
-  async function usesTooMuch(limitBytes: number): Promise<boolean> {
-    const residents = tree.residents();
-    const resident = sumResident(residents);
-    const bytes = resident > limitBytes ? await measureProportional(residents) : resident;
-    notePeak(bytes);
-    return bytes > limitBytes;
-  }
+  const follow = createFollower(tree);
+  const meters: Meter[] = [];
+  if (isMemoryHeld && !group.killsTogether) meters.push(watchForKills(isOutOfMemory));
+  if (!isMemoryHeld && memoryLimitBytes !== undefined)
+    meters.push(measureMemory(follow, memoryLimitBytes, notePeak));
+  if (cpuLimitSeconds !== undefined) meters.push(measureCpu(follow, cpuLimitSeconds, group));
 
-  async function findPassed(): Promise<PassedLimit | undefined> {
-    if (keepsMemory) {
-      if (hasOutOfMemory()) return 'memory_limit';
-    } else if (memoryLimitBytes !== undefined && (await usesTooMuch(memoryLimitBytes))) {
-      return 'memory_limit';
-    }
-    if (cpuLimitSeconds === undefined) return undefined;
-    const cpuSeconds = group?.usage()?.cpuSeconds ?? cpuMeter.readSeconds();
-    return cpuSeconds > cpuLimitSeconds ? 'cpu_limit' : undefined;
-  }
-
-  let isLooking = false;
   let isOver = false;
-  async function look(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
-    // Where the process table could not be read (too many open files, say), the next look may do better.
-    const passed = await findPassed().catch(() => undefined);
-    isLooking = false;
-    if (passed === undefined || isOver) return;
-    isOver = true;
-    clearInterval(timer);
-    onPassed(passed);
-  }
+  const stops = meters.map((meter) => {
+    const stop = rounds.add(async () => {
+      // Where the process table could not be read (too many open files, say), the next look may do better.
+      const { isPassed, nextMs } = await meter
+        .look()
+        .catch(() => ({ isPassed: false, nextMs: meter.firstMs }));
+      if (isPassed && !isOver) {
+        end();
+        onPassed(meter.limit);
+      }
+      return nextMs;
+    }, meter.firstMs);
+    return stop;
+  });
 
-  const timer =
-    memoryLimitBytes === undefined && cpuLimitSeconds === undefined
-      ? undefined
-      : setInterval(() => void look(), LOOK_MS);
+  function end(): void {
+    isOver = true;
+    for (const stop of stops) stop();
+  }
 
   return {
     conclude() {
-      isOver = true;
-      clearInterval(timer);
-      const isOutOfMemory = hasOutOfMemory();
-      return { passed: isOutOfMemory ? 'memory_limit' : undefined, peakMemoryBytes };
+      end();
+      if (!isMemoryHeld) return { passed: undefined, peakMemoryBytes };
+      const usage = group?.usage();
+      const passed = (usage?.oomKills ?? 0) > 0 ? 'memory_limit' : undefined;
+      return { passed, peakMemoryBytes: usage?.peakMemoryBytes ?? usage?.memoryBytes };
     },
   };
 }
 
-/** Without a group: of everybody who was seen, and with what was last seen of those who have ended since. */
-function createCpuMeter(tree: ProcessTree): { readSeconds(): number } {
-  const ticksOf = new Map<string, number>();
+/** The tree's processes as they are now. Who has come is looked for only where anybody has forked since. */
+function createFollower(tree: ProcessTree): () => readonly ProcessEntry[] {
+  let known: readonly ProcessEntry[] = [];
+  let knownPid = Number.NaN;
+  return () => {
+    // Read first: who forks meanwhile is found by the next look.
+    const lastPid = readLastPid();
+    known = lastPid === knownPid ? known.flatMap((entry) => refresh(entry) ?? []) : tree.members();
+    knownPid = lastPid;
+    return known;
+  };
+}
+
+function refresh({ pid, startTime }: ProcessEntry): ProcessEntry | undefined {
+  const entry = findProcess(pid);
+  return entry?.startTime === startTime && !entry.isZombie ? entry : undefined;
+}
+
+function watchForKills(isOutOfMemory: () => boolean): Meter {
   return {
-    readSeconds() {
-      for (const { pid, startTime, cpuTicks } of tree.members()) ticksOf.set(`${pid} ${startTime}`, cpuTicks);
-      let total = 0;
-      for (const ticks of ticksOf.values()) total += ticks;
-      return total / TICKS_PER_SECOND;
+    limit: 'memory_limit',
+    firstMs: OOM_LOOK_MS,
+    look: async () => ({ isPassed: isOutOfMemory(), nextMs: OOM_LOOK_MS }),
+  };
+}
+
+function measureMemory(
+  follow: () => readonly ProcessEntry[],
+  limitBytes: number,
+  notePeak: (bytes: number) => void,
+): Meter {
+  const measureAtLeast = createLowerBound();
+  let last = { atMs: performance.now(), bytes: 0 };
+  /** As the kernel counted it, which takes a while and goes on beside the looks. */
+  let counted = 0;
+  let nextCountAt = 0;
+
+  /** When the limit could be passed by too much, at the rate that was seen or at the one that is likely. */
+  function untilNext(bytes: number, beganMs: number): number {
+    const nowMs = performance.now();
+    const grownPerMs = (bytes - last.bytes) / Math.max(nowMs - last.atMs, 1);
+    last = { atMs: nowMs, bytes };
+    const leftMs = (limitBytes * (1 + OVERSHOOT) - bytes) / Math.max(BYTES_PER_MS, grownPerMs * 2);
+    return Math.max(MIN_LOOK_MS, (nowMs - beganMs) / MAX_LOOKING, Math.min(leftMs, MAX_LOOK_MS));
+  }
+
+  async function count(entries: readonly ProcessEntry[]): Promise<void> {
+    const beganMs = performance.now();
+    nextCountAt = Number.POSITIVE_INFINITY;
+    counted = await measureProportional(entries);
+    const endedMs = performance.now();
+    nextCountAt = endedMs + (endedMs - beganMs) / MAX_LOOKING;
+  }
+
+  return {
+    limit: 'memory_limit',
+    firstMs: untilNext(0, performance.now()),
+    async look() {
+      const beganMs = performance.now();
+      const entries = follow();
+      const resident = sumResident(entries);
+      const isDoubtful = resident > limitBytes && entries.length > 1;
+      const atLeast = measureAtLeast(entries, isDoubtful);
+      const bytes = isDoubtful ? Math.max(atLeast, counted) : resident;
+      const isPassed = bytes > limitBytes;
+      notePeak(bytes);
+      if (isPassed) for (const { pid } of entries) notePeak(readPeakBytes(pid) ?? 0);
+      else if (!isDoubtful) counted = 0;
+      else if (beganMs >= nextCountAt) void count(entries);
+      return { isPassed, nextMs: untilNext(bytes, beganMs) };
+    },
+  };
+}
+
+/** Of everybody, with those that ended. */
+function measureCpu(
+  follow: () => readonly ProcessEntry[],
+  limitSeconds: number,
+  group: ExecutionGroup | undefined,
+): Meter {
+  const ticksOf = new Map<string, number>();
+  let mostSeconds = 0;
+
+  /** Without a group two ways of counting, each of which leaves out some that ended: what is more is nearer. */
+  function countSeconds(): number {
+    const entries = follow();
+    for (const { pid, startTime, cpuTicks } of entries) ticksOf.set(`${pid} ${startTime}`, cpuTicks);
+    let seen = 0;
+    for (const ticks of ticksOf.values()) seen += ticks;
+    return Math.max(seen, sumTicks(entries)) / TICKS_PER_SECOND;
+  }
+
+  const untilPassed = (seconds: number): number =>
+    Math.min(MAX_WAIT_MS, Math.max(MIN_LOOK_MS, ((limitSeconds - seconds) / availableParallelism()) * 1000));
+
+  return {
+    limit: 'cpu_limit',
+    firstMs: group === undefined ? Math.min(untilPassed(0), BUSY_LOOK_MS) : untilPassed(0),
+    async look() {
+      const counted = group?.usage()?.cpuSeconds;
+      const seconds = Math.max(mostSeconds, counted ?? countSeconds());
+      const isIdle = seconds === mostSeconds;
+      mostSeconds = seconds;
+      const atMostMs = counted !== undefined ? MAX_WAIT_MS : isIdle ? IDLE_LOOK_MS : BUSY_LOOK_MS;
+      return { isPassed: seconds > limitSeconds, nextMs: Math.min(untilPassed(seconds), atMostMs) };
     },
   };
 }

@@ -1,15 +1,23 @@
 import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
 import { createCgroups, type ExecutionGroup, openGroup, type TreeLimits } from './cgroups.ts';
+import { joining } from './group.ts';
 
 const MIB = 1024 * 1024;
 
 const cgroups = createCgroups();
-afterAll(() => cgroups.dispose());
+const made = new Set<string>();
+afterAll(() => {
+  cgroups.dispose();
+  const left = [...made].filter((path) => existsSync(path));
+  if (left.length > 0) throw new Error(`left behind: ${left.join(', ')}`);
+});
 const { memory, processes, cpu } = cgroups.held();
 const cannot = lacks(
   memory === undefined || processes === undefined || cpu === undefined,
@@ -21,6 +29,7 @@ let groups = 0;
 function createGroup(limits?: TreeLimits): ExecutionGroup & AsyncDisposable {
   const group = cgroups.create(`test-${groups++}`, limits);
   if (group === undefined) throw new Error('no group');
+  for (const path of group.path.split('\n')) made.add(path);
   return {
     ...group,
     async [Symbol.asyncDispose]() {
@@ -28,19 +37,20 @@ function createGroup(limits?: TreeLimits): ExecutionGroup & AsyncDisposable {
         group.kill();
         await sleep(10);
       }
+      expect(openGroup(group.path).members() ?? []).toEqual([]);
       group.remove();
-      expect(group.path.split('\n').filter((path) => existsSync(path))).toEqual([]);
+      expect([group.members(), group.usage()]).toEqual([undefined, undefined]);
     },
   };
 }
 
 function runIn(group: ExecutionGroup, script: string): SpawnSyncReturns<string> {
-  const [file = '', ...args] = group.joining(['/bin/bash', '-c', script]);
+  const [file = '', ...args] = joining(group, ['/bin/bash', '-c', script]);
   return spawnSync(file, args, { encoding: 'utf8', timeout: 15_000 });
 }
 
 function startIn(group: ExecutionGroup, script: string): ChildProcess {
-  const [file = '', ...args] = group.joining(['/bin/bash', '-c', script]);
+  const [file = '', ...args] = joining(group, ['/bin/bash', '-c', script]);
   return spawn(file, args, { stdio: 'ignore' });
 }
 
@@ -146,8 +156,9 @@ describe.skipIf(cannot)('a group', () => {
 
   test('with limits that cannot be joined runs nothing', async () => {
     await using group = createGroup({ processes: 64 });
-    const [file = '', ...args] = group.joining(['echo', 'ran']);
-    group.remove();
+    const [file = '', ...args] = joining(group, ['echo', 'ran']);
+    expect(group.mustJoin).toBe(true);
+    openGroup(group.path).remove();
     const { status, stdout } = spawnSync(file, args, { encoding: 'utf8' });
     expect({ status, stdout }).toEqual({ status: 125, stdout: '' });
   });
@@ -155,7 +166,7 @@ describe.skipIf(cannot)('a group', () => {
   test('changes nothing in the environment, and passes on what no shell could have', async () => {
     await using group = createGroup({ memoryBytes: 128 * MIB, processes: 64 });
     const environment = { PATH: process.env['PATH'] ?? '', n: '1', file: 'x', 'a.b': 'dotted' };
-    const [file = '', ...args] = group.joining(['/usr/bin/env'], environment);
+    const [file = '', ...args] = joining(group, ['/usr/bin/env'], environment);
     const { stdout } = spawnSync(file, args, { encoding: 'utf8', env: environment });
     const shown = stdout
       .trimEnd()
@@ -166,6 +177,93 @@ describe.skipIf(cannot)('a group', () => {
         .map(([name, value]) => `${name}=${value}`)
         .toSorted(),
     );
+  });
+});
+
+describe.skipIf(cannot || memory !== 'cgroup v1')('a group that is used again', () => {
+  /** A limit that no other test has: what they left is not found. */
+  const LIMITS = { memoryBytes: 96 * MIB, processes: 48, cpuSeconds: 60 };
+  const BOMB = `x=$(head -c 300M /dev/zero | tr '\\0' x); echo \${#x}`;
+  const FORKS = `perl -e 'for (1..60) { my $p = fork; sleep 60 if defined $p && !$p; push @p, $p } kill 9, grep defined, @p; 1 while wait > 0'`;
+
+  test('tells nothing of the one before', async () => {
+    // So that its files are in memory already, and not charged to the group.
+    spawnSync('perl', ['-e', '1']);
+    const first = cgroups.create('again-a', LIMITS);
+    if (first === undefined) throw new Error('no group');
+    runIn(first, `(${BOMB}) 2> /dev/null; ${FORKS}; while ((SECONDS < 1)); do :; done`);
+    expect(first.usage()?.oomKills).toBeGreaterThan(0);
+    expect(first.limitHits().processes).toBeGreaterThan(0);
+    const before = first.usage()?.cpuSeconds ?? 0;
+    expect(before).toBeGreaterThan(0.1);
+    // The kernel frees what processes had of it a moment after their end.
+    await expect.poll(() => first.usage()?.memoryBytes, { timeout: 10_000 }).toBeLessThan(MIB);
+    first.remove();
+    const second = cgroups.create('again-b', LIMITS);
+    if (second === undefined) throw new Error('no group');
+    expect(second.path).toBe(first.path);
+    runIn(second, 'true');
+    expect(second.usage()?.oomKills).toBe(0);
+    expect(second.limitHits()).toEqual({ processes: 0 });
+    expect(second.usage()?.peakMemoryBytes).toBeLessThan(16 * MIB);
+    expect(second.usage()?.cpuSeconds).toBeLessThan(before);
+    second.remove();
+  });
+
+  test('has the limits that it was asked for, whatever a command made of them', () => {
+    const first = cgroups.create('changed-a', LIMITS);
+    if (first === undefined) throw new Error('no group');
+    const [main = '', memoryPath = ''] = first.path.split('\n');
+    runIn(first, `echo max > ${main}/pids.max; echo -1 > ${memoryPath}/memory.limit_in_bytes`);
+    first.remove();
+    const second = cgroups.create('changed-b', LIMITS);
+    expect(second?.path).toBe(first.path);
+    expect(readFileSync(`${main}/pids.max`, 'utf8')).toBe('48\n');
+    expect(readFileSync(`${memoryPath}/memory.limit_in_bytes`, 'utf8')).toBe(`${96 * MIB}\n`);
+    second?.remove();
+  });
+
+  test('is out of reach for whoever had it before', async () => {
+    const first = cgroups.create('stale-a', LIMITS);
+    first?.remove();
+    await using second = createGroup(LIMITS);
+    expect(second.path).toBe(first?.path);
+    const { pid } = startIn(second, 'exec sleep 60');
+    await expect.poll(() => second.members()).toEqual([pid]);
+    first?.kill();
+    first?.remove();
+    expect([first?.members(), first?.usage()]).toEqual([undefined, undefined]);
+    await using third = createGroup(LIMITS);
+    expect(third.path).not.toBe(second.path);
+    await sleep(50);
+    expect(second.members()).toEqual([pid]);
+  });
+
+  const cached = join(tmpdir(), `cached-${process.pid}`);
+  afterAll(() => rmSync(cached, { force: true }));
+
+  test.for([
+    { name: 'was ended', use: (group: ExecutionGroup) => group.kill() },
+    {
+      name: 'has groups inside',
+      use: (group: ExecutionGroup) => void runIn(group, `mkdir ${group.path.split('\n')[0]}/inner`),
+    },
+    {
+      name: 'has page cache that is charged to it',
+      use: (group: ExecutionGroup) => void runIn(group, `head -c 8M /dev/zero > ${cached}`),
+    },
+  ])('is not one that $name', async ({ use }) => {
+    const limits = { ...LIMITS, processes: 47 };
+    const first = cgroups.create('odd-a', limits);
+    if (first === undefined) throw new Error('no group');
+    use(first);
+    await expect.poll(() => first.members(), { timeout: 5000 }).toEqual([]);
+    first.remove();
+    const second = cgroups.create('odd-b', limits);
+    expect(second?.path).toContain('odd-b');
+    second?.kill();
+    second?.remove();
+    expect(existsSync(first.path.split('\n')[0] ?? '')).toBe(false);
   });
 });
 

@@ -9,14 +9,15 @@ import { findProcess } from '../process-table.ts';
 import type { Enforcement, Held, TreeLimits } from './controls.ts';
 import { type ExecutionGroup, removeQuietly } from './group.ts';
 import { findHierarchies } from './hierarchies.ts';
-import { makeGroup, makePlace, type Place, removeAbandoned } from './places.ts';
+import { makePlace, type Place, removeAbandoned } from './places.ts';
+import { createPool } from './pool.ts';
 import { tryPlaces } from './trial.ts';
 
 export type { Enforcement, GroupUsage, Held, TreeLimits } from './controls.ts';
 export { type ExecutionGroup, openGroup } from './group.ts';
 
 export interface Cgroups {
-  /** A new, empty group with those of the limits that are held; undefined where there can be none. */
+  /** An empty group with those of the limits that are held; undefined where there can be none. */
   create(name: string, limits?: TreeLimits): ExecutionGroup | undefined;
   /** Which limits the kernel keeps, as tried with a process. */
   held(): Enforcement;
@@ -38,6 +39,7 @@ const NOTHING: Enforcement = { memory: undefined, processes: undefined, cpu: und
 
 export function createCgroups(): Cgroups {
   let found: Found | undefined | null;
+  const pool = createPool();
 
   /** The first use tries it out, with a real process; a refusal is remembered. */
   function find(): Found | undefined {
@@ -51,7 +53,7 @@ export function createCgroups(): Cgroups {
       if (places === undefined) return undefined;
       const chosen = choosePlaces(places, limits);
       try {
-        return makeGroup(chosen, name, limits);
+        return pool.take(chosen, name, limits);
       } catch {
         for (const { directory } of chosen) removeQuietly(join(directory, name));
         return undefined;
@@ -60,6 +62,7 @@ export function createCgroups(): Cgroups {
     held: () => find()?.held ?? NOTHING,
     dispose() {
       if (found === undefined || found === null) return;
+      pool.dispose();
       const { main, memory, processes, cpu, cpuTime } = found;
       for (const place of [main, memory, processes, cpu, cpuTime]) {
         if (place !== undefined) removeQuietly(place.directory);

@@ -36,7 +36,18 @@ export interface GroupUsage {
 export interface GroupDirectory {
   readonly path: string;
   readonly version: 1 | 2;
+  /** Names of its files, where they are known: to try one that is not there costs more than to read one that is. */
+  readonly files?: ReadonlySet<string> | undefined;
 }
+
+/** What only ever grows, so that a group which is used again begins with it. */
+export interface Counters {
+  readonly oomKills: number;
+  readonly cpuSeconds: number;
+  readonly forkRefusals: number;
+}
+
+export const NO_COUNTERS: Counters = { oomKills: 0, cpuSeconds: 0, forkRefusals: 0 };
 
 const CPU_PERIOD_US = 100_000;
 /** The kernel takes no quota below this. */
@@ -44,12 +55,15 @@ const CPU_QUOTA_MIN_US = 1000;
 /** Version 1 shows about 2^63 where there is no limit, and no machine has this much. */
 const UNLIMITED = 2 ** 60;
 
+export const hasFile = ({ path, files }: GroupDirectory, name: string): boolean =>
+  files?.has(name) ?? existsSync(join(path, name));
+
 /** Sets those limits that this directory has files for. Throws where one is refused. */
-export function writeLimits({ path }: GroupDirectory, limits: TreeLimits): void {
+export function writeLimits(directory: GroupDirectory, limits: TreeLimits): void {
   /** False where the kernel has no such file. */
   const write = (name: string, value: number | string): boolean => {
-    if (!existsSync(join(path, name))) return false;
-    writeFileSync(join(path, name), String(value));
+    if (!hasFile(directory, name)) return false;
+    writeFileSync(join(directory.path, name), String(value));
     return true;
   };
   const { memoryBytes, processes, cpuPercent } = limits;
@@ -87,17 +101,46 @@ export function readEnforcement(directories: readonly GroupDirectory[]): Enforce
   };
 }
 
-export function readUsage(directories: readonly GroupDirectory[]): GroupUsage {
+/** With what it was made; a quota that a group above has already is enforced there. */
+export function enforcementOf(directories: readonly GroupDirectory[], limits: TreeLimits): Enforcement {
+  const heldBy = (limit: number | undefined, ...names: readonly string[]): Held => {
+    const holder =
+      limit === undefined
+        ? undefined
+        : directories.find((directory) => names.some((name) => hasFile(directory, name)));
+    return holder && `cgroup v${holder.version}`;
+  };
+  return {
+    memory: heldBy(limits.memoryBytes, 'memory.max', 'memory.limit_in_bytes'),
+    processes: heldBy(limits.processes, 'pids.max'),
+    cpu: heldBy(limits.cpuPercent, 'cpu.max', 'cpu.cfs_quota_us'),
+  };
+}
+
+/** Each figure is read when it is asked for. */
+export function readUsage(directories: readonly GroupDirectory[], before = NO_COUNTERS): GroupUsage {
   const read = (name: string, pattern = /^(\d+)$/): number | undefined =>
     readNumber(directories, name, pattern);
-  const cpuMicroseconds = read('cpu.stat', /^usage_usec (\d+)$/m);
-  const cpuNanoseconds = cpuMicroseconds === undefined ? read('cpuacct.usage') : cpuMicroseconds * 1000;
+  const since = (now: number | undefined, then: number): number | undefined => now && now - then;
   return {
-    memoryBytes: read('memory.current') ?? read('memory.usage_in_bytes'),
-    peakMemoryBytes: read('memory.peak') ?? read('memory.max_usage_in_bytes'),
-    oomKills: read('memory.events', /^oom_kill (\d+)$/m) ?? read('memory.oom_control', /^oom_kill (\d+)$/m),
-    cpuSeconds: cpuNanoseconds === undefined ? undefined : cpuNanoseconds / 1e9,
-    processes: read('pids.current'),
+    get memoryBytes() {
+      return read('memory.current') ?? read('memory.usage_in_bytes');
+    },
+    get peakMemoryBytes() {
+      return read('memory.peak') ?? read('memory.max_usage_in_bytes');
+    },
+    get oomKills() {
+      const pattern = /^oom_kill (\d+)$/m;
+      return since(read('memory.events', pattern) ?? read('memory.oom_control', pattern), before.oomKills);
+    },
+    get cpuSeconds() {
+      const microseconds = read('cpu.stat', /^usage_usec (\d+)$/m);
+      const nanoseconds = microseconds === undefined ? read('cpuacct.usage') : microseconds * 1000;
+      return since(nanoseconds && nanoseconds / 1e9, before.cpuSeconds);
+    },
+    get processes() {
+      return read('pids.current');
+    },
   };
 }
 
@@ -112,8 +155,9 @@ function readNumber(
   name: string,
   pattern: RegExp,
 ): number | undefined {
-  for (const { path } of directories) {
-    const found = pattern.exec(readText(join(path, name)) ?? '')?.[1];
+  for (const directory of directories) {
+    if (!hasFile(directory, name)) continue;
+    const found = pattern.exec(readText(join(directory.path, name)) ?? '')?.[1];
     if (found !== undefined) return Number(found);
   }
   return undefined;

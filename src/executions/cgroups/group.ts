@@ -1,10 +1,13 @@
 /** The group of one execution: joined before anything is forked, listed, measured, ended and removed. */
-import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  type Counters,
   type Enforcement,
   type GroupDirectory,
   type GroupUsage,
+  hasFile,
+  NO_COUNTERS,
   readEnforcement,
   readForkRefusals,
   readUsage,
@@ -14,15 +17,12 @@ import { listDirectories } from './hierarchies.ts';
 export interface ExecutionGroup {
   /** What `openGroup` finds it by after a restart. */
   readonly path: string;
-  /**
-   * The argv that joins the group and then becomes the given one: nothing is forked before it is a member. Where the
-   * group has limits and cannot be joined, nothing is run (exit code 125).
-   */
-  joining(argv: readonly string[], environment?: Readonly<Record<string, string>>): string[];
-  /** Into each of them a process writes "0" before it does anything else. */
+  /** For a shell with one thread that is about to become the command: `echo 0` into each joins the group. */
   readonly joinFiles: readonly string[];
-  /** It has limits, without which nothing must run. */
+  /** It has limits: where a file of `joinFiles` cannot be written, nothing may be run. */
   readonly mustJoin: boolean;
+  /** Where the kernel kills one for lack of memory it kills all. */
+  readonly killsTogether: boolean;
   /** Pids of everything inside; undefined where the group is gone. */
   members(): number[] | undefined;
   /** Which limits the kernel keeps for this group. */
@@ -33,7 +33,7 @@ export interface ExecutionGroup {
   limitHits(): { readonly processes: number | undefined };
   /** Ends everything inside at once. */
   kill(): void;
-  /** Takes the directories away; does nothing while something is left inside. */
+  /** Gives it up: its directories go or serve another execution, unless something is left inside. */
   remove(): void;
 }
 
@@ -52,27 +52,45 @@ export function openGroup(path: string): ExecutionGroup {
       version: existsSync(join(directory, 'tasks')) ? 1 : 2,
     }),
   );
-  // The first one has the list of members; the others are there for their limits.
-  const main = directories[0]?.path ?? path;
+  return createGroup(directories, () => readEnforcement(directories));
+}
+
+/** The first directory has the list of members; the others are there for their limits. */
+export function createGroup(
+  directories: readonly GroupDirectory[],
+  held: () => Enforcement,
+  before: Counters = NO_COUNTERS,
+): ExecutionGroup {
+  const [main] = directories;
+  if (main === undefined) throw new Error('a group without a directory');
   /** Ending in version 1 refuses forks, which are no hits of the limit. */
   let hitsBeforeKill: number | undefined;
+  const joinFiles = directories.map(({ path, version }) =>
+    join(path, version === 1 ? 'tasks' : 'cgroup.procs'),
+  );
+  const mustJoin = (): boolean => Object.values(held()).some((by) => by !== undefined);
+  const countHits = (): number | undefined => {
+    const hits = readForkRefusals(directories);
+    return hits && hits - before.forkRefusals;
+  };
 
   return {
-    path,
-    joinFiles: joinFiles(directories),
+    path: encodePath(directories),
+    joinFiles,
     get mustJoin() {
-      const { memory, processes, cpu } = readEnforcement(directories);
-      return [memory, processes, cpu].some((held) => held !== undefined);
+      return mustJoin();
     },
-    joining: (argv, environment = {}) => joining(directories, argv, environment),
-    members: () => listMembers(main),
-    held: () => readEnforcement(directories),
-    usage: () => (existsSync(main) ? readUsage(directories) : undefined),
-    limitHits: () => ({ processes: hitsBeforeKill ?? readForkRefusals(directories) }),
+    get killsTogether() {
+      return directories.some((directory) => hasFile(directory, 'memory.oom.group'));
+    },
+    members: () => listMembers(main.path),
+    held,
+    usage: () => (existsSync(main.path) ? readUsage(directories, before) : undefined),
+    limitHits: () => ({ processes: hitsBeforeKill ?? countHits() }),
     kill() {
-      if (tryWrite(join(main, 'cgroup.kill'), '1')) return;
-      hitsBeforeKill ??= readForkRefusals(directories);
-      killOneByOne(main);
+      if (hasFile(main, 'cgroup.kill') && tryWrite(join(main.path, 'cgroup.kill'), '1')) return;
+      hitsBeforeKill ??= countHits();
+      killOneByOne(main.path);
     },
     remove() {
       for (const directory of directories) removeWithInner(directory.path);
@@ -81,41 +99,43 @@ export function openGroup(path: string): ExecutionGroup {
 }
 
 /**
+ * The argv that joins the group and then becomes the given one: nothing is forked before it is a member. Where the group
+ * has limits and cannot be joined, nothing is run (exit code 125).
+ *
  * A thread that moves itself needs no lock, whereas a move by `cgroup.procs` waits until no fork is under way anywhere,
  * which takes some 10 ms. A shell has one thread, but only version 1 lets a single one leave its process.
  */
-const joinFiles = (directories: readonly GroupDirectory[]): string[] =>
-  directories.map(({ path, version }) => join(path, version === 1 ? 'tasks' : 'cgroup.procs'));
-
-function joining(
-  directories: readonly GroupDirectory[],
+export function joining(
+  { joinFiles, mustJoin }: Pick<ExecutionGroup, 'joinFiles' | 'mustJoin'>,
   argv: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string>> = {},
 ): string[] {
-  const files = joinFiles(directories);
-  const writes = files.map((_, index) => `echo 0 > "\${${index + 1}}"`).join(' && ');
-  const { memory, processes, cpu } = readEnforcement(directories);
-  const isLimited = [memory, processes, cpu].some((held) => held !== undefined);
+  const writes = joinFiles.map((_, index) => `echo 0 > "\${${index + 1}}"`).join(' && ');
   // No variables: an exported one of the same name would be changed. The process stays the same through exec.
-  const script = `${writes}${isLimited ? ' || exit 125' : ''}; shift ${files.length}; exec "$@"`;
+  const script = `${writes}${mustJoin ? ' || exit 125' : ''}; shift ${joinFiles.length}; exec "$@"`;
   // A shell drops what cannot be a variable of its own, such as exported functions; env(1) puts it back.
   const odd = Object.entries(environment).filter(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   const restored =
-    odd.length === 0 ? [] : ['/usr/bin/env', ...odd.map(([name, value]) => `${name}=${value}`)];
-  return ['/bin/sh', '-c', script, 'sh', ...files, ...restored, ...argv];
+    odd.length === 0 ? [] : ['/usr/bin/env', '--', ...odd.map(([name, value]) => `${name}=${value}`)];
+  return ['/bin/sh', '-c', script, 'sh', ...joinFiles, ...restored, ...argv];
 }
 
 /** With those of the groups inside, which a server makes that was started by a command. */
-function listMembers(path: string): number[] | undefined {
+export function listMembers(path: string): number[] | undefined {
   try {
     // Not "threads": a process is listed once, and a zombie is not listed at all.
     const text = readFileSync(join(path, 'cgroup.procs'), 'latin1').trim();
     const own = text === '' ? [] : text.split('\n').map(Number);
-    return [...own, ...listDirectories(path).flatMap((inner) => listMembers(join(path, inner)) ?? [])];
+    return hasInner(path)
+      ? [...own, ...listDirectories(path).flatMap((inner) => listMembers(join(path, inner)) ?? [])]
+      : own;
   } catch {
     return undefined;
   }
 }
+
+/** A directory is linked from its parent, from itself and from each one inside. */
+export const hasInner = (path: string): boolean => statSync(path).nlink !== 2;
 
 /** What cgroup.kill does, for version 1: nobody can fork any more, so that two looks find everybody. */
 function killOneByOne(path: string): void {
@@ -133,7 +153,6 @@ function killOneByOne(path: string): void {
 }
 
 function tryWrite(path: string, text: string): boolean {
-  if (!existsSync(path)) return false;
   try {
     writeFileSync(path, text);
     return true;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
 import { findProcess } from '../process-table.ts';
-import { openGroup } from './group.ts';
+import { joining, openGroup } from './group.ts';
 import { findHierarchies, type Hierarchy, listDirectories, readText, readWords } from './hierarchies.ts';
 import { makeGroup, makePlace } from './places.ts';
 
@@ -102,7 +102,7 @@ test.skipIf(lacks(!isHybrid, 'no cgroups of both versions'))(
     try {
       expect(group.path.split('\n')).toHaveLength(2);
       expect(group.held()).toMatchObject({ processes: 'cgroup v1' });
-      const [file = '', ...args] = group.joining(['/bin/sh', '-c', 'sleep 60 & setsid env -i sleep 60']);
+      const [file = '', ...args] = joining(group, ['/bin/sh', '-c', 'sleep 60 & setsid env -i sleep 60']);
       const process = spawn(file, args, { stdio: 'ignore' });
       const ended = once(process, 'exit');
       await expect.poll(() => group.members()?.length).toBe(3);

@@ -4,9 +4,10 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { errnoOf } from '../../base/errors.ts';
 import { findProcess, isAlive } from '../process-table.ts';
-import { type GroupDirectory, type TreeLimits, writeLimits } from './controls.ts';
-import { type ExecutionGroup, encodePath, openGroup, removeQuietly, removeWithInner } from './group.ts';
+import { enforcementOf, type GroupDirectory, type TreeLimits, writeLimits } from './controls.ts';
+import { createGroup, type ExecutionGroup, removeQuietly, removeWithInner } from './group.ts';
 import { type Hierarchy, listDirectories, readText, readWords } from './hierarchies.ts';
 
 export interface Place {
@@ -14,6 +15,8 @@ export interface Place {
   readonly directory: string;
   /** What groups in it can be limited by. */
   readonly controllers: readonly string[];
+  /** Names of the files that a group in it has, once they are known. */
+  readonly files?: ReadonlySet<string>;
 }
 
 /** Empty directories of servers that were killed; what is still populated cannot be removed. */
@@ -32,19 +35,28 @@ export function makePlace(hierarchy: Hierarchy, name: string, wanted: readonly s
 
 /** A group that is in all of these places at once. */
 export function makeGroup(places: readonly Place[], name: string, limits: TreeLimits): ExecutionGroup {
-  const directories = places.map((place): GroupDirectory => {
-    const directory = { path: join(place.directory, name), version: place.version };
-    restorePlace(place);
-    mkdirSync(directory.path);
-    writeLimits(directory, limits);
-    return directory;
+  const directories = makeDirectories(places, name);
+  for (const directory of directories) writeLimits(directory, limits);
+  const held = enforcementOf(directories, limits);
+  return createGroup(directories, () => held);
+}
+
+export function makeDirectories(places: readonly Place[], name: string): GroupDirectory[] {
+  return places.map((place): GroupDirectory => {
+    const path = join(place.directory, name);
+    try {
+      mkdirSync(path);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+      restorePlace(place);
+      mkdirSync(path);
+    }
+    return { path, version: place.version, files: place.files };
   });
-  return openGroup(encodePath(directories));
 }
 
 /** A server that cannot see our process may have removed it as a dead one's. */
 function restorePlace({ directory, version, controllers }: Place): void {
-  if (existsSync(directory)) return;
   mkdirSync(directory);
   if (version === 2) enable(directory, controllers);
 }

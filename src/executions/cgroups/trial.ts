@@ -1,9 +1,9 @@
 /** Tries places out with a real process: some containers show files that do nothing, or refuse at the last moment. */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readEnforcement } from './controls.ts';
-import { removeQuietly } from './group.ts';
+import { joining, removeQuietly } from './group.ts';
 import { readText } from './hierarchies.ts';
 import { makeGroup, type Place } from './places.ts';
 
@@ -26,7 +26,7 @@ function tryTogether(places: readonly Place[]): Place[] | undefined {
   try {
     const group = makeGroup(places, NAME, LIMITS);
     const shown = counters.filter((file) => existsSync(file));
-    const [file = '', ...args] = group.joining([
+    const [file = '', ...args] = joining(group, [
       '/bin/sh',
       '-c',
       'exec cat "$@"',
@@ -69,5 +69,6 @@ function keepProven(place: Place, counts: ReadonlyMap<string, number>): Place {
         return Number(readText(join(path, 'cpuacct.usage'))) > 0;
     }
   };
-  return { ...place, controllers: place.controllers.filter(isProven) };
+  const files = new Set(readdirSync(path));
+  return { ...place, files, controllers: place.controllers.filter(isProven) };
 }

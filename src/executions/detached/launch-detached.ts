@@ -16,8 +16,9 @@ import { terminateTree } from '../terminate.ts';
 import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
 import { claimCause, readOutcome, type WrapperSpec, withdrawCause, wrapperReplySchema } from './protocol.ts';
 
-/** How often a wrapper that is not our child is looked at. */
-const POLL_MS = 200;
+/** How often a wrapper that is not our child is looked at: less and less, until somebody ends it. */
+const MIN_POLL_MS = 25;
+const MAX_POLL_MS = 1000;
 
 export interface DetachedTools {
   /** The wrapper's program, beside the server's own. */
@@ -81,7 +82,8 @@ function watch(
   now: () => number,
 ): Live {
   const tree = treeOf(known);
-  const finished = pollForOutcome(known.wrapper ?? known, bundle).then(async (outcome) => {
+  const poll = pollForOutcome(known.wrapper ?? known, bundle);
+  const finished = poll.outcome.then(async (outcome) => {
     if (outcome !== undefined) return outcome;
     // The wrapper was killed, and with it the pipes: what it left cannot go on.
     const survivors = await terminateTree(tree, { signal: 'SIGTERM' });
@@ -94,9 +96,10 @@ function watch(
     finished,
     async end(cause, signal = 'SIGTERM') {
       claimCause(bundle, cause);
-      return terminateTree(tree, { signal });
+      return terminateTree(tree, { signal }).finally(poll.hurry);
     },
     async request(signal, scope, windowMs) {
+      poll.hurry();
       if (scope === 'leader') return signalAndWait(tree, finished, { signal, scope, windowMs });
       const claim = claimCause(bundle, 'terminated');
       const hasEnded = await signalAndWait(tree, finished, { signal, scope, windowMs });
@@ -124,20 +127,32 @@ function treeOf(known: {
   });
 }
 
-function pollForOutcome(wrapper: ProcessIdentity, bundle: string): Promise<Outcome | undefined> {
-  return new Promise((resolve) => {
-    const look = (): void => {
+function pollForOutcome(
+  wrapper: ProcessIdentity,
+  bundle: string,
+): { readonly outcome: Promise<Outcome | undefined>; hurry(): void } {
+  let pauseMs = MIN_POLL_MS;
+  let wake = (): void => undefined;
+  async function poll(): Promise<Outcome | undefined> {
+    for (;;) {
       // Asked in this order: a wrapper that ends between the two questions has written its outcome before.
       const isOver = !isAlive(wrapper);
       const outcome = readOutcome(bundle);
-      if (outcome === undefined && !isOver) {
-        setTimeout(look, POLL_MS).unref();
-        return;
-      }
-      resolve(outcome);
-    };
-    look();
-  });
+      if (outcome !== undefined || isOver) return outcome;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, pauseMs).unref();
+      });
+      pauseMs = Math.min(pauseMs * 1.5, MAX_POLL_MS);
+    }
+  }
+  return {
+    outcome: poll(),
+    hurry() {
+      pauseMs = MIN_POLL_MS;
+      wake();
+    },
+  };
 }
 
 /** The one who would know is gone: no exit code is invented. */

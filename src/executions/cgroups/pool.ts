@@ -1,0 +1,130 @@
+/**
+ * Groups that served an execution and can serve another one. To make and remove the directories of a group costs more
+ * than all the rest of it, and commands in a row nearly always have the same limits.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import {
+  type Counters,
+  enforcementOf,
+  type GroupDirectory,
+  hasFile,
+  NO_COUNTERS,
+  readForkRefusals,
+  readUsage,
+  type TreeLimits,
+  writeLimits,
+} from './controls.ts';
+import { createGroup, type ExecutionGroup, hasInner, listMembers, removeWithInner } from './group.ts';
+import { makeDirectories, type Place } from './places.ts';
+
+export interface Pool {
+  /** A group of these places with these limits, made under that name where none is left. Throws where it is refused. */
+  take(places: readonly Place[], name: string, limits: TreeLimits): ExecutionGroup;
+  dispose(): void;
+}
+
+interface Idle {
+  readonly key: string;
+  readonly directories: readonly GroupDirectory[];
+  readonly before: Counters;
+}
+
+/** As many as a principal may have running. */
+const MAX_IDLE = 50;
+/** Page cache stays charged to the group that filled it: with more than this the next peak would not be its own. */
+const MAX_LEFT_BYTES = 1024 * 1024;
+/** What the kernel charges ahead for each processor, and takes back at its leisure. */
+const AHEAD_BYTES = 256 * 1024;
+/** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
+const PEAK = 'memory.max_usage_in_bytes';
+
+export function createPool(): Pool {
+  let idle: readonly Idle[] = [];
+  /** Not removed: something was left inside, or had not quite gone. */
+  let stuck: readonly string[] = [];
+
+  function remove(directories: readonly GroupDirectory[]): void {
+    const paths = [...stuck, ...directories.map(({ path }) => path)];
+    for (const path of paths) removeWithInner(path);
+    stuck = paths.filter((path) => existsSync(path));
+  }
+
+  /** Limits are written even so: a command without a sandbox may have changed those of its own group. */
+  function takeIdle(key: string, limits: TreeLimits): Idle | undefined {
+    const found = idle.find((one) => one.key === key);
+    if (found === undefined) return undefined;
+    idle = idle.filter((one) => one !== found);
+    try {
+      for (const directory of found.directories) {
+        writeLimits(directory, limits);
+        if (hasFile(directory, PEAK)) writeFileSync(join(directory.path, PEAK), '0');
+      }
+      return found;
+    } catch {
+      // Somebody has removed it.
+      remove(found.directories);
+      return undefined;
+    }
+  }
+
+  function make(key: string, places: readonly Place[], name: string, limits: TreeLimits): Idle {
+    const directories = makeDirectories(places, name);
+    for (const directory of directories) writeLimits(directory, limits);
+    return { key, directories, before: NO_COUNTERS };
+  }
+
+  /** For one execution: whoever still has it afterwards must not reach those of the next. */
+  function lend({ key, directories, before }: Idle, limits: TreeLimits): ExecutionGroup {
+    const held = enforcementOf(directories, limits);
+    const group = createGroup(directories, () => held, before);
+    let isKilled = false;
+    let isOver = false;
+    return {
+      ...group,
+      members: () => (isOver ? undefined : group.members()),
+      usage: () => (isOver ? undefined : group.usage()),
+      limitHits: () => (isOver ? { processes: undefined } : group.limitHits()),
+      kill() {
+        isKilled = true;
+        if (!isOver) group.kill();
+      },
+      remove() {
+        if (isOver) return;
+        isOver = true;
+        if (isKilled || idle.length >= MAX_IDLE || !isReusable(directories)) remove(directories);
+        else idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
+      },
+    };
+  }
+
+  return {
+    take(places, name, limits) {
+      const key = JSON.stringify([places.map(({ directory }) => directory), limits]);
+      return lend(takeIdle(key, limits) ?? make(key, places, name, limits), limits);
+    },
+    dispose() {
+      remove(idle.flatMap(({ directories }) => directories));
+      idle = [];
+    },
+  };
+}
+
+/** Empty, as it was made, and with next to nothing charged to it. */
+function isReusable(directories: readonly GroupDirectory[]): boolean {
+  if (directories.some((directory) => hasFile(directory, 'memory.current'))) return false;
+  return (
+    directories.every(({ path }) => listMembers(path)?.length === 0 && !hasInner(path)) &&
+    (readUsage(directories).memoryBytes ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES * availableParallelism()
+  );
+}
+
+function readCounters(directories: readonly GroupDirectory[], limits: TreeLimits): Counters {
+  const usage = readUsage(directories);
+  return {
+    oomKills: (limits.memoryBytes === undefined ? undefined : usage.oomKills) ?? 0,
+    forkRefusals: (limits.processes === undefined ? undefined : readForkRefusals(directories)) ?? 0,
+    cpuSeconds: (limits.cpuSeconds === undefined ? undefined : usage.cpuSeconds) ?? 0,
+  };
+}

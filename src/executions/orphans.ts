@@ -1,0 +1,79 @@
+/**
+ * Processes whose parents have ended. The kernel hands them to the nearest reaper, which is one of our ancestors, so that
+ * a handful of files tells whether anything can have escaped; the environment of every process costs 20 times as much.
+ */
+import { once } from '../base/once.ts';
+import { shareNext } from './look.ts';
+import {
+  exists,
+  findProcess,
+  isAlive,
+  listChildren,
+  type ProcessEntry,
+  type ProcessIdentity,
+} from './process-table.ts';
+
+/** Numbers that are used again while we read them could make a circle. */
+const MAX_ANCESTORS = 64;
+/** Nobody gets the number of another within this time. */
+const KNOWN_MS = 1000;
+
+/** Those that are younger than the leader; undefined where that cannot be told. */
+export function findOrphans(leader: ProcessIdentity): ProcessEntry[] | undefined {
+  return youngerThan(leader, listOrphans(othersAbove(leader)));
+}
+
+/** The same, in one look for all who ask at once. */
+export async function findOrphansTogether(leader: ProcessIdentity): Promise<ProcessEntry[] | undefined> {
+  const others = othersAbove(leader);
+  return youngerThan(leader, others.length > 0 ? listOrphans(others) : await listTogether());
+}
+
+export function ancestorsOf(descendant: number): number[] {
+  const ancestors: number[] = [];
+  for (let pid = findProcess(descendant)?.parentPid ?? 0; pid > 0; pid = findProcess(pid)?.parentPid ?? 0) {
+    if (ancestors.length === MAX_ANCESTORS) break;
+    ancestors.push(pid);
+  }
+  return ancestors;
+}
+
+/** Where another process started the leader, its orphans may go to one of that one's ancestors. */
+function othersAbove({ pid }: ProcessIdentity): number[] {
+  const ancestors = ancestorsOf(pid);
+  return ancestors.includes(process.pid) ? [] : ancestors;
+}
+
+const youngerThan = (
+  { startTime }: ProcessIdentity,
+  orphans: readonly ProcessEntry[] | undefined,
+): ProcessEntry[] | undefined => orphans?.filter((entry) => entry.startTime >= startTime && isAlive(entry));
+
+/** Whom we descend from never grows: where a parent dies, one of those above it takes its place. */
+const ourAncestors = once(() => ancestorsOf(process.pid));
+
+/** Children of the reapers as they were when last seen, which is within the last second. */
+let known = new Map<number, { readonly entry: ProcessEntry; readonly seenAt: number }>();
+
+/** Children of our ancestors and of `others`; undefined where the kernel does not list them. */
+function listOrphans(others: readonly number[]): ProcessEntry[] | undefined {
+  // As the first process of a container we adopt orphans ourselves, and our children are not all orphans.
+  if (process.pid === 1) return undefined;
+  const before = known;
+  const now = performance.now();
+  known = new Map();
+  for (const reaper of new Set([...ourAncestors(), ...others])) {
+    const children = listChildren(reaper);
+    // One that has ended has no children any more; of one that is hidden they cannot be told.
+    if (children === undefined && exists(reaper)) return undefined;
+    for (const pid of children ?? []) {
+      const old = before.get(pid);
+      const isKnown = old !== undefined && now - old.seenAt < KNOWN_MS;
+      const entry = isKnown ? old.entry : findProcess(pid);
+      if (entry !== undefined) known.set(pid, isKnown ? old : { entry, seenAt: now });
+    }
+  }
+  return [...known.values()].map(({ entry }) => entry);
+}
+
+const listTogether = shareNext(() => listOrphans([]));
