@@ -99,6 +99,7 @@ function startForker(): Forker {
   const making = new Map<string, (error?: Error) => void>();
   /** By the words that are waited for. */
   const reports = new Map<string, () => void>();
+  const reaper = { pid: 0, hasStarted: (pid: number) => running.has(String(pid)) };
   let lastId = 0;
   let hasServed = false;
   let hasEnded = false;
@@ -109,12 +110,18 @@ function startForker(): Forker {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  reaper.pid = child.pid ?? 0;
   const requests = socketOf(child, 3);
   const answers = socketOf(child, 4);
-  // What runs keeps the server alive by other means.
   child.unref();
   requests.unref();
-  answers.unref();
+
+  /** What is waited for keeps this process alive, and nothing else. */
+  function hold(): void {
+    if (jobs.size + running.size + making.size > 0) answers.ref();
+    else answers.unref();
+  }
+  hold();
 
   function takeJob(id = ''): Job | undefined {
     const job = jobs.get(id);
@@ -137,7 +144,8 @@ function startForker(): Forker {
       const exited = new Promise<Exit>((end) => {
         running.set(pid, { words: spec.report?.words, end });
       });
-      resolve({ identity: { pid: Number(pid), startTime: Number(startTime) }, exited, reported });
+      const identity = { pid: Number(pid), startTime: Number(startTime) };
+      resolve({ identity, reaper, exited, reported });
     },
     e(id, step, errno) {
       const job = takeJob(id);
@@ -172,6 +180,7 @@ function startForker(): Forker {
       const [kind = '', ...words] = line.split(' ');
       handlers[kind]?.(...words);
     }
+    hold();
   });
 
   const ended = new Promise<void>((resolve) => {
@@ -198,6 +207,7 @@ function startForker(): Forker {
           if (spec.report !== undefined) reports.set(spec.report.words, announce);
         });
         jobs.set(id, { spec, reported, resolve, reject });
+        hold();
         requests.write(frame(orderOf(id, spec)));
       });
     },
@@ -205,10 +215,12 @@ function startForker(): Forker {
       const id = String(++lastId);
       return new Promise((resolve, reject) => {
         making.set(id, (error) => (error === undefined ? resolve() : reject(error)));
+        hold();
         requests.write(frame(['m', id, ...paths]));
       });
     },
     async dispose() {
+      child.ref();
       requests.end();
       await ended;
     },

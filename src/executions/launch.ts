@@ -11,6 +11,7 @@ import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
 import type { Handoff } from './handoff-script.ts';
 import { createInputFile } from './input-file.ts';
+import type { Reaper } from './orphans.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { listProcesses, type ProcessIdentity } from './process-table.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
@@ -42,6 +43,7 @@ export interface LaunchTools {
 /** What is running. */
 interface Started {
   readonly identity: ProcessIdentity;
+  readonly reaper?: Reaper | undefined;
   readonly exited: Promise<Exit>;
   readonly capture: Capture;
   readonly group: ExecutionGroup | undefined;
@@ -64,8 +66,8 @@ export async function launch(
   const started = isSandboxed
     ? await startSandboxed(permit, wall, io, tools)
     : await startPlain(id, permit, io, tools);
-  const { identity, exited, capture, group } = started;
-  const tree = createTree({ leader: identity, marker, group, isWalled: isSandboxed });
+  const { identity, reaper, exited, capture, group } = started;
+  const tree = createTree({ leader: identity, marker, reaper, group, isWalled: isSandboxed });
   const ending = createEnding({ ...capture, exited }, tree, {
     memoryLimitBytes: limits.memoryBytes,
     cpuLimitSeconds: limits.cpuSeconds,
@@ -93,7 +95,7 @@ async function startPlain(
     const write = (pipe: Pipe | undefined) =>
       pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
     const isMerged = io.streams.includes('combined');
-    const { identity, exited } = await spawner.start({
+    const { identity, reaper, exited } = await spawner.start({
       argv: wall?.kind === 'seatbelt' ? [wall.program, '-p', wall.profile, ...permit.argv] : permit.argv,
       environment: permit.environment,
       directory: permit.directory,
@@ -108,7 +110,7 @@ async function startPlain(
       limits: { fileBytes },
       terminal: io.terminal,
     });
-    return { identity, exited, capture, group };
+    return { identity, reaper, exited, capture, group };
   } catch (error) {
     capture.close();
     group?.remove();

@@ -18,15 +18,35 @@ const MAX_ANCESTORS = 64;
 /** Nobody gets the number of another within this time. */
 const KNOWN_MS = 1000;
 
+/** A process of ours that starts commands, and adopts their orphans. */
+export interface Reaper {
+  readonly pid: number;
+  /** Its child is one that it was told to start. */
+  hasStarted(pid: number): boolean;
+}
+
 /** Those that are younger than the leader; undefined where that cannot be told. */
-export function findOrphans(leader: ProcessIdentity): ProcessEntry[] | undefined {
-  return youngerThan(leader, listOrphans(othersAbove(leader)));
+export function findOrphans(leader: ProcessIdentity, reaper?: Reaper): ProcessEntry[] | undefined {
+  const others = reaper === undefined ? othersAbove(leader) : [reaper.pid];
+  return adopted(leader, reaper, listOrphans(others));
 }
 
 /** The same, in one look for all who ask at once. */
-export async function findOrphansTogether(leader: ProcessIdentity): Promise<ProcessEntry[] | undefined> {
+export async function findOrphansTogether(
+  leader: ProcessIdentity,
+  reaper?: Reaper,
+): Promise<ProcessEntry[] | undefined> {
+  if (reaper !== undefined) return adopted(leader, reaper, await togetherFor(reaper)());
   const others = othersAbove(leader);
-  return youngerThan(leader, others.length > 0 ? listOrphans(others) : await listTogether());
+  return adopted(leader, reaper, others.length > 0 ? listOrphans(others) : await listTogether());
+}
+
+const looks = new WeakMap<Reaper, () => Promise<ProcessEntry[] | undefined>>();
+
+function togetherFor(reaper: Reaper): () => Promise<ProcessEntry[] | undefined> {
+  const look = looks.get(reaper) ?? shareNext(() => listOrphans([reaper.pid]));
+  looks.set(reaper, look);
+  return look;
 }
 
 export function ancestorsOf(descendant: number): number[] {
@@ -38,16 +58,25 @@ export function ancestorsOf(descendant: number): number[] {
   return ancestors;
 }
 
-/** Where another process started the leader, its orphans may go to one of that one's ancestors. */
+/** Where another process started the leader, its orphans may go to that one, or one of its ancestors. */
 function othersAbove({ pid }: ProcessIdentity): number[] {
   const ancestors = ancestorsOf(pid);
-  return ancestors.includes(process.pid) ? [] : ancestors;
+  const at = ancestors.indexOf(process.pid);
+  return at === -1 ? ancestors : ancestors.slice(0, at);
 }
 
-const youngerThan = (
-  { startTime }: ProcessIdentity,
+const adopted = (
+  leader: ProcessIdentity,
+  reaper: Reaper | undefined,
   orphans: readonly ProcessEntry[] | undefined,
-): ProcessEntry[] | undefined => orphans?.filter((entry) => entry.startTime >= startTime && isAlive(entry));
+): ProcessEntry[] | undefined =>
+  orphans?.filter(
+    (entry) =>
+      entry.pid !== leader.pid &&
+      entry.startTime >= leader.startTime &&
+      reaper?.hasStarted(entry.pid) !== true &&
+      isAlive(entry),
+  );
 
 /** Whom we descend from never grows: where a parent dies, one of those above it takes its place. */
 const ourAncestors = once(() => ancestorsOf(process.pid));

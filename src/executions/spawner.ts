@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { joining } from './cgroups/group.ts';
+import type { Reaper } from './orphans.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
 
 export interface Descriptor {
@@ -48,6 +49,8 @@ export interface Exit {
 
 export interface Child {
   readonly identity: ProcessIdentity;
+  /** Who started it, where that was not this process itself. */
+  readonly reaper?: Reaper | undefined;
   readonly exited: Promise<Exit>;
   /** It has said that it is ready; never resolves where it ends before. */
   readonly reported: Promise<void>;

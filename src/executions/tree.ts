@@ -6,7 +6,7 @@
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { createLooks, type Look, lookTogether } from './look.ts';
-import { ancestorsOf, findOrphans, findOrphansTogether } from './orphans.ts';
+import { ancestorsOf, findOrphans, findOrphansTogether, type Reaper } from './orphans.ts';
 import {
   exists,
   findProcess,
@@ -24,6 +24,8 @@ export interface TreeSpec {
   readonly leader: ProcessIdentity;
   /** "NAME=value" in the environment of everything the execution started. */
   readonly marker: string;
+  /** Who started the leader, where that was not this process itself. */
+  readonly reaper?: Reaper | undefined;
   readonly group: ExecutionGroup | undefined;
   /** The leader is the sandbox: its child is the first process of a namespace, in which is all the rest. */
   readonly isWalled?: boolean;
@@ -139,7 +141,8 @@ export function createTree(spec: TreeSpec): ProcessTree {
   function members(look?: Look): ProcessEntry[] {
     if (look !== undefined) return findIn(look);
     const own =
-      findKnown() ?? (wasAlive && !isWalled ? withOrphans(listBelow(), findOrphans(leader)) : undefined);
+      findKnown() ??
+      (wasAlive && !isWalled ? withOrphans(listBelow(), findOrphans(leader, spec.reaper)) : undefined);
     return own === undefined ? findIn(createLooks()()) : aliveOf(own);
   }
 
@@ -147,7 +150,9 @@ export function createTree(spec: TreeSpec): ProcessTree {
     const known = findKnown();
     if (known !== undefined) return aliveOf(known);
     const own =
-      wasAlive && !isWalled ? withOrphans(listBelow(), await findOrphansTogether(leader)) : undefined;
+      wasAlive && !isWalled
+        ? withOrphans(listBelow(), await findOrphansTogether(leader, spec.reaper))
+        : undefined;
     return own === undefined ? findIn(await lookTogether()) : aliveOf(own);
   }
 
@@ -171,7 +176,8 @@ export function createTree(spec: TreeSpec): ProcessTree {
     // The namespace ends with its first process, and that one with the leader.
     if (isWalled) return [];
     const pids = group?.members();
-    const isLeft = pids === undefined ? (await findOrphansTogether(leader))?.length !== 0 : pids.length > 0;
+    const isLeft =
+      pids === undefined ? (await findOrphansTogether(leader, spec.reaper))?.length !== 0 : pids.length > 0;
     isEmpty = !isLeft && !exists(-leader.pid);
     return isEmpty ? [] : membersTogether();
   }
@@ -186,7 +192,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
     isWall,
     isComplete: group !== undefined || isWalled,
     async findSuspects(pipes) {
-      const orphans = isEmpty ? [] : ((await findOrphansTogether(leader)) ?? []);
+      const orphans = isEmpty ? [] : ((await findOrphansTogether(leader, spec.reaper)) ?? []);
       return orphans.filter(
         (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
       );
