@@ -1,0 +1,257 @@
+/**
+ * A pattern as a table of states, for going through many lines at a few nanoseconds a byte. States are made when they
+ * are first reached; a pattern that keeps on needing new ones is given up, so that the time stays linear.
+ *
+ * It tells which line of ASCII text matches, and stops at a byte that is none: such a line is for RE2 itself to test.
+ */
+import { LIMITS } from '../base/limits.ts';
+import { EMPTY, type Instruction, type Program } from '../base/program.ts';
+
+export interface Automaton {
+  /** Goes to the beginning of a line, or into the middle of one. */
+  begin(isLineStart: boolean): void;
+  /**
+   * Reads on, through the ends of lines, until something is to be done. `match` and `foreign` (no ASCII) leave
+   * `position` at a byte of the line, or at its newline; `failed` is for good.
+   */
+  run(bytes: Uint8Array, from: number, to: number): 'end' | 'match' | 'foreign' | 'failed';
+  readonly position: number;
+  /** Whether the line matches that ends here without a newline, or goes on. */
+  end(isLineEnd: boolean): boolean;
+}
+
+interface State {
+  /** Instructions that wait for what follows, in order. */
+  readonly waiting: readonly number[];
+  readonly isBegin: boolean;
+  readonly isAfterWord: boolean;
+  /** After a \r that does not belong to the line if a newline follows. */
+  readonly hasReturn: boolean;
+}
+
+const NEWLINE = 10;
+const RETURN = 13;
+/** Symbols that are not bytes: a line's end, and the end of a piece of it that goes on. */
+const END = 256;
+const BORDER = 257;
+
+/** In the table where there is no state. */
+const UNKNOWN = -1;
+const MATCH = -2;
+const FOREIGN = -3;
+
+/** Ordinary patterns have some ten; a table of so many takes a megabyte at most. */
+const MAX_STATES = 1000;
+
+/**
+ * Undefined for a pattern that matches every line: there is nothing to look for. Bytes from `foreignFrom` on are not
+ * characters of their own.
+ */
+export function createAutomaton(program: Program, foreignFrom: 128 | 256): Automaton | undefined {
+  const { instructions } = program;
+  const usesWords = instructions.some((one) => needs(one, EMPTY.wordBoundary | EMPTY.noBoundary));
+  const { classOf, stride } = classify(instructions, foreignFrom);
+  const table = new Int32Array(MAX_STATES * stride);
+  const marks = new Int32Array(instructions.length);
+  let mark = 0;
+  let states: State[] = [];
+  let places = new Map<string, number>();
+  /** Steps that making states took, and bytes that were read. */
+  let steps = 0;
+  let bytesRead = 0;
+  let state = 0;
+  let position = 0;
+
+  const outset = initialState(true);
+  const middle = initialState(false);
+  if (outset === undefined || middle === undefined) return undefined;
+  const first: State = outset;
+  const inside: State = middle;
+
+  function initialState(isBegin: boolean): State | undefined {
+    const waiting = expand([program.start], isBegin);
+    return waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false };
+  }
+
+  /** What is reached without a character and without a condition; undefined where that is a match. */
+  function expand(from: readonly number[], isBegin: boolean): number[] | undefined {
+    mark++;
+    const waiting: number[] = [];
+    const open = [...from];
+    for (let place = open.pop(); place !== undefined; place = open.pop()) {
+      const instruction = instructions[place];
+      if (instruction === undefined || marks[place] === mark) continue;
+      marks[place] = mark;
+      steps++;
+      if (instruction.kind === 'match') return undefined;
+      if (instruction.kind === 'pass' || instruction.kind === 'either') open.push(instruction.next);
+      if (instruction.kind === 'either') open.push(instruction.other);
+      if (instruction.kind === 'character') waiting.push(place);
+      // What is only at the beginning of a line does not come again.
+      const isPast = !isBegin && needs(instruction, EMPTY.beginLine | EMPTY.beginText);
+      if (instruction.kind === 'empty' && !isPast) waiting.push(place);
+    }
+    return waiting.sort((a, b) => a - b);
+  }
+
+  /** What waits for a character once it is known what holds here; undefined where that is a match. */
+  function settle(waiting: readonly number[], holds: number): Instruction[] | undefined {
+    mark++;
+    const characters: Instruction[] = [];
+    const open = [...waiting];
+    for (let place = open.pop(); place !== undefined; place = open.pop()) {
+      const instruction = instructions[place];
+      if (instruction === undefined || marks[place] === mark) continue;
+      marks[place] = mark;
+      steps++;
+      if (instruction.kind === 'match') return undefined;
+      if (instruction.kind === 'character') characters.push(instruction);
+      if (instruction.kind === 'pass' || instruction.kind === 'either') open.push(instruction.next);
+      if (instruction.kind === 'either') open.push(instruction.other);
+      if (instruction.kind === 'empty' && (instruction.needs & ~holds) === 0) open.push(instruction.next);
+    }
+    return characters;
+  }
+
+  /** Undefined: the line matches. */
+  function after(from: State, symbol: number): State | undefined {
+    if (from.hasReturn) {
+      const before = { ...from, hasReturn: false };
+      if (symbol === NEWLINE || symbol === END) return after(before, symbol);
+      const between = afterCharacter(before, RETURN);
+      return between && after(between, symbol);
+    }
+    if (symbol === RETURN) return { ...from, hasReturn: true };
+    return symbol === NEWLINE || symbol === END ? afterLine(from) : afterCharacter(from, symbol);
+  }
+
+  function afterLine(from: State): State | undefined {
+    const holds = EMPTY.endLine | EMPTY.endText | holdsHere(from, false);
+    return settle(from.waiting, holds) && first;
+  }
+
+  function afterCharacter(from: State, character: number): State | undefined {
+    const characters = settle(from.waiting, holdsHere(from, isWord(character)));
+    if (characters === undefined) return undefined;
+    const reached = characters.flatMap((one) =>
+      one.kind === 'character' && character < END && one.takes(character) ? [one.next] : [],
+    );
+    const waiting = expand([...reached, program.start], false);
+    const isAfterWord = usesWords && isWord(character);
+    return waiting && { waiting, isBegin: false, isAfterWord, hasReturn: false };
+  }
+
+  function holdsHere(from: State, isBeforeWord: boolean): number {
+    const begin = from.isBegin ? EMPTY.beginLine | EMPTY.beginText : 0;
+    return begin | (from.isAfterWord === isBeforeWord ? EMPTY.noBoundary : EMPTY.wordBoundary);
+  }
+
+  function placeOf(one: State): number {
+    const key = `${Number(one.isBegin)}${Number(one.isAfterWord)}${Number(one.hasReturn)}${one.waiting.join()}`;
+    const known = places.get(key);
+    if (known !== undefined) return known;
+    if (states.length === MAX_STATES) {
+      states = [];
+      places = new Map();
+    }
+    const place = states.length * stride;
+    states.push(one);
+    places.set(key, place);
+    table.fill(UNKNOWN, place, place + stride);
+    return place;
+  }
+
+  /** What is behind an entry of the table that was not needed before. */
+  function findOut(place: number, symbol: number): number {
+    const before = states;
+    const value = valueOf(states[place / stride] ?? first, symbol);
+    // Where the table was full it is a new one, in which this place is another state's.
+    if (states === before) table[place + (classOf[symbol] ?? 0)] = value;
+    return value;
+  }
+
+  function valueOf(from: State, symbol: number): number {
+    if (symbol >= foreignFrom) return FOREIGN;
+    const next = after(from, symbol);
+    return next === undefined ? MATCH : placeOf(next);
+  }
+
+  function run(bytes: Uint8Array, from: number, to: number): ReturnType<Automaton['run']> {
+    let at = from;
+    while (steps <= LIMITS.patternSteps + bytesRead) {
+      const reached = runKnown(bytes, at, to);
+      bytesRead += reached - at;
+      at = reached;
+      if (at === to) return 'end';
+      position = at;
+      const symbol = bytes[at] ?? 0;
+      let next = table[state + (classOf[symbol] ?? 0)] ?? UNKNOWN;
+      if (next === UNKNOWN) next = findOut(state, symbol);
+      if (next === MATCH) return 'match';
+      if (next === FOREIGN) return 'foreign';
+      state = next;
+      at++;
+    }
+    return 'failed';
+  }
+
+  /** The loop that everything else is there for. */
+  function runKnown(bytes: Uint8Array, from: number, to: number): number {
+    let current = state;
+    let at = from;
+    for (; at < to; at++) {
+      const next = table[current + (classOf[bytes[at] as number] as number)] as number;
+      if (next < 0) break;
+      current = next;
+    }
+    state = current;
+    return at;
+  }
+
+  return {
+    begin: (isLineStart) => {
+      state = placeOf(isLineStart ? first : inside);
+    },
+    run,
+    get position() {
+      return position;
+    },
+    end: (isLineEnd) => {
+      const last = states[state / stride];
+      return last !== undefined && after(last, isLineEnd ? END : BORDER) === undefined;
+    },
+  };
+}
+
+/** Bytes that no instruction tells apart share a column of the table. */
+function classify(
+  instructions: readonly Instruction[],
+  foreignFrom: number,
+): { classOf: Uint8Array; stride: number } {
+  const classOf = new Uint8Array(256);
+  const known = new Map<string, number>();
+  const takers = [...new Set(instructions.filter((one) => one.kind === 'character'))];
+  for (let byte = 0; byte < 256; byte++) {
+    const isEnd = byte === NEWLINE || byte === RETURN;
+    const taken = takers.map((taker) => Number(taker.takes(byte))).join('');
+    const kind = byte >= foreignFrom ? 'foreign' : isEnd ? `end ${byte}` : `word ${isWord(byte)}`;
+    const key = byte >= foreignFrom ? kind : `${kind} ${taken}`;
+    const number = known.get(key) ?? known.size;
+    known.set(key, number);
+    classOf[byte] = number;
+  }
+  return { classOf, stride: known.size };
+}
+
+function needs(instruction: Instruction, condition: number): boolean {
+  return instruction.kind === 'empty' && (instruction.needs & condition) !== 0;
+}
+
+function isWord(character: number): boolean {
+  return (
+    (character >= 48 && character <= 57) ||
+    (character >= 65 && character <= 90) ||
+    character === 95 ||
+    (character >= 97 && character <= 122)
+  );
+}

@@ -1,0 +1,200 @@
+/**
+ * Which lines of a block a pattern matches. Plain text is looked for in the bytes. Other patterns run as an automaton,
+ * only on lines with the text that a match must have, where there is such a text; lines that the automaton cannot
+ * read are tested one by one.
+ */
+import type { Pattern } from '../base/pattern.ts';
+import { LIMITS } from '../base/limits.ts';
+import { type Automaton, createAutomaton } from './automaton.ts';
+import { byteKernel } from './byte-kernel.ts';
+import type { Encoding } from './encoding.ts';
+import { createFindText, type FindText } from './find-text.ts';
+import type { LineBlock } from './line-blocks.ts';
+import { requiredText } from './required-text.ts';
+import { createLineTest, type LineTest, OVERLAP_BYTES, type Progress } from './test-line.ts';
+
+export interface Hit {
+  /** Where the line begins in the block; 0 also for a line that began before it. */
+  readonly lineStart: number;
+  /** About where in the block the match is, for a line that is too long to be shown whole. */
+  readonly focus: number;
+}
+
+export interface Turn {
+  /** Where to begin; undefined at the beginning of the block. */
+  readonly from: Progress | undefined;
+  readonly maxHits: number;
+  /** How long it may take; it gets on by a little in any case. */
+  readonly milliseconds: number;
+}
+
+export interface Hits {
+  readonly hits: readonly Hit[];
+  /** Where to go on; undefined where the block is done. */
+  readonly next: Progress | undefined;
+}
+
+export type MatchLines = (block: LineBlock, turn: Turn) => Hits;
+
+/** Looking at the time costs as much as testing a short line. */
+const LINES_BETWEEN_CHECKS = 64;
+const BYTES_BETWEEN_CHECKS = 16 * 1024;
+/** With more candidates than one in so many bytes, the automaton is faster on everything. */
+const BYTES_PER_CANDIDATE = 256;
+/** So many are looked at before that is judged. */
+const CANDIDATES_BEFORE = 100;
+
+/** By how much the pieces must overlap of a line that is longer than a block. */
+export function overlapOf(pattern: Pattern, encoding: Encoding): number {
+  const needle = needleOf(pattern, encoding);
+  return needle === undefined ? OVERLAP_BYTES : needle.length - 1;
+}
+
+export function createMatchLines(pattern: Pattern, encoding: Encoding): MatchLines {
+  const needle = needleOf(pattern, encoding);
+  if (needle !== undefined) return findLines(createFindText(needle));
+  const lineTest = createLineTest(pattern, encoding);
+  const program = isAsciiBased(encoding) ? pattern.program() : undefined;
+  const automaton = program && createAutomaton(program, encoding.name === 'latin1' ? 256 : 128);
+  if (program === undefined || automaton === undefined) return testLines(lineTest);
+  const text = requiredText(program);
+  const findText = text === undefined ? undefined : createFindText(Buffer.from(text, 'latin1'));
+  return runLines(automaton, findText, lineTest);
+}
+
+function findLines(findText: FindText): MatchLines {
+  return (block, { from, maxHits }) => {
+    const bytes = load(block.bytes);
+    const hits: Hit[] = [];
+    let at = from?.offset ?? 0;
+    while (at < bytes.length && hits.length < maxHits) {
+      const focus = findText(bytes, at);
+      if (focus === -1) return { hits, next: undefined };
+      hits.push({ lineStart: lineStartOf(bytes, focus), focus });
+      at = nextLineOf(bytes, focus);
+    }
+    return { hits, next: at < bytes.length ? progressTo(at) : undefined };
+  };
+}
+
+function testLines(lineTest: LineTest): MatchLines {
+  return (block, { from, maxHits, milliseconds }) => {
+    const deadline = performance.now() + milliseconds;
+    const hits: Hit[] = [];
+    let progress: Progress | undefined = from ?? progressTo(0);
+    for (let lines = 1; progress !== undefined && hits.length < maxHits; lines++) {
+      const { lineStart } = progress;
+      const tested = lineTest(block, progress, deadline);
+      progress = tested.next;
+      if (tested.focus !== undefined) hits.push({ lineStart, focus: tested.focus });
+      const isLong = tested.isLong || lines % LINES_BETWEEN_CHECKS === 0;
+      if (isLong && performance.now() > deadline) break;
+    }
+    return { hits, next: progress };
+  };
+}
+
+function runLines(automaton: Automaton, findText: FindText | undefined, lineTest: LineTest): MatchLines {
+  const slowly = testLines(lineTest);
+  let hasFailed = false;
+  let isCommon = false;
+  let candidates = 0;
+  let skippedBytes = 0;
+
+  /** The next lines to run on: one with the text that a match must have, or all that are left. */
+  function nextStretch(bytes: Buffer, at: number): { start: number; stop: number } | undefined {
+    if (findText === undefined || isCommon) return { start: at, stop: bytes.length };
+    const found = findText(bytes, at);
+    candidates++;
+    skippedBytes += (found === -1 ? bytes.length : found) - at;
+    isCommon = candidates > CANDIDATES_BEFORE && skippedBytes < candidates * BYTES_PER_CANDIDATE;
+    if (found === -1) return undefined;
+    return { start: lineStartOf(bytes, found), stop: nextLineOf(bytes, found) };
+  }
+
+  return (block, turn) => {
+    const { from } = turn;
+    // In the middle of a line is only what lineTest left.
+    if (hasFailed || (from !== undefined && from.piece > 0)) return slowly(block, turn);
+    const bytes = load(block.bytes);
+    const deadline = performance.now() + turn.milliseconds;
+    const hits: Hit[] = [];
+    const first = from?.lineStart ?? 0;
+    let at = first;
+
+    while (at < bytes.length) {
+      if (hits.length === turn.maxHits) return { hits, next: progressTo(at) };
+      const stretch = nextStretch(bytes, at);
+      if (stretch === undefined) break;
+      const { start, stop } = stretch;
+      automaton.begin(start > 0 || block.startsLine);
+      let outcome = automaton.run(bytes, start, Math.min(start + BYTES_BETWEEN_CHECKS, stop));
+      for (at = start + BYTES_BETWEEN_CHECKS; outcome === 'end' && at < stop; at += BYTES_BETWEEN_CHECKS) {
+        const line = lineStartOf(bytes, at);
+        if (line > first && performance.now() > deadline) return { hits, next: progressTo(line) };
+        outcome = automaton.run(bytes, at, Math.min(at + BYTES_BETWEEN_CHECKS, stop));
+      }
+      at = stop;
+      if (outcome === 'end') {
+        const isOpen = stop === bytes.length && bytes[stop - 1] !== 10;
+        if (!isOpen || !automaton.end(block.endsLine)) continue;
+      }
+      const place = outcome === 'end' ? stop : automaton.position;
+      const lineStart = lineStartOf(bytes, place);
+      if (outcome === 'failed') {
+        hasFailed = true;
+        const rest = slowly(block, { ...turn, from: progressTo(lineStart), maxHits: turn.maxHits - hits.length });
+        return { hits: [...hits, ...rest.hits], next: rest.next };
+      }
+      at = outcome === 'end' ? stop : nextLineOf(bytes, place);
+      const isShort = at - lineStart <= LIMITS.lineBytes;
+      if (outcome !== 'foreign' && isShort) {
+        hits.push({ lineStart, focus: lineStart });
+      } else {
+        const tested = lineTest({ ...block, bytes }, progressTo(lineStart), deadline);
+        // Pieces may be too short for a match that the automaton has seen.
+        const focus = tested.focus ?? (outcome === 'foreign' ? undefined : place);
+        if (focus !== undefined) hits.push({ lineStart, focus });
+        else if (tested.next !== undefined && tested.next.piece > 0) return { hits, next: tested.next };
+      }
+      if (at < bytes.length && performance.now() > deadline) return { hits, next: progressTo(at) };
+    }
+    return { hits, next: undefined };
+  };
+}
+
+function progressTo(offset: number): Progress {
+  return { lineStart: offset, piece: 0, offset };
+}
+
+/** Where it can be looked at sixteen bytes at a time. */
+function load(bytes: Buffer): Buffer {
+  const memory = byteKernel()?.memory;
+  if (memory === undefined) return bytes;
+  bytes.copy(memory);
+  return memory.subarray(0, bytes.length);
+}
+
+/** Of the line that the byte at `place` belongs to; a newline belongs to the line it ends. */
+function lineStartOf(bytes: Buffer, place: number): number {
+  return place === 0 ? 0 : bytes.lastIndexOf(10, place - 1) + 1;
+}
+
+function nextLineOf(bytes: Buffer, place: number): number {
+  const newline = bytes.indexOf(10, place);
+  return newline === -1 ? bytes.length : newline + 1;
+}
+
+/** Whether a byte below 128 is always that character, and a character below 128 always that byte. */
+function isAsciiBased(encoding: Encoding): boolean {
+  return encoding.newline.length === 1 && !['iso-2022-jp', 'replacement'].includes(encoding.name);
+}
+
+/** The bytes to look for, where the encoding has exactly one way to write them and no other character holds them. */
+function needleOf(pattern: Pattern, encoding: Encoding): Buffer | undefined {
+  const { literal } = pattern;
+  if (literal === undefined || literal === '' || literal.includes('\n')) return undefined;
+  if (encoding.name !== 'utf-8' && encoding.name !== 'latin1') return undefined;
+  const bytes = Buffer.from(literal, encoding.name);
+  return bytes.toString(encoding.name) === literal ? bytes : undefined;
+}
