@@ -42,8 +42,13 @@ export function createLineReader(source: ByteSource, size: number, encoding: Enc
       load(start);
       at = indexOfNewline(block, newline, 0);
     }
-    if (at !== -1) return { start, end: blockStart + at, next: blockStart + at + newline.length };
-    return longLine(start);
+    return at === -1 ? longLine(start) : endedLine(start, blockStart + at);
+  }
+
+  /** What was not kept is no line. */
+  function endedLine(start: number, end: number): Line {
+    const after = end + newline.length;
+    return { start, end, next: gapAt(source, after)?.to ?? after };
   }
 
   function load(start: number): void {
@@ -57,7 +62,7 @@ export function createLineReader(source: ByteSource, size: number, encoding: Enc
     for (const chunk of chunksOf(source, start, size)) {
       if (chunk.isAfterGap) return { start, end, next: chunk.offset };
       const at = indexOfNewline(chunk.bytes, newline, 0);
-      if (at !== -1) return { start, end: chunk.offset + at, next: chunk.offset + at + newline.length };
+      if (at !== -1) return endedLine(start, chunk.offset + at);
       end = chunk.offset + chunk.bytes.length;
     }
     return { start, end, next: size };

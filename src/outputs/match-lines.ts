@@ -167,10 +167,17 @@ function progressTo(offset: number): Progress {
   return { lineStart: offset, piece: 0, offset };
 }
 
+/** A block that another thread may change after this turn, or whose bytes came from there as a plain array. */
+export function loadBlock(block: LineBlock): LineBlock {
+  const { buffer, byteOffset, length } = block.bytes;
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  return { ...block, bytes: byteKernel() === undefined ? Buffer.from(bytes) : load(bytes) };
+}
+
 /** Where it can be looked at sixteen bytes at a time. */
 function load(bytes: Buffer): Buffer {
   const memory = byteKernel()?.memory;
-  if (memory === undefined) return bytes;
+  if (memory === undefined || bytes.buffer === memory.buffer) return bytes;
   bytes.copy(memory);
   return memory.subarray(0, bytes.length);
 }
