@@ -11,14 +11,16 @@ export interface ByteKernel {
   /** To be read into; bytes that lie elsewhere are copied here first. */
   readonly memory: Buffer;
   count(bytes: Buffer, byte: number): number;
-  /** The first place from `from` on that has both bytes, each at its distance from there; -1 where there is none. */
-  findPair(bytes: Buffer, from: number, to: number, pair: Pair): number;
+  /** The first place from `from` on that has all of the marks; -1 where there is none. */
+  find(bytes: Buffer, from: number, to: number, marks: Marks): number;
 }
 
-export interface Pair {
-  readonly bytes: readonly [number, number];
-  readonly distances: readonly [number, number];
+/** A byte, and how far from the place it is. */
+export interface Mark {
+  readonly distance: number;
+  readonly byte: number;
 }
+export type Marks = readonly [Mark, Mark, Mark, Mark];
 
 /** What is used of it: Node's types have the name only. */
 declare const WebAssembly: {
@@ -40,13 +42,13 @@ const PAGE_BYTES = 64 * 1024;
 const STEP_BYTES = 16;
 
 function createKernel(): ByteKernel {
-  // One page more: a step may begin at the last byte, and a pair may lie as far apart as a pattern is long.
+  // One page more: a step may begin at the last byte, and a mark may be as far from there as a pattern is long.
   const wasm = new WebAssembly.Memory({ initial: LIMITS.searchPieceBytes / PAGE_BYTES + 1 });
   const module = new WebAssembly.Module(new Uint8Array(encodeModule()));
   const { exports } = new WebAssembly.Instance(module, { host: { memory: wasm } });
   const { count, find } = exports as {
     count: (from: number, to: number, byte: number) => number;
-    find: (from: number, to: number, d1: number, b1: number, d2: number, b2: number) => number;
+    find: (from: number, to: number, ...marks: number[]) => number;
   };
   const memory = Buffer.from(wasm.buffer, 0, LIMITS.searchPieceBytes);
 
@@ -70,9 +72,10 @@ function createKernel(): ByteKernel {
       }
       return total;
     },
-    findPair: (bytes, from, to, { bytes: [first, second], distances }) => {
+    find: (bytes, from, to, [a, b, c, d]) => {
       const start = place(bytes);
-      const found = find(start + from, start + to, distances[0], first, distances[1], second);
+      const [first, last] = [start + from, start + to];
+      const found = find(first, last, a.distance, a.byte, b.distance, b.byte, c.distance, c.byte, d.distance, d.byte);
       return found === -1 ? -1 : found - start;
     },
   };
@@ -128,14 +131,15 @@ function countCode(): number[] {
   ].flat();
 }
 
-/** find(from, to, distance 1, byte 1, distance 2, byte 2): 16 places are looked at together. */
+/** find(from, to, distance, byte, distance, byte, …): 16 places are looked at together. */
 function findCode(): number[] {
-  const [from, to, distance1, byte1, distance2, byte2, mask, wanted1, wanted2] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+  const [from, to, mask] = [0, 1, 10];
+  const marks = [0, 1, 2, 3].map((mark) => ({ distance: 2 + 2 * mark, byte: 3 + 2 * mark, wanted: 11 + mark }));
   return [
-    ...[get(byte1), SPLAT, set(wanted1), get(byte2), SPLAT, set(wanted2)],
+    ...marks.flatMap(({ byte, wanted }) => [get(byte), SPLAT, set(wanted)]),
     ...[BLOCK, LOOP, get(from), get(to), NOT_LESS, branchIf(1)],
-    ...[get(from), get(distance1), ADD, LOAD, get(wanted1), EQUAL],
-    ...[get(from), get(distance2), ADD, LOAD, get(wanted2), EQUAL, AND, BITMASK, tee(mask)],
+    ...marks.flatMap(({ distance, wanted }) => [get(from), get(distance), ADD, LOAD, get(wanted), EQUAL]),
+    ...[AND, AND, AND, BITMASK, tee(mask)],
     ...[IF, get(mask), COUNT_TRAILING_ZEROS, get(from), ADD, tee(from), get(to), NOT_LESS, branchIf(2)],
     ...[get(from), RETURN, END],
     ...[get(from), constant(STEP_BYTES), ADD, set(from), branch(0), END, END, constant(-1)],
@@ -152,14 +156,14 @@ function encodeModule(): number[] {
   };
   return [
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [2, ...type(3), ...type(6)]),
+    ...section(1, [2, ...type(3), ...type(10)]),
     ...section(2, [1, ...text('host'), ...text('memory'), 2, 0, 1]),
     ...section(3, [2, 0, 1]),
     ...section(7, [2, ...text('count'), 0, 0, ...text('find'), 0, 1]),
     ...section(10, [
       2,
       ...code([2, 2, I32, 2, V128], countCode()),
-      ...code([2, 1, I32, 2, V128], findCode()),
+      ...code([2, 1, I32, 4, V128], findCode()),
     ]),
   ];
 }

@@ -1,5 +1,5 @@
-/** Finding plain text in bytes, by the two of its bytes that are rarest there. */
-import { byteKernel, type Pair } from './byte-kernel.ts';
+/** Finding plain text in bytes, by those of its bytes that are rarest there. */
+import { byteKernel, type Mark, type Marks } from './byte-kernel.ts';
 
 /** The first place of the text from `from` on; -1 where there is none. */
 export type FindText = (bytes: Buffer, from: number) => number;
@@ -10,13 +10,13 @@ const SAMPLE_BYTES = 16 * 1024;
 export function createFindText(text: Buffer): FindText {
   const kernel = byteKernel();
   if (kernel === undefined || text.length < 2) return (bytes, from) => bytes.indexOf(text, from);
-  let pair: Pair | undefined;
+  let marks: Marks | undefined;
   return (bytes, from) => {
-    pair ??= rarestPair(text, bytes.subarray(0, SAMPLE_BYTES));
+    marks ??= rarestMarks(text, bytes.subarray(0, SAMPLE_BYTES));
     const to = bytes.length - text.length + 1;
     let at = from;
     while (at < to) {
-      at = kernel.findPair(bytes, at, to, pair);
+      at = kernel.find(bytes, at, to, marks);
       if (at === -1 || isAt(bytes, at, text)) return at;
       at++;
     }
@@ -29,10 +29,13 @@ function isAt(bytes: Buffer, at: number, text: Buffer): boolean {
   return true;
 }
 
-function rarestPair(text: Buffer, sample: Buffer): Pair {
+/** In a text of fewer than four bytes the last one stands for those that are missing. */
+function rarestMarks(text: Buffer, sample: Buffer): Marks {
   const counts = new Uint32Array(256);
   for (const byte of sample) counts[byte] = (counts[byte] ?? 0) + 1;
-  const rarity = (index: number): number => counts[text[index] ?? 0] ?? 0;
-  const [first = 0, second = 0] = [...text.keys()].sort((a, b) => rarity(a) - rarity(b));
-  return { bytes: [text[first] ?? 0, text[second] ?? 0], distances: [first, second] };
+  const rarity = (mark: Mark): number => counts[mark.byte] ?? 0;
+  const marks = [...text].map((byte, distance) => ({ distance, byte })).sort((a, b) => rarity(a) - rarity(b));
+  const last = { distance: text.length - 1, byte: text[text.length - 1] ?? 0 };
+  const [a = last, b = last, c = last, d = last] = marks;
+  return [a, b, c, d];
 }
