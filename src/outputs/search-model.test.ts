@@ -170,7 +170,7 @@ describe('lines by number are the same as those of the text', () => {
   it.each([0, 1])('seed %d, with and without what was counted before', async (seed) => {
     const random = createRandom(seed);
     const lines = Array.from({ length: 250_000 }, () => 'x'.repeat(random(seed === 0 ? 3 : 20)));
-    const source = directory.source(lines.join('\n'));
+    const source = directory.source(`${lines.join('\n')}\n`);
     const lineIndex = { newlines: [] };
     const indexed = {
       ...source,
