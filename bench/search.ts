@@ -86,7 +86,10 @@ async function createOutput(
     written += writeSync(file, text);
   }
   closeSync(file);
-  const answer = await from.call('shell_execute', { command: `cat ${name}` });
+  const answer = await from.call('shell_execute', {
+    command: `cat ${name}`,
+    execution_mode: 'foreground',
+  });
   return { path, outputId: String(answer['output_id']) };
 }
 

@@ -18,6 +18,8 @@ export type Instruction =
       readonly next: number;
       /** The only one that it takes; undefined where it takes several. */
       readonly only: number | undefined;
+      /** Of the characters beyond ASCII. */
+      readonly beyondAscii: 'all' | 'none' | 'some';
       takes(codePoint: number): boolean;
     }
   | { readonly kind: 'match' }
@@ -51,6 +53,10 @@ const OP = {
   anyNotNewline: 11,
 };
 
+const KELVIN_SIGN = 0x212a;
+const LONG_S = 0x17f;
+const LAST_CODE_POINT = 0x10ffff;
+
 export function programOf(compiled: RE2JS): Program | undefined {
   const prog = compiled.re2Input?.prog as { start?: unknown; inst?: unknown } | undefined;
   if (typeof prog?.start !== 'number' || !Array.isArray(prog.inst)) return undefined;
@@ -80,7 +86,8 @@ function instructionOf(raw: RawInstruction): Instruction | undefined {
     case OP.anyNotNewline: {
       // One rune with an argument stands for all that differ from it in case only.
       const only = runes.length === 1 && arg === 0 ? runes[0] : undefined;
-      return { kind: 'character', next, only, takes: (codePoint) => raw.matchRune(codePoint) };
+      const takes = (codePoint: number): boolean => raw.matchRune(codePoint);
+      return { kind: 'character', next, only, beyondAscii: beyondAscii(raw), takes };
     }
     case OP.match:
       return { kind: 'match' };
@@ -89,4 +96,19 @@ function instructionOf(raw: RawInstruction): Instruction | undefined {
     default:
       return undefined;
   }
+}
+
+/** Runes are one character, or the first and the last of each range. */
+function beyondAscii(raw: RawInstruction): 'all' | 'none' | 'some' {
+  const { runes } = raw;
+  if (runes.length === 1) {
+    // Two letters of ASCII have a third form beyond it.
+    const isAscii = (runes[0] ?? 0) < 0x80 && !raw.matchRune(KELVIN_SIGN) && !raw.matchRune(LONG_S);
+    return isAscii ? 'none' : 'some';
+  }
+  for (let index = 0; index < runes.length; index += 2) {
+    const [first = 0, last = 0] = [runes[index], runes[index + 1]];
+    if (last >= 0x80) return first <= 0x80 && last >= LAST_CODE_POINT ? 'all' : 'some';
+  }
+  return 'none';
 }

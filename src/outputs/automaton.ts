@@ -2,23 +2,27 @@
  * A pattern as a table of states, for going through many lines at a few nanoseconds a byte. States are made when they
  * are first reached; a pattern that keeps on needing new ones is given up, so that the time stays linear.
  *
- * It tells which line of ASCII text matches, and stops at a byte that is none: such a line is for RE2 itself to test.
+ * It tells which line matches, and stops at a byte that it cannot read: such a line is for RE2 itself to test.
  */
 import { LIMITS } from '../base/limits.ts';
 import { EMPTY, type Instruction, type Program } from '../base/program.ts';
+import { nextInCharacter } from './utf8.ts';
 
 export interface Automaton {
   /** Goes to the beginning of a line, or into the middle of one. */
   begin(isLineStart: boolean): void;
   /**
-   * Reads on, through the ends of lines, until something is to be done. `match` and `foreign` (no ASCII) leave
-   * `position` at a byte of the line, or at its newline; `failed` is for good.
+   * Reads on, through the ends of lines, until something is to be done. `match` and `foreign` (which it cannot read)
+   * leave `position` at a byte of the line, or at its newline; `failed` is for good.
    */
   run(bytes: Uint8Array, from: number, to: number): 'end' | 'match' | 'foreign' | 'failed';
   readonly position: number;
-  /** Whether the line matches that ends here without a newline, or goes on. */
-  end(isLineEnd: boolean): boolean;
+  /** What there is to say of a line that ends here without a newline, or goes on. */
+  end(isLineEnd: boolean): 'end' | 'match' | 'foreign';
 }
+
+/** What bytes from 128 on are: characters, parts of characters, or nothing that can be read. */
+export type HighBytes = 'latin1' | 'utf-8' | 'foreign';
 
 interface State {
   /** Instructions that wait for what follows, in order. */
@@ -27,13 +31,19 @@ interface State {
   readonly isAfterWord: boolean;
   /** After a \r that does not belong to the line if a newline follows. */
   readonly hasReturn: boolean;
+  /** Of a character that has begun: see `nextInCharacter`. */
+  readonly missing: number;
 }
+
+type Step = State | 'match' | 'foreign';
 
 const NEWLINE = 10;
 const RETURN = 13;
 /** Symbols that are not bytes: a line's end, and the end of a piece of it that goes on. */
 const END = 256;
 const BORDER = 257;
+/** Stands for all characters beyond ASCII, where no instruction tells them apart. */
+const BEYOND_ASCII = 0x80;
 
 /** In the table where there is no state. */
 const UNKNOWN = -1;
@@ -43,14 +53,13 @@ const FOREIGN = -3;
 /** Ordinary patterns have some ten; a table of so many takes a megabyte at most. */
 const MAX_STATES = 1000;
 
-/**
- * Undefined for a pattern that matches every line: there is nothing to look for. Bytes from `foreignFrom` on are not
- * characters of their own.
- */
-export function createAutomaton(program: Program, foreignFrom: 128 | 256): Automaton | undefined {
+/** Undefined for a pattern that matches every line: there is nothing to look for. */
+export function createAutomaton(program: Program, highBytes: HighBytes): Automaton | undefined {
   const { instructions } = program;
+  const isUniform = instructions.every((one) => one.kind !== 'character' || one.beyondAscii !== 'some');
+  const high = highBytes === 'utf-8' && !isUniform ? 'foreign' : highBytes;
   const usesWords = instructions.some((one) => needs(one, EMPTY.wordBoundary | EMPTY.noBoundary));
-  const { classOf, stride } = classify(instructions, foreignFrom);
+  const { classOf, stride } = classify(instructions, high);
   const table = new Int32Array(MAX_STATES * stride);
   const marks = new Int32Array(instructions.length);
   let mark = 0;
@@ -70,7 +79,7 @@ export function createAutomaton(program: Program, foreignFrom: 128 | 256): Autom
 
   function initialState(isBegin: boolean): State | undefined {
     const waiting = expand([program.start], isBegin);
-    return waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false };
+    return waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false, missing: 0 };
   }
 
   /** What is reached without a character and without a condition; undefined where that is a match. */
@@ -113,32 +122,47 @@ export function createAutomaton(program: Program, foreignFrom: 128 | 256): Autom
     return characters;
   }
 
-  /** Undefined: the line matches. */
-  function after(from: State, symbol: number): State | undefined {
+  function after(from: State, symbol: number): Step {
     if (from.hasReturn) {
       const before = { ...from, hasReturn: false };
       if (symbol === NEWLINE || symbol === END) return after(before, symbol);
       const between = afterCharacter(before, RETURN);
-      return between && after(between, symbol);
+      return typeof between === 'string' ? between : after(between, symbol);
     }
+    if (symbol < END && high === 'utf-8') return afterByte(from, symbol);
+    if (symbol < END && symbol >= 0x80 && high === 'foreign') return 'foreign';
+    // At a border the rest of a character is in the next piece; at the end of a line there is none.
+    if (from.missing > 0 && symbol === END) return 'foreign';
+    return afterWhole(from, symbol);
+  }
+
+  function afterByte(from: State, byte: number): Step {
+    const missing = nextInCharacter(from.missing, byte);
+    if (missing === undefined) return 'foreign';
+    if (missing > 0) return { ...from, missing };
+    return from.missing === 0 ? afterWhole(from, byte) : afterCharacter({ ...from, missing }, BEYOND_ASCII);
+  }
+
+  function afterWhole(from: State, symbol: number): Step {
     if (symbol === RETURN) return { ...from, hasReturn: true };
     return symbol === NEWLINE || symbol === END ? afterLine(from) : afterCharacter(from, symbol);
   }
 
-  function afterLine(from: State): State | undefined {
+  function afterLine(from: State): Step {
     const holds = EMPTY.endLine | EMPTY.endText | holdsHere(from, false);
-    return settle(from.waiting, holds) && first;
+    return settle(from.waiting, holds) === undefined ? 'match' : first;
   }
 
-  function afterCharacter(from: State, character: number): State | undefined {
+  function afterCharacter(from: State, character: number): Step {
     const characters = settle(from.waiting, holdsHere(from, isWord(character)));
-    if (characters === undefined) return undefined;
+    if (characters === undefined) return 'match';
     const reached = characters.flatMap((one) =>
       one.kind === 'character' && character < END && one.takes(character) ? [one.next] : [],
     );
     const waiting = expand([...reached, program.start], false);
+    if (waiting === undefined) return 'match';
     const isAfterWord = usesWords && isWord(character);
-    return waiting && { waiting, isBegin: false, isAfterWord, hasReturn: false };
+    return { waiting, isBegin: false, isAfterWord, hasReturn: false, missing: 0 };
   }
 
   function holdsHere(from: State, isBeforeWord: boolean): number {
@@ -147,7 +171,8 @@ export function createAutomaton(program: Program, foreignFrom: 128 | 256): Autom
   }
 
   function placeOf(one: State): number {
-    const key = `${Number(one.isBegin)}${Number(one.isAfterWord)}${Number(one.hasReturn)}${one.waiting.join()}`;
+    const flags = `${Number(one.isBegin)}${Number(one.isAfterWord)}${Number(one.hasReturn)}${one.missing}`;
+    const key = `${flags} ${one.waiting.join()}`;
     const known = places.get(key);
     if (known !== undefined) return known;
     if (states.length === MAX_STATES) {
@@ -171,9 +196,9 @@ export function createAutomaton(program: Program, foreignFrom: 128 | 256): Autom
   }
 
   function valueOf(from: State, symbol: number): number {
-    if (symbol >= foreignFrom) return FOREIGN;
     const next = after(from, symbol);
-    return next === undefined ? MATCH : placeOf(next);
+    if (next === 'foreign') return FOREIGN;
+    return next === 'match' ? MATCH : placeOf(next);
   }
 
   function run(bytes: Uint8Array, from: number, to: number): ReturnType<Automaton['run']> {
@@ -217,8 +242,8 @@ export function createAutomaton(program: Program, foreignFrom: 128 | 256): Autom
       return position;
     },
     end: (isLineEnd) => {
-      const last = states[state / stride];
-      return last !== undefined && after(last, isLineEnd ? END : BORDER) === undefined;
+      const next = after(states[state / stride] ?? first, isLineEnd ? END : BORDER);
+      return typeof next === 'string' ? next : 'end';
     },
   };
 }
@@ -226,16 +251,17 @@ export function createAutomaton(program: Program, foreignFrom: 128 | 256): Autom
 /** Bytes that no instruction tells apart share a column of the table. */
 function classify(
   instructions: readonly Instruction[],
-  foreignFrom: number,
+  high: HighBytes,
 ): { classOf: Uint8Array; stride: number } {
   const classOf = new Uint8Array(256);
   const known = new Map<string, number>();
-  const takers = [...new Set(instructions.filter((one) => one.kind === 'character'))];
+  const takers = instructions.filter((one) => one.kind === 'character');
   for (let byte = 0; byte < 256; byte++) {
+    const isCharacter = byte < 0x80 || high === 'latin1';
     const isEnd = byte === NEWLINE || byte === RETURN;
-    const taken = takers.map((taker) => Number(taker.takes(byte))).join('');
-    const kind = byte >= foreignFrom ? 'foreign' : isEnd ? `end ${byte}` : `word ${isWord(byte)}`;
-    const key = byte >= foreignFrom ? kind : `${kind} ${taken}`;
+    const taken = isCharacter ? takers.map((taker) => Number(taker.takes(byte))).join('') : '';
+    const steps = isCharacter ? [] : [0, 1, 2, 3, 4, 5, 6, 7].map((missing) => nextInCharacter(missing, byte));
+    const key = `${isEnd ? byte : ''} ${isWord(byte)} ${taken} ${high === 'utf-8' ? steps.join() : ''} ${isCharacter}`;
     const number = known.get(key) ?? known.size;
     known.set(key, number);
     classOf[byte] = number;

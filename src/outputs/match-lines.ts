@@ -55,7 +55,8 @@ export function createMatchLines(pattern: Pattern, encoding: Encoding): MatchLin
   if (needle !== undefined) return findLines(createFindText(needle));
   const lineTest = createLineTest(pattern, encoding);
   const program = isAsciiBased(encoding) ? pattern.program() : undefined;
-  const automaton = program && createAutomaton(program, encoding.name === 'latin1' ? 256 : 128);
+  const highBytes = encoding.name === 'latin1' || encoding.name === 'utf-8' ? encoding.name : 'foreign';
+  const automaton = program && createAutomaton(program, highBytes);
   if (program === undefined || automaton === undefined) return testLines(lineTest);
   const text = requiredText(program);
   const findText = text === undefined ? undefined : createFindText(Buffer.from(text, 'latin1'));
@@ -135,18 +136,19 @@ function runLines(automaton: Automaton, findText: FindText | undefined, lineTest
         outcome = automaton.run(bytes, at, Math.min(at + BYTES_BETWEEN_CHECKS, stop));
       }
       at = stop;
-      if (outcome === 'end') {
-        const isOpen = stop === bytes.length && bytes[stop - 1] !== 10;
-        if (!isOpen || !automaton.end(block.endsLine)) continue;
+      let place = automaton.position;
+      if (outcome === 'end' && stop === bytes.length && bytes[stop - 1] !== 10) {
+        outcome = automaton.end(block.endsLine);
+        place = stop;
       }
-      const place = outcome === 'end' ? stop : automaton.position;
+      if (outcome === 'end') continue;
       const lineStart = lineStartOf(bytes, place);
       if (outcome === 'failed') {
         hasFailed = true;
         const rest = slowly(block, { ...turn, from: progressTo(lineStart), maxHits: turn.maxHits - hits.length });
         return { hits: [...hits, ...rest.hits], next: rest.next };
       }
-      at = outcome === 'end' ? stop : nextLineOf(bytes, place);
+      at = nextLineOf(bytes, place);
       const isShort = at - lineStart <= LIMITS.lineBytes;
       if (outcome !== 'foreign' && isShort) {
         hits.push({ lineStart, focus: lineStart });

@@ -4,7 +4,7 @@ import { createLineCounter } from './line-count.ts';
 import { createLineReader, getLineEncoding } from './lines.ts';
 import { createPace, gapBytes } from './scan.ts';
 import type { ByteSource } from './types.ts';
-import { notKept } from './words.ts';
+import { grouped, notKept } from './words.ts';
 
 export interface LinesRequest {
   /** From 1; negative counts from the end, so -1 is the last line. */
@@ -77,7 +77,7 @@ function firstLineNumber(startLine: number, totalLines: number): number {
 function noteOn(longLines: number, gap: number): string | undefined {
   const notes: string[] = [];
   if (longLines > 0) {
-    const size = LIMITS.lineBytes.toLocaleString('en-US');
+    const size = grouped(LIMITS.lineBytes);
     notes.push(`Lines longer than ${size} bytes are cut; offset and size read them whole.`);
   }
   if (gap > 0) notes.push(`${notKept(gap)}; lines are counted without them.`);
