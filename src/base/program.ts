@@ -18,8 +18,8 @@ export type Instruction =
       readonly next: number;
       /** The only one that it takes; undefined where it takes several. */
       readonly only: number | undefined;
-      /** Of the characters beyond ASCII. */
-      readonly beyondAscii: 'all' | 'none' | 'some';
+      /** Code points beyond ASCII from which on it may be otherwise; undefined where they are not known. */
+      readonly edges: readonly number[] | undefined;
       takes(codePoint: number): boolean;
     }
   | { readonly kind: 'match' }
@@ -53,8 +53,8 @@ const OP = {
   anyNotNewline: 11,
 };
 
-const KELVIN_SIGN = 0x212a;
-const LONG_S = 0x17f;
+/** Of letters of ASCII, where case does not count: the long s and the kelvin sign. */
+const OTHER_FORMS = [0x17f, 0x212a];
 const LAST_CODE_POINT = 0x10ffff;
 
 export function programOf(compiled: RE2JS): Program | undefined {
@@ -87,7 +87,7 @@ function instructionOf(raw: RawInstruction): Instruction | undefined {
       // One rune with an argument stands for all that differ from it in case only.
       const only = runes.length === 1 && arg === 0 ? runes[0] : undefined;
       const takes = (codePoint: number): boolean => raw.matchRune(codePoint);
-      return { kind: 'character', next, only, beyondAscii: beyondAscii(raw), takes };
+      return { kind: 'character', next, only, edges: edgesOf(raw), takes };
     }
     case OP.match:
       return { kind: 'match' };
@@ -99,16 +99,13 @@ function instructionOf(raw: RawInstruction): Instruction | undefined {
 }
 
 /** Runes are one character, or the first and the last of each range. */
-function beyondAscii(raw: RawInstruction): 'all' | 'none' | 'some' {
-  const { runes } = raw;
-  if (runes.length === 1) {
-    // Two letters of ASCII have a third form beyond it.
-    const isAscii = (runes[0] ?? 0) < 0x80 && !raw.matchRune(KELVIN_SIGN) && !raw.matchRune(LONG_S);
-    return isAscii ? 'none' : 'some';
+function edgesOf(raw: RawInstruction): readonly number[] | undefined {
+  const runes = Array.from(raw.runes);
+  if (runes.length === 1 && raw.arg !== 0) {
+    if ((runes[0] ?? 0) >= 0x80) return undefined;
+    return OTHER_FORMS.flatMap((form) => (raw.matchRune(form) ? [form, form + 1] : []));
   }
-  for (let index = 0; index < runes.length; index += 2) {
-    const [first = 0, last = 0] = [runes[index], runes[index + 1]];
-    if (last >= 0x80) return first <= 0x80 && last >= LAST_CODE_POINT ? 'all' : 'some';
-  }
-  return 'none';
+  const ends = runes.length === 1 ? [...runes, ...runes] : runes;
+  const edges = ends.map((rune, index) => (index % 2 === 0 ? rune : rune + 1));
+  return edges.filter((edge) => edge > 0x80 && edge <= LAST_CODE_POINT);
 }

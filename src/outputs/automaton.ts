@@ -6,7 +6,7 @@
  */
 import { LIMITS } from '../base/limits.ts';
 import { EMPTY, type Instruction, type Program } from '../base/program.ts';
-import { nextInCharacter } from './utf8.ts';
+import { addByte, type Begun, nextInCharacter, possibleCodes } from './utf8.ts';
 
 export interface Automaton {
   /** Goes to the beginning of a line, or into the middle of one. */
@@ -31,8 +31,9 @@ interface State {
   readonly isAfterWord: boolean;
   /** After a \r that does not belong to the line if a newline follows. */
   readonly hasReturn: boolean;
-  /** Of a character that has begun: see `nextInCharacter`. */
-  readonly missing: number;
+  readonly begun: Begun;
+  /** Of the character that has begun, where that is known already: a character that stands for all of its kind. */
+  readonly kind: number | undefined;
 }
 
 type Step = State | 'match' | 'foreign';
@@ -40,10 +41,9 @@ type Step = State | 'match' | 'foreign';
 const NEWLINE = 10;
 const RETURN = 13;
 /** Symbols that are not bytes: a line's end, and the end of a piece of it that goes on. */
-const END = 256;
-const BORDER = 257;
-/** Stands for all characters beyond ASCII, where no instruction tells them apart. */
-const BEYOND_ASCII = 0x80;
+const END = -1;
+const BORDER = -2;
+const BETWEEN: Begun = { missing: 0, code: 0 };
 
 /** In the table where there is no state. */
 const UNKNOWN = -1;
@@ -56,10 +56,10 @@ const MAX_STATES = 1000;
 /** Undefined for a pattern that matches every line: there is nothing to look for. */
 export function createAutomaton(program: Program, highBytes: HighBytes): Automaton | undefined {
   const { instructions } = program;
-  const isUniform = instructions.every((one) => one.kind !== 'character' || one.beyondAscii !== 'some');
-  const high = highBytes === 'utf-8' && !isUniform ? 'foreign' : highBytes;
+  const edges = edgesOf(instructions);
+  const high = highBytes === 'utf-8' && edges === undefined ? 'foreign' : highBytes;
   const usesWords = instructions.some((one) => needs(one, EMPTY.wordBoundary | EMPTY.noBoundary));
-  const { classOf, stride } = classify(instructions, high);
+  const { classOf, stride } = classify(instructions, high, (edges?.length ?? 0) > 1);
   const table = new Int32Array(MAX_STATES * stride);
   const marks = new Int32Array(instructions.length);
   let mark = 0;
@@ -79,7 +79,7 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
 
   function initialState(isBegin: boolean): State | undefined {
     const waiting = expand([program.start], isBegin);
-    return waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false, missing: 0 };
+    return waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false, begun: BETWEEN, kind: undefined };
   }
 
   /** What is reached without a character and without a condition; undefined where that is a match. */
@@ -129,18 +129,27 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
       const between = afterCharacter(before, RETURN);
       return typeof between === 'string' ? between : after(between, symbol);
     }
-    if (symbol < END && high === 'utf-8') return afterByte(from, symbol);
-    if (symbol < END && symbol >= 0x80 && high === 'foreign') return 'foreign';
+    if (symbol >= 0 && high === 'utf-8') return afterByte(from, symbol);
+    if (symbol >= 0x80 && high === 'foreign') return 'foreign';
     // At a border the rest of a character is in the next piece; at the end of a line there is none.
-    if (from.missing > 0 && symbol === END) return 'foreign';
+    if (from.begun.missing > 0 && symbol === END) return 'foreign';
     return afterWhole(from, symbol);
   }
 
   function afterByte(from: State, byte: number): Step {
-    const missing = nextInCharacter(from.missing, byte);
-    if (missing === undefined) return 'foreign';
-    if (missing > 0) return { ...from, missing };
-    return from.missing === 0 ? afterWhole(from, byte) : afterCharacter({ ...from, missing }, BEYOND_ASCII);
+    const begun = addByte(from.begun, byte);
+    if (begun === undefined) return 'foreign';
+    if (byte < 0x80) return afterWhole(from, byte);
+    if (begun.missing === 0) return afterCharacter(from, from.kind ?? kindOf(begun.code));
+    const last = kindOf(begun.code + possibleCodes(begun) - 1);
+    const kind = from.kind ?? (last === kindOf(begun.code) ? last : undefined);
+    // What else it can become does not matter then: the state is the same.
+    return { ...from, kind, begun: kind === undefined ? begun : { ...begun, code: 0 } };
+  }
+
+  /** The first of the characters that no instruction tells from this one. */
+  function kindOf(code: number): number {
+    return edges?.findLast((edge) => edge <= code) ?? code;
   }
 
   function afterWhole(from: State, symbol: number): Step {
@@ -157,12 +166,12 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
     const characters = settle(from.waiting, holdsHere(from, isWord(character)));
     if (characters === undefined) return 'match';
     const reached = characters.flatMap((one) =>
-      one.kind === 'character' && character < END && one.takes(character) ? [one.next] : [],
+      one.kind === 'character' && character >= 0 && one.takes(character) ? [one.next] : [],
     );
     const waiting = expand([...reached, program.start], false);
     if (waiting === undefined) return 'match';
     const isAfterWord = usesWords && isWord(character);
-    return { waiting, isBegin: false, isAfterWord, hasReturn: false, missing: 0 };
+    return { waiting, isBegin: false, isAfterWord, hasReturn: false, begun: BETWEEN, kind: undefined };
   }
 
   function holdsHere(from: State, isBeforeWord: boolean): number {
@@ -171,8 +180,8 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
   }
 
   function placeOf(one: State): number {
-    const flags = `${Number(one.isBegin)}${Number(one.isAfterWord)}${Number(one.hasReturn)}${one.missing}`;
-    const key = `${flags} ${one.waiting.join()}`;
+    const flags = [one.isBegin, one.isAfterWord, one.hasReturn].map(Number).join('');
+    const key = `${flags} ${one.begun.missing} ${one.begun.code} ${one.kind} ${one.waiting.join()}`;
     const known = places.get(key);
     if (known !== undefined) return known;
     if (states.length === MAX_STATES) {
@@ -252,6 +261,7 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
 function classify(
   instructions: readonly Instruction[],
   high: HighBytes,
+  hasEdges: boolean,
 ): { classOf: Uint8Array; stride: number } {
   const classOf = new Uint8Array(256);
   const known = new Map<string, number>();
@@ -261,12 +271,25 @@ function classify(
     const isEnd = byte === NEWLINE || byte === RETURN;
     const taken = isCharacter ? takers.map((taker) => Number(taker.takes(byte))).join('') : '';
     const steps = isCharacter ? [] : [0, 1, 2, 3, 4, 5, 6, 7].map((missing) => nextInCharacter(missing, byte));
-    const key = `${isEnd ? byte : ''} ${isWord(byte)} ${taken} ${high === 'utf-8' ? steps.join() : ''} ${isCharacter}`;
+    const rest = hasEdges ? byte : steps.join();
+    const kind = isCharacter ? `${isEnd ? byte : ''} ${isWord(byte)} ${taken}` : high === 'utf-8' ? rest : '';
+    const key = `${isCharacter} ${kind}`;
     const number = known.get(key) ?? known.size;
     known.set(key, number);
     classOf[byte] = number;
   }
   return { classOf, stride: known.size };
+}
+
+/** The code points beyond ASCII at which a new kind begins; undefined where they are not known. */
+function edgesOf(instructions: readonly Instruction[]): readonly number[] | undefined {
+  const edges = new Set([0x80]);
+  for (const instruction of instructions) {
+    if (instruction.kind !== 'character') continue;
+    if (instruction.edges === undefined) return undefined;
+    for (const edge of instruction.edges) edges.add(edge);
+  }
+  return [...edges].sort((a, b) => a - b);
 }
 
 function needs(instruction: Instruction, condition: number): boolean {

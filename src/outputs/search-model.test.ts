@@ -29,7 +29,7 @@ function pick<T>(random: Random, values: readonly T[]): T {
   return values[random(values.length)] as T;
 }
 
-const ATOMS = ['a', 'b', 'ab', 'abc', '1', ' ', '.', '\\d', '\\w', '\\W', '\\s', '[ab]', '[^a]', '[^b\\s]', '[^a]', '\\r', 'é', '[k-ø]'];
+const ATOMS = ['a', 'b', 'ab', 'abc', '1', ' ', '.', '\\d', '\\w', '\\W', '\\s', '[ab]', '[^a]', '[^b\\s]', '[^a]', '\\r', 'é', '日', '[k-ø]', '[^é-本]', 'k', 's'];
 const EDGES = ['^', '$', '\\b', '\\B', '\\A', '\\z'];
 
 function makePattern(random: Random, depth = 3): string {
@@ -43,7 +43,7 @@ function makePattern(random: Random, depth = 3): string {
   return random(4) === 0 ? `${text}|${pick(random, ATOMS)}b` : text;
 }
 
-const PIECES = ['a', 'b', 'ab', 'abc', '1', ' ', '_', '-', 'A', 'B', '\n', '\n', '\r\n', '\r', 'é', '日', '\u212a', '😀', '\u{10ffff}'];
+const PIECES = ['a', 'b', 'ab', 'abc', '1', ' ', '_', '-', 'A', 'B', '\n', '\n', '\r\n', '\r', 'é', '日', '本', 'ſ', '\u212a', 'ø', 'ÿ', '😀', '\u{10ffff}'];
 
 function makeText(random: Random, encoding: BufferEncoding): Buffer {
   const alphabet = PIECES.slice(0, random(2) === 0 ? 14 : PIECES.length);

@@ -22,6 +22,30 @@ export function characterAcross(
   return undefined;
 }
 
+/** A character that has begun, in valid text: `code` is the lowest that it can still become. */
+export interface Begun {
+  /** As `nextInCharacter` says; 0 between characters. */
+  readonly missing: number;
+  readonly code: number;
+}
+
+/** With one byte more; undefined where that cannot follow. */
+export function addByte({ missing, code }: Begun, byte: number): Begun | undefined {
+  const next = nextInCharacter(missing, byte);
+  if (next === undefined) return undefined;
+  const bits = missing > 0 ? byte & 0x3f : byte < 0x80 ? byte : byte & (0x7f >> (bytesMissing(next) + 1));
+  return { missing: next, code: code + bits * 64 ** bytesMissing(next) };
+}
+
+/** How many codes it can still become. */
+export function possibleCodes({ missing }: Begun): number {
+  return 64 ** bytesMissing(missing);
+}
+
+function bytesMissing(missing: number): number {
+  return missing < 4 ? missing : missing < 6 ? 2 : 3;
+}
+
 /**
  * Reading valid text byte by byte: what is still missing of a character after each byte, 0 where it is complete;
  * undefined where the byte cannot follow. 1 to 3 are so many bytes, higher numbers the same with a narrower next one.
