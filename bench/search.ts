@@ -16,8 +16,8 @@ const LEVELS = ['INFO', 'DEBUG', 'INFO', 'WARN', 'INFO', 'TRACE'];
 function logLine(n: number): string {
   const level = n % 50_021 === 50_000 ? 'ERROR' : LEVELS[n % LEVELS.length];
   const id = Math.imul(n, 2654435761) >>> 0;
-  const time = new Date(1_800_000_000_000 + n * 7).toISOString();
-  return `${time} ${level} [worker-${n % 16}] request id=${id.toString(16)} path=/api/v1/items/${n % 9973} status=${n % 97 === 0 ? 503 : 200} took ${n % 450}ms\n`;
+  const at = new Date(1_800_000_000_000 + n * 7).toISOString();
+  return `${at} ${level} [worker-${n % 16}] request id=${id.toString(16)} path=/api/v1/items/${n % 9973} status=${n % 97 === 0 ? 503 : 200} took ${n % 450}ms\n`;
 }
 
 const shortLine = (n: number): string => `${String(n % 10_000_000).padStart(7, '0')}\n`;
@@ -29,7 +29,12 @@ const CASES = [
   { what: 'literal, 8-byte lines', file: 'short', pattern: '9999999', most: 3 },
   { what: 'pattern with a literal', file: 'log', pattern: 'ERROR.*took [0-9]+ms', most: 6 },
   { what: 'alternatives', file: 'log', pattern: '(FATAL|ERROR).*status=[0-9]+', most: 6 },
-  { what: 'classes only', file: 'log', pattern: '[A-Z]{5}[^T]*[a-f0-9]{8} [a-z]+=[^ ]+/99[0-9]{3} ', most: 6 },
+  {
+    what: 'classes only',
+    file: 'log',
+    pattern: '[A-Z]{5}[^T]*[a-f0-9]{8} [a-z]+=[^ ]+/99[0-9]{3} ',
+    most: 6,
+  },
   { what: 'common literal', file: 'log', pattern: 'status=50[0-9] took 44[0-9]ms.', most: 6 },
   { what: 'anchored, 8-byte lines', file: 'short', pattern: '^12345[0-9]6$', most: 10 },
   { what: 'classes, 8-byte lines', file: 'short', pattern: '[02468]{6}[^0-9]', most: 10 },
@@ -46,11 +51,15 @@ for (const { what, file, pattern, most } of CASES) {
   const { path, outputId } = files.get(file) ?? { path: '', outputId: '' };
   const greps: number[] = [];
   const searches: number[] = [];
-  let matches: unknown;
+  let matches = 0;
   for (let round = 0; round < ROUNDS; round++) {
     greps.push(await time(() => spawnSync('grep', ['-cE', pattern, path])));
     const search = { output_id: outputId, pattern };
-    searches.push(await time(async () => (matches = (await server.call('read_execution_output', search))['match_count'])));
+    searches.push(
+      await time(
+        async () => (matches = Number((await server.call('read_execution_output', search))['match_count'])),
+      ),
+    );
   }
   const ratio = percentile(searches, 0.5) / percentile(greps, 0.5);
   isOver ||= ratio > most;
@@ -122,7 +131,9 @@ async function wait(on: MeasuredServer, outputId: string): Promise<void> {
   for (let n = 0; n < 50; n++) idle.push(await time(small));
   const pattern = '[A-Z]{5}[^T]*[a-f0-9]{8} [a-z]+=[^ ]+/99[0-9]{4} ';
   let isSearching = true;
-  const searches = Promise.all([1, 2, 3].map(() => on.call('read_execution_output', { output_id: outputId, pattern })));
+  const searches = Promise.all(
+    [1, 2, 3].map(() => on.call('read_execution_output', { output_id: outputId, pattern })),
+  );
   void searches.finally(() => (isSearching = false));
   const busy: number[] = [];
   while (isSearching) {
@@ -131,5 +142,7 @@ async function wait(on: MeasuredServer, outputId: string): Promise<void> {
   }
   await searches;
   const ms = (values: number[], share: number): string => percentile(values, share).toFixed(1);
-  say(`a small call: p50 ${ms(idle, 0.5)} ms alone, p50 ${ms(busy, 0.5)} ms, p99 ${ms(busy, 0.99)} ms beside 3 searches`);
+  say(
+    `a small call: p50 ${ms(idle, 0.5)} ms alone, p50 ${ms(busy, 0.5)} ms, p99 ${ms(busy, 0.99)} ms beside 3 searches`,
+  );
 }

@@ -6,7 +6,8 @@
  */
 import { LIMITS } from '../base/limits.ts';
 import { EMPTY, type Instruction, type Program } from '../base/program.ts';
-import { addByte, type Begun, nextInCharacter, possibleCodes } from './utf8.ts';
+import { classify, edgesOf, type HighBytes, isWord, NEWLINE, needs, RETURN } from './byte-classes.ts';
+import { addByte, type Begun, possibleCodes } from './utf8.ts';
 
 export interface Automaton {
   /** Goes to the beginning of a line, or into the middle of one. */
@@ -20,9 +21,6 @@ export interface Automaton {
   /** What there is to say of a line that ends here without a newline, or goes on. */
   end(isLineEnd: boolean): 'end' | 'match' | 'foreign';
 }
-
-/** What bytes from 128 on are: characters, parts of characters, or nothing that can be read. */
-export type HighBytes = 'latin1' | 'utf-8' | 'foreign';
 
 interface State {
   /** Instructions that wait for what follows, in order. */
@@ -38,8 +36,6 @@ interface State {
 
 type Step = State | 'match' | 'foreign';
 
-const NEWLINE = 10;
-const RETURN = 13;
 /** Symbols that are not bytes: a line's end, and the end of a piece of it that goes on. */
 const END = -1;
 const BORDER = -2;
@@ -79,7 +75,9 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
 
   function initialState(isBegin: boolean): State | undefined {
     const waiting = expand([program.start], isBegin);
-    return waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false, begun: BETWEEN, kind: undefined };
+    return (
+      waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false, begun: BETWEEN, kind: undefined }
+    );
   }
 
   /** What is reached without a character and without a condition; undefined where that is a match. */
@@ -255,52 +253,4 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
       return typeof next === 'string' ? next : 'end';
     },
   };
-}
-
-/** Bytes that no instruction tells apart share a column of the table. */
-function classify(
-  instructions: readonly Instruction[],
-  high: HighBytes,
-  hasEdges: boolean,
-): { classOf: Uint8Array; stride: number } {
-  const classOf = new Uint8Array(256);
-  const known = new Map<string, number>();
-  const takers = instructions.filter((one) => one.kind === 'character');
-  for (let byte = 0; byte < 256; byte++) {
-    const isCharacter = byte < 0x80 || high === 'latin1';
-    const isEnd = byte === NEWLINE || byte === RETURN;
-    const taken = isCharacter ? takers.map((taker) => Number(taker.takes(byte))).join('') : '';
-    const steps = isCharacter ? [] : [0, 1, 2, 3, 4, 5, 6, 7].map((missing) => nextInCharacter(missing, byte));
-    const rest = hasEdges ? byte : steps.join();
-    const kind = isCharacter ? `${isEnd ? byte : ''} ${isWord(byte)} ${taken}` : high === 'utf-8' ? rest : '';
-    const key = `${isCharacter} ${kind}`;
-    const number = known.get(key) ?? known.size;
-    known.set(key, number);
-    classOf[byte] = number;
-  }
-  return { classOf, stride: known.size };
-}
-
-/** The code points beyond ASCII at which a new kind begins; undefined where they are not known. */
-function edgesOf(instructions: readonly Instruction[]): readonly number[] | undefined {
-  const edges = new Set([0x80]);
-  for (const instruction of instructions) {
-    if (instruction.kind !== 'character') continue;
-    if (instruction.edges === undefined) return undefined;
-    for (const edge of instruction.edges) edges.add(edge);
-  }
-  return [...edges].sort((a, b) => a - b);
-}
-
-function needs(instruction: Instruction, condition: number): boolean {
-  return instruction.kind === 'empty' && (instruction.needs & condition) !== 0;
-}
-
-function isWord(character: number): boolean {
-  return (
-    (character >= 48 && character <= 57) ||
-    (character >= 65 && character <= 90) ||
-    character === 95 ||
-    (character >= 97 && character <= 122)
-  );
 }

@@ -75,11 +75,24 @@ function createKernel(): ByteKernel {
     find: (bytes, from, to, [a, b, c, d]) => {
       const start = place(bytes);
       const [first, last] = [start + from, start + to];
-      const found = find(first, last, a.distance, a.byte, b.distance, b.byte, c.distance, c.byte, d.distance, d.byte);
+      const found = find(
+        first,
+        last,
+        a.distance,
+        a.byte,
+        b.distance,
+        b.byte,
+        c.distance,
+        c.byte,
+        d.distance,
+        d.byte,
+      );
       return found === -1 ? -1 : found - start;
     },
   };
 }
+
+const MAGIC = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
 /** Opcodes, by the names that the specification has for them. */
 const I32 = 0x7f;
@@ -119,31 +132,35 @@ const ADD_PAIRS_OF_16 = vector(127);
 function countCode(): number[] {
   const [from, to, byte, total, stop, wanted, sums] = [0, 1, 2, 3, 4, 5, 6];
   return [
-    ...[get(byte), SPLAT, set(wanted)],
-    ...[BLOCK, LOOP, get(from), get(to), NOT_LESS, branchIf(1), ZERO, set(sums)],
-    ...[get(from), constant(255 * STEP_BYTES), ADD, set(stop)],
-    ...[get(stop), get(to), MORE, IF, get(to), set(stop), END],
-    ...[LOOP, get(sums), get(from), LOAD, get(wanted), EQUAL, SUBTRACT, set(sums)],
-    ...[get(from), constant(STEP_BYTES), ADD, tee(from), get(stop), LESS, branchIf(0), END],
-    ...[get(sums), ADD_PAIRS_OF_8, ADD_PAIRS_OF_16, set(sums), get(total)],
-    ...[0, 1, 2, 3].flatMap((index) => [get(sums), lane(index), ADD]),
-    ...[set(total), branch(0), END, END, get(total)],
-  ].flat();
+    [get(byte), SPLAT, set(wanted)],
+    [BLOCK, LOOP, get(from), get(to), NOT_LESS, branchIf(1), ZERO, set(sums)],
+    [get(from), constant(255 * STEP_BYTES), ADD, set(stop)],
+    [get(stop), get(to), MORE, IF, get(to), set(stop), END],
+    [LOOP, get(sums), get(from), LOAD, get(wanted), EQUAL, SUBTRACT, set(sums)],
+    [get(from), constant(STEP_BYTES), ADD, tee(from), get(stop), LESS, branchIf(0), END],
+    [get(sums), ADD_PAIRS_OF_8, ADD_PAIRS_OF_16, set(sums), get(total)],
+    [0, 1, 2, 3].flatMap((index) => [get(sums), lane(index), ADD]),
+    [set(total), branch(0), END, END, get(total)],
+  ].flat(2);
 }
 
 /** find(from, to, distance, byte, distance, byte, …): 16 places are looked at together. */
 function findCode(): number[] {
   const [from, to, mask] = [0, 1, 10];
-  const marks = [0, 1, 2, 3].map((mark) => ({ distance: 2 + 2 * mark, byte: 3 + 2 * mark, wanted: 11 + mark }));
+  const marks = [0, 1, 2, 3].map((mark) => ({
+    distance: 2 + 2 * mark,
+    byte: 3 + 2 * mark,
+    wanted: 11 + mark,
+  }));
   return [
-    ...marks.flatMap(({ byte, wanted }) => [get(byte), SPLAT, set(wanted)]),
-    ...[BLOCK, LOOP, get(from), get(to), NOT_LESS, branchIf(1)],
-    ...marks.flatMap(({ distance, wanted }) => [get(from), get(distance), ADD, LOAD, get(wanted), EQUAL]),
-    ...[AND, AND, AND, BITMASK, tee(mask)],
-    ...[IF, get(mask), COUNT_TRAILING_ZEROS, get(from), ADD, tee(from), get(to), NOT_LESS, branchIf(2)],
-    ...[get(from), RETURN, END],
-    ...[get(from), constant(STEP_BYTES), ADD, set(from), branch(0), END, END, constant(-1)],
-  ].flat();
+    marks.flatMap(({ byte, wanted }) => [get(byte), SPLAT, set(wanted)]),
+    [BLOCK, LOOP, get(from), get(to), NOT_LESS, branchIf(1)],
+    marks.flatMap(({ distance, wanted }) => [get(from), get(distance), ADD, LOAD, get(wanted), EQUAL]),
+    [AND, AND, AND, BITMASK, tee(mask)],
+    [IF, get(mask), COUNT_TRAILING_ZEROS, get(from), ADD, tee(from), get(to), NOT_LESS, branchIf(2)],
+    [get(from), RETURN, END],
+    [get(from), constant(STEP_BYTES), ADD, set(from), branch(0), END, END, constant(-1)],
+  ].flat(2);
 }
 
 function encodeModule(): number[] {
@@ -155,7 +172,7 @@ function encodeModule(): number[] {
     return [...unsigned(whole.length), ...whole];
   };
   return [
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...MAGIC,
     ...section(1, [2, ...type(3), ...type(10)]),
     ...section(2, [1, ...text('host'), ...text('memory'), 2, 0, 1]),
     ...section(3, [2, 0, 1]),

@@ -3,7 +3,7 @@
  * matched, in another thread where there is one.
  */
 import { LIMITS } from '../base/limits.ts';
-import { lineBlocks, type LineBlock, type PlacedBlock } from './line-blocks.ts';
+import { type LineBlock, lineBlocks, type PlacedBlock } from './line-blocks.ts';
 import type { Hits, Turn } from './match-lines.ts';
 import type { Pace } from './scan.ts';
 import type { ByteSource } from './types.ts';
@@ -61,7 +61,10 @@ export async function findMatches(search: Search): Promise<Found> {
       const isContinued = lineStart === 0 && !block.startsLine;
       if (isContinued && line.isMatched) continue;
       if (matches.length === search.maxMatches) return;
-      matches.push({ lineStart: isContinued ? line.start : block.offset + lineStart, focus: block.offset + focus });
+      matches.push({
+        lineStart: isContinued ? line.start : block.offset + lineStart,
+        focus: block.offset + focus,
+      });
       if (!block.endsLine) line.isMatched = true;
     }
   }

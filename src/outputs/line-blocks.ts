@@ -62,4 +62,3 @@ export function* lineBlocks(source: ByteSource, options: BlockOptions): Generato
     }
   }
 }
-

@@ -27,13 +27,13 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
   const indexEnd = (): number => source.gaps[0]?.from ?? Number.POSITIVE_INFINITY;
 
   /** Up to where the last one was asked for: the next one is often not far from there. */
-  let last = { offset: 0, newlines: 0 };
+  let reached = { offset: 0, newlines: 0 };
 
   async function newlinesBefore(offset: number): Promise<number> {
     const end = indexEnd();
     const border = borderBefore(index, Math.min(offset, end));
-    const isNear = last.offset <= offset && last.offset > border.offset;
-    let { offset: at, newlines } = isNear ? last : border;
+    const isNear = reached.offset <= offset && reached.offset > border.offset;
+    let { offset: at, newlines } = isNear ? reached : border;
     const buffer = bufferFor(Math.min(offset - at, INDEX_BLOCK_BYTES), newline);
     while (at < offset) {
       const toBorder = INDEX_BLOCK_BYTES - (at < end ? at % INDEX_BLOCK_BYTES : 0);
@@ -46,7 +46,7 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
       if (isNext && at <= end) index.newlines.push(newlines);
       await pace();
     }
-    last = { offset, newlines };
+    reached = { offset, newlines };
     return newlines;
   }
 

@@ -3,8 +3,9 @@
  * only on lines with the text that a match must have, where there is such a text; lines that the automaton cannot
  * read are tested one by one.
  */
-import type { Pattern } from '../base/pattern.ts';
+
 import { LIMITS } from '../base/limits.ts';
+import type { Pattern } from '../base/pattern.ts';
 import { type Automaton, createAutomaton } from './automaton.ts';
 import { byteKernel } from './byte-kernel.ts';
 import type { Encoding } from './encoding.ts';
@@ -89,7 +90,7 @@ function testLines(lineTest: LineTest): MatchLines {
       progress = tested.next;
       if (tested.focus !== undefined) hits.push({ lineStart, focus: tested.focus });
       const isLong = tested.isLong || lines % LINES_BETWEEN_CHECKS === 0;
-      if (isLong && performance.now() > deadline) break;
+      if (isLong && isOver(deadline)) break;
     }
     return { hits, next: progress };
   };
@@ -97,72 +98,95 @@ function testLines(lineTest: LineTest): MatchLines {
 
 function runLines(automaton: Automaton, findText: FindText | undefined, lineTest: LineTest): MatchLines {
   const slowly = testLines(lineTest);
+  const nextStretch = createStretches(findText);
   let hasFailed = false;
-  let isCommon = false;
+
+  return (given, turn) => {
+    // In the middle of a line is only what a line test left.
+    if (hasFailed || (turn.from?.piece ?? 0) > 0) return slowly(given, turn);
+    const block = { ...given, bytes: load(given.bytes) };
+    const { bytes } = block;
+    const deadline = performance.now() + turn.milliseconds;
+    const first = turn.from?.lineStart ?? 0;
+    const hits: Hit[] = [];
+    for (let at = first; at < bytes.length; ) {
+      if (hits.length === turn.maxHits) return { hits, next: progressTo(at) };
+      const stretch = nextStretch(bytes, at);
+      if (stretch === undefined) break;
+      const { outcome, place } = runStretch(
+        automaton,
+        block,
+        stretch,
+        (line) => line > first && isOver(deadline),
+      );
+      at = outcome === 'end' ? stretch.stop : nextLineOf(bytes, place);
+      if (outcome === 'end') continue;
+      const line = progressTo(lineStartOf(bytes, place));
+      if (outcome === 'overdue') return { hits, next: line };
+      if (outcome === 'failed') {
+        hasFailed = true;
+        const rest = slowly(block, { ...turn, from: line, maxHits: turn.maxHits - hits.length });
+        return { hits: [...hits, ...rest.hits], next: rest.next };
+      }
+      const isMatch = outcome === 'match';
+      const isShort = at - line.lineStart <= LIMITS.lineBytes;
+      const tested =
+        isMatch && isShort ? { focus: line.offset, next: undefined } : lineTest(block, line, deadline);
+      // Pieces may be too short for a match that the automaton has seen.
+      const focus = tested.focus ?? (isMatch ? place : undefined);
+      if (focus !== undefined) hits.push({ lineStart: line.lineStart, focus });
+      else if ((tested.next?.piece ?? 0) > 0) return { hits, next: tested.next };
+      if (at < bytes.length && isOver(deadline)) return { hits, next: progressTo(at) };
+    }
+    return { hits, next: undefined };
+  };
+}
+
+/** Lines to run on. */
+interface Stretch {
+  readonly start: number;
+  readonly stop: number;
+}
+
+/** The next lines that may match: one with the text that a match must have, or all that are left. */
+function createStretches(findText: FindText | undefined): (bytes: Buffer, at: number) => Stretch | undefined {
   let candidates = 0;
   let skippedBytes = 0;
-
-  /** The next lines to run on: one with the text that a match must have, or all that are left. */
-  function nextStretch(bytes: Buffer, at: number): { start: number; stop: number } | undefined {
+  return (bytes, at) => {
+    const isCommon = candidates > CANDIDATES_BEFORE && skippedBytes < candidates * BYTES_PER_CANDIDATE;
     if (findText === undefined || isCommon) return { start: at, stop: bytes.length };
     const found = findText(bytes, at);
     candidates++;
     skippedBytes += (found === -1 ? bytes.length : found) - at;
-    isCommon = candidates > CANDIDATES_BEFORE && skippedBytes < candidates * BYTES_PER_CANDIDATE;
-    if (found === -1) return undefined;
-    return { start: lineStartOf(bytes, found), stop: nextLineOf(bytes, found) };
-  }
-
-  return (block, turn) => {
-    const { from } = turn;
-    // In the middle of a line is only what lineTest left.
-    if (hasFailed || (from !== undefined && from.piece > 0)) return slowly(block, turn);
-    const bytes = load(block.bytes);
-    const deadline = performance.now() + turn.milliseconds;
-    const hits: Hit[] = [];
-    const first = from?.lineStart ?? 0;
-    let at = first;
-
-    while (at < bytes.length) {
-      if (hits.length === turn.maxHits) return { hits, next: progressTo(at) };
-      const stretch = nextStretch(bytes, at);
-      if (stretch === undefined) break;
-      const { start, stop } = stretch;
-      automaton.begin(start > 0 || block.startsLine);
-      let outcome = automaton.run(bytes, start, Math.min(start + BYTES_BETWEEN_CHECKS, stop));
-      for (at = start + BYTES_BETWEEN_CHECKS; outcome === 'end' && at < stop; at += BYTES_BETWEEN_CHECKS) {
-        const line = lineStartOf(bytes, at);
-        if (line > first && performance.now() > deadline) return { hits, next: progressTo(line) };
-        outcome = automaton.run(bytes, at, Math.min(at + BYTES_BETWEEN_CHECKS, stop));
-      }
-      at = stop;
-      let place = automaton.position;
-      if (outcome === 'end' && stop === bytes.length && bytes[stop - 1] !== 10) {
-        outcome = automaton.end(block.endsLine);
-        place = stop;
-      }
-      if (outcome === 'end') continue;
-      const lineStart = lineStartOf(bytes, place);
-      if (outcome === 'failed') {
-        hasFailed = true;
-        const rest = slowly(block, { ...turn, from: progressTo(lineStart), maxHits: turn.maxHits - hits.length });
-        return { hits: [...hits, ...rest.hits], next: rest.next };
-      }
-      at = nextLineOf(bytes, place);
-      const isShort = at - lineStart <= LIMITS.lineBytes;
-      if (outcome !== 'foreign' && isShort) {
-        hits.push({ lineStart, focus: lineStart });
-      } else {
-        const tested = lineTest({ ...block, bytes }, progressTo(lineStart), deadline);
-        // Pieces may be too short for a match that the automaton has seen.
-        const focus = tested.focus ?? (outcome === 'foreign' ? undefined : place);
-        if (focus !== undefined) hits.push({ lineStart, focus });
-        else if (tested.next !== undefined && tested.next.piece > 0) return { hits, next: tested.next };
-      }
-      if (at < bytes.length && performance.now() > deadline) return { hits, next: progressTo(at) };
-    }
-    return { hits, next: undefined };
+    return found === -1 ? undefined : { start: lineStartOf(bytes, found), stop: nextLineOf(bytes, found) };
   };
+}
+
+interface Ran {
+  readonly outcome: 'end' | 'match' | 'foreign' | 'failed' | 'overdue';
+  /** In the line that it is about, or behind its last byte. */
+  readonly place: number;
+}
+
+/** `isOverdue` is told the beginning of the line that has been reached. */
+function runStretch(
+  automaton: Automaton,
+  { bytes, startsLine, endsLine }: LineBlock,
+  { start, stop }: Stretch,
+  isOverdue: (lineStart: number) => boolean,
+): Ran {
+  automaton.begin(start > 0 || startsLine);
+  for (let at = start; at < stop; at += BYTES_BETWEEN_CHECKS) {
+    if (at > start && isOverdue(lineStartOf(bytes, at))) return { outcome: 'overdue', place: at };
+    const outcome = automaton.run(bytes, at, Math.min(at + BYTES_BETWEEN_CHECKS, stop));
+    if (outcome !== 'end') return { outcome, place: automaton.position };
+  }
+  const isOpen = bytes[stop - 1] !== 10;
+  return { outcome: isOpen ? automaton.end(endsLine) : 'end', place: stop };
+}
+
+function isOver(deadline: number): boolean {
+  return performance.now() > deadline;
 }
 
 function progressTo(offset: number): Progress {

@@ -29,7 +29,30 @@ function pick<T>(random: Random, values: readonly T[]): T {
   return values[random(values.length)] as T;
 }
 
-const ATOMS = ['a', 'b', 'ab', 'abc', '1', ' ', '.', '\\d', '\\w', '\\W', '\\s', '[ab]', '[^a]', '[^b\\s]', '[^a]', '\\r', 'é', '日', '[k-ø]', '[^é-本]', 'k', 's'];
+const ATOMS = [
+  'a',
+  'b',
+  'ab',
+  'abc',
+  '1',
+  ' ',
+  '.',
+  '\\d',
+  '\\w',
+  '\\W',
+  '\\s',
+  '[ab]',
+  '[^a]',
+  '[^b\\s]',
+  '[^a]',
+  '\\r',
+  'é',
+  '日',
+  '[k-ø]',
+  '[^é-本]',
+  'k',
+  's',
+];
 const EDGES = ['^', '$', '\\b', '\\B', '\\A', '\\z'];
 
 function makePattern(random: Random, depth = 3): string {
@@ -43,7 +66,31 @@ function makePattern(random: Random, depth = 3): string {
   return random(4) === 0 ? `${text}|${pick(random, ATOMS)}b` : text;
 }
 
-const PIECES = ['a', 'b', 'ab', 'abc', '1', ' ', '_', '-', 'A', 'B', '\n', '\n', '\r\n', '\r', 'é', '日', '本', 'ſ', '\u212a', 'ø', 'ÿ', '😀', '\u{10ffff}'];
+const PIECES = [
+  'a',
+  'b',
+  'ab',
+  'abc',
+  '1',
+  ' ',
+  '_',
+  '-',
+  'A',
+  'B',
+  '\n',
+  '\n',
+  '\r\n',
+  '\r',
+  'é',
+  '日',
+  '本',
+  'ſ',
+  '\u212a',
+  'ø',
+  'ÿ',
+  '😀',
+  '\u{10ffff}',
+];
 
 function makeText(random: Random, encoding: BufferEncoding): Buffer {
   const alphabet = PIECES.slice(0, random(2) === 0 ? 14 : PIECES.length);
@@ -84,7 +131,9 @@ interface ModelSearch {
 function searchModel(bytes: Buffer, stretches: readonly Gap[], search: ModelSearch): string {
   const compiled = RE2JS.compile(search.pattern);
   const lines = linesOf(bytes, stretches, search.from, search.encoding);
-  const before = stretches.flatMap((one) => (one.from < search.from ? [{ ...one, to: Math.min(one.to, search.from) }] : []));
+  const before = stretches.flatMap((one) =>
+    one.from < search.from ? [{ ...one, to: Math.min(one.to, search.from) }] : [],
+  );
   const isCut = stretches.some((one) => one.from < search.from && search.from < one.to);
   const earlier = linesOf(bytes, before, 0, search.encoding);
   const isMidLine = isCut && earlier.length > 0 && bytes[search.from - 1] !== 10;
@@ -123,7 +172,12 @@ describe('searching is the same as asking RE2 about each line', () => {
           ? directory.source(head)
           : directory.source(head, { totalBytes: bytes.length, bytes: tail });
       const pattern = `${pick(random, ['', '', '(?i)', '(?s)'])}${makePattern(random)}`;
-      const search = { pattern, encoding, contextLines: random(3), from: random(2) * random(bytes.length + 1) };
+      const search = {
+        pattern,
+        encoding,
+        contextLines: random(3),
+        from: random(2) * random(bytes.length + 1),
+      };
       const limits = { maxMatches: 1000, deadlineMs: 60_000, maxBytes: 1e9 };
       const found = await searchLines(source, { ...limits, ...search, fromOffset: search.from });
       const where = { seed, round, ...search, bytes: bytes.toString('latin1') };
@@ -145,7 +199,7 @@ describe('searching is the same as asking RE2 about each line', () => {
       found++;
       for (let line = 0; line < 10; line++) {
         const tested = makeText(random, 'utf8').toString('utf8').replaceAll('\n', '');
-        if (pattern.test(tested)) expect(tested).toContain(text);
+        expect(pattern.test(tested) && !tested.includes(text)).toBe(false);
       }
     }
     expect(found).toBeGreaterThan(500);

@@ -34,7 +34,10 @@ function program(text: string): string {
 }
 
 function log(lines: number): string {
-  return Array.from({ length: lines }, (_, line) => `${line} ${line % 9973 === 0 ? 'Ünusual' : 'ordinary'} line\r\n`).join('');
+  return Array.from(
+    { length: lines },
+    (_, line) => `${line} ${line % 9973 === 0 ? 'Ünusual' : 'ordinary'} line\r\n`,
+  ).join('');
 }
 
 afterEach(async () => {
@@ -45,9 +48,16 @@ describe('a search in another thread', () => {
   it.each(['9973 ', 'Ünusual', '(?i)ünus', '\\b1994\\d Ü?', '[^ ]ary line$', 'l[i]ne$', '^$', 'a.{900}b'])(
     'finds for %j what it finds in this one',
     async (pattern) => {
-      const source = directory.source(`${log(200_000)}${'x'.repeat(2_500_000)} ordinary line\nlast 9973 line`);
+      const source = directory.source(
+        `${log(200_000)}${'x'.repeat(2_500_000)} ordinary line\nlast 9973 line`,
+      );
       const thread = useThread();
-      for (const partial of [{}, { contextLines: 2, maxMatches: 3 }, { fromOffset: 3_000_001 }, { encoding: 'latin1' }]) {
+      for (const partial of [
+        {},
+        { contextLines: 2, maxMatches: 3 },
+        { fromOffset: 3_000_001 },
+        { encoding: 'latin1' },
+      ]) {
         const asked = request(pattern, partial);
         expect(await searchLines(source, asked, thread)).toEqual(await searchLines(source, asked));
       }
@@ -89,7 +99,9 @@ describe('a search in another thread', () => {
 
   it('is cancelled at once', async () => {
     // As good as random: each place in it needs a state of its own.
-    const text = Array.from({ length: 125_000 }, (_, n) => (Math.imul(n + 1, 2654435761) >>> 0).toString(2)).join('');
+    const text = Array.from({ length: 125_000 }, (_, n) =>
+      (Math.imul(n + 1, 2654435761) >>> 0).toString(2),
+    ).join('');
     const source = directory.source(text);
     const thread = useThread();
     const controller = new AbortController();
@@ -103,14 +115,19 @@ describe('a search in another thread', () => {
 
   it('does not use a thread for what is small', async () => {
     const thread = useThread(program('process.exit(1)'));
-    expect(await searchLines(directory.source('a\nb\n'), request('[b]'), thread)).toMatchObject({ content: '2: b' });
+    expect(await searchLines(directory.source('a\nb\n'), request('[b]'), thread)).toMatchObject({
+      content: '2: b',
+    });
   });
 
   it.each([
     ['ends', 'parentPort.on("message", () => process.exit(3));'],
     ['throws', 'parentPort.on("message", () => { throw new Error("no"); });'],
     ['cannot be loaded', 'import "./nowhere.mjs";'],
-    ['needs too much memory', 'parentPort.on("message", () => { const all = []; for (;;) all.push(Array(1e5).fill({})); });'],
+    [
+      'needs too much memory',
+      'parentPort.on("message", () => { const all = []; for (;;) all.push(Array(1e5).fill({})); });',
+    ],
     ['does not come back', 'parentPort.on("message", () => { for (;;); });'],
   ])('is an error where the thread %s, and the next one is searched again', async (_, text) => {
     const source = directory.source('x\n'.repeat(LIMITS.searchPieceBytes));

@@ -108,6 +108,7 @@ export function createSearchThread(path: string, times: ThreadTimes = TIMES): Ow
           reject(error);
         },
       });
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
       worker.postMessage({ id, request } satisfies ThreadMessage);
       watch();
     });

@@ -12,6 +12,7 @@ const MAX_MATCHERS = 8;
 const matchers = new Map<string, MatchLines>();
 
 parentPort?.on('message', ({ id, request }: ThreadMessage) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
   parentPort?.postMessage(answer(id, request));
 });
 
@@ -25,7 +26,8 @@ function answer(id: number, request: ThreadRequest): ThreadAnswer {
 
 function match({ pattern, encoding, block, turn }: ThreadRequest): Hits {
   const key = JSON.stringify([pattern, encoding]);
-  const matchLines = matchers.get(key) ?? createMatchLines(compilePattern('pattern', pattern), getLineEncoding(encoding));
+  const matchLines =
+    matchers.get(key) ?? createMatchLines(compilePattern('pattern', pattern), getLineEncoding(encoding));
   // Used last, so that it is the last to go.
   matchers.delete(key);
   matchers.set(key, matchLines);

@@ -43,18 +43,21 @@ export function createLineTest(pattern: Pattern, encoding: Encoding): LineTest {
     const after = found === -1 ? end : end + newline.length;
     const isStart = block.startsLine || start > 0;
     const isEnd = found !== -1 || block.endsLine;
-    const next =
-      after < bytes.length ? { lineStart: after, piece: 0, offset: after } : undefined;
+    const next = after < bytes.length ? { lineStart: after, piece: 0, offset: after } : undefined;
     const isLong = end - start > LIMITS.lineBytes;
     const line = encoding.decode(bytes.subarray(start, end));
     const text = isEnd && line.endsWith('\r') ? line.slice(0, -1) : line;
-    const placeOf = (index: number): number =>
-      Math.min(end, start + Buffer.byteLength(text.slice(0, index)));
+    const placeOf = (index: number): number => Math.min(end, start + Buffer.byteLength(text.slice(0, index)));
 
     for (let piece = from.piece; ; piece++) {
       const at = piece * (length - OVERLAP_BYTES);
       const isLast = at + length >= text.length;
-      const index = findIn(pattern, text, { at, length, isStart: isStart && at === 0, isEnd: isLast && isEnd });
+      const index = findIn(pattern, text, {
+        at,
+        length,
+        isStart: isStart && at === 0,
+        isEnd: isLast && isEnd,
+      });
       if (index !== undefined) return { focus: placeOf(index), next, isLong };
       if (isLast) return { focus: undefined, next, isLong };
       if (performance.now() <= deadline) continue;

@@ -76,7 +76,8 @@ interface Part {
 
 function readPart(source: ByteSource, input: Input, call: Call): Promise<Part> {
   if (input.pattern !== undefined) return search(source, input, input.pattern, call);
-  if (input.start_line !== undefined || input.line_count !== undefined) return lines(source, input, call.signal);
+  if (input.start_line !== undefined || input.line_count !== undefined)
+    return lines(source, input, call.signal);
   return Promise.resolve(range(source, input));
 }
 
