@@ -78,8 +78,8 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
       if (left === 0) return offset;
       const newlines = countNewlines(bytes, newline);
       if (newlines >= left) {
-        let at = 0;
-        for (; left > 0; left--) at = indexOfNewline(bytes, newline, at) + newline.length;
+        const at = afterNewlines(bytes, newline, left);
+        left = 0;
         // A newline at the very end of the chunk: the line begins with the next chunk, if there is one.
         if (at < bytes.length) return offset + at;
       } else {
@@ -92,6 +92,17 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
   }
 
   return { count, find };
+}
+
+/** Behind so many newlines, which are there. A plain loop: there may be one in every few bytes. */
+function afterNewlines(bytes: Buffer, newline: Buffer, count: number): number {
+  let at = 0;
+  for (let left = count; left > 0; left--) {
+    if (newline.length === 1) while (bytes[at] !== 10) at++;
+    else at = indexOfNewline(bytes, newline, at);
+    at += newline.length;
+  }
+  return at;
 }
 
 /** The kernel's own memory spares it a copy; nothing waits between reading and counting. */
