@@ -4,7 +4,6 @@
  *
  * It tells which line matches, and stops at a byte that it cannot read: such a line is for RE2 itself to test.
  */
-import { LIMITS } from '../base/limits.ts';
 import { EMPTY, type Instruction, type Program } from '../base/program.ts';
 import { classify, edgesOf, type HighBytes, isWord, NEWLINE, needs, RETURN } from './byte-classes.ts';
 import { addByte, type Begun, possibleCodes } from './utf8.ts';
@@ -48,6 +47,8 @@ const FOREIGN = -3;
 
 /** Ordinary patterns have some ten; a table of so many takes a megabyte at most. */
 const MAX_STATES = 1000;
+/** For making states, and one more for each byte read: a twentieth of a second, of which ordinary patterns need a few thousand. */
+const MAX_STEPS = 1_000_000;
 
 /** Undefined for a pattern that matches every line: there is nothing to look for. */
 export function createAutomaton(program: Program, highBytes: HighBytes): Automaton | undefined {
@@ -210,7 +211,7 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
 
   function run(bytes: Uint8Array, from: number, to: number): ReturnType<Automaton['run']> {
     let at = from;
-    while (steps <= LIMITS.patternSteps + bytesRead) {
+    while (steps <= MAX_STEPS + bytesRead) {
       const reached = runKnown(bytes, at, to);
       bytesRead += reached - at;
       at = reached;
