@@ -23,11 +23,12 @@ import { renderLegal } from './legal.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
-/** The programs: what is started as a process of its own. */
+/** The programs: what is started as a process, or a thread, of its own. */
 const entryPoints = {
   cli: 'src/cli.ts',
   wrapper: 'src/executions/detached/wrapper.ts',
   'pty-host': 'src/terminals/host/pty-host.ts',
+  'search-worker': 'src/outputs/search-worker.ts',
 };
 const DAY_MS = 86_400_000;
 

@@ -20,7 +20,7 @@ import {
   ownProcesses,
   runHelper,
 } from './executions/executions.ts';
-import { createOutputs } from './outputs/outputs.ts';
+import { createOutputs, createSearchThread } from './outputs/outputs.ts';
 import { type AuditHealth, createSecurity, type SandboxState } from './security/security.ts';
 import { createDefinitions } from './server/definitions.ts';
 import {
@@ -75,6 +75,8 @@ export interface AppOptions {
   readonly wrapperPath: string;
   /** The program of the process that holds terminals. */
   readonly hostPath: string;
+  /** The program of the thread that searches large outputs. */
+  readonly searchWorkerPath: string;
   /** The start-up files of shells in terminals. */
   readonly scripts: string;
   /** Directories with the program itself: no command may change them. */
@@ -109,6 +111,8 @@ export function createApp(options: AppOptions): App {
     clock,
     log,
   });
+  const searchThread = createSearchThread(options.searchWorkerPath);
+  disposables.add('search thread', searchThread.dispose);
   const executions = createExecutions({
     onTakenOver: (dead) => terminals.takeOver(dead),
     settings,
@@ -136,7 +140,7 @@ export function createApp(options: AppOptions): App {
   });
   disposables.add('terminals', terminals.dispose);
 
-  const modules: Modules = { settings, clock, outputs, security, executions, terminals };
+  const modules: Modules = { settings, clock, outputs, searchThread, security, executions, terminals };
   const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
   const facts: InstructionFacts = {
     shell: security.shells.forCommands,

@@ -201,6 +201,7 @@ function prepare(flags: Flags, isQuiet = false): Prepared {
     version: __VERSION__,
     wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
     hostPath: fileURLToPath(new URL('./pty-host.js', import.meta.url)),
+    searchWorkerPath: fileURLToPath(new URL('./search-worker.js', import.meta.url)),
     scripts: fileURLToPath(new URL('./shell-integration', import.meta.url)),
     installation: findInstallation(import.meta.url, process.execPath),
     log,

@@ -64,6 +64,12 @@ export const LIMITS = {
   scanChunkBytes: 256 * KIB,
   /** How long a scan may hold the event loop before others get a turn. */
   scanTurnMs: 10,
+  /** The thread that searches: for its own data, of which a table of states is the largest. */
+  searchThreadMib: 128,
+  /** Without a search for so long it ends: an idle one takes some megabytes, and starts in a twentieth of a second. */
+  searchThreadIdleMs: 10_000,
+  /** Its turns are of some milliseconds; one that takes so long will not come back. */
+  searchThreadAnswerMs: 10_000,
   /** A longer line is searched in pieces, so that a file without line ends is never held whole. */
   searchPieceBytes: 1 * MIB,
   /** Above this a checksum of binary data costs more time than it is worth in an answer. */

@@ -5,6 +5,7 @@
 import { RE2JS } from 're2js';
 import { messageOf, ShellServerError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { type Program, programOf } from './program.ts';
 
 export interface Pattern {
   /** Whether it matches anywhere in the text. */
@@ -13,6 +14,8 @@ export interface Pattern {
   find(text: string): number | undefined;
   /** The text to look for, where the pattern has no operators; undefined where it has. */
   readonly literal: string | undefined;
+  /** What it was compiled to; undefined for a literal. */
+  program(): Program | undefined;
   /** The longest text to test at once, in characters: linear time is still the text's length times the pattern's. */
   readonly textLength: number;
 }
@@ -34,6 +37,7 @@ export function compilePattern(parameterName: string, source: string): Pattern {
         return index === -1 ? undefined : index;
       },
       literal,
+      program: () => undefined,
       textLength: Number.POSITIVE_INFINITY,
     };
   }
@@ -45,6 +49,7 @@ export function compilePattern(parameterName: string, source: string): Pattern {
       return matcher.find() ? matcher.start() : undefined;
     },
     literal: undefined,
+    program: () => programOf(compiled),
     textLength: Math.floor(LIMITS.patternSteps / compiled.programSize()),
   };
 }

@@ -9,6 +9,7 @@ import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
 import { ARRIVAL_FILE, ARRIVAL_STREAMS, type ArrivalLog, createArrivalLog } from './arrival.ts';
 import { openCombined } from './combined.ts';
+import { createLineIndex, type LineIndex } from './line-index.ts';
 import { isAbsence } from './open.ts';
 import { createSink, type FileSink } from './sink.ts';
 import { measureStream, openSource } from './source.ts';
@@ -100,6 +101,7 @@ export function createBundle(options: BundleOptions): StoredBundle {
   let arrival: ArrivalLog | undefined;
   let wasOpened = false;
   let lastKeptBytes: number | undefined;
+  const lineIndexes: Partial<Record<StreamType, LineIndex>> = {};
 
   function openSinks(earlier: StoredContent['arrival'] = []): ReadonlyMap<StreamType, Sink> {
     if (wasOpened) throw new Error(`The outputs of ${options.id} are open for writing already.`);
@@ -134,7 +136,10 @@ export function createBundle(options: BundleOptions): StoredBundle {
 
   function source(type: StreamType): ByteSource | undefined {
     if (captured.includes(type)) {
-      return openSource(pathOf(type), { unsavedTail: () => sinks?.get(type)?.unsavedTail() });
+      return openSource(pathOf(type), {
+        unsavedTail: () => sinks?.get(type)?.unsavedTail(),
+        lineIndex: (lineIndexes[type] ??= createLineIndex()),
+      });
     }
     if (type !== 'combined' || !hasDerived) return undefined;
     const stdout = source('stdout');
@@ -144,7 +149,14 @@ export function createBundle(options: BundleOptions): StoredBundle {
       stderr?.close();
       return undefined;
     }
-    return openCombined({ stdout, stderr, arrivalPath, beforeLook: () => arrival?.flush() });
+    const isFinal = !options.isRunning() && sinks === undefined;
+    return openCombined({
+      stdout,
+      stderr,
+      arrivalPath,
+      beforeLook: () => arrival?.flush(),
+      lineIndex: isFinal ? (lineIndexes.combined ??= createLineIndex()) : undefined,
+    });
   }
 
   function measure(): ReadonlyMap<StreamType, number> {

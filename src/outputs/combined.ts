@@ -6,6 +6,7 @@
  * is laid where it begins, so that there are at most two: the order among bytes that are kept is not touched.
  */
 import { type ArrivalEntries, type ArrivalReader, openArrival } from './arrival.ts';
+import type { LineIndex } from './line-index.ts';
 import type { ByteSource, Gap } from './types.ts';
 
 export interface CombinedParts {
@@ -14,6 +15,8 @@ export interface CombinedParts {
   readonly arrivalPath: string;
   /** Called before each look: a writer in this process can then write what it still holds. */
   readonly beforeLook?: () => void;
+  /** Only once nothing more comes: until then the order of what came last may change. */
+  readonly lineIndex?: LineIndex | undefined;
 }
 
 /** Takes over the two sources and closes them. Undefined where the order was deleted. */
@@ -97,6 +100,7 @@ export function combine(parts: Omit<CombinedParts, 'arrivalPath'>, arrival: Arri
       return layout?.gaps ?? [];
     },
     read,
+    lineIndex: parts.lineIndex,
     close: () => {
       for (const source of sources) source.close();
       arrival.close();

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { LIMITS } from '../base/limits.ts';
 import { alignEnd, alignStart, LINE_REACH_BYTES } from './cut.ts';
 import { getEncoding } from './encoding.ts';
-import { chunksOf, countLines, createPace, gapBytes, type Pace } from './scan.ts';
+import { createLineCounter } from './line-count.ts';
+import { chunksOf, createPace, gapBytes, type Pace } from './scan.ts';
 import type { ByteSource } from './types.ts';
 import { countInvalidBytes } from './utf8.ts';
 import { notKept, plural } from './words.ts';
@@ -62,7 +63,8 @@ export async function headAndTail(
   }
   const omittedBytes = tailFrom - headTo;
   const truncated = omittedBytes > 0;
-  const omittedLines = truncated ? (await countLines(source, headTo, tailFrom, UTF8.newline, pace)).ended : 0;
+  const counter = createLineCounter(source, UTF8.newline, pace);
+  const omittedLines = truncated ? (await counter.count(headTo, tailFrom)).ended : 0;
   let text = head.toString('utf8');
   if (truncated && !isPlain) {
     const marker = describeOmission(omittedBytes, omittedLines, gapBytes(source), headTo, options.outputId);

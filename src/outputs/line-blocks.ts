@@ -1,13 +1,10 @@
 /**
  * An output as blocks of whole lines. Only a line longer than `LIMITS.searchPieceBytes` comes in pieces, which overlap.
  */
-import { LIMITS } from '../base/limits.ts';
 import { gapAt, lastIndexOfNewline } from './scan.ts';
 import type { ByteSource } from './types.ts';
 
 export interface LineBlock {
-  readonly offset: number;
-  /** Only until the next block is asked for: they share their memory. */
   readonly bytes: Buffer;
   /** False for a later piece of a long line. */
   readonly startsLine: boolean;
@@ -15,17 +12,28 @@ export interface LineBlock {
   readonly endsLine: boolean;
 }
 
-export function* lineBlocks(
-  source: ByteSource,
-  from: number,
-  to: number,
-  newline: Buffer,
-  overlapBytes: number,
-): Generator<LineBlock> {
+export interface PlacedBlock extends LineBlock {
+  /** Where it is in the output. */
+  readonly offset: number;
+}
+
+export interface BlockOptions {
+  readonly from: number;
+  readonly to: number;
+  readonly newline: Buffer;
+  /** By how much the pieces of a long line overlap. */
+  readonly overlapBytes: number;
+  /** For the bytes of one block after another, in turn; each has room for `LIMITS.searchPieceBytes`, or for all. */
+  readonly buffers: readonly Buffer[];
+}
+
+export function* lineBlocks(source: ByteSource, options: BlockOptions): Generator<PlacedBlock> {
+  const { from, to, newline, overlapBytes, buffers } = options;
   let offset = from;
   let startsLine = true;
-  let buffer = Buffer.allocUnsafe(LIMITS.scanChunkBytes);
+  let blocks = 0;
   while (offset < to) {
+    const buffer = buffers[blocks % buffers.length] ?? Buffer.alloc(0);
     const bytes = source.read(offset, Math.min(buffer.length, to - offset), buffer);
     const end = offset + bytes.length;
     const gap = gapAt(source, end);
@@ -35,7 +43,8 @@ export function* lineBlocks(
       startsLine = true;
       continue;
     }
-    const lastNewline = lastIndexOfNewline(bytes, newline);
+    blocks++;
+    const lastNewline = end >= to || gap !== undefined ? -1 : lastIndexOfNewline(bytes, newline);
     if (end >= to || gap !== undefined) {
       yield { offset, bytes, startsLine, endsLine: true };
       offset = end;
@@ -46,53 +55,10 @@ export function* lineBlocks(
       // What follows the last newline is read again with the rest of its line.
       offset += length;
       startsLine = true;
-    } else if (bytes.length < LIMITS.searchPieceBytes) {
-      buffer = Buffer.allocUnsafe(Math.min(buffer.length * 2, LIMITS.searchPieceBytes));
     } else {
       yield { offset, bytes, startsLine, endsLine: false };
       offset = end - overlapBytes;
       startsLine = false;
     }
   }
-}
-
-/** Where the search is: the number and the beginning of its line, and the beginnings of the lines before it. */
-export interface LineTracker {
-  readonly number: number;
-  readonly start: number;
-  /** A line begins here that was not reached by a newline: at the start, or behind a gap. */
-  restart(start: number): void;
-  /** The line ended; the next begins at `next`. */
-  advance(next: number): void;
-  /** The beginnings of the last few lines before this one, oldest first. */
-  before(): number[];
-}
-
-export function createLineTracker(firstNumber: number, memory: number): LineTracker {
-  const starts: number[] = [];
-  let number = firstNumber;
-  let start = 0;
-  return {
-    get number() {
-      return number;
-    },
-    get start() {
-      return start;
-    },
-    restart: (offset) => {
-      start = offset;
-    },
-    advance: (next) => {
-      if (memory > 0) starts[number % memory] = start;
-      number++;
-      start = next;
-    },
-    before: () => {
-      const result: number[] = [];
-      for (let line = Math.max(firstNumber, number - memory); line < number; line++) {
-        result.push(starts[line % memory] ?? 0);
-      }
-      return result;
-    },
-  };
 }

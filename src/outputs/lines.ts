@@ -6,7 +6,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { alignEnd, alignStart } from './cut.ts';
 import { type Encoding, getEncoding } from './encoding.ts';
-import { chunksOf, indexOfNewline } from './scan.ts';
+import { chunksOf, gapAt, indexOfNewline, lastIndexOfNewline } from './scan.ts';
 import type { ByteSource } from './types.ts';
 import { plural } from './words.ts';
 
@@ -21,6 +21,8 @@ export interface Line {
 export interface LineReader {
   /** The line that begins at `start`; undefined at the end of the output. */
   lineAt(start: number): Line | undefined;
+  /** The beginnings of the last few lines before the one at `start`, oldest first; none begins before `floor`. */
+  startsBefore(start: number, floor: number, count: number): number[];
   /** Its text; where it is too long, the part around `focus`, and how much is missing. */
   show(line: Line, focus?: number): string;
 }
@@ -40,8 +42,13 @@ export function createLineReader(source: ByteSource, size: number, encoding: Enc
       load(start);
       at = indexOfNewline(block, newline, 0);
     }
-    if (at !== -1) return { start, end: blockStart + at, next: blockStart + at + newline.length };
-    return longLine(start);
+    return at === -1 ? longLine(start) : endedLine(start, blockStart + at);
+  }
+
+  /** What was not kept is no line. */
+  function endedLine(start: number, end: number): Line {
+    const after = end + newline.length;
+    return { start, end, next: gapAt(source, after)?.to ?? after };
   }
 
   function load(start: number): void {
@@ -55,10 +62,36 @@ export function createLineReader(source: ByteSource, size: number, encoding: Enc
     for (const chunk of chunksOf(source, start, size)) {
       if (chunk.isAfterGap) return { start, end, next: chunk.offset };
       const at = indexOfNewline(chunk.bytes, newline, 0);
-      if (at !== -1) return { start, end: chunk.offset + at, next: chunk.offset + at + newline.length };
+      if (at !== -1) return endedLine(start, chunk.offset + at);
       end = chunk.offset + chunk.bytes.length;
     }
     return { start, end, next: size };
+  }
+
+  function startsBefore(start: number, floor: number, count: number): number[] {
+    const starts: number[] = [];
+    for (let at = start; starts.length < count; ) {
+      const gap = source.gaps.find((one) => one.to === at);
+      at = gap?.from ?? at;
+      if (at <= floor) break;
+      if (gap !== undefined && gapAt(source, at - 1) !== undefined) continue;
+      at = startOfLineTo(at, floor);
+      starts.unshift(at);
+    }
+    return starts;
+  }
+
+  /** Where the line begins that ends before `next`, with a newline or at a gap. */
+  function startOfLineTo(next: number, floor: number): number {
+    const base = source.gaps.reduce((latest, { to }) => (to <= next ? Math.max(latest, to) : latest), floor);
+    for (let end = next - newline.length; end > base; ) {
+      // In UTF-16 an even number of bytes from where the lines begin.
+      const back = Math.min(end - base, BLOCK_BYTES + ((end - base) % newline.length));
+      const at = lastIndexOfNewline(source.read(end - back, back), newline);
+      if (at !== -1) return end - back + at + newline.length;
+      end -= back;
+    }
+    return base;
   }
 
   function show(line: Line, focus = line.start): string {
@@ -81,7 +114,7 @@ export function createLineReader(source: ByteSource, size: number, encoding: Enc
     return text.endsWith('\r') ? text.slice(0, -1) : text;
   }
 
-  return { lineAt, show };
+  return { lineAt, startsBefore, show };
 }
 
 /** Lines are text: base64 has none. */

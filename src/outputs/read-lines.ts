@@ -1,11 +1,10 @@
-/**
- * Lines by number. Numbers are found by counting through the output, which takes a fifth of a second for 100 MiB.
- */
+/** Lines by number. */
 import { LIMITS } from '../base/limits.ts';
+import { createLineCounter } from './line-count.ts';
 import { createLineReader, getLineEncoding } from './lines.ts';
-import { countLines, createPace, findLine, gapBytes } from './scan.ts';
+import { createPace, gapBytes } from './scan.ts';
 import type { ByteSource } from './types.ts';
-import { notKept } from './words.ts';
+import { grouped, notKept } from './words.ts';
 
 export interface LinesRequest {
   /** From 1; negative counts from the end, so -1 is the last line. */
@@ -36,10 +35,11 @@ export async function readLines(source: ByteSource, request: LinesRequest): Prom
   const encoding = getLineEncoding(request.encoding);
   const pace = createPace(request.signal);
   const totalBytes = source.size;
-  const counted = await countLines(source, 0, totalBytes, encoding.newline, pace);
+  const counter = createLineCounter(source, encoding.newline, pace);
+  const counted = await counter.count(0, totalBytes);
   const totalLines = counted.ended + (counted.isOpen ? 1 : 0);
   const first = firstLineNumber(request.startLine, totalLines);
-  const start = await findLine(source, totalBytes, first, encoding.newline, pace);
+  const start = await counter.find(first, totalBytes);
   const reader = createLineReader(source, totalBytes, encoding);
 
   const shown: string[] = [];
@@ -77,7 +77,7 @@ function firstLineNumber(startLine: number, totalLines: number): number {
 function noteOn(longLines: number, gap: number): string | undefined {
   const notes: string[] = [];
   if (longLines > 0) {
-    const size = LIMITS.lineBytes.toLocaleString('en-US');
+    const size = grouped(LIMITS.lineBytes);
     notes.push(`Lines longer than ${size} bytes are cut; offset and size read them whole.`);
   }
   if (gap > 0) notes.push(`${notKept(gap)}; lines are counted without them.`);

@@ -1,11 +1,13 @@
 /**
  * Going through an output from one end to the other without holding it, and without holding up the event loop.
- *
- * A line ends with a newline. It also ends where a gap begins: what follows the gap is not its continuation.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../base/limits.ts';
+import { byteKernel } from './byte-kernel.ts';
 import type { ByteSource, Gap } from './types.ts';
+
+/** Below this a plain loop is as fast, and most servers never need the kernel. */
+export const KERNEL_BYTES = 64 * 1024;
 
 /** Gives others a turn once this one has taken long enough; throws when the signal aborts. */
 export type Pace = () => Promise<void>;
@@ -56,65 +58,11 @@ export function gapBytes(source: ByteSource): number {
   return source.gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
 }
 
-export interface LineCount {
-  /** Lines that end within the range. */
-  readonly ended: number;
-  /** Whether the range ends in the middle of one more. */
-  readonly isOpen: boolean;
-}
-
-export async function countLines(
-  source: ByteSource,
-  from: number,
-  to: number,
-  newline: Buffer,
-  pace: Pace,
-): Promise<LineCount> {
-  let ended = 0;
-  let isOpen = false;
-  for (const chunk of chunksOf(source, from, to)) {
-    await pace();
-    if (chunk.isAfterGap && isOpen) ended++;
-    ended += countNewlines(chunk.bytes, newline);
-    isOpen = !endsWith(chunk.bytes, newline);
-  }
-  const endsAtGap = gapAt(source, to) !== undefined || gapAt(source, to - 1) !== undefined;
-  if (isOpen && endsAtGap) return { ended: ended + 1, isOpen: false };
-  return { ended, isOpen };
-}
-
-/** Where the line with this number (from 1) begins; undefined where there are fewer. */
-export async function findLine(
-  source: ByteSource,
-  to: number,
-  line: number,
-  newline: Buffer,
-  pace: Pace,
-): Promise<number | undefined> {
-  let left = line - 1;
-  let isOpen = false;
-  for (const { offset, bytes, isAfterGap } of chunksOf(source, 0, to)) {
-    await pace();
-    if (isAfterGap && isOpen) left--;
-    if (left === 0) return offset;
-    const count = countNewlines(bytes, newline);
-    if (count >= left) {
-      let at = 0;
-      for (; left > 0; left--) at = indexOfNewline(bytes, newline, at) + newline.length;
-      // A newline at the very end of the chunk: the line begins with the next chunk, if there is one.
-      if (at < bytes.length) return offset + at;
-    } else {
-      left -= count;
-    }
-    isOpen = !endsWith(bytes, newline);
-  }
-  return undefined;
-}
-
-/** A plain loop: with short lines it is faster than a call of indexOf for each. */
 export function countNewlines(bytes: Buffer, newline: Buffer): number {
   let count = 0;
   if (newline.length === 1) {
+    const kernel = bytes.length < KERNEL_BYTES ? undefined : byteKernel();
+    if (kernel !== undefined) return kernel.count(bytes, 10);
     for (let index = 0; index < bytes.length; index++) if (bytes[index] === 10) count++;
     return count;
   }
@@ -137,8 +85,4 @@ export function lastIndexOfNewline(bytes: Buffer, newline: Buffer): number {
   let at = bytes.lastIndexOf(newline);
   while (at > 0 && at % 2 === 1) at = bytes.lastIndexOf(newline, at - 1);
   return at % 2 === 1 ? -1 : at;
-}
-
-function endsWith(bytes: Buffer, newline: Buffer): boolean {
-  return bytes.subarray(-newline.length).equals(newline);
 }

@@ -3,11 +3,15 @@
  * lines around them, as grep shows them. It never holds the output, and stops after a while and says where to go on.
  */
 import { LIMITS } from '../base/limits.ts';
-import { compilePattern } from '../base/pattern.ts';
-import { findMatches, type Match } from './find-matches.ts';
+import { compilePattern, type Pattern } from '../base/pattern.ts';
+import type { Encoding } from './encoding.ts';
+import { findMatches, type Match, type Search } from './find-matches.ts';
+import type { LineBlock } from './line-blocks.ts';
+import { createLineCounter, type LineCounter } from './line-count.ts';
 import { createLineReader, getLineEncoding, type Line, type LineReader } from './lines.ts';
+import { createMatchLines, type Hits, overlapOf, type Turn } from './match-lines.ts';
 import { absoluteOffset } from './read-range.ts';
-import { countLines, createPace, gapBytes } from './scan.ts';
+import { createPace, gapBytes } from './scan.ts';
 import type { ByteSource } from './types.ts';
 import { notKept } from './words.ts';
 
@@ -41,32 +45,52 @@ export interface SearchResult {
   readonly note?: string;
 }
 
-export async function searchLines(source: ByteSource, request: SearchRequest): Promise<SearchResult> {
+/** Matches blocks somewhere else, so that this thread is free meanwhile. */
+export interface SearchThread {
+  /** Memory that both threads see. */
+  createBuffer(): Buffer;
+  match(request: ThreadRequest, signal: AbortSignal | undefined): Promise<Hits>;
+}
+
+export interface ThreadRequest {
+  readonly pattern: string;
+  readonly encoding: string;
+  /** Its bytes are of a buffer that was created for it. */
+  readonly block: LineBlock;
+  readonly turn: Turn;
+}
+
+/** Without a thread it is done in this one, in turns with others. */
+export async function searchLines(
+  source: ByteSource,
+  request: SearchRequest,
+  thread?: SearchThread,
+): Promise<SearchResult> {
   const pattern = compilePattern('pattern', request.pattern);
   const encoding = getLineEncoding(request.encoding);
   const pace = createPace(request.signal);
   const deadline = performance.now() + request.deadlineMs;
   const totalBytes = source.size;
   const from = absoluteOffset(request.fromOffset, totalBytes);
-  const counted = await countLines(source, 0, Math.min(from, totalBytes), encoding.newline, pace);
   const found = await findMatches({
     source,
-    pattern,
-    encoding,
+    newline: encoding.newline,
     from,
     to: totalBytes,
-    firstLineNumber: counted.ended + 1,
-    contextLines: request.contextLines,
+    overlapBytes: overlapOf(pattern, encoding),
     // One more than asked for, to know whether there are more.
     maxMatches: request.maxMatches + 1,
-    isOverdue: () => performance.now() > deadline,
+    ...chooseThread(pattern, encoding, request, totalBytes - from, thread),
+    timeLeft: () => deadline - performance.now(),
     pace,
   });
 
-  const listing = list(createLineReader(source, totalBytes, encoding), found.matches, {
+  const counter = createLineCounter(source, encoding.newline, pace);
+  const listing = await list(createLineReader(source, totalBytes, encoding), counter, found.matches, {
     contextLines: request.contextLines,
     maxMatches: request.maxMatches,
     maxBytes: request.maxBytes ?? LIMITS.searchResultBytes,
+    from: Math.min(from, totalBytes),
     to: found.stoppedAt ?? totalBytes,
   });
   const stoppedBy = listing.stoppedBy ?? (found.stoppedAt === undefined ? undefined : 'time');
@@ -84,10 +108,30 @@ export async function searchLines(source: ByteSource, request: SearchRequest): P
   };
 }
 
+/** What is done in an instant is not worth another thread. */
+function chooseThread(
+  pattern: Pattern,
+  encoding: Encoding,
+  request: SearchRequest,
+  byteCount: number,
+  thread: SearchThread | undefined,
+): Pick<Search, 'buffers' | 'match'> {
+  if (thread === undefined || byteCount <= Math.min(pattern.textLength, LIMITS.searchPieceBytes)) {
+    const size = Math.max(0, Math.min(byteCount, LIMITS.searchPieceBytes));
+    return { buffers: [Buffer.allocUnsafe(size)], match: createMatchLines(pattern, encoding) };
+  }
+  const { pattern: text, signal } = request;
+  return {
+    buffers: [thread.createBuffer(), thread.createBuffer()],
+    match: (block, turn) => thread.match({ pattern: text, encoding: encoding.name, block, turn }, signal),
+  };
+}
+
 interface Bounds {
   readonly contextLines: number;
   readonly maxMatches: number;
   readonly maxBytes: number;
+  readonly from: number;
   /** Nothing behind this has been searched, so nothing behind it is shown. */
   readonly to: number;
 }
@@ -100,25 +144,34 @@ interface Listing {
   readonly stoppedBy: 'matches' | 'bytes' | undefined;
 }
 
-function list(reader: LineReader, matches: readonly Match[], bounds: Bounds): Listing {
+async function list(
+  reader: LineReader,
+  counter: LineCounter,
+  matches: readonly Match[],
+  bounds: Bounds,
+): Promise<Listing> {
+  const { from, contextLines } = bounds;
   const lines: string[] = [];
   let bytes = 0;
   let end = 0;
   let matchCount = 0;
+  let counted = { offset: 0, lines: 0 };
   for (const [index, match] of matches.entries()) {
     if (matchCount === bounds.maxMatches) return { lines, matchCount, end, stoppedBy: 'matches' };
-    const group = groupOf(
-      reader,
-      match,
-      matches[index + 1]?.lineStart ?? bounds.to,
-      end,
-      bounds.contextLines,
-    );
+    if (index === 0) counted = { offset: from, lines: (await counter.count(0, from)).ended };
+    const { ended } = await counter.count(counted.offset, match.lineStart);
+    counted = { offset: match.lineStart, lines: counted.lines + ended };
+    const group = groupOf(reader, match, {
+      lineNumber: counted.lines + 1,
+      before: reader.startsBefore(match.lineStart, Math.max(from, end), contextLines),
+      nextMatch: matches[index + 1]?.lineStart ?? bounds.to,
+      contextLines,
+    });
     const size = group.lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
     if (matchCount > 0 && bytes + size > bounds.maxBytes)
       return { lines, matchCount, end, stoppedBy: 'bytes' };
     const isApart = lines.length > 0 && group.start > end;
-    if (isApart && bounds.contextLines > 0) lines.push('--');
+    if (isApart && contextLines > 0) lines.push('--');
     lines.push(...group.lines);
     bytes += size;
     end = group.end;
@@ -133,28 +186,30 @@ interface Group {
   readonly end: number;
 }
 
-/** A match with what is around it, from `shownTo` up to the next match. */
-function groupOf(
-  reader: LineReader,
-  match: Match,
-  nextMatch: number,
-  shownTo: number,
-  contextLines: number,
-): Group {
-  const before = match.before.filter((start) => start >= shownTo);
+interface Surroundings {
+  readonly lineNumber: number;
+  /** The beginnings of the lines before it. */
+  readonly before: readonly number[];
+  readonly nextMatch: number;
+  readonly contextLines: number;
+}
+
+/** A match with what is around it, up to the next match. */
+function groupOf(reader: LineReader, match: Match, around: Surroundings): Group {
+  const { lineNumber, before, nextMatch, contextLines } = around;
   const lines: string[] = [];
   const add = (line: Line, number: number, sign: string, focus?: number): void => {
     lines.push(`${number}${sign} ${reader.show(line, focus)}`);
   };
   for (const [index, start] of before.entries()) {
     const line = reader.lineAt(start);
-    if (line !== undefined) add(line, match.lineNumber - before.length + index, '-');
+    if (line !== undefined) add(line, lineNumber - before.length + index, '-');
   }
   let line = reader.lineAt(match.lineStart);
   let end = match.lineStart;
   for (let after = 0; line !== undefined && after <= contextLines; after++) {
     if (after > 0 && line.start >= nextMatch) break;
-    add(line, match.lineNumber + after, after === 0 ? ':' : '-', after === 0 ? match.focus : undefined);
+    add(line, lineNumber + after, after === 0 ? ':' : '-', after === 0 ? match.focus : undefined);
     end = line.next;
     line = reader.lineAt(line.next);
   }

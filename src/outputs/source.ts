@@ -3,6 +3,7 @@
  * Offsets are those the bytes had when they came, so what lies between file and tail is a gap.
  */
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
+import type { LineIndex } from './line-index.ts';
 import { isAbsence, openForReading } from './open.ts';
 import { createTailReader, readTailTotal, type Tail } from './tail.ts';
 import type { ByteSource, Gap } from './types.ts';
@@ -10,6 +11,7 @@ import type { ByteSource, Gap } from './types.ts';
 export interface SourceOptions {
   /** The tail in the memory of a sink that is still open here; newer than the one on disk. */
   readonly unsavedTail?: () => Tail | undefined;
+  readonly lineIndex?: LineIndex | undefined;
 }
 
 /** Undefined where there is no such file, or something else has taken its place. */
@@ -59,6 +61,7 @@ function createSource(fd: number, path: string, options: SourceOptions): ByteSou
       return gaps;
     },
     read,
+    lineIndex: options.lineIndex,
     close: () => closeSync(fd),
   };
 }

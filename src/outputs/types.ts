@@ -2,6 +2,7 @@
  * What the other rooms need to know about outputs. An output is bytes on disk with an id; the outputs of one
  * execution (or terminal) lie in one directory, a bundle.
  */
+import type { LineIndex } from './line-index.ts';
 
 /** `cast` is a terminal's recording; in lists it is a `log` like its transcript. */
 export type StreamType = 'stdout' | 'stderr' | 'combined' | 'log' | 'cast';
@@ -91,6 +92,8 @@ export interface ByteSource {
    * `into`, which whoever reads much passes again and again.
    */
   read(offset: number, length: number, into?: Buffer): Buffer;
+  /** Where readers note what they counted; whoever opens sources of the same bytes again and again keeps it. */
+  readonly lineIndex?: LineIndex | undefined;
   close(): void;
 }
 

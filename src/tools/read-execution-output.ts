@@ -61,7 +61,7 @@ export async function readOutput(input: Input, call: Call): Promise<Answer<Outpu
   await call.modules.executions.ready();
   const { info, source } = call.modules.outputs.open(call.principal, input.output_id);
   try {
-    const part = await readPart(source, input, call.signal);
+    const part = await readPart(source, input, call);
     return finish(part, info);
   } finally {
     source.close();
@@ -74,9 +74,10 @@ interface Part {
   readonly next: string;
 }
 
-function readPart(source: ByteSource, input: Input, signal: AbortSignal): Promise<Part> {
-  if (input.pattern !== undefined) return search(source, input, input.pattern, signal);
-  if (input.start_line !== undefined || input.line_count !== undefined) return lines(source, input, signal);
+function readPart(source: ByteSource, input: Input, call: Call): Promise<Part> {
+  if (input.pattern !== undefined) return search(source, input, input.pattern, call);
+  if (input.start_line !== undefined || input.line_count !== undefined)
+    return lines(source, input, call.signal);
   return Promise.resolve(range(source, input));
 }
 
@@ -124,16 +125,17 @@ async function lines(source: ByteSource, input: Input, signal: AbortSignal): Pro
   };
 }
 
-async function search(source: ByteSource, input: Input, pattern: string, signal: AbortSignal): Promise<Part> {
-  const part = await searchLines(source, {
+async function search(source: ByteSource, input: Input, pattern: string, call: Call): Promise<Part> {
+  const request = {
     pattern,
     contextLines: input.context_lines ?? 0,
     maxMatches: Math.min(input.line_count ?? LIMITS.readLinesDefault, LIMITS.searchMatches),
     fromOffset: input.offset ?? 0,
     deadlineMs: LIMITS.searchMs,
     encoding: input.encoding,
-    signal,
-  });
+    signal: call.signal,
+  };
+  const part = await searchLines(source, request, call.modules.searchThread);
   const found = `${part.matchCount} ${part.matchCount === 1 ? 'line matches' : 'lines match'}`;
   return {
     data: {

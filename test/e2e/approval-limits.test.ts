@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { ShellServerError } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { createSearchThread } from '../../src/outputs/views.ts';
 import { createTokens } from '../../src/server/auth.ts';
 import { createDefinitions } from '../../src/server/definitions.ts';
 import { type ApprovalEntry, createDispatch } from '../../src/server/dispatch.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   const tools = pickTools(['shell_execute']);
   const dispatch = createDispatch({
     tools,
-    modules: { ...world, clock: systemClock },
+    modules: { ...world, clock: systemClock, searchThread: createSearchThread('unused') },
     log: silentLog,
     clock: systemClock,
     approvalSeconds: 1,

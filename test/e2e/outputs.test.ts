@@ -69,6 +69,33 @@ describe('read_execution_output', () => {
     await product.call('process_terminate', { execution_id });
   });
 
+  test('a large output is searched while other calls are answered, and its lines are found by number', async () => {
+    const { data } = await product.execute('seq 1 3000000', { execution_mode: 'foreground' });
+    const { output_id } = data;
+    const search = (pattern: string): ReturnType<Product['call']> =>
+      product.call('read_execution_output', { output_id, pattern, context_lines: 1 });
+    const [text, anchored, absent, other] = await Promise.all([
+      search('2999999'),
+      search('^29{6}$'),
+      search('[^0-9]'),
+      product.execute('echo hi'),
+    ]);
+    const content = '2999998- 2999998\n2999999: 2999999\n3000000- 3000000';
+    expect(text.data).toMatchObject({ content, match_count: 1, is_truncated: false });
+    expect(anchored.data).toMatchObject({ content, match_count: 1, is_truncated: false });
+    expect(absent.data).toMatchObject({ content: '', match_count: 0, is_truncated: false });
+    expect(other.data.stdout).toBe('hi\n');
+    for (const start_line of [-2, 2_999_999]) {
+      const lines = await product.call('read_execution_output', { output_id, start_line, line_count: 2 });
+      expect(lines.data).toMatchObject({
+        content: '2999999\n3000000',
+        start_line: 2_999_999,
+        end_line: 3_000_000,
+        total_lines: 3_000_000,
+      });
+    }
+  });
+
   test('ways to say which part that do not go together are refused', async () => {
     const { data } = await product.execute('echo x');
     const { output_id } = data;

@@ -47,6 +47,7 @@ describe('the package', () => {
       'dist/cli.js',
       'dist/mcp-shell-server.1',
       'dist/pty-host.js',
+      'dist/search-worker.js',
       'dist/shell-integration/bash.sh',
       'dist/shell-integration/fish.fish',
       'dist/shell-integration/sh.sh',
@@ -63,6 +64,7 @@ describe('the package', () => {
     const texts = [
       'cli.js',
       'pty-host.js',
+      'search-worker.js',
       'wrapper.js',
       ...chunks.map((path) => path.slice('dist/'.length)),
     ].map((path) => readFileSync(join(dist, path), 'utf8'));

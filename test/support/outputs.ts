@@ -11,7 +11,7 @@ import type { ByteSource } from '../../src/outputs/types.ts';
 export interface TestDirectory {
   readonly path: string;
   /** A source over a file with this content; with `tail`, over a stream that passed its limit. */
-  source(content: string | Uint8Array, tail?: { totalBytes: number; bytes: string }): ByteSource;
+  source(content: string | Uint8Array, tail?: { totalBytes: number; bytes: string | Buffer }): ByteSource;
   /** Closed after the test. */
   keep<S extends ByteSource>(source: S | undefined): S;
 }
@@ -49,7 +49,7 @@ export function useTestDirectory(): TestDirectory {
       if (tail !== undefined) {
         writeFileSync(
           tailPath(file),
-          encodeTail({ totalBytes: tail.totalBytes, bytes: Buffer.from(tail.bytes) }),
+          encodeTail({ totalBytes: tail.totalBytes, bytes: Buffer.from(tail.bytes as string) }),
         );
       }
       return keep(openSource(file));

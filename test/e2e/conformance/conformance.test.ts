@@ -31,6 +31,7 @@ beforeAll(async () => {
     version: '0.0.0-test',
     wrapperPath: join(ROOT, 'dist/wrapper.js'),
     hostPath: join(ROOT, 'dist/pty-host.js'),
+    searchWorkerPath: join(ROOT, 'dist/search-worker.js'),
     scripts: join(ROOT, 'dist/shell-integration'),
     installation: [join(ROOT, 'dist')],
     log: silentLog,
