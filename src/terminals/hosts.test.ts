@@ -38,7 +38,7 @@ test.for([
   expect(statSync(join(directory, 'terminals.sock')).mode & 0o777).toBe(0o600);
   const other = await connectHost(join(directory, 'terminals.sock'), false);
   expect(await other.ask('list', { withUsage: false })).toEqual([]);
-  await expect(other.ask('look', { id: 'term_x' })).rejects.toMatchObject({ code: 'RESOURCE_002' });
+  await expect(other.ask('state', { id: 'term_x' })).rejects.toMatchObject({ code: 'RESOURCE_002' });
   await expect(other.ask('toString' as 'list', { withUsage: false })).rejects.toMatchObject({
     code: 'SYSTEM_001',
   });

@@ -159,8 +159,6 @@ function* readPieces(directory: string, { events }: Timing): Generator<Piece> {
   }
 }
 
-const KEPT_WHILE_REPLAYED = 50;
-
 /** Shows it all again, and tells of each line; ends early where `onLine` answers false, and at a gap if it should. */
 async function replay(
   directory: string,
@@ -172,7 +170,8 @@ async function replay(
   const screen = createScreen({
     columns: timing.columns,
     rows: timing.rows,
-    keptLines: KEPT_WHILE_REPLAYED,
+    // No more than must be.
+    keptRows: 0,
     onDropped: (line, index) => {
       if (goesOn) goesOn = onLine(line, index);
     },
@@ -184,12 +183,9 @@ async function replay(
       if (piece.kind === 'gap') screen.write(Buffer.from(`\r\n[${piece.bytes} bytes were not kept]\r\n`));
       else if (piece.kind === 'resize') screen.resize(piece.columns, piece.rows);
       else screen.write(piece.data);
-      await screen.flush();
       await nextTurn();
     }
-    const first = screen.firstLine();
-    for (const [at, line] of screen.lines(first, screen.totalLines()).entries())
-      if (goesOn) goesOn = onLine(line, first + at);
+    screen.dropAll();
   } finally {
     screen.dispose();
   }

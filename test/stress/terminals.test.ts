@@ -46,8 +46,9 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
         nonce: 'x',
         hasCommandMark: true,
         rules: '',
+        command: undefined,
       },
-      { directory, cgroups },
+      { directory, cgroups, onPrompt: () => undefined },
     );
     expect(await terminal.finished).toMatchObject({ exitCode: 0 });
     if (!readFileSync(join(own, 'raw')).equals(expected)) lost++;

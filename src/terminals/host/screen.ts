@@ -6,14 +6,14 @@
 // CommonJS, whose exports Node gives as the default one.
 /* oxlint-disable import/default, import/no-named-as-default-member */
 import serialize from '@xterm/addon-serialize';
-import unicode11 from '@xterm/addon-unicode11';
-import headless, { type IBuffer, type IBufferLine, type Terminal } from '@xterm/headless';
+import type { IBuffer, IBufferLine, Terminal } from '@xterm/headless';
+import { createEmulator } from './emulator.ts';
 
 export interface ScreenOptions {
   readonly columns: number;
   readonly rows: number;
-  /** Lines above the screen that stay in memory. */
-  readonly keptLines?: number;
+  /** Rows above the screen that stay in memory; not fewer than a piece of input can push out. */
+  readonly keptRows?: number;
   /** The emulator's answers to questions of the program: where the cursor is, say. */
   readonly onReply?: (data: string) => void;
   /** Told of each line that leaves memory, in order. */
@@ -26,7 +26,6 @@ export interface ScreenView {
   /** From 0, on the screen. */
   readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };
   readonly title: string;
-  /** A full-screen program (vim, less, htop) is on. */
   readonly isAlternate: boolean;
 }
 
@@ -40,11 +39,10 @@ export interface Screen {
   readonly terminal: Terminal;
   readonly columns: number;
   readonly rows: number;
-  /** Bytes that were given and not yet looked at. */
-  readonly pendingBytes: number;
+  /** A full-screen program (vim, less, htop) is on. */
+  readonly isAlternate: boolean;
+  /** It is on the screen when this returns, and the bytes are free for other use. */
   write(chunk: Uint8Array): void;
-  /** Resolves when everything that was given has been looked at. */
-  flush(): Promise<void>;
   resize(columns: number, rows: number): void;
   view(): ScreenView;
   modes(): ScreenModes;
@@ -62,50 +60,63 @@ export interface Screen {
   ansiView(): string;
   /** Everything that is needed to draw it again in another terminal. */
   snapshot(): string;
+  /** Reports the lines that are left, as if they left memory: nothing can be read afterwards. */
+  dropAll(): void;
   dispose(): void;
 }
 
-const KEPT_LINES = 2000;
-/** So many more before the oldest are dropped, since dropping is not free. */
-const SLACK_LINES = 1000;
-/** A piece is nothing but line ends at worst; none of them may be dropped without being counted. */
-const PIECE_BYTES = 1024;
+const KEPT_ROWS = 2000;
+/** A byte pushes out one row at most: which rows can leave is known before a piece is parsed. */
+export const PIECE_BYTES = 1024;
+/** A program may set a title of megabytes; nobody can read more than this. */
+const MAX_TITLE_CHARS = 256;
 
 export function createScreen(options: ScreenOptions): Screen {
-  const kept = options.keptLines ?? KEPT_LINES;
-  const roomy = kept + SLACK_LINES + PIECE_BYTES;
-  const terminal = new headless.Terminal({
-    cols: options.columns,
+  const keptRows = Math.max(options.keptRows ?? KEPT_ROWS, PIECE_BYTES);
+  const { terminal, parse } = createEmulator({
+    columns: options.columns,
     rows: options.rows,
-    scrollback: roomy,
-    allowProposedApi: true,
-    // A line of a pseudo-terminal ends with CR and LF already.
-    convertEol: false,
+    keptRows,
+    onReply: (data) => options.onReply?.(data),
+    onTrim: (rows) => {
+      trimmed += rows;
+    },
   });
   const serializer = new serialize.SerializeAddon();
   terminal.loadAddon(serializer);
-  terminal.loadAddon(new unicode11.Unicode11Addon());
-  terminal.unicode.activeVersion = '11';
-  let pendingBytes = 0;
+  /** Of the oldest rows: whether a line begins there, and what they say where somebody wants to know. */
+  let oldest: Row[] = [];
+  /** Rows that left since that was noted. */
+  let trimmed = 0;
+  /** Lines whose first row has left. */
   let dropped = 0;
+  /** The text of the last of them, of which rows may still be there. */
+  let leaving: string | undefined;
+  let starts: readonly number[] | undefined;
   let title = '';
   let isCursorVisible = true;
   let redraws = 0;
   const normal = (): IBuffer => terminal.buffer.normal;
 
-  if (options.onReply !== undefined) terminal.onData(options.onReply);
-  terminal.onTitleChange((text) => {
-    title = text;
-  });
+  const setTitle = (text: string): boolean => {
+    title = text.slice(0, MAX_TITLE_CHARS);
+    return true;
+  };
+  for (const number of [0, 2]) terminal.parser.registerOscHandler(number, setTitle);
   const watchCursor = (isVisible: boolean) => (params: readonly (number | number[])[]) => {
     if (params.includes(25)) isCursorVisible = isVisible;
     return false;
   };
   terminal.parser.registerCsiHandler({ prefix: '?', final: 'h' }, watchCursor(true));
   terminal.parser.registerCsiHandler({ prefix: '?', final: 'l' }, watchCursor(false));
-  // `clear` and `reset` throw lines away: they are counted before that.
+  // `clear` and `reset` throw rows away.
   terminal.parser.registerCsiHandler({ final: 'J' }, (params) => {
-    if (params[0] === 3) countDropped(normal().baseY);
+    if (params[0] === 3 && terminal.buffer.active.type === 'normal') {
+      const above = normal().length - terminal.rows;
+      dropNow(above);
+      // The emulator is about to report them.
+      trimmed = -above;
+    }
     if (params[0] === 2) redraws++;
     return false;
   });
@@ -114,32 +125,59 @@ export function createScreen(options: ScreenOptions): Screen {
     return false;
   });
   terminal.parser.registerEscHandler({ final: 'c' }, () => {
-    countDropped(lastRow() + 1);
+    dropNow(lastRow() + 1);
+    endLine();
     isCursorVisible = true;
     return false;
   });
 
-  /** The rows before this one are about to go. */
-  function countDropped(rows: number): void {
-    const buffer = normal();
-    for (let row = 0; row < rows; ) {
-      const next = endOfLine(buffer, row);
-      options.onDropped?.(textOf(buffer, row, next), dropped);
-      dropped++;
-      row = next;
-    }
+  function rowAt(row: number): Row {
+    const line = normal().getLine(row);
+    const isFirst = line?.isWrapped !== true;
+    if (options.onDropped === undefined) return isFirst ? FIRST_ROW : LATER_ROW;
+    return { isFirst, text: line?.translateToString(false) ?? '' };
   }
 
-  function dropOld(): void {
-    const buffer = normal();
-    const above = buffer.length - terminal.rows;
-    if (above < kept + SLACK_LINES) return;
-    // Only whole lines: the rest of one would be taken for another.
-    let cut = above - kept;
-    while (cut > 0 && buffer.getLine(cut)?.isWrapped === true) cut--;
-    countDropped(cut);
-    terminal.options.scrollback = above - cut;
-    terminal.options.scrollback = roomy;
+  function drop({ isFirst, text }: Row): void {
+    if (isFirst) {
+      endLine();
+      dropped++;
+      leaving = '';
+    }
+    if (options.onDropped !== undefined) leaving += text;
+  }
+
+  function endLine(): void {
+    if (leaving !== undefined) options.onDropped?.(leaving.trimEnd(), dropped - 1);
+    leaving = undefined;
+  }
+
+  /** Counts what has left since the oldest rows were noted. */
+  function settleTrimmed(): void {
+    if (trimmed > 0) {
+      for (const row of oldest.splice(0, trimmed)) drop(row);
+      if (!isContinued(normal(), 0)) endLine();
+    }
+    trimmed = 0;
+  }
+
+  /** The rows before this one are about to go. */
+  function dropNow(rows: number): void {
+    settleTrimmed();
+    for (let row = 0; row < rows; row++) drop(rowAt(row));
+    if (!isContinued(normal(), rows)) endLine();
+    oldest = [];
+  }
+
+  function take(piece: Uint8Array): void {
+    starts = undefined;
+    const room = keptRows + terminal.rows - normal().length;
+    if (piece.length > room) {
+      const { baseY } = normal();
+      while (oldest.length < baseY) oldest.push(rowAt(oldest.length));
+    }
+    parse(piece);
+    settleTrimmed();
   }
 
   /** The last row that has something in it, or the cursor. */
@@ -151,25 +189,32 @@ export function createScreen(options: ScreenOptions): Screen {
     return row;
   }
 
-  /** Row numbers of the first rows of lines [from, to), and where the last ends. */
-  function rowsOf(from: number, to: number): { start: number; end: number }[] {
-    const buffer = normal();
-    const found: { start: number; end: number }[] = [];
+  /** The rows in which lines begin; what is left of one that began before them is not read. */
+  function firstRows(): readonly number[] {
+    if (starts !== undefined) return starts;
+    const found: number[] = [];
     const last = lastRow();
-    let line = dropped;
-    for (let row = 0; row <= last && line < to; line++) {
-      const next = endOfLine(buffer, row);
-      if (line >= from) found.push({ start: row, end: next });
-      row = next;
-    }
+    for (let row = 0; row <= last; row++) if (!isContinued(normal(), row)) found.push(row);
+    starts = found;
     return found;
   }
 
+  const totalLines = (): number => dropped + firstRows().length;
+
   function lineOfRow(wanted: number): number {
+    const index = firstRows().findLastIndex((row) => row <= wanted);
+    return Math.max(0, dropped + index);
+  }
+
+  function lines(from: number, to: number, withAnsi = false): string[] {
     const buffer = normal();
-    let line = dropped - 1;
-    for (let row = 0; row <= wanted; row++) if (row === 0 || !isContinued(buffer, row)) line++;
-    return line;
+    const found = firstRows().slice(Math.max(0, from - dropped), Math.max(0, to - dropped));
+    return found.map((start) => {
+      const end = endOfLine(buffer, start);
+      if (!withAnsi) return textOf(buffer, start, end);
+      const range = { start, end: end - 1 };
+      return serializer.serialize({ range, excludeModes: true }).replaceAll('\r\n', '');
+    });
   }
 
   return {
@@ -180,24 +225,30 @@ export function createScreen(options: ScreenOptions): Screen {
     get rows() {
       return terminal.rows;
     },
+    get isAlternate() {
+      return terminal.buffer.active.type === 'alternate';
+    },
     get redraws() {
       return redraws;
     },
-    get pendingBytes() {
-      return pendingBytes;
-    },
     write(chunk) {
-      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-        const piece = chunk.subarray(at, at + PIECE_BYTES);
-        pendingBytes += piece.length;
-        terminal.write(piece, () => {
-          pendingBytes -= piece.length;
-          dropOld();
-        });
-      }
+      for (let at = 0; at < chunk.length; at += PIECE_BYTES) take(chunk.subarray(at, at + PIECE_BYTES));
     },
-    flush: () => new Promise((resolve) => terminal.write('', resolve)),
-    resize: (columns, rows) => terminal.resize(columns, rows),
+    resize(columns, rows) {
+      const total = totalLines();
+      const before = options.onDropped === undefined ? [] : lines(dropped, total);
+      const firstBefore = dropped;
+      terminal.resize(columns, rows);
+      starts = undefined;
+      oldest = [];
+      // Narrower rows are more of them, and the oldest may have left.
+      const gone = trimmed > 0 ? total - totalLines() : 0;
+      trimmed = 0;
+      if (gone <= 0) return;
+      endLine();
+      dropped += gone;
+      for (const [at, line] of before.slice(0, gone).entries()) options.onDropped?.(line, firstBefore + at);
+    },
     view() {
       const buffer = terminal.buffer.active;
       const rows: string[] = [];
@@ -225,18 +276,9 @@ export function createScreen(options: ScreenOptions): Screen {
       bracketedPaste: terminal.modes.bracketedPasteMode,
     }),
     firstLine: () => dropped,
-    totalLines: () => lineOfRow(lastRow()) + 1,
+    totalLines,
     cursorLine: () => lineOfRow(normal().baseY + normal().cursorY),
-    lines(from, to, withAnsi = false) {
-      const buffer = normal();
-      return rowsOf(from, to).map(({ start, end }) =>
-        withAnsi
-          ? serializer
-              .serialize({ range: { start, end: end - 1 }, excludeModes: true })
-              .replaceAll('\r\n', '')
-          : textOf(buffer, start, end),
-      );
-    },
+    lines,
     ansiView() {
       const text = serializer.serialize({ scrollback: 0, excludeModes: true });
       // The normal screen comes first, then the one that covers it.
@@ -245,9 +287,23 @@ export function createScreen(options: ScreenOptions): Screen {
         : text;
     },
     snapshot: () => serializer.serialize({ scrollback: 0 }),
+    dropAll() {
+      dropNow(lastRow() + 1);
+      endLine();
+    },
     dispose: () => terminal.dispose(),
   };
 }
+
+interface Row {
+  /** A line begins here. */
+  readonly isFirst: boolean;
+  readonly text: string;
+}
+
+/** Where nobody asks for their text. */
+const FIRST_ROW: Row = { isFirst: true, text: '' };
+const LATER_ROW: Row = { isFirst: false, text: '' };
 
 const ENTER_ALTERNATE = '\x1b[?1049h\x1b[H';
 
