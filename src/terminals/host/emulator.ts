@@ -11,6 +11,8 @@ export interface Emulator {
   readonly terminal: Terminal;
   /** Everything has been parsed when it returns. */
   parse(bytes: Uint8Array): void;
+  /** Between two sequences, on the normal screen, with all of it scrolling: a line feed at the bottom pushes out a row. */
+  isPlain(): boolean;
 }
 
 export interface EmulatorOptions {
@@ -25,7 +27,11 @@ export interface EmulatorOptions {
 }
 
 interface Inside {
-  readonly buffers: { readonly normal: { readonly lines: Lines } };
+  readonly buffers: {
+    readonly active: unknown;
+    readonly normal: { readonly lines: Lines; readonly scrollTop: number; readonly scrollBottom: number };
+  };
+  readonly _inputHandler: { readonly _parser: { readonly currentState: number } };
   /** Unlike the documented one, it gets the parameters themselves and not a copy. */
   registerCsiHandler(
     id: { readonly final: string },
@@ -70,8 +76,20 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       terminal.write(bytes);
       watch();
     },
+    isPlain() {
+      const { active, normal } = inside.buffers;
+      return (
+        active === normal &&
+        normal.scrollTop === 0 &&
+        normal.scrollBottom === terminal.rows - 1 &&
+        inside._inputHandler._parser.currentState === GROUND
+      );
+    },
   };
 }
+
+/** The parser's state between sequences. */
+const GROUND = 0;
 
 /** `CSI 2147483647 L` inserts as many lines, one after the other. More than the screen has make no difference. */
 function clampRepetitions(terminal: Terminal, inside: Inside): void {
@@ -89,7 +107,12 @@ function clampRepetitions(terminal: Terminal, inside: Inside): void {
 
 function insideOf(terminal: Terminal): Inside {
   const { _core: inside } = terminal as unknown as { readonly _core?: Partial<Inside> };
-  if (typeof inside?.registerCsiHandler !== 'function' || inside.buffers?.normal.lines.onTrim === undefined)
+  const isThere =
+    typeof inside?.registerCsiHandler === 'function' &&
+    inside.buffers?.normal.lines.onTrim !== undefined &&
+    inside.buffers.normal.scrollTop === 0 &&
+    inside._inputHandler?._parser.currentState === GROUND;
+  if (!isThere)
     throw new Error('This version of xterm.js lacks what the terminals need.');
   return inside as Inside;
 }

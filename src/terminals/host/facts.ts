@@ -6,6 +6,7 @@ import type { Observed } from './settle.ts';
 
 export async function readFacts(observed: Observed, rules: string): Promise<InputFacts> {
   const { marks, program, screen } = observed;
+  screen.catchUp();
   const isAtPrompt = marks.state === 'prompt';
   const isShell = !observed.hasEnded() && isShellInFront(program);
   // The shell at its prompt reads for itself: nothing more has to be asked, and asking takes a process.

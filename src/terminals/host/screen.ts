@@ -8,6 +8,7 @@
 import serialize from '@xterm/addon-serialize';
 import type { IBuffer, IBufferLine, Terminal } from '@xterm/headless';
 import { createEmulator } from './emulator.ts';
+import { createFlood, findUnseen } from './flood.ts';
 
 export interface ScreenOptions {
   readonly columns: number;
@@ -16,8 +17,10 @@ export interface ScreenOptions {
   readonly keptRows?: number;
   /** The emulator's answers to questions of the program: where the cursor is, say. */
   readonly onReply?: (data: string) => void;
-  /** Told of each line that leaves memory, in order. */
+  /** Told of each line that leaves memory, in order: then every line is drawn, and none held. */
   readonly onDropped?: (line: string, index: number) => void;
+  /** Something new is on the screen. */
+  readonly onParsed?: () => void;
 }
 
 export interface ScreenView {
@@ -41,8 +44,10 @@ export interface Screen {
   readonly rows: number;
   /** A full-screen program (vim, less, htop) is on. */
   readonly isAlternate: boolean;
-  /** It is on the screen when this returns, and the bytes are free for other use. */
+  /** Under a flood it is on the screen a moment later. The bytes are free for other use. */
   write(chunk: Uint8Array): void;
+  /** What was written is on the screen, and was reported. Everything that reads the screen does this first. */
+  catchUp(): void;
   resize(columns: number, rows: number): void;
   view(): ScreenView;
   modes(): ScreenModes;
@@ -73,7 +78,7 @@ const MAX_TITLE_CHARS = 256;
 
 export function createScreen(options: ScreenOptions): Screen {
   const keptRows = Math.max(options.keptRows ?? KEPT_ROWS, PIECE_BYTES);
-  const { terminal, parse } = createEmulator({
+  const { terminal, parse, isPlain } = createEmulator({
     columns: options.columns,
     rows: options.rows,
     keptRows,
@@ -93,6 +98,7 @@ export function createScreen(options: ScreenOptions): Screen {
   /** The text of the last of them, of which rows may still be there. */
   let leaving: string | undefined;
   let starts: readonly number[] | undefined;
+  let isParsing = false;
   let title = '';
   let isCursorVisible = true;
   let redraws = 0;
@@ -131,8 +137,8 @@ export function createScreen(options: ScreenOptions): Screen {
     return false;
   });
 
-  function rowAt(row: number): Row {
-    const line = normal().getLine(row);
+  function rowAt(row: number, buffer: IBuffer): Row {
+    const line = buffer.getLine(row);
     const isFirst = line?.isWrapped !== true;
     if (options.onDropped === undefined) return isFirst ? FIRST_ROW : LATER_ROW;
     return { isFirst, text: line?.translateToString(false) ?? '' };
@@ -152,31 +158,62 @@ export function createScreen(options: ScreenOptions): Screen {
     leaving = undefined;
   }
 
-  /** Counts what has left since the oldest rows were noted. */
+  /** Counts what has left since the oldest rows were noted; none where it is about to be counted already. */
   function settleTrimmed(): void {
-    if (trimmed > 0) {
-      for (const row of oldest.splice(0, trimmed)) drop(row);
-      if (!isContinued(normal(), 0)) endLine();
-    }
+    if (trimmed <= 0) return;
+    for (const row of oldest.splice(0, trimmed)) drop(row);
     trimmed = 0;
+    if (!isContinued(normal(), 0)) endLine();
   }
 
   /** The rows before this one are about to go. */
   function dropNow(rows: number): void {
     settleTrimmed();
-    for (let row = 0; row < rows; row++) drop(rowAt(row));
+    for (let row = 0; row < rows; row++) drop(rowAt(row, normal()));
     if (!isContinued(normal(), rows)) endLine();
     oldest = [];
   }
 
   function take(piece: Uint8Array): void {
-    starts = undefined;
-    const room = keptRows + terminal.rows - normal().length;
-    if (piece.length > room) {
-      const { baseY } = normal();
-      while (oldest.length < baseY) oldest.push(rowAt(oldest.length));
-    }
+    const buffer = normal();
+    if (piece.length > keptRows + terminal.rows - buffer.length)
+      for (let row = oldest.length; row < buffer.baseY; row++) oldest.push(rowAt(row, buffer));
+    isParsing = true;
     parse(piece);
+    isParsing = false;
+    settleTrimmed();
+  }
+
+  function draw(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) take(bytes.subarray(at, at + PIECE_BYTES));
+  }
+
+  function drawSeen(bytes: Uint8Array): void {
+    starts = undefined;
+    // Those that stay, and those on the screen, which the first ones may be written over.
+    const kept = keptRows + 2 * terminal.rows;
+    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let drawn = 0;
+    if (options.onDropped === undefined && all.length > 2 * kept)
+      for (
+        let unseen = findUnseen(all, 0, terminal.cols, kept);
+        unseen !== undefined;
+        unseen = findUnseen(all, drawn, terminal.cols, kept)
+      ) {
+        draw(all.subarray(drawn, unseen.from));
+        if (isPlain()) dropped += unseen.lines;
+        else draw(all.subarray(unseen.from, unseen.to));
+        drawn = unseen.to;
+      }
+    draw(all.subarray(drawn));
+    options.onParsed?.();
+  }
+
+  const flood = createFlood(drawSeen);
+
+  /** Also in the middle of a piece, for handlers of sequences. */
+  function catchUp(): void {
+    flood.catchUp();
     settleTrimmed();
   }
 
@@ -191,15 +228,20 @@ export function createScreen(options: ScreenOptions): Screen {
 
   /** The rows in which lines begin; what is left of one that began before them is not read. */
   function firstRows(): readonly number[] {
-    if (starts !== undefined) return starts;
+    catchUp();
+    if (starts !== undefined && !isParsing) return starts;
     const found: number[] = [];
+    const buffer = normal();
     const last = lastRow();
-    for (let row = 0; row <= last; row++) if (!isContinued(normal(), row)) found.push(row);
+    for (let row = 0; row <= last; row++) if (!isContinued(buffer, row)) found.push(row);
     starts = found;
     return found;
   }
 
-  const totalLines = (): number => dropped + firstRows().length;
+  function totalLines(): number {
+    const inMemory = firstRows().length;
+    return dropped + inMemory;
+  }
 
   function lineOfRow(wanted: number): number {
     const index = firstRows().findLastIndex((row) => row <= wanted);
@@ -207,8 +249,9 @@ export function createScreen(options: ScreenOptions): Screen {
   }
 
   function lines(from: number, to: number, withAnsi = false): string[] {
+    const rows = firstRows();
     const buffer = normal();
-    const found = firstRows().slice(Math.max(0, from - dropped), Math.max(0, to - dropped));
+    const found = rows.slice(Math.max(0, from - dropped), Math.max(0, to - dropped));
     return found.map((start) => {
       const end = endOfLine(buffer, start);
       if (!withAnsi) return textOf(buffer, start, end);
@@ -226,14 +269,15 @@ export function createScreen(options: ScreenOptions): Screen {
       return terminal.rows;
     },
     get isAlternate() {
+      catchUp();
       return terminal.buffer.active.type === 'alternate';
     },
     get redraws() {
+      catchUp();
       return redraws;
     },
-    write(chunk) {
-      for (let at = 0; at < chunk.length; at += PIECE_BYTES) take(chunk.subarray(at, at + PIECE_BYTES));
-    },
+    write: flood.write,
+    catchUp,
     resize(columns, rows) {
       const total = totalLines();
       const before = options.onDropped === undefined ? [] : lines(dropped, total);
@@ -250,6 +294,7 @@ export function createScreen(options: ScreenOptions): Screen {
       for (const [at, line] of before.slice(0, gone).entries()) options.onDropped?.(line, firstBefore + at);
     },
     view() {
+      catchUp();
       const buffer = terminal.buffer.active;
       const rows: string[] = [];
       for (let row = 0; row < terminal.rows; row++)
@@ -271,27 +316,42 @@ export function createScreen(options: ScreenOptions): Screen {
         isAlternate: buffer.type === 'alternate',
       };
     },
-    modes: () => ({
-      applicationCursor: terminal.modes.applicationCursorKeysMode,
-      bracketedPaste: terminal.modes.bracketedPasteMode,
-    }),
-    firstLine: () => dropped,
+    modes() {
+      catchUp();
+      const { applicationCursorKeysMode, bracketedPasteMode } = terminal.modes;
+      return { applicationCursor: applicationCursorKeysMode, bracketedPaste: bracketedPasteMode };
+    },
+    firstLine() {
+      catchUp();
+      return dropped;
+    },
     totalLines,
-    cursorLine: () => lineOfRow(normal().baseY + normal().cursorY),
+    cursorLine() {
+      catchUp();
+      return lineOfRow(normal().baseY + normal().cursorY);
+    },
     lines,
     ansiView() {
+      catchUp();
       const text = serializer.serialize({ scrollback: 0, excludeModes: true });
       // The normal screen comes first, then the one that covers it.
       return terminal.buffer.active.type === 'alternate'
         ? (text.split(ENTER_ALTERNATE).at(-1) ?? text)
         : text;
     },
-    snapshot: () => serializer.serialize({ scrollback: 0 }),
+    snapshot() {
+      catchUp();
+      return serializer.serialize({ scrollback: 0 });
+    },
     dropAll() {
+      catchUp();
       dropNow(lastRow() + 1);
       endLine();
     },
-    dispose: () => terminal.dispose(),
+    dispose() {
+      flood.dispose();
+      terminal.dispose();
+    },
   };
 }
 

@@ -36,6 +36,7 @@ export interface Before {
 
 /** `echoed` is how many lines what is typed will take up. */
 export function rememberBefore({ screen, marks, receivedBytes }: Observed, echoed = 0): Before {
+  screen.catchUp();
   return {
     at: performance.now(),
     receivedBytes: receivedBytes(),
@@ -110,6 +111,7 @@ export async function settle(
 
   for (;;) {
     signal.throwIfAborted();
+    observed.screen.catchUp();
     const matched = pattern === undefined ? undefined : findMatch(observed.screen, pattern, before.line);
     if (matched !== undefined) return answer('matched', matched);
     if (observed.hasEnded()) return answer('exited');

@@ -54,7 +54,12 @@ export async function startTerminal(
   mkdirSync(spec.directory, { recursive: true, mode: 0o700 });
   const { columns, rows } = spec.dimensions;
   const pty = openPty(columns, rows);
-  const screen = createScreen({ columns, rows, onReply: (data) => void pty.write(Buffer.from(data)) });
+  const screen = createScreen({
+    columns,
+    rows,
+    onReply: (data) => void pty.write(Buffer.from(data)),
+    onParsed: () => tellChanges(),
+  });
   const marks = watchMarks(screen, spec.nonce, spec.hasCommandMark);
   const recorder = createRecorder(spec.directory, { ...spec, columns, rows, now: Date.now });
   const viewers = new Set<(chunk: Uint8Array) => void>();
@@ -65,19 +70,21 @@ export async function startTerminal(
   let exchange: Exchange | undefined;
 
   const listeners = new Set<(isMark: boolean) => void>();
-  const tellChange = (isMark: boolean): void => {
+  let told: { readonly state: string; readonly finished: number } = { ...marks };
+
+  function tellChanges(): void {
+    const { state: shellState, finished: ended } = marks;
+    const isMark = told.state !== shellState || told.finished !== ended || outcome !== undefined;
+    told = { state: shellState, finished: ended };
+    if (isMark && shellState === 'prompt') void exchange?.facts().then(tools.onPrompt);
     for (const listener of listeners) listener(isMark);
-  };
+  }
 
   function receive(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
     recorder.write(chunk);
-    const { state: stateBefore, finished: finishedBefore } = marks;
     screen.write(chunk);
     for (const viewer of viewers) viewer(chunk);
-    const isMark = marks.state !== stateBefore || marks.finished !== finishedBefore;
-    if (isMark && marks.state === 'prompt') void exchange?.facts().then(tools.onPrompt);
-    tellChange(isMark);
   }
 
   const masker = spec.masked.length === 0 ? undefined : createMasker(spec.masked);
@@ -114,10 +121,11 @@ export async function startTerminal(
     await pty.drain();
     clearTimeout(flushing);
     if (masker !== undefined) receive(masker.rest());
+    screen.catchUp();
     recorder.close();
     writeFileWhole(join(spec.directory, OUTCOME), JSON.stringify(ended));
     outcome = ended;
-    tellChange(true);
+    tellChanges();
     return ended;
   })();
 
@@ -139,6 +147,7 @@ export async function startTerminal(
   exchange = exchanged;
 
   function state(): TerminalState {
+    screen.catchUp();
     const front = outcome === undefined ? lookAtFront(program) : undefined;
     const isShell = front?.processes.some(({ pid }) => pid === program.shell) ?? false;
     return {
