@@ -149,8 +149,7 @@ export function createOpening(options: OpeningOptions): Open {
         command: request.command,
       };
       const { state, facts } = await host.ask('create', spec, signal);
-      // What was typed at once may have changed them.
-      if (request.command === undefined) entry.facts = facts;
+      entry.facts = facts;
       return state;
     } catch (error) {
       // Whoever gave up while its shell started never learns its id.

@@ -191,13 +191,15 @@ export interface ReadResult {
   /** Where they were asked for. */
   readonly front: readonly FrontInfo[];
   readonly waited: Waited | undefined;
+  /** After a wait, or at the shell's prompt: then they usually hold until something is typed. */
+  readonly facts: InputFacts | undefined;
 }
 
 /** By name: what is asked, and what is answered. */
 export interface Methods {
   readonly hello: [{ readonly protocol: number; readonly isServer: boolean }, { readonly protocol: number }];
   /** Answered when its shell has a prompt. */
-  readonly create: [TerminalSpec, { readonly state: TerminalState; readonly facts: InputFacts }];
+  readonly create: [TerminalSpec, { readonly state: TerminalState; readonly facts: InputFacts | undefined }];
   readonly list: [{ readonly withUsage: boolean }, readonly TerminalState[]];
   readonly state: [{ readonly id: string }, TerminalState];
   readonly facts: [{ readonly id: string }, InputFacts];
@@ -219,8 +221,6 @@ export type MethodName = keyof Methods;
 
 export type HostEvent =
   | { readonly event: 'output'; readonly id: string; readonly base64: string }
-  /** Its shell has a prompt. */
-  | { readonly event: 'prompt'; readonly id: string; readonly facts: InputFacts }
   /** Its program has ended; it can still be read. */
   | { readonly event: 'over'; readonly id: string }
   /** It is gone, and what was to be kept of it is. */

@@ -132,10 +132,6 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       entry.hasEnded = true;
       return;
     }
-    if (event.event === 'prompt') {
-      entry.facts = event.facts;
-      return;
-    }
     // A person has looked, and perhaps typed.
     entry.typing.forget();
     entry.facts = undefined;
@@ -266,6 +262,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const before = entry.lastRead;
       const from = isNew ? (before?.line ?? 0) : request.from;
       const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
+      entry.facts = result.facts ?? entry.facts;
       if (view === 'screen') return result;
       noteRead(entry, result);
       const isKnown =

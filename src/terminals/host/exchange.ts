@@ -22,7 +22,7 @@ import { type Before, type Observed, rememberBefore, settle } from './settle.ts'
 
 export interface Exchange {
   /** Waits for the first prompt, and types the first command. */
-  begin(signal: AbortSignal): Promise<void>;
+  begin(signal: AbortSignal): Promise<InputFacts | undefined>;
   facts(): Promise<InputFacts>;
   send(request: SendRequest, signal: AbortSignal): Promise<SendResult>;
   read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult>;
@@ -102,28 +102,29 @@ export function createExchange(
       fromLine: line,
       after: view,
       screen: isDrawn ? screen.view().rows : undefined,
-      facts: after,
+      facts: view.facts,
     };
   }
 
   /** The last lines, as far as they are in memory: an answer shows no more, and the others can be asked for. */
   function readAfter(waited: Waited, fromLine: number, now: InputFacts): ReadResult {
-    const about = describe({ waited, isSecretPrompt: now.isSecretPrompt, withFront: true });
+    const about = describe(waited, now, true);
     const most = waited.commandOutput === undefined ? LIMITS.terminalLinesMax : 1;
     const from = Math.max(fromLine, screen.firstLine(), about.totalLines - most);
     return { ...about, lines: screen.lines(from, about.totalLines), from, missing: 0 };
   }
 
-  function describe(about: { waited: Waited | undefined; isSecretPrompt: boolean; withFront: boolean }) {
+  function describe(waited: Waited | undefined, now: InputFacts | undefined, withFront: boolean) {
     const { cursor, title, isAlternate } = screen.view();
     return {
       cursor,
       title,
       isAlternate,
       totalLines: screen.totalLines(),
-      isSecretPrompt: about.isSecretPrompt,
-      front: about.withFront ? describeFront(front()) : [],
-      waited: about.waited,
+      isSecretPrompt: now?.isSecretPrompt === true,
+      front: withFront ? describeFront(front()) : [],
+      waited,
+      facts: now,
     };
   }
 
@@ -134,8 +135,9 @@ export function createExchange(
         : await waitSince(told ?? rememberBefore(observed), request.wait, signal);
     if (waited === undefined && told !== undefined)
       told = { ...told, line: Math.max(told.line, screen.cursorLine()) };
-    const isSecretPrompt = waited !== undefined && (await facts()).isSecretPrompt;
-    const about = describe({ waited, isSecretPrompt, withFront: request.withFront });
+    // At the prompt they are cheap.
+    const now = waited !== undefined || observed.marks.state === 'prompt' ? await facts() : undefined;
+    const about = describe(waited, now, request.withFront);
     if (request.view === 'screen') {
       const lines = request.withAnsi ? screen.ansiView().split('\r\n') : screen.view().rows;
       return { ...about, lines, from: 0, missing: 0 };
@@ -157,9 +159,11 @@ export function createExchange(
       const wait = { pattern: undefined, idleMs: undefined, timeoutMs: PROMPT_MS, untilPrompt: true };
       // What is typed before the shell reads is shown twice, and by some shells thrown away.
       await waitSince(rememberBefore(observed), wait, signal);
-      if (spec.command === undefined) return;
+      const now = await facts();
+      if (spec.command === undefined) return now;
       const typed = { kind: 'text', text: spec.command, isEntered: true } as const;
-      await send({ id: spec.id, typed, guard: undefined, facts: await facts(), wait: undefined }, signal);
+      await send({ id: spec.id, typed, guard: undefined, facts: now, wait: undefined }, signal);
+      return undefined;
     },
   };
 }

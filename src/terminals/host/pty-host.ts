@@ -97,11 +97,7 @@ function serve(spec: HostSpec): void {
     },
     async create(terminalSpec, { signal }) {
       const { id } = terminalSpec;
-      const terminal = await startTerminal(terminalSpec, {
-        directory: spec.directory,
-        cgroups,
-        onPrompt: (facts) => tellServers({ event: 'prompt', id, facts }),
-      });
+      const terminal = await startTerminal(terminalSpec, { directory: spec.directory, cgroups });
       terminals.set(id, terminal);
       reconsider();
       void terminal.finished.then(() => {
@@ -111,8 +107,8 @@ function serve(spec: HostSpec): void {
           if (terminals.has(id)) void conclude(terminal, terminalSpec.autoSaves);
         }, LINGER_MS);
       });
-      await terminal.begin(signal);
-      return { state: terminal.state(), facts: await terminal.facts() };
+      const facts = await terminal.begin(signal);
+      return { state: terminal.state(), facts };
     },
     list: async ({ withUsage }) =>
       [...terminals.values()].map((terminal) =>

@@ -10,7 +10,7 @@ import {
   type Usage,
 } from '../../executions/processes.ts';
 import { createMasker } from '../../security/security.ts';
-import type { InputFacts, TerminalSpec, TerminalState } from '../protocol.ts';
+import type { TerminalSpec, TerminalState } from '../protocol.ts';
 import { createRecorder, discardRaw, saveHistory } from '../recording.ts';
 import { OUTCOME } from '../records.ts';
 import { createExchange, describeFront, type Exchange } from './exchange.ts';
@@ -47,8 +47,6 @@ export async function startTerminal(
   tools: {
     readonly directory: string;
     readonly cgroups: ReturnType<typeof createCgroups>;
-    /** The shell has a prompt. */
-    onPrompt(facts: InputFacts): void;
   },
 ): Promise<HostedTerminal> {
   mkdirSync(spec.directory, { recursive: true, mode: 0o700 });
@@ -67,7 +65,6 @@ export async function startTerminal(
   let lastDataAt = performance.now();
   let lastActivityMs = Date.now();
   let outcome: Outcome | undefined;
-  let exchange: Exchange | undefined;
 
   const listeners = new Set<(isMark: boolean) => void>();
   let told: { readonly state: string; readonly finished: number } = { ...marks };
@@ -76,7 +73,6 @@ export async function startTerminal(
     const { state: shellState, finished: ended } = marks;
     const isMark = told.state !== shellState || told.finished !== ended || outcome !== undefined;
     told = { state: shellState, finished: ended };
-    if (isMark && shellState === 'prompt') void exchange?.facts().then(tools.onPrompt);
     for (const listener of listeners) listener(isMark);
   }
 
@@ -143,8 +139,7 @@ export async function startTerminal(
       return () => void listeners.delete(listener);
     },
   };
-  const exchanged = createExchange(spec, observed, pty);
-  exchange = exchanged;
+  const exchange = createExchange(spec, observed, pty);
 
   function state(): TerminalState {
     screen.catchUp();
@@ -174,13 +169,13 @@ export async function startTerminal(
   }
 
   return {
-    ...exchanged,
+    ...exchange,
     spec,
     state,
     usage: () => (outcome === undefined ? meter.read(enclosed.tree) : undefined),
     async send(request, signal) {
       lastActivityMs = Date.now();
-      return exchanged.send(request, signal);
+      return exchange.send(request, signal);
     },
     resize(newColumns, newRows) {
       pty.resize(newColumns, newRows);
