@@ -2,7 +2,6 @@
  * What the server and the host of the terminals say to each other over their socket: one JSON value a line, both being
  * ours and of one version. A host that outlived its server is spoken to by the next one, so the version is checked.
  */
-import { z } from 'zod';
 import type { Outcome, Usage } from '../executions/processes.ts';
 import type { Limits, Wall } from '../security/security.ts';
 
@@ -10,14 +9,16 @@ import type { Limits, Wall } from '../security/security.ts';
 export const PROTOCOL = 2;
 
 /** On the host's stdin, before it listens. */
-export const hostSpecSchema = z.object({
-  socket: z.string(),
+export interface HostSpec {
+  readonly socket: string;
   /** For pipes and the like. */
-  directory: z.string(),
+  readonly directory: string;
   /** How long its terminals live on without a server. */
-  graceMs: z.number(),
-});
-export type HostSpec = z.infer<typeof hostSpecSchema>;
+  readonly graceMs: number;
+}
+
+/** In a terminal's directory; written by the host, which may outlive the server. */
+export const OUTCOME = 'outcome.json';
 
 export interface Dimensions {
   readonly columns: number;

@@ -3,7 +3,7 @@
  * then what the kernel says of those in front (they read the terminal, or sleep, use no processor time and are quiet);
  * silence alone is only trusted where the kernel tells nothing.
  */
-import { compilePattern, type Pattern } from '../../base/pattern.ts';
+import type { Pattern } from '../../base/pattern.ts';
 import type { Waited, WaitReason, WaitSpec } from '../protocol.ts';
 import { type FrontActivity, type Program, readActivity } from './front.ts';
 import type { Marks } from './marks.ts';
@@ -68,7 +68,7 @@ export async function settle(
   before: Before,
   signal: AbortSignal,
 ): Promise<Waited> {
-  const pattern = spec.pattern === undefined ? undefined : compileLines(spec.pattern);
+  const pattern = spec.pattern === undefined ? undefined : await compileLines(spec.pattern);
   const deadline = performance.now() + spec.timeoutMs;
   const isOpen = pattern === undefined && spec.idleMs === undefined;
   let doneAt: number | undefined;
@@ -200,7 +200,9 @@ async function judge(
 }
 
 /** Each line has a beginning and an end. */
-function compileLines(source: string): Pattern {
+async function compileLines(source: string): Promise<Pattern> {
+  // Few calls have one, and it would be loaded for every first terminal.
+  const { compilePattern } = await import('../../base/pattern.ts');
   const pattern = compilePattern('wait_for', source);
   return pattern.literal === undefined ? compilePattern('wait_for', `(?m)${source}`) : pattern;
 }

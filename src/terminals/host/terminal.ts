@@ -10,9 +10,8 @@ import {
   type Usage,
 } from '../../executions/processes.ts';
 import { createMasker } from '../../security/security.ts';
-import type { TerminalSpec, TerminalState } from '../protocol.ts';
+import { OUTCOME, type TerminalSpec, type TerminalState } from '../protocol.ts';
 import { createRecorder, discardRaw, saveHistory } from '../recording.ts';
-import { OUTCOME } from '../records.ts';
 import { createExchange, describeFront, type Exchange } from './exchange.ts';
 import { directoryOf, lookAtFront } from './front.ts';
 import { watchMarks } from './marks.ts';
