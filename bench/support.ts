@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createPlace, type Place } from '../test/e2e/support/product.ts';
 
 export interface MeasuredServer {
+  readonly pid: number;
   /** The directory it works in. */
   readonly work: string;
   call(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>>;
@@ -37,6 +38,7 @@ export async function startMeasured(
     return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
   };
   return {
+    pid: transport.pid ?? 0,
     work: place.work,
     async call(name, callArguments) {
       const { structuredContent } = await client.callTool({ name, arguments: callArguments });

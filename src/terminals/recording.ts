@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { writeAllSync } from '../base/files.ts';
 import { createSink, openSource, type Sink } from '../outputs/outputs.ts';
-import { createScreen } from './host/screen.ts';
 
 const RAW = 'raw';
 const TIMING = 'timing';
@@ -167,6 +166,7 @@ async function replay(
 ): Promise<void> {
   const timing = readTiming(directory);
   let goesOn = true;
+  const { createScreen } = await import('./host/screen.ts');
   const screen = createScreen({
     columns: timing.columns,
     rows: timing.rows,

@@ -8,6 +8,8 @@ const FLOOD_BYTES = 32 * 1024;
 const MOMENT_MS = 10;
 /** No more is held; some thousand lines of a usual length. */
 const HELD_BYTES = 256 * 1024;
+/** Sequences that take longer than this to draw are drawn as they come, so that other terminals have their turn. */
+const SLOW_MS = 40;
 
 export interface Flood {
   write(chunk: Uint8Array): void;
@@ -19,7 +21,8 @@ export interface Flood {
 export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
   let held: Buffer | undefined;
   let heldBytes = 0;
-  let isFlooding = false;
+  /** Grows while it is drawn quickly; 0 where there is no flood. */
+  let limit = 0;
   let timer: NodeJS.Timeout | undefined;
   let momentBegan = 0;
   let momentBytes = 0;
@@ -27,17 +30,19 @@ export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
   function catchUp(): void {
     if (heldBytes === 0 || held === undefined) return;
     const bytes = held.subarray(0, heldBytes);
-    isFlooding = heldBytes >= FLOOD_BYTES;
     clearTimeout(timer);
     timer = undefined;
     // Whoever looks at the screen meanwhile must not parse it again.
     heldBytes = 0;
+    const began = performance.now();
     parse(bytes);
-    if (!isFlooding) held = undefined;
+    const isQuick = performance.now() - began < SLOW_MS;
+    limit = isQuick && bytes.length >= FLOOD_BYTES ? Math.min(2 * limit, HELD_BYTES) : 0;
+    if (limit === 0) held = undefined;
   }
 
   function hold(chunk: Uint8Array): void {
-    if (heldBytes + chunk.length > HELD_BYTES) catchUp();
+    if (heldBytes + chunk.length > limit) catchUp();
     held ??= Buffer.allocUnsafeSlow(HELD_BYTES);
     held.set(chunk, heldBytes);
     heldBytes += chunk.length;
@@ -46,7 +51,7 @@ export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
 
   return {
     write(chunk) {
-      if (isFlooding && chunk.length <= HELD_BYTES) return hold(chunk);
+      if (chunk.length <= limit) return hold(chunk);
       catchUp();
       const now = performance.now();
       if (now - momentBegan > MOMENT_MS) {
@@ -54,7 +59,7 @@ export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
         momentBytes = 0;
       }
       momentBytes += chunk.length;
-      isFlooding = momentBytes >= FLOOD_BYTES;
+      limit = momentBytes >= FLOOD_BYTES ? 2 * FLOOD_BYTES : 0;
       parse(chunk);
     },
     catchUp,

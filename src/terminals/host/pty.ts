@@ -14,7 +14,7 @@ import nodePty from '@lydell/node-pty';
 export interface Pty {
   /** Of the side that programs get. */
   readonly path: string;
-  /** The bytes are good for the moment of the call. */
+  /** Reading begins with the first one. The bytes are good for the moment of the call. */
   onData(listener: (chunk: Uint8Array) => void): void;
   /** What was given to `write` and the program has not taken yet. */
   readonly pendingBytes: number;
@@ -76,7 +76,6 @@ export function openPty(columns: number, rows: number): Pty {
   const stream = new ReadStream(master, options);
   // Reading fails when both sides are closed; that it is over is said elsewhere.
   stream.on('error', () => undefined);
-  stream.resume();
 
   async function writeAll(data: Uint8Array): Promise<boolean> {
     for (let at = 0; at < data.length; ) {
@@ -94,7 +93,10 @@ export function openPty(columns: number, rows: number): Pty {
     get pendingBytes() {
       return pendingBytes;
     },
-    onData: (listener) => void listeners.push(listener),
+    onData(listener) {
+      listeners.push(listener);
+      stream.resume();
+    },
     write(data) {
       pendingBytes += data.length;
       const result = writing
@@ -112,6 +114,7 @@ export function openPty(columns: number, rows: number): Pty {
       if (draining !== undefined) return;
       const end = createDraining();
       draining = end;
+      stream.resume();
       const marking = writeLater(slave, end.mark);
       await end.isOver;
       const rest = end.rest();

@@ -17,7 +17,6 @@ import { directoryOf, lookAtFront } from './front.ts';
 import { watchMarks } from './marks.ts';
 import { findShell, startProcess } from './program.ts';
 import { openPty } from './pty.ts';
-import { createScreen } from './screen.ts';
 import { readLineMode } from './secret-prompt.ts';
 import type { Observed } from './settle.ts';
 
@@ -51,6 +50,11 @@ export async function startTerminal(
   mkdirSync(spec.directory, { recursive: true, mode: 0o700 });
   const { columns, rows } = spec.dimensions;
   const pty = openPty(columns, rows);
+  const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), 4);
+  const starting = startProcess(spec, pty.path, { pipes, cgroups: tools.cgroups });
+  starting.catch(() => undefined);
+  // While the sandbox is being built: it takes a while to load.
+  const { createScreen } = await import('./screen.ts');
   const screen = createScreen({
     columns,
     rows,
@@ -94,8 +98,7 @@ export async function startTerminal(
     flushing = setTimeout(() => receive(masker.rest()), MASK_FLUSH_MS);
   });
 
-  const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), 4);
-  const enclosed = await startProcess(spec, pty.path, { pipes, cgroups: tools.cgroups })
+  const enclosed = await starting
     .catch(async (error: unknown) => {
       await pty.drain();
       recorder.close();
