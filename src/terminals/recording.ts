@@ -208,12 +208,20 @@ export const CAST = 'cast';
 /** Writes the transcript and the recording, from the bytes as they came, which then go. */
 export async function saveHistory(directory: string, title: string): Promise<void> {
   const transcript = openSync(join(directory, TRANSCRIPT), 'w', 0o600);
+  let text = '';
+  const flush = (): void => {
+    writeAllSync(transcript, Buffer.from(text));
+    text = '';
+  };
   try {
     const onLine = (line: string): boolean => {
-      writeAllSync(transcript, Buffer.from(`${line}\n`));
+      text += `${line}\n`;
+      // Two million lines are as many system calls otherwise.
+      if (text.length >= READ_BYTES) flush();
       return true;
     };
     await replay(directory, onLine, false);
+    flush();
   } finally {
     closeSync(transcript);
   }

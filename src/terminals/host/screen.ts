@@ -141,7 +141,8 @@ export function createScreen(options: ScreenOptions): Screen {
     const line = buffer.getLine(row);
     const isFirst = line?.isWrapped !== true;
     if (options.onDropped === undefined) return isFirst ? FIRST_ROW : LATER_ROW;
-    return { isFirst, text: line?.translateToString(false) ?? '' };
+    const isLast = !isContinued(buffer, row + 1);
+    return { isFirst, text: line?.translateToString(isLast) ?? '' };
   }
 
   function drop({ isFirst, text }: Row): void {
