@@ -35,7 +35,9 @@ async function latency(server: MeasuredServer): Promise<void> {
     if (answer['output'] !== `${n}\n`) throw new Error(`echo ${n} answered ${JSON.stringify(answer)}`);
     times.push(performance.now() - at);
   }
-  say(`echo, waited for: p50 ${percentile(times, 0.5).toFixed(1)} ms, p95 ${percentile(times, 0.95).toFixed(1)} ms`);
+  say(
+    `echo, waited for: p50 ${percentile(times, 0.5).toFixed(1)} ms, p95 ${percentile(times, 0.95).toFixed(1)} ms`,
+  );
   const at = performance.now();
   const flood = { terminal_id: id, input: 'seq 1 2000000', execute: true, timeout_seconds: 60 };
   const { wait_reason: reason } = await server.call('terminal_send_input', flood);

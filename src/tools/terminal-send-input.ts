@@ -125,7 +125,10 @@ function answerWaited<Said extends object>(
   // A full-screen program has no lines, only what it shows.
   const fresh = (screen ?? view.lines).slice(0, end);
   const left = screen === undefined ? view.from - fromLine : 0;
-  const shown = [...(left > 0 ? [`[… ${left} lines left out; ${how}]`] : []), ...withoutQuestion(fresh, fromText)];
+  const shown = [
+    ...(left > 0 ? [`[… ${left} lines left out; ${how}]`] : []),
+    ...withoutQuestion(fresh, fromText),
+  ];
   const isTold = waited?.commandOutput !== undefined;
   const { text, isCut } = fitOutput(
     waited?.commandOutput ?? shown.join('\n'),

@@ -2,8 +2,8 @@
  * The terminal emulator, with what its pinned version has beside its documented parts: input is parsed at once, rows
  * that leave its memory are reported, and no sequence makes it repeat something for hours.
  */
-// CommonJS, whose exports Node gives as the default one.
-/* oxlint-disable import/default, import/no-named-as-default-member */
+// CommonJS, whose exports Node gives as the default one; what is inside has names with underscores.
+/* oxlint-disable import/default, import/no-named-as-default-member, no-underscore-dangle */
 import unicode11 from '@xterm/addon-unicode11';
 import headless, { type IDisposable, type Terminal } from '@xterm/headless';
 
@@ -112,7 +112,6 @@ function insideOf(terminal: Terminal): Inside {
     inside.buffers?.normal.lines.onTrim !== undefined &&
     inside.buffers.normal.scrollTop === 0 &&
     inside._inputHandler?._parser.currentState === GROUND;
-  if (!isThere)
-    throw new Error('This version of xterm.js lacks what the terminals need.');
+  if (!isThere) throw new Error('This version of xterm.js lacks what the terminals need.');
   return inside as Inside;
 }

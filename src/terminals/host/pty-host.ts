@@ -9,13 +9,7 @@ import { closeInherited } from '../../base/descriptors.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { createCgroups } from '../../executions/processes.ts';
 import { type Channel, createChannel } from '../channel.ts';
-import {
-  type HostEvent,
-  type HostSpec,
-  type MethodName,
-  type Methods,
-  PROTOCOL,
-} from '../protocol.ts';
+import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from '../protocol.ts';
 import { type HostedTerminal, startTerminal } from './terminal.ts';
 
 /** Between the last terminal's end and the host's own: the next one is often just coming. */

@@ -130,7 +130,7 @@ describe('the view', () => {
     const bytes = Buffer.from('日本');
     const screen = show('');
     for (const byte of bytes) screen.write(Buffer.of(byte));
-      expect(screen.view().rows).toEqual(['日本']);
+    expect(screen.view().rows).toEqual(['日本']);
   });
 
   test('knows the title, a hidden cursor, and what the program asked for', () => {
