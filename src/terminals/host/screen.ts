@@ -9,6 +9,7 @@ import serialize from '@xterm/addon-serialize';
 import type { IBuffer, IBufferLine, Terminal } from '@xterm/headless';
 import { createEmulator } from './emulator.ts';
 import { createFlood, findUnseen } from './flood.ts';
+import { createLeaving, isContinued } from './leaving.ts';
 
 export interface ScreenOptions {
   readonly columns: number;
@@ -83,26 +84,18 @@ export function createScreen(options: ScreenOptions): Screen {
     rows: options.rows,
     keptRows,
     onReply: (data) => options.onReply?.(data),
-    onTrim: (rows) => {
-      trimmed += rows;
-    },
+    onTrim: (rows) => leaving.trim(rows),
   });
   const serializer = new serialize.SerializeAddon();
   terminal.loadAddon(serializer);
-  /** Of the oldest rows: whether a line begins there, and what they say where somebody wants to know. */
-  let oldest: Row[] = [];
-  /** Rows that left since that was noted. */
-  let trimmed = 0;
-  /** Lines whose first row has left. */
-  let dropped = 0;
-  /** The text of the last of them, of which rows may still be there. */
-  let leaving: string | undefined;
+  const normal = (): IBuffer => terminal.buffer.normal;
+  const leaving = createLeaving(normal, options.onDropped);
+  /** The rows in which lines begin, until something changes. */
   let starts: readonly number[] | undefined;
   let isParsing = false;
   let title = '';
   let isCursorVisible = true;
   let redraws = 0;
-  const normal = (): IBuffer => terminal.buffer.normal;
 
   const setTitle = (text: string): boolean => {
     title = text.slice(0, MAX_TITLE_CHARS);
@@ -119,9 +112,9 @@ export function createScreen(options: ScreenOptions): Screen {
   terminal.parser.registerCsiHandler({ final: 'J' }, (params) => {
     if (params[0] === 3 && terminal.buffer.active.type === 'normal') {
       const above = normal().length - terminal.rows;
-      dropNow(above);
+      leaving.drop(above);
       // The emulator is about to report them.
-      trimmed = -above;
+      leaving.trim(-above);
     }
     if (params[0] === 2) redraws++;
     return false;
@@ -131,58 +124,18 @@ export function createScreen(options: ScreenOptions): Screen {
     return false;
   });
   terminal.parser.registerEscHandler({ final: 'c' }, () => {
-    dropNow(lastRow() + 1);
-    endLine();
+    leaving.drop(lastRow() + 1);
+    leaving.endLine();
     isCursorVisible = true;
     return false;
   });
 
-  function rowAt(row: number, buffer: IBuffer): Row {
-    const line = buffer.getLine(row);
-    const isFirst = line?.isWrapped !== true;
-    if (options.onDropped === undefined) return isFirst ? FIRST_ROW : LATER_ROW;
-    const isLast = !isContinued(buffer, row + 1);
-    return { isFirst, text: line?.translateToString(isLast) ?? '' };
-  }
-
-  function drop({ isFirst, text }: Row): void {
-    if (isFirst) {
-      endLine();
-      dropped++;
-      leaving = '';
-    }
-    if (options.onDropped !== undefined) leaving += text;
-  }
-
-  function endLine(): void {
-    if (leaving !== undefined) options.onDropped?.(leaving.trimEnd(), dropped - 1);
-    leaving = undefined;
-  }
-
-  /** Counts what has left since the oldest rows were noted; none where it is about to be counted already. */
-  function settleTrimmed(): void {
-    if (trimmed <= 0) return;
-    for (const row of oldest.splice(0, trimmed)) drop(row);
-    trimmed = 0;
-    if (!isContinued(normal(), 0)) endLine();
-  }
-
-  /** The rows before this one are about to go. */
-  function dropNow(rows: number): void {
-    settleTrimmed();
-    for (let row = 0; row < rows; row++) drop(rowAt(row, normal()));
-    if (!isContinued(normal(), rows)) endLine();
-    oldest = [];
-  }
-
   function take(piece: Uint8Array): void {
-    const buffer = normal();
-    if (piece.length > keptRows + terminal.rows - buffer.length)
-      for (let row = oldest.length; row < buffer.baseY; row++) oldest.push(rowAt(row, buffer));
+    if (piece.length > keptRows + terminal.rows - normal().length) leaving.note();
     isParsing = true;
     parse(piece);
     isParsing = false;
-    settleTrimmed();
+    leaving.settle();
   }
 
   function draw(bytes: Uint8Array): void {
@@ -202,7 +155,7 @@ export function createScreen(options: ScreenOptions): Screen {
         unseen = findUnseen(all, drawn, terminal.cols, kept)
       ) {
         draw(all.subarray(drawn, unseen.from));
-        if (isPlain()) dropped += unseen.lines;
+        if (isPlain()) leaving.skip(unseen.lines);
         else draw(all.subarray(unseen.from, unseen.to));
         drawn = unseen.to;
       }
@@ -215,7 +168,7 @@ export function createScreen(options: ScreenOptions): Screen {
   /** Also in the middle of a piece, for handlers of sequences. */
   function catchUp(): void {
     flood.catchUp();
-    settleTrimmed();
+    leaving.settle();
   }
 
   /** The last row that has something in it, or the cursor. */
@@ -241,18 +194,18 @@ export function createScreen(options: ScreenOptions): Screen {
 
   function totalLines(): number {
     const inMemory = firstRows().length;
-    return dropped + inMemory;
+    return leaving.lines + inMemory;
   }
 
   function lineOfRow(wanted: number): number {
     const index = firstRows().findLastIndex((row) => row <= wanted);
-    return Math.max(0, dropped + index);
+    return Math.max(0, leaving.lines + index);
   }
 
   function lines(from: number, to: number, withAnsi = false): string[] {
     const rows = firstRows();
     const buffer = normal();
-    const found = rows.slice(Math.max(0, from - dropped), Math.max(0, to - dropped));
+    const found = rows.slice(Math.max(0, from - leaving.lines), Math.max(0, to - leaving.lines));
     return found.map((start) => {
       const end = endOfLine(buffer, start);
       if (!withAnsi) return textOf(buffer, start, end);
@@ -281,18 +234,17 @@ export function createScreen(options: ScreenOptions): Screen {
     catchUp,
     resize(columns, rows) {
       const total = totalLines();
-      const before = options.onDropped === undefined ? [] : lines(dropped, total);
-      const firstBefore = dropped;
+      const first = leaving.lines;
+      const before = options.onDropped === undefined ? [] : lines(first, total);
       terminal.resize(columns, rows);
       starts = undefined;
-      oldest = [];
+      leaving.forget();
       // Narrower rows are more of them, and the oldest may have left.
-      const gone = trimmed > 0 ? total - totalLines() : 0;
-      trimmed = 0;
+      const gone = leaving.takeTrimmed() > 0 ? total - totalLines() : 0;
       if (gone <= 0) return;
-      endLine();
-      dropped += gone;
-      for (const [at, line] of before.slice(0, gone).entries()) options.onDropped?.(line, firstBefore + at);
+      leaving.endLine();
+      leaving.skip(gone);
+      for (const [at, line] of before.slice(0, gone).entries()) options.onDropped?.(line, first + at);
     },
     view() {
       catchUp();
@@ -324,7 +276,7 @@ export function createScreen(options: ScreenOptions): Screen {
     },
     firstLine() {
       catchUp();
-      return dropped;
+      return leaving.lines;
     },
     totalLines,
     cursorLine() {
@@ -346,8 +298,8 @@ export function createScreen(options: ScreenOptions): Screen {
     },
     dropAll() {
       catchUp();
-      dropNow(lastRow() + 1);
-      endLine();
+      leaving.drop(lastRow() + 1);
+      leaving.endLine();
     },
     dispose() {
       flood.dispose();
@@ -356,22 +308,10 @@ export function createScreen(options: ScreenOptions): Screen {
   };
 }
 
-interface Row {
-  /** A line begins here. */
-  readonly isFirst: boolean;
-  readonly text: string;
-}
-
-/** Where nobody asks for their text. */
-const FIRST_ROW: Row = { isFirst: true, text: '' };
-const LATER_ROW: Row = { isFirst: false, text: '' };
-
 const ENTER_ALTERNATE = '\x1b[?1049h\x1b[H';
 
 const isEmpty = (line: IBufferLine | undefined): boolean =>
   line === undefined || line.translateToString(true) === '';
-
-const isContinued = (buffer: IBuffer, row: number): boolean => buffer.getLine(row)?.isWrapped === true;
 
 /** The row after the last of the line that begins in this row. */
 function endOfLine(buffer: IBuffer, start: number): number {
