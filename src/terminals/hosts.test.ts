@@ -11,8 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ROOT } from '../../test/support/root.ts';
+import { startOwnProgram } from '../executions/processes.ts';
 import { connectHost, findSockets, startHost, takeOverHosts } from './hosts.ts';
 
 let state: string;
@@ -43,6 +45,17 @@ test.for([
     code: 'SYSTEM_001',
   });
   await other.end();
+  const gone = new Promise<void>((resolve) => host.onClose(resolve));
+  await host.ask('shutdown', {});
+  await gone;
+});
+
+test('a host waits for a server that is slow to connect', async () => {
+  const directory = makeDirectory('inst_a');
+  const spec = { socket: 'terminals.sock', directory, graceMs: 1000 };
+  await startOwnProgram({ path: program, spec, cwd: directory, searchPath: '/bin', what: 'It' }).reply;
+  await sleep(2000);
+  const host = await connectHost(join(directory, 'terminals.sock'));
   const gone = new Promise<void>((resolve) => host.onClose(resolve));
   await host.ask('shutdown', {});
   await gone;

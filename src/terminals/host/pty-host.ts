@@ -30,6 +30,8 @@ function serve(spec: HostSpec): void {
   const servers = new Set<Channel>();
   const cgroups = createCgroups();
   let leaving: NodeJS.Timeout | undefined;
+  /** The server that started us may take a while to connect, on a machine under load. */
+  let isAwaited = true;
 
   function find(id: string): HostedTerminal {
     const terminal = terminals.get(id);
@@ -76,7 +78,8 @@ function serve(spec: HostSpec): void {
   function reconsider(): void {
     clearTimeout(leaving);
     if (servers.size > 0 && terminals.size > 0) return;
-    const ms = servers.size === 0 && terminals.size > 0 ? spec.graceMs : servers.size > 0 ? IDLE_MS : 1000;
+    const idleMs = servers.size > 0 || isAwaited ? IDLE_MS : 1000;
+    const ms = servers.size === 0 && terminals.size > 0 ? spec.graceMs : idleMs;
     leaving = setTimeout(() => void leave(), ms);
   }
 
@@ -84,6 +87,7 @@ function serve(spec: HostSpec): void {
     async hello({ isServer }, { channel }) {
       if (isServer) {
         servers.add(channel);
+        isAwaited = false;
         reconsider();
       }
       return { protocol: PROTOCOL };
