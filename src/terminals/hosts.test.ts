@@ -56,6 +56,7 @@ test('a host waits for a server that is slow to connect', async () => {
   await startOwnProgram({ path: program, spec, cwd: directory, searchPath: '/bin', what: 'It' }).reply;
   await sleep(2000);
   const host = await connectHost(join(directory, 'terminals.sock'));
+  expect(await host.ask('list', { withUsage: false })).toEqual([]);
   const gone = new Promise<void>((resolve) => host.onClose(resolve));
   await host.ask('shutdown', {});
   await gone;

@@ -181,6 +181,26 @@ describe('a sequence that repeats something', () => {
 
 test('a title has an end', () => {
   const screen = open();
-  writeIn(screen, Buffer.from(`\u001B]2;${'x'.repeat(1_000_000)}\u0007\u001B[22;2t`), 16_384);
+  writeIn(screen, Buffer.from(`\u001B]2;${'x'.repeat(100_000)}\u0007`), 16_384);
   expect(screen.view().title).toBe('x'.repeat(256));
+  screen.write(Buffer.from('\u001B]0;short\u0007'));
+  expect(screen.view().title).toBe('short');
+});
+
+test('a handler of sequences reads the numbers of that moment, and they are right afterwards', () => {
+  const screen = open();
+  const seen: [number, number][] = [];
+  screen.terminal.parser.registerOscHandler(7777, () => {
+    seen.push([screen.cursorLine(), screen.totalLines()]);
+    return true;
+  });
+  const mark = '\u001B]7777;\u0007';
+  const part = '1\r\n'.repeat(10);
+  const once = `${part}${mark}${part}${mark}${part}`;
+  screen.write(Buffer.from(once));
+  expect([screen.cursorLine(), screen.totalLines()]).toEqual([30, 31]);
+  writeIn(screen, Buffer.from(once.repeat(199)), 16_384);
+  const expected = Array.from({ length: 400 }, (_, n) => Math.floor(n / 2) * 30 + (n % 2) * 10 + 10);
+  expect(seen).toEqual(expected.map((line) => [line, line + 1]));
+  expect([screen.cursorLine(), screen.totalLines()]).toEqual([6000, 6001]);
 });

@@ -73,7 +73,7 @@ export interface Screen {
 
 const KEPT_ROWS = 2000;
 /** A byte pushes out one row at most: which rows can leave is known before a piece is parsed. */
-export const PIECE_BYTES = 1024;
+const PIECE_BYTES = 1024;
 /** A program may set a title of megabytes; nobody can read more than this. */
 const MAX_TITLE_CHARS = 256;
 
@@ -97,11 +97,17 @@ export function createScreen(options: ScreenOptions): Screen {
   let isCursorVisible = true;
   let redraws = 0;
 
-  const setTitle = (text: string): boolean => {
-    title = text.slice(0, MAX_TITLE_CHARS);
-    return true;
+  terminal.onTitleChange((text) => {
+    title = text;
+  });
+  const cutTitle = (text: string): boolean => {
+    const isLong = text.length > MAX_TITLE_CHARS;
+    if (isLong) title = text.slice(0, MAX_TITLE_CHARS);
+    return isLong;
   };
-  for (const number of [0, 2]) terminal.parser.registerOscHandler(number, setTitle);
+  for (const number of [0, 2]) terminal.parser.registerOscHandler(number, cutTitle);
+  // The name of an icon, which nobody reads.
+  terminal.parser.registerOscHandler(1, () => true);
   const watchCursor = (isVisible: boolean) => (params: readonly (number | number[])[]) => {
     if (params.includes(25)) isCursorVisible = isVisible;
     return false;
@@ -188,7 +194,7 @@ export function createScreen(options: ScreenOptions): Screen {
     const buffer = normal();
     const last = lastRow();
     for (let row = 0; row <= last; row++) if (!isContinued(buffer, row)) found.push(row);
-    starts = found;
+    if (!isParsing) starts = found;
     return found;
   }
 
