@@ -6,9 +6,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createPlace, type Place } from '../test/e2e/support/product.ts';
 
 export interface MeasuredServer {
+  readonly pid: number;
   /** The directory it works in. */
   readonly work: string;
-  readonly pid: number;
   call(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>>;
   /** Resident set of the server's own process, in MiB. */
   residentMib(): number;
@@ -38,8 +38,8 @@ export async function startMeasured(
     return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
   };
   return {
-    work: place.work,
     pid: transport.pid ?? 0,
+    work: place.work,
     async call(name, callArguments) {
       const { structuredContent } = await client.callTool({ name, arguments: callArguments });
       return structuredContent as Record<string, unknown>;

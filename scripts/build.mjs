@@ -23,7 +23,10 @@ import { renderLegal } from './legal.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
-/** The programs: what is started as a process, or a thread, of its own. */
+/**
+ * The programs: what is started as a process, or a thread, of its own. Each is bundled by itself, so that it loads nothing that only
+ * another one uses: somebody waits for its start.
+ */
 const entryPoints = {
   cli: 'src/cli.ts',
   wrapper: 'src/executions/detached/wrapper.ts',
@@ -46,7 +49,13 @@ const oneLanguage = {
   },
 };
 
-const { outputFiles, metafile } = await bundle();
+const bundles = await Promise.all(
+  Object.entries(entryPoints)
+    .filter(([, path]) => existsSync(`${root}/${path}`))
+    .map(([name, path]) => bundle(name, path)),
+);
+const outputFiles = bundles.flatMap((each) => each.outputFiles);
+const inputs = bundles.flatMap((each) => Object.keys(each.metafile.inputs));
 const written = new Set();
 const isNotice = ({ path }) => path.endsWith('.LEGAL.txt');
 // Entries last and each file renamed into place: whoever starts the server meanwhile gets the old one or the new one.
@@ -55,7 +64,7 @@ for (const file of outputFiles.filter((each) => !isNotice(each)).sort((a, b) => 
   written.add(file.path);
 }
 const notices = outputFiles.filter(isNotice).map(({ text }) => text);
-place(`${root}/dist/LEGAL.txt`, renderLegal(root, Object.keys(metafile.inputs), notices));
+place(`${root}/dist/LEGAL.txt`, renderLegal(root, inputs, notices));
 cpSync(`${root}/src/terminals/shell-integration`, `${root}/dist/shell-integration`, { recursive: true });
 chmodSync(`${root}/dist/cli.js`, 0o755);
 // The manual page comes from the program's own definitions; npm puts it where man finds it.
@@ -68,13 +77,11 @@ function place(path, contents) {
   renameSync(`${path}.new`, path);
 }
 
-async function bundle() {
+async function bundle(name, path) {
   try {
     return await build({
       absWorkingDir: root,
-      entryPoints: Object.fromEntries(
-        Object.entries(entryPoints).filter(([, path]) => existsSync(`${root}/${path}`)),
-      ),
+      entryPoints: { [name]: path },
       outdir: 'dist',
       chunkNames: 'chunks/[name]-[hash]',
       bundle: true,

@@ -11,8 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ROOT } from '../../test/support/root.ts';
+import { startOwnProgram } from '../executions/processes.ts';
 import { connectHost, findSockets, startHost, takeOverHosts } from './hosts.ts';
 
 let state: string;
@@ -38,11 +40,23 @@ test.for([
   expect(statSync(join(directory, 'terminals.sock')).mode & 0o777).toBe(0o600);
   const other = await connectHost(join(directory, 'terminals.sock'), false);
   expect(await other.ask('list', { withUsage: false })).toEqual([]);
-  await expect(other.ask('look', { id: 'term_x' })).rejects.toMatchObject({ code: 'RESOURCE_002' });
+  await expect(other.ask('state', { id: 'term_x' })).rejects.toMatchObject({ code: 'RESOURCE_002' });
   await expect(other.ask('toString' as 'list', { withUsage: false })).rejects.toMatchObject({
     code: 'SYSTEM_001',
   });
   await other.end();
+  const gone = new Promise<void>((resolve) => host.onClose(resolve));
+  await host.ask('shutdown', {});
+  await gone;
+});
+
+test('a host waits for a server that is slow to connect', async () => {
+  const directory = makeDirectory('inst_a');
+  const spec = { socket: 'terminals.sock', directory, graceMs: 1000 };
+  await startOwnProgram({ path: program, spec, cwd: directory, searchPath: '/bin', what: 'It' }).reply;
+  await sleep(2000);
+  const host = await connectHost(join(directory, 'terminals.sock'));
+  expect(await host.ask('list', { withUsage: false })).toEqual([]);
   const gone = new Promise<void>((resolve) => host.onClose(resolve));
   await host.ask('shutdown', {});
   await gone;

@@ -10,7 +10,7 @@ import type { Executions, Instance } from '../executions/executions.ts';
 import { NOT_SET_UP } from '../executions/processes.ts';
 import type { Security } from '../security/security.ts';
 import type { Host } from './hosts.ts';
-import { type Dimensions, type TerminalState, type Typed } from './protocol.ts';
+import type { Dimensions, InputFacts, TerminalState } from './protocol.ts';
 import { writeTerminalRecord } from './records.ts';
 import { findShell, type ShellType } from './shells.ts';
 import type { Typing } from './typing.ts';
@@ -44,12 +44,14 @@ export interface Entry {
   readonly host: Host;
   readonly typing: Typing;
   hasEnded: boolean;
+  /** As the host told them last; undefined where something may have changed since. */
+  facts: InputFacts | undefined;
   /** The last line that was read, as it was then: it may have grown since. */
   lastRead: { readonly line: number; readonly text: string } | undefined;
 }
 
-/** For the shell to read its start-up files. */
-const PROMPT_MS = 10_000;
+export type KnownEntry = Omit<Entry, 'typing' | 'hasEnded' | 'facts' | 'lastRead'>;
+
 export interface OpeningOptions {
   readonly settings: Settings;
   readonly security: Security;
@@ -66,7 +68,7 @@ export interface OpeningOptions {
 export interface Place {
   readonly sessionName: string;
   hostOf(): Promise<Host>;
-  remember(known: Omit<Entry, 'typing' | 'hasEnded' | 'lastRead'>): Entry;
+  remember(known: KnownEntry): Entry;
   forget(id: string): boolean;
 }
 
@@ -79,6 +81,9 @@ export function createOpening(options: OpeningOptions): Open {
     const { principal, requestId, client, signal } = caller;
     const id = createId('term');
     const nonce = randomText();
+    // It takes longer to start than everything else that comes before it is needed.
+    const starting = hostOf();
+    starting.catch(() => undefined);
     const path = await executions.commandPath();
     const shell = findShell(request.shellType, security.shells.configured, path);
     const permit = await security.authorize({
@@ -102,7 +107,7 @@ export function createOpening(options: OpeningOptions): Open {
       },
     });
     signal.throwIfAborted();
-    const host = await hostOf();
+    const host = await starting;
     const directory = join(parent, id);
     const createdAtMs = clock.now();
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -119,7 +124,7 @@ export function createOpening(options: OpeningOptions): Open {
     });
     const entry = remember({ id, owner: principal, sessionName, createdAtMs, host });
     try {
-      const state = await host.ask('create', {
+      const spec = {
         id,
         owner: principal,
         sessionName,
@@ -141,8 +146,10 @@ export function createOpening(options: OpeningOptions): Open {
         nonce,
         hasCommandMark: shell.hasCommandMark,
         rules: security.rulesOf(principal),
-      });
-      await begin(entry, request.command, signal);
+        command: request.command,
+      };
+      const { state, facts } = await host.ask('create', spec, signal);
+      entry.facts = facts;
       return state;
     } catch (error) {
       // Whoever gave up while its shell started never learns its id.
@@ -169,12 +176,3 @@ const WALL_ATTEMPTS = 3;
 
 const isWallFailure = (error: unknown): boolean =>
   error instanceof ShellServerError && error.details?.['sandbox'] === NOT_SET_UP;
-
-/** What is typed before the shell reads is shown twice, and by some shells thrown away. */
-async function begin({ id, host }: Entry, command: string | undefined, signal: AbortSignal): Promise<void> {
-  const wait = { pattern: undefined, idleMs: undefined, timeoutMs: PROMPT_MS, untilPrompt: true };
-  await host.ask('read', { id, view: 'screen', from: undefined, count: 1, withAnsi: false, wait }, signal);
-  if (command === undefined) return;
-  const typed: Typed = { kind: 'text', text: command, isEntered: true };
-  await host.ask('send', { id, typed, guard: undefined, isSecret: false, wait: undefined }, signal);
-}

@@ -2,22 +2,23 @@
  * What the server and the host of the terminals say to each other over their socket: one JSON value a line, both being
  * ours and of one version. A host that outlived its server is spoken to by the next one, so the version is checked.
  */
-import { z } from 'zod';
 import type { Outcome, Usage } from '../executions/processes.ts';
 import type { Limits, Wall } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /** On the host's stdin, before it listens. */
-export const hostSpecSchema = z.object({
-  socket: z.string(),
+export interface HostSpec {
+  readonly socket: string;
   /** For pipes and the like. */
-  directory: z.string(),
+  readonly directory: string;
   /** How long its terminals live on without a server. */
-  graceMs: z.number(),
-});
-export type HostSpec = z.infer<typeof hostSpecSchema>;
+  readonly graceMs: number;
+}
+
+/** In a terminal's directory; written by the host, which may outlive the server. */
+export const OUTCOME = 'outcome.json';
 
 export interface Dimensions {
   readonly columns: number;
@@ -50,6 +51,8 @@ export interface TerminalSpec {
   readonly hasCommandMark: boolean;
   /** What held for its owner when it was opened, as a checksum. */
   readonly rules: string;
+  /** Typed into the shell when its prompt is there. */
+  readonly command: string | undefined;
 }
 
 /** A terminal as it is at the moment. */
@@ -127,14 +130,14 @@ export interface SendRequest {
   readonly id: string;
   readonly typed: Typed;
   readonly guard: string | undefined;
-  /** What was on record when this was allowed; where it is otherwise by now, nothing is sent. */
-  readonly isSecret: boolean;
+  /** By which this was allowed; where they are others by now, nothing is sent. */
+  readonly facts: InputFacts;
   readonly wait: WaitSpec | undefined;
 }
 
 export interface SendResult {
   readonly sent: 'all' | 'nothing' | 'part';
-  readonly why: 'guard' | 'secret' | 'ended' | undefined;
+  readonly why: 'guard' | 'changed' | 'ended' | undefined;
   readonly front: readonly FrontInfo[];
   readonly bytes: number;
   readonly waited: Waited | undefined;
@@ -142,19 +145,26 @@ export interface SendResult {
   readonly fromLine: number;
   /** What stood there already: the question, where the answer to it is not echoed. */
   readonly fromText: string;
+  /** After the wait: the last lines since `fromLine`, none of them where the shell has told what the command wrote. */
+  readonly after: ReadResult | undefined;
+  /** Instead of lines, where the program draws its screen. */
+  readonly screen: readonly string[] | undefined;
+  /** As they are now, where they are known. */
+  readonly facts: InputFacts | undefined;
 }
 
-export interface Look {
-  readonly state: TerminalState;
-  /** The shell waits for a command. */
-  readonly isAtPrompt: boolean;
-  /** What is typed is for the shell: it is in front, or whoever is does not read, and the shell gets it afterwards. */
+/** What a decision about input depends on. */
+export interface InputFacts {
+  /** It is for the shell, which is in front, or gets it when the program that does not read it has ended. */
   readonly isForShell: boolean;
-  /** What stands behind the shell's prompt. */
-  readonly promptLine: string | undefined;
+  readonly isSecretPrompt: boolean;
   /** How many commands have ended. */
   readonly finished: number;
-  readonly isSecretPrompt: boolean;
+  readonly workingDirectory: string | undefined;
+  /** What stands behind the shell's prompt. */
+  readonly promptLine: string | undefined;
+  /** What held for the owner when the terminal was opened, as a checksum. */
+  readonly rules: string;
 }
 
 export interface ReadRequest {
@@ -164,6 +174,7 @@ export interface ReadRequest {
   readonly from: number | undefined;
   readonly count: number;
   readonly withAnsi: boolean;
+  readonly withFront: boolean;
   readonly wait: WaitSpec | undefined;
 }
 
@@ -176,17 +187,23 @@ export interface ReadResult {
   readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };
   readonly title: string;
   readonly isAlternate: boolean;
+  /** Known after a wait. */
   readonly isSecretPrompt: boolean;
+  /** Where they were asked for. */
   readonly front: readonly FrontInfo[];
   readonly waited: Waited | undefined;
+  /** After a wait, or at the shell's prompt: then they usually hold until something is typed. */
+  readonly facts: InputFacts | undefined;
 }
 
 /** By name: what is asked, and what is answered. */
 export interface Methods {
   readonly hello: [{ readonly protocol: number; readonly isServer: boolean }, { readonly protocol: number }];
-  readonly create: [TerminalSpec, TerminalState];
+  /** Answered when its shell has a prompt. */
+  readonly create: [TerminalSpec, { readonly state: TerminalState; readonly facts: InputFacts | undefined }];
   readonly list: [{ readonly withUsage: boolean }, readonly TerminalState[]];
-  readonly look: [{ readonly id: string }, Look];
+  readonly state: [{ readonly id: string }, TerminalState];
+  readonly facts: [{ readonly id: string }, InputFacts];
   readonly send: [SendRequest, SendResult];
   readonly read: [ReadRequest, ReadResult];
   readonly resize: [{ readonly id: string; readonly dimensions: Dimensions }, TerminalState];

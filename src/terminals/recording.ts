@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { writeAllSync } from '../base/files.ts';
 import { createSink, openSource, type Sink } from '../outputs/outputs.ts';
-import { createScreen } from './host/screen.ts';
 
 const RAW = 'raw';
 const TIMING = 'timing';
@@ -159,8 +158,6 @@ function* readPieces(directory: string, { events }: Timing): Generator<Piece> {
   }
 }
 
-const KEPT_WHILE_REPLAYED = 50;
-
 /** Shows it all again, and tells of each line; ends early where `onLine` answers false, and at a gap if it should. */
 async function replay(
   directory: string,
@@ -169,10 +166,12 @@ async function replay(
 ): Promise<void> {
   const timing = readTiming(directory);
   let goesOn = true;
+  const { createScreen } = await import('./host/screen.ts');
   const screen = createScreen({
     columns: timing.columns,
     rows: timing.rows,
-    keptLines: KEPT_WHILE_REPLAYED,
+    // No more than must be.
+    keptRows: 0,
     onDropped: (line, index) => {
       if (goesOn) goesOn = onLine(line, index);
     },
@@ -184,12 +183,9 @@ async function replay(
       if (piece.kind === 'gap') screen.write(Buffer.from(`\r\n[${piece.bytes} bytes were not kept]\r\n`));
       else if (piece.kind === 'resize') screen.resize(piece.columns, piece.rows);
       else screen.write(piece.data);
-      await screen.flush();
       await nextTurn();
     }
-    const first = screen.firstLine();
-    for (const [at, line] of screen.lines(first, screen.totalLines()).entries())
-      if (goesOn) goesOn = onLine(line, first + at);
+    screen.dropAll();
   } finally {
     screen.dispose();
   }
@@ -212,12 +208,20 @@ export const CAST = 'cast';
 /** Writes the transcript and the recording, from the bytes as they came, which then go. */
 export async function saveHistory(directory: string, title: string): Promise<void> {
   const transcript = openSync(join(directory, TRANSCRIPT), 'w', 0o600);
+  let text = '';
+  const flush = (): void => {
+    writeAllSync(transcript, Buffer.from(text));
+    text = '';
+  };
   try {
     const onLine = (line: string): boolean => {
-      writeAllSync(transcript, Buffer.from(`${line}\n`));
+      text += `${line}\n`;
+      // Two million lines are as many system calls otherwise.
+      if (text.length >= READ_BYTES) flush();
       return true;
     };
     await replay(directory, onLine, false);
+    flush();
   } finally {
     closeSync(transcript);
   }

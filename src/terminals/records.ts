@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { writeFileWhole } from '../base/files.ts';
 import { isId } from '../base/ids.ts';
 import { type Outcome, outcomeSchema } from '../executions/processes.ts';
+import { OUTCOME } from './protocol.ts';
 
 const recordSchema = z.object({
   format: z.literal(1),
@@ -22,8 +23,6 @@ const recordSchema = z.object({
 export type TerminalRecord = Readonly<z.infer<typeof recordSchema>>;
 
 const RECORD = 'record.json';
-/** Written by the host, which may outlive the server. */
-export const OUTCOME = 'outcome.json';
 
 export function writeTerminalRecord(directory: string, record: TerminalRecord): void {
   writeFileWhole(join(directory, RECORD), JSON.stringify(record));

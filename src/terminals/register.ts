@@ -1,14 +1,14 @@
 /** Which terminals there are, whose they are and what they are called, and whether there is room for one more. */
 import { ShellServerError } from '../base/errors.ts';
 import type { Settings } from '../base/settings.ts';
-import type { Entry } from './open.ts';
+import type { Entry, KnownEntry } from './open.ts';
 import { createTyping } from './typing.ts';
 
 export interface Register {
   readonly entries: Map<string, Entry>;
   /** Throws RESOURCE_002 where it is not there, or somebody else's. */
   find(principal: string, id: string): Entry;
-  remember(known: Omit<Entry, 'typing' | 'hasEnded' | 'lastRead'>): Entry;
+  remember(known: KnownEntry): Entry;
   /** Those in which something still runs. */
   openOnes(): Entry[];
   /**
@@ -78,7 +78,13 @@ export function createRegister({ maxTerminals, maxTerminalsTotal }: Settings['li
       });
     },
     remember(known) {
-      const entry: Entry = { ...known, typing: createTyping(), hasEnded: false, lastRead: undefined };
+      const entry: Entry = {
+        ...known,
+        typing: createTyping(),
+        hasEnded: false,
+        facts: undefined,
+        lastRead: undefined,
+      };
       entries.set(known.id, entry);
       return entry;
     },

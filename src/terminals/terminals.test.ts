@@ -29,7 +29,14 @@ const request = {
   command: undefined,
 } as const;
 
-const look = { view: 'screen', from: undefined, count: 1, withAnsi: false, wait: undefined } as const;
+const look = {
+  view: 'screen',
+  from: undefined,
+  count: 1,
+  withAnsi: false,
+  withFront: false,
+  wait: undefined,
+} as const;
 const typed = { kind: 'text', text: 'x', isEntered: false } as const;
 
 describe('another principal', () => {

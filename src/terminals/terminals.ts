@@ -19,6 +19,7 @@ import { type Caller, type CreateRequest, createOpening, type Entry, type Place 
 import type {
   Dimensions,
   HostEvent,
+  InputFacts,
   ReadRequest,
   ReadResult,
   SendResult,
@@ -92,8 +93,8 @@ export interface TerminalsOptions {
 
 /** Of a shutdown's 5 s. */
 const SHUTDOWN_MS = 3500;
-/** What is typed may turn out to be a secret, or no more to be one, between a look and the input. */
-const MAX_LOOKS = 3;
+/** Another program may have come to the front between the decision and the input. */
+const MAX_DECISIONS = 3;
 /** For a shell to show what was typed before. */
 const SHOWN_MS = 5000;
 
@@ -133,6 +134,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     }
     // A person has looked, and perhaps typed.
     entry.typing.forget();
+    entry.facts = undefined;
     security.audit.write({
       event: `terminal_${event.event}`,
       requestId: 'attach',
@@ -168,27 +170,34 @@ export function createTerminals(options: TerminalsOptions): Terminals {
 
   async function send(id: string, input: InputOptions, caller: Caller): Promise<SendResult> {
     const { principal, client, requestId, signal, approval } = caller;
-    const { host, typing } = find(principal, id);
-    for (let looks = 1; ; looks++) {
-      if (typing.isShownOnly(input.typed)) await untilShown(host, id, signal);
-      const look = await host.ask('look', { id }, signal);
-      const isShell = look.isForShell && !look.isSecretPrompt;
-      const line = { shown: look.promptLine, finished: look.finished };
+    const entry = find(principal, id);
+    const { host, typing } = entry;
+    for (let decisions = 1; ; decisions++) {
+      const isShownOnly = typing.isShownOnly(input.typed);
+      if (isShownOnly) await untilShown(host, id, signal);
+      const known = isShownOnly ? undefined : entry.facts;
+      const facts = known ?? (await host.ask('facts', { id }, signal));
+      const isShell = facts.isForShell && !facts.isSecretPrompt;
+      const line = { shown: facts.promptLine, finished: facts.finished };
       if (!isShell) typing.forget();
       security.authorizeInput({
         principal,
         client: client.name,
         requestId,
         terminalId: id,
-        openedUnder: look.state.rules,
-        directory: look.state.workingDirectory,
+        openedUnder: facts.rules,
+        directory: facts.workingDirectory,
         commands: isShell ? typing.preview(input.typed, line) : undefined,
-        input: look.isSecretPrompt ? undefined : describeTyped(input.typed),
+        input: facts.isSecretPrompt ? undefined : describeTyped(input.typed),
         approval,
       });
-      const result = await host.ask('send', { ...input, id, isSecret: look.isSecretPrompt }, signal);
+      entry.facts = undefined;
+      const decidedBy: InputFacts = isShownOnly ? facts : { ...facts, promptLine: undefined };
+      const result = await host.ask('send', { ...input, id, facts: decidedBy }, signal);
+      if (result.facts !== undefined) entry.facts = result.facts;
       if (result.sent !== 'nothing' && isShell) typing.commit(input.typed, line);
-      if (result.why !== 'secret' || looks === MAX_LOOKS) return result;
+      if (result.after !== undefined) noteRead(entry, result.after);
+      if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
     }
   }
 
@@ -201,8 +210,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     }
   }
 
-  async function stateOf(entry: Entry): Promise<TerminalState> {
-    return (await entry.host.ask('look', { id: entry.id })).state;
+  function stateOf(entry: Entry): Promise<TerminalState> {
+    return entry.host.ask('state', { id: entry.id });
   }
 
   return {
@@ -253,11 +262,9 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const before = entry.lastRead;
       const from = isNew ? (before?.line ?? 0) : request.from;
       const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
+      entry.facts = result.facts ?? entry.facts;
       if (view === 'screen') return result;
-      const last = result.lines.at(-1);
-      const line = result.from + result.lines.length + result.missing - 1;
-      // Who goes back to older lines has read the later ones all the same.
-      if (last !== undefined && line >= (before?.line ?? 0)) entry.lastRead = { line, text: last };
+      noteRead(entry, result);
       const isKnown =
         isNew && before !== undefined && result.from === before.line && result.lines[0] === before.text;
       return isKnown ? { ...result, from: result.from + 1, lines: result.lines.slice(1) } : result;
@@ -310,5 +317,13 @@ function describeTyped(typed: Typed): string {
 /** A shell that waits for the next key has shown the ones before it. */
 async function untilShown(host: Host, id: string, signal: AbortSignal): Promise<void> {
   const wait = { pattern: undefined, idleMs: undefined, timeoutMs: SHOWN_MS };
-  await host.ask('read', { id, view: 'screen', from: undefined, count: 1, withAnsi: false, wait }, signal);
+  const screen = { view: 'screen', from: undefined, count: 1, withAnsi: false, withFront: false } as const;
+  await host.ask('read', { ...screen, id, wait }, signal);
+}
+
+/** Who goes back to older lines has read the later ones all the same. */
+function noteRead(entry: Entry, { lines, from, missing }: ReadResult): void {
+  const last = lines.at(-1);
+  const line = from + lines.length + missing - 1;
+  if (last !== undefined && line >= (entry.lastRead?.line ?? 0)) entry.lastRead = { line, text: last };
 }

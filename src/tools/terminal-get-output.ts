@@ -61,6 +61,7 @@ export const terminalGetOutput = defineTool({
       from: input.start_line,
       count: input.line_count,
       withAnsi: input.include_ansi,
+      withFront: input.include_foreground_process,
       wait: waitOf(input, call),
     };
     const fresh = await terminals.read(input.terminal_id, request, caller);

@@ -108,42 +108,33 @@ export const terminalSendInput = defineTool({
           : 'The program in front is not reading: what it has not taken yet it gets when it does.';
       return { data: { ...said, message }, text: message };
     }
-    return answerWaited(input, call, result, said);
+    return answerWaited(call, result, said);
   },
 });
 
-async function answerWaited<Said extends object>(input: Input, call: Call, result: SendResult, said: Said) {
-  const { waited } = result;
-  const { terminals, settings } = call.modules;
-  const view = await terminals.read(
-    input.terminal_id,
-    {
-      view: 'scrollback',
-      // Where the shell has told what the command wrote, only the state is wanted.
-      ...(waited?.commandOutput === undefined
-        ? { from: result.fromLine, count: LIMITS.terminalLinesMax }
-        : { from: undefined, count: 1 }),
-      withAnsi: false,
-      wait: undefined,
-    },
-    terminalCaller(call),
-  );
-  // A full-screen program has no lines, only what it shows.
-  const lines =
-    view.isAlternate || waited?.isRedrawn === true
-      ? (
-          await terminals.read(
-            input.terminal_id,
-            { view: 'screen', from: undefined, count: 1, withAnsi: false, wait: undefined },
-            terminalCaller(call),
-          )
-        ).lines
-      : view.lines;
+function answerWaited<Said extends object>(
+  call: Call,
+  { waited, after: view, screen, fromLine, fromText }: SendResult,
+  said: Said,
+) {
+  if (view === undefined) return { data: said, text: '' };
+  const { settings } = call.modules;
+  const how = `terminal_get_output with start_line ${fromLine} has them`;
   const isUntilPrompt = waited?.untilLine !== undefined && !view.isAlternate;
-  const fresh = isUntilPrompt ? lines.slice(0, Math.max(0, (waited.untilLine ?? 0) - view.from)) : lines;
-  const whole = waited?.commandOutput ?? withoutQuestion(fresh, result.fromText).join('\n');
-  const how = `terminal_get_output with start_line ${result.fromLine} has them`;
-  const { text, isCut } = fitOutput(whole, settings.limits.inlineOutputBytes, how);
+  const end = isUntilPrompt ? Math.max(0, (waited.untilLine ?? 0) - view.from) : undefined;
+  // A full-screen program has no lines, only what it shows.
+  const fresh = (screen ?? view.lines).slice(0, end);
+  const left = screen === undefined ? view.from - fromLine : 0;
+  const shown = [
+    ...(left > 0 ? [`[… ${left} lines left out; ${how}]`] : []),
+    ...withoutQuestion(fresh, fromText),
+  ];
+  const isTold = waited?.commandOutput !== undefined;
+  const { text, isCut } = fitOutput(
+    waited?.commandOutput ?? shown.join('\n'),
+    settings.limits.inlineOutputBytes,
+    how,
+  );
   const words = waitWords(waited, view.isSecretPrompt);
   const front =
     waited?.reason === 'command_done' || waited?.reason === 'exited'
@@ -153,7 +144,7 @@ async function answerWaited<Said extends object>(input: Input, call: Call, resul
     data: {
       ...said,
       output: text,
-      output_truncated: isCut || waited?.isCommandOutputCut === true,
+      output_truncated: isCut || waited?.isCommandOutputCut === true || (!isTold && left > 0),
       full_screen: view.isAlternate,
       foreground_process: describeFront(view.front),
       ...describeWait(waited, view.isSecretPrompt),
@@ -208,6 +199,6 @@ function whyNothing(result: SendResult, input: Input): string {
     case 'ended':
       return 'Nothing was sent: the program in the terminal has ended.';
     default:
-      return 'Nothing was sent: whether something secret is asked for kept changing. Call again.';
+      return 'Nothing was sent: the program in the foreground kept changing. Call again.';
   }
 }

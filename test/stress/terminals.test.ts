@@ -46,6 +46,7 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
         nonce: 'x',
         hasCommandMark: true,
         rules: '',
+        command: undefined,
       },
       { directory, cgroups },
     );

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { findProcess, listProcesses, type ProcessEntry } from '../../executions/processes.ts';
+import { findProcess, listChildren, listProcesses, type ProcessEntry } from '../../executions/processes.ts';
 
 export interface FrontProcess {
   readonly pid: number;
@@ -23,17 +23,41 @@ export interface Front {
   readonly processes: readonly FrontProcess[];
 }
 
-/** `member` is any process of the terminal that is alive: its shell. */
-export function lookAtFront(member: number): Front | undefined {
-  const groupId = findProcess(member)?.foregroundGroupId ?? 0;
-  if (groupId <= 0) return undefined;
-  return { groupId, processes: membersOf(groupId).map((entry) => describe(entry, groupId)) };
+/** The terminal's own processes. */
+export interface Program {
+  /** The first one. */
+  readonly shell: number;
+  /** All others descend from it: the shell, or the first process of the sandbox around it. */
+  readonly root: number;
 }
 
-function membersOf(groupId: number): ProcessEntry[] {
-  return listProcesses()
-    .filter((entry) => entry.groupId === groupId && !entry.isZombie)
-    .sort((a, b) => Number(b.pid === groupId) - Number(a.pid === groupId) || a.startTime - b.startTime);
+export function isShellInFront({ shell }: Program): boolean {
+  const entry = findProcess(shell);
+  return entry !== undefined && !entry.isZombie && entry.groupId === entry.foregroundGroupId;
+}
+
+/** Without a sandbox an orphan is only found by looking at all processes, which is `isThorough`. */
+export function lookAtFront({ shell, root }: Program, isThorough = false): Front | undefined {
+  const groupId = findProcess(shell)?.foregroundGroupId ?? 0;
+  if (groupId <= 0) return undefined;
+  const members = membersOf(groupId, isThorough ? undefined : root);
+  return { groupId, processes: members.map((entry) => describe(entry, groupId)) };
+}
+
+function membersOf(groupId: number, root: number | undefined): ProcessEntry[] {
+  const isMember = (entry: ProcessEntry): boolean => entry.groupId === groupId && !entry.isZombie;
+  const found = root === undefined ? [] : descendantsOf(root).filter(isMember);
+  return (found.length > 0 ? found : listProcesses().filter(isMember)).sort(
+    (a, b) => Number(b.pid === groupId) - Number(a.pid === groupId) || a.startTime - b.startTime,
+  );
+}
+
+/** With itself. */
+function descendantsOf(root: number): ProcessEntry[] {
+  const pids = [root];
+  // It grows while it is walked.
+  for (const pid of pids) pids.push(...(listChildren(pid) ?? []));
+  return pids.flatMap((pid) => findProcess(pid) ?? []);
 }
 
 function describe(entry: ProcessEntry, groupId: number): FrontProcess {
@@ -70,10 +94,10 @@ export interface FrontActivity {
 }
 
 /** What those in front are doing now. */
-export function readActivity(member: number): FrontActivity | undefined {
-  const groupId = findProcess(member)?.foregroundGroupId ?? 0;
+export function readActivity({ shell, root }: Program): FrontActivity | undefined {
+  const groupId = findProcess(shell)?.foregroundGroupId ?? 0;
   if (groupId <= 0) return undefined;
-  const members = membersOf(groupId);
+  const members = membersOf(groupId, root);
   if (members.length === 0) return undefined;
   const activities = members.map(activityOf);
   const cpuTicks = members.reduce((total, entry) => total + entry.cpuTicks, 0);

@@ -88,9 +88,7 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
   }
 
   const handlers: Readonly<Record<string, (rest: string) => void>> = {
-    A: () => {
-      state = atPrompt;
-    },
+    // The prompt is there when all of it is.
     B: () => {
       state = atPrompt;
       leave(prompted);

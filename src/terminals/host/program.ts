@@ -11,6 +11,7 @@ import {
 } from '../../executions/processes.ts';
 import type { LaunchPermit } from '../../security/security.ts';
 import type { TerminalSpec } from '../protocol.ts';
+import type { Program } from './front.ts';
 
 export function startProcess(
   spec: TerminalSpec,
@@ -38,17 +39,17 @@ export function startProcess(
   );
 }
 
-/** The program itself, behind a wall that has two processes of its own. */
-export async function shellOf({ identity }: Launched, isWalled: boolean): Promise<number> {
+/** The program itself; a sandbox has two processes of its own before it. */
+export async function findShell({ identity }: Launched, isSandboxed: boolean): Promise<Program> {
   const { pid } = identity;
-  if (!isWalled) return pid;
+  if (!isSandboxed) return { shell: pid, root: pid };
   for (let looks = 0; looks < MAX_LOOKS && findProcess(pid)?.isZombie === false; looks++) {
     const init = listChildren(pid)?.[0];
     const command = init === undefined ? undefined : listChildren(init)?.[0];
-    if (command !== undefined) return command;
+    if (init !== undefined && command !== undefined) return { shell: command, root: init };
     await sleep(LOOK_MS);
   }
-  return pid;
+  return { shell: pid, root: pid };
 }
 
 /** The program is there a moment after the wall has been passed. */

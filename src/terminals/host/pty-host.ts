@@ -9,7 +9,7 @@ import { closeInherited } from '../../base/descriptors.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { createCgroups } from '../../executions/processes.ts';
 import { type Channel, createChannel } from '../channel.ts';
-import { type HostSpec, hostSpecSchema, type MethodName, type Methods, PROTOCOL } from '../protocol.ts';
+import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from '../protocol.ts';
 import { type HostedTerminal, startTerminal } from './terminal.ts';
 
 /** Between the last terminal's end and the host's own: the next one is often just coming. */
@@ -30,6 +30,8 @@ function serve(spec: HostSpec): void {
   const servers = new Set<Channel>();
   const cgroups = createCgroups();
   let leaving: NodeJS.Timeout | undefined;
+  /** The server that started us may take a while to connect, on a machine under load. */
+  let isAwaited = true;
 
   function find(id: string): HostedTerminal {
     const terminal = terminals.get(id);
@@ -49,7 +51,7 @@ function serve(spec: HostSpec): void {
         terminals.delete(id);
         concluding.delete(id);
         const outcome = await terminal.finished;
-        for (const server of servers) server.tell({ event: 'ended', id, outcome, isSaved });
+        tellServers({ event: 'ended', id, outcome, isSaved });
         reconsider();
         return isSaved;
       });
@@ -76,7 +78,8 @@ function serve(spec: HostSpec): void {
   function reconsider(): void {
     clearTimeout(leaving);
     if (servers.size > 0 && terminals.size > 0) return;
-    const ms = servers.size === 0 && terminals.size > 0 ? spec.graceMs : servers.size > 0 ? IDLE_MS : 1000;
+    const idleMs = servers.size > 0 || isAwaited ? IDLE_MS : 1000;
+    const ms = servers.size === 0 && terminals.size > 0 ? spec.graceMs : idleMs;
     leaving = setTimeout(() => void leave(), ms);
   }
 
@@ -84,28 +87,32 @@ function serve(spec: HostSpec): void {
     async hello({ isServer }, { channel }) {
       if (isServer) {
         servers.add(channel);
+        isAwaited = false;
         reconsider();
       }
       return { protocol: PROTOCOL };
     },
-    async create(terminalSpec) {
+    async create(terminalSpec, { signal }) {
+      const { id } = terminalSpec;
       const terminal = await startTerminal(terminalSpec, { directory: spec.directory, cgroups });
-      terminals.set(terminalSpec.id, terminal);
+      terminals.set(id, terminal);
       reconsider();
       void terminal.finished.then(() => {
-        tellServers('over', terminalSpec.id);
+        tellServers({ event: 'over', id });
         // Whoever closes it says what is kept; ended by itself, it keeps what it was told to.
         setTimeout(() => {
-          if (terminals.has(terminalSpec.id)) void conclude(terminal, terminalSpec.autoSaves);
+          if (terminals.has(id)) void conclude(terminal, terminalSpec.autoSaves);
         }, LINGER_MS);
       });
-      return terminal.state();
+      const facts = await terminal.begin(signal);
+      return { state: terminal.state(), facts };
     },
     list: async ({ withUsage }) =>
       [...terminals.values()].map((terminal) =>
         withUsage ? { ...terminal.state(), usage: terminal.usage() } : terminal.state(),
       ),
-    look: async ({ id }) => find(id).look(),
+    state: async ({ id }) => find(id).state(),
+    facts: async ({ id }) => find(id).facts(),
     send: async (request, { signal }) => find(request.id).send(request, signal),
     read: async (request, { signal }) => find(request.id).read(request, signal),
     async resize({ id, dimensions }) {
@@ -121,16 +128,16 @@ function serve(spec: HostSpec): void {
     },
     async attach({ id }, { channel }) {
       const terminal = find(id);
-      const snapshot = await terminal.snapshot();
+      const snapshot = terminal.snapshot();
       const detach = terminal.attach((chunk) => {
         channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') });
         // Somebody who has stopped looking must not fill our memory.
         if (channel.pendingBytes > MAX_UNREAD_BYTES) channel.destroy();
       });
-      tellServers('attached', id);
+      tellServers({ event: 'attached', id });
       channel.onClose(() => {
         detach();
-        tellServers('detached', id);
+        tellServers({ event: 'detached', id });
       });
       void terminal.finished.then(() => channel.end());
       return { snapshot, dimensions: terminal.state().dimensions };
@@ -146,8 +153,8 @@ function serve(spec: HostSpec): void {
     },
   };
 
-  function tellServers(event: 'attached' | 'detached' | 'over', id: string): void {
-    for (const server of servers) server.tell({ event, id });
+  function tellServers(event: HostEvent): void {
+    for (const server of servers) server.tell(event);
   }
 
   function welcome(socket: Socket): void {
@@ -194,4 +201,4 @@ async function readAll(stream: NodeJS.ReadStream): Promise<string> {
 }
 
 closeInherited();
-serve(hostSpecSchema.parse(JSON.parse(await readAll(process.stdin))));
+serve(JSON.parse(await readAll(process.stdin)) as HostSpec);

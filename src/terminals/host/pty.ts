@@ -5,7 +5,8 @@
  * has arrived; so we write something there ourselves, last of all, and read until it comes.
  */
 import { randomInt } from 'node:crypto';
-import { closeSync, write } from 'node:fs';
+import { closeSync, write, writeSync } from 'node:fs';
+import type { ConnectOpts, SocketConstructorOpts } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReadStream } from 'node:tty';
 import nodePty from '@lydell/node-pty';
@@ -13,10 +14,8 @@ import nodePty from '@lydell/node-pty';
 export interface Pty {
   /** Of the side that programs get. */
   readonly path: string;
-  onData(listener: (chunk: Buffer) => void): void;
-  /** Nothing is read until `resume`: whoever writes to it is held up by the kernel. */
-  pause(): void;
-  resume(): void;
+  /** Reading begins with the first one. The bytes are good for the moment of the call. */
+  onData(listener: (chunk: Uint8Array) => void): void;
   /** What was given to `write` and the program has not taken yet. */
   readonly pendingBytes: number;
   /** In order; resolves when the kernel has taken it, false where nobody will read it any more. */
@@ -34,7 +33,9 @@ interface NativePty {
 
 /** A terminal that was stopped (Ctrl-S) takes nothing more, and so never shows the mark of its end. */
 const STOPPED_MS = 1000;
-const LOOK_MS = 5;
+/** So long at a time for one that floods us; then others have their turn, and the kernel holds up the program. */
+const SLICE_MS = 10;
+const READ_BYTES = 16 * 1024;
 /** Programs that do not read what is typed at them fill the kernel's buffer: then we come back. */
 const FULL_MS = 5;
 const PIECE_BYTES = 4096;
@@ -42,23 +43,44 @@ const PIECE_BYTES = 4096;
 export function openPty(columns: number, rows: number): Pty {
   const native = nativePty();
   const { master, slave, pty: path } = native.open(columns, rows);
-  const stream = new ReadStream(master);
-  const listeners: ((chunk: Buffer) => void)[] = [];
+  const listeners: ((chunk: Uint8Array) => void)[] = [];
   let isClosed = false;
   let pendingBytes = 0;
   let writing: Promise<unknown> = Promise.resolve();
   let draining: Draining | undefined;
-  stream.on('data', (chunk) => {
+  /** When the turn of the event loop began in which we are reading. */
+  let turnBegan: number | undefined;
+
+  function nextTurn(): void {
+    turnBegan = undefined;
+    if (!isClosed) stream.resume();
+  }
+
+  /** False stops reading until the next turn. */
+  function receive(chunk: Uint8Array): boolean {
+    if (turnBegan === undefined) {
+      turnBegan = performance.now();
+      setImmediate(nextTurn);
+    }
     const data = draining === undefined ? chunk : draining.take(chunk);
     if (data.length > 0) for (const listener of listeners) listener(data);
-  });
+    return performance.now() - turnBegan < SLICE_MS;
+  }
+
+  const options: SocketConstructorOpts & ConnectOpts = {
+    onread: {
+      buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+      callback: (bytes, buffer) => receive(buffer.subarray(0, bytes)),
+    },
+  };
+  const stream = new ReadStream(master, options);
   // Reading fails when both sides are closed; that it is over is said elsewhere.
   stream.on('error', () => undefined);
 
   async function writeAll(data: Uint8Array): Promise<boolean> {
     for (let at = 0; at < data.length; ) {
       if (isClosed) return false;
-      const written = await writeSome(master, data.subarray(at, at + PIECE_BYTES));
+      const written = writeNow(master, data.subarray(at, at + PIECE_BYTES));
       if (written === undefined) return false;
       at += written;
       if (written === 0) await sleep(FULL_MS);
@@ -71,12 +93,10 @@ export function openPty(columns: number, rows: number): Pty {
     get pendingBytes() {
       return pendingBytes;
     },
-    onData: (listener) => void listeners.push(listener),
-    pause: () => {
-      // At the end there is no more than what the kernel holds.
-      if (draining === undefined) stream.pause();
+    onData(listener) {
+      listeners.push(listener);
+      stream.resume();
     },
-    resume: () => void stream.resume(),
     write(data) {
       pendingBytes += data.length;
       const result = writing
@@ -95,12 +115,8 @@ export function openPty(columns: number, rows: number): Pty {
       const end = createDraining();
       draining = end;
       stream.resume();
-      const marking = writeSome(slave, end.mark);
-      for (let silentMs = 0; !end.isOver() && silentMs < STOPPED_MS; silentMs += LOOK_MS) {
-        const before = end.received();
-        await sleep(LOOK_MS);
-        if (end.received() !== before) silentMs = 0;
-      }
+      const marking = writeLater(slave, end.mark);
+      await end.isOver;
       const rest = end.rest();
       if (rest.length > 0) for (const listener of listeners) listener(rest);
       isClosed = true;
@@ -116,9 +132,9 @@ export function openPty(columns: number, rows: number): Pty {
 interface Draining {
   readonly mark: Buffer;
   /** What of a chunk was written before the mark. */
-  take(chunk: Buffer): Buffer;
-  received(): number;
-  isOver(): boolean;
+  take(chunk: Uint8Array): Uint8Array;
+  /** The mark has come, or nothing for so long that it never will. */
+  readonly isOver: Promise<void>;
   /** What was held back because it might have been the beginning of the mark. */
   rest(): Buffer;
 }
@@ -127,33 +143,46 @@ function createDraining(): Draining {
   // Digits, which no setting of a terminal changes.
   const mark = Buffer.from(Array.from({ length: 24 }, () => randomInt(10)).join(''));
   let held = Buffer.alloc(0);
-  let received = 0;
-  let isOver = false;
+  let hasMark = false;
+  let finish = (): void => undefined;
+  const isOver = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const silence = setTimeout(() => finish(), STOPPED_MS);
   return {
     mark,
-    received: () => received,
-    isOver: () => isOver,
+    isOver,
     take(chunk) {
-      if (isOver) return Buffer.alloc(0);
-      received += chunk.length;
+      if (hasMark) return Buffer.alloc(0);
       const data = Buffer.concat([held, chunk]);
       const at = data.indexOf(mark);
-      isOver = at !== -1;
-      const end = isOver ? at : Math.max(0, data.length - mark.length + 1);
-      held = isOver ? Buffer.alloc(0) : data.subarray(end);
+      hasMark = at !== -1;
+      const end = hasMark ? at : Math.max(0, data.length - mark.length + 1);
+      held = hasMark ? Buffer.alloc(0) : data.subarray(end);
+      silence.refresh();
+      if (hasMark) {
+        clearTimeout(silence);
+        finish();
+      }
       return data.subarray(0, end);
     },
     rest: () => held,
   };
 }
 
-/** How much the kernel took; undefined where there is nobody left. */
-function writeSome(fd: number, data: Uint8Array): Promise<number | undefined> {
+/** How much the kernel took; undefined where there is nobody left. The descriptor does not block. */
+function writeNow(fd: number, data: Uint8Array): number | undefined {
+  try {
+    return writeSync(fd, data);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 0 : undefined;
+  }
+}
+
+/** Where a terminal was stopped, in a thread that waits. */
+function writeLater(fd: number, data: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
-    write(fd, data, (error, written) => {
-      if (error === null) resolve(written);
-      else resolve(error.code === 'EAGAIN' ? 0 : undefined);
-    });
+    write(fd, data, () => resolve());
   });
 }
 

@@ -6,17 +6,15 @@ afterEach(() => {
   for (const screen of opened.splice(0)) screen.dispose();
 });
 
-async function show(text: string, options: Partial<ScreenOptions> = {}): Promise<Screen> {
+function show(text: string, options: Partial<ScreenOptions> = {}): Screen {
   const screen = createScreen({ columns: 20, rows: 5, ...options });
   opened.push(screen);
   screen.write(Buffer.from(text));
-  await screen.flush();
   return screen;
 }
 
-async function more(screen: Screen, text: string): Promise<void> {
+function more(screen: Screen, text: string): void {
   screen.write(Buffer.from(text));
-  await screen.flush();
 }
 
 const all = (screen: Screen): string[] => screen.lines(0, screen.totalLines());
@@ -25,31 +23,31 @@ const numbers = (from: number, to: number): string[] =>
 const written = (lines: readonly string[]): string => lines.map((line) => `${line}\r\n`).join('');
 
 describe('lines', () => {
-  test('are those that were written, up to the cursor', async () => {
-    const screen = await show('one\r\n\r\nthree');
+  test('are those that were written, up to the cursor', () => {
+    const screen = show('one\r\n\r\nthree');
     expect(all(screen)).toEqual(['one', '', 'three']);
     expect([screen.totalLines(), screen.cursorLine(), screen.firstLine()]).toEqual([3, 2, 0]);
     expect(screen.lines(1, 2)).toEqual(['']);
     expect(screen.lines(5, 9)).toEqual([]);
   });
 
-  test('are whole, whatever the width breaks them into', async () => {
+  test('are whole, whatever the width breaks them into', () => {
     const long = 'abcdefghij'.repeat(5);
-    const screen = await show(`${long}\r\nshort\r\n`);
+    const screen = show(`${long}\r\nshort\r\n`);
     expect(all(screen)).toEqual([long, 'short', '']);
     for (const columns of [7, 80, 13, 50]) {
       screen.resize(columns, 5);
       expect(all(screen)).toEqual([long, 'short', '']);
     }
     // Exactly as long as a row is no line of two.
-    await more(screen, `${'x'.repeat(50)}\r\nnext`);
+    more(screen, `${'x'.repeat(50)}\r\nnext`);
     expect(all(screen).slice(2)).toEqual(['x'.repeat(50), 'next']);
   });
 
-  test('keep their numbers when they leave memory', async () => {
+  test('keep their numbers when they leave memory', () => {
     const dropped: [string, number][] = [];
-    const screen = await show(written(numbers(0, 9999)), {
-      keptLines: 100,
+    const screen = show(written(numbers(0, 9999)), {
+      keptRows: 100,
       onDropped: (line, index) => dropped.push([line, index]),
     });
     const first = screen.firstLine();
@@ -61,21 +59,21 @@ describe('lines', () => {
     expect(screen.lines(0, first)).toEqual([]);
   });
 
-  test('that are wrapped leave memory whole', async () => {
+  test('that are wrapped leave memory whole', () => {
     const lines = numbers(0, 3000).map((line) => `${line} `.padEnd(70, 'x'));
     const dropped: string[] = [];
-    const screen = await show(written(lines), { keptLines: 50, onDropped: (line) => dropped.push(line) });
+    const screen = show(written(lines), { keptRows: 50, onDropped: (line) => dropped.push(line) });
     expect([...dropped, ...screen.lines(screen.firstLine(), 3001)]).toEqual(lines);
   });
 
   test.for([
     ['the scrollback is cleared', '\u001B[H\u001B[2J\u001B[3J'],
     ['the terminal is reset', '\u001Bc'],
-  ] as const)('keep their numbers when %s', async ([, sequence]) => {
+  ] as const)('keep their numbers when %s', ([, sequence]) => {
     const dropped: string[] = [];
-    const screen = await show(written(numbers(0, 19)), { onDropped: (line) => dropped.push(line) });
+    const screen = show(written(numbers(0, 19)), { onDropped: (line) => dropped.push(line) });
     const before = screen.totalLines();
-    await more(screen, `${sequence}after\r\n`);
+    more(screen, `${sequence}after\r\n`);
     expect(screen.firstLine()).toBe(dropped.length);
     expect(screen.firstLine()).toBeGreaterThan(10);
     expect(dropped.slice(0, 10)).toEqual(numbers(0, 9));
@@ -83,32 +81,32 @@ describe('lines', () => {
     expect(screen.lines(screen.firstLine(), screen.totalLines())).toContain('after');
   });
 
-  test('are those of the normal screen while a program has the other', async () => {
-    const screen = await show('before\r\n\u001B[?1049h\u001B[2J\u001B[Hdrawn');
+  test('are those of the normal screen while a program has the other', () => {
+    const screen = show('before\r\n\u001B[?1049h\u001B[2J\u001B[Hdrawn');
     expect(all(screen)).toEqual(['before', '']);
     expect(screen.view()).toMatchObject({ rows: ['drawn'], isAlternate: true });
-    await more(screen, '\u001B[?1049lafter');
+    more(screen, '\u001B[?1049lafter');
     expect(all(screen)).toEqual(['before', 'after']);
     expect(screen.view()).toMatchObject({ rows: ['before', 'after'], isAlternate: false });
   });
 
-  test('have their colours on request, each for itself', async () => {
-    const screen = await show('\u001B[31mred\r\nstill\u001B[0m plain');
+  test('have their colours on request, each for itself', () => {
+    const screen = show('\u001B[31mred\r\nstill\u001B[0m plain');
     expect(screen.lines(0, 2, true)).toEqual([
       expect.stringContaining('\u001B[31mred'),
       expect.stringMatching(/\[31mstill.*plain/),
     ]);
   });
 
-  test('of nothing but line ends are counted', async () => {
-    const screen = await show('\r\n'.repeat(20_000), { keptLines: 10 });
+  test('of nothing but line ends are counted', () => {
+    const screen = show('\r\n'.repeat(20_000), { keptRows: 10 });
     expect(screen.totalLines()).toBe(20_001);
   });
 });
 
 describe('the view', () => {
-  test('has rows without their empty ends, and the cursor', async () => {
-    const screen = await show('a\r\n\u001B[3;5Hb  ');
+  test('has rows without their empty ends, and the cursor', () => {
+    const screen = show('a\r\n\u001B[3;5Hb  ');
     expect(screen.view()).toEqual({
       rows: ['a', '', '    b'],
       cursor: { row: 2, column: 7, isVisible: true },
@@ -123,41 +121,40 @@ describe('the view', () => {
     ['🇯🇵', 2],
     ['e\u0301', 1],
     ['ﾊﾛｰ', 3],
-  ])('%s takes up the columns that programs think it does', async (text, columns) => {
-    const screen = await show(text);
+  ])('%s takes up the columns that programs think it does', (text, columns) => {
+    const screen = show(text);
     expect(screen.view()).toMatchObject({ rows: [text], cursor: { column: columns } });
   });
 
-  test('a character in two pieces is one', async () => {
+  test('a character in two pieces is one', () => {
     const bytes = Buffer.from('日本');
-    const screen = await show('');
+    const screen = show('');
     for (const byte of bytes) screen.write(Buffer.of(byte));
-    await screen.flush();
     expect(screen.view().rows).toEqual(['日本']);
   });
 
-  test('knows the title, a hidden cursor, and what the program asked for', async () => {
-    const screen = await show('\u001B]2;a title\u0007\u001B[?25l\u001B[?1h\u001B[?2004h');
+  test('knows the title, a hidden cursor, and what the program asked for', () => {
+    const screen = show('\u001B]2;a title\u0007\u001B[?25l\u001B[?1h\u001B[?2004h');
     expect(screen.view()).toMatchObject({ title: 'a title', cursor: { isVisible: false } });
     expect(screen.modes()).toEqual({ applicationCursor: true, bracketedPaste: true });
-    await more(screen, '\u001Bc');
+    more(screen, '\u001Bc');
     expect(screen.modes()).toEqual({ applicationCursor: false, bracketedPaste: false });
     expect(screen.view().cursor.isVisible).toBe(true);
   });
 
-  test('answers what a program asks', async () => {
+  test('answers what a program asks', () => {
     const replies: string[] = [];
-    await show('ab\u001B[6n\u001B[c', { onReply: (data) => replies.push(data) });
+    show('ab\u001B[6n\u001B[c', { onReply: (data) => replies.push(data) });
     expect(replies.join('').replaceAll('\u001B', '^')).toMatch(/^\^\[1;3R\^\[\?[\d;]+c$/);
   });
 
-  test('is the same when it is drawn again from its snapshot', async () => {
+  test('is the same when it is drawn again from its snapshot', () => {
     for (const text of [
       written(numbers(1, 30)),
       'x\u001B[31mred\u001B[0m\r\n\u001B[?1049h\u001B[2;2Hdrawn\u001B[?1h',
     ]) {
-      const screen = await show(text);
-      const again = await show(screen.snapshot());
+      const screen = show(text);
+      const again = show(screen.snapshot());
       expect(again.view()).toEqual(screen.view());
       expect(again.modes()).toEqual(screen.modes());
     }

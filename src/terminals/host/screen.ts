@@ -6,18 +6,22 @@
 // CommonJS, whose exports Node gives as the default one.
 /* oxlint-disable import/default, import/no-named-as-default-member */
 import serialize from '@xterm/addon-serialize';
-import unicode11 from '@xterm/addon-unicode11';
-import headless, { type IBuffer, type IBufferLine, type Terminal } from '@xterm/headless';
+import type { IBuffer, IBufferLine, Terminal } from '@xterm/headless';
+import { createEmulator } from './emulator.ts';
+import { createFlood, findUnseen } from './flood.ts';
+import { createLeaving, isContinued } from './leaving.ts';
 
 export interface ScreenOptions {
   readonly columns: number;
   readonly rows: number;
-  /** Lines above the screen that stay in memory. */
-  readonly keptLines?: number;
+  /** Rows above the screen that stay in memory; not fewer than a piece of input can push out. */
+  readonly keptRows?: number;
   /** The emulator's answers to questions of the program: where the cursor is, say. */
   readonly onReply?: (data: string) => void;
-  /** Told of each line that leaves memory, in order. */
+  /** Told of each line that leaves memory, in order: then every line is drawn, and none held. */
   readonly onDropped?: (line: string, index: number) => void;
+  /** Something new is on the screen. */
+  readonly onParsed?: () => void;
 }
 
 export interface ScreenView {
@@ -26,7 +30,6 @@ export interface ScreenView {
   /** From 0, on the screen. */
   readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };
   readonly title: string;
-  /** A full-screen program (vim, less, htop) is on. */
   readonly isAlternate: boolean;
 }
 
@@ -40,11 +43,12 @@ export interface Screen {
   readonly terminal: Terminal;
   readonly columns: number;
   readonly rows: number;
-  /** Bytes that were given and not yet looked at. */
-  readonly pendingBytes: number;
+  /** A full-screen program (vim, less, htop) is on. */
+  readonly isAlternate: boolean;
+  /** Under a flood it is on the screen a moment later. The bytes are free for other use. */
   write(chunk: Uint8Array): void;
-  /** Resolves when everything that was given has been looked at. */
-  flush(): Promise<void>;
+  /** What was written is on the screen, and was reported. Everything that reads the screen does this first. */
+  catchUp(): void;
   resize(columns: number, rows: number): void;
   view(): ScreenView;
   modes(): ScreenModes;
@@ -62,50 +66,62 @@ export interface Screen {
   ansiView(): string;
   /** Everything that is needed to draw it again in another terminal. */
   snapshot(): string;
+  /** Reports the lines that are left, as if they left memory: nothing can be read afterwards. */
+  dropAll(): void;
   dispose(): void;
 }
 
-const KEPT_LINES = 2000;
-/** So many more before the oldest are dropped, since dropping is not free. */
-const SLACK_LINES = 1000;
-/** A piece is nothing but line ends at worst; none of them may be dropped without being counted. */
+const KEPT_ROWS = 2000;
+/** A byte pushes out one row at most: which rows can leave is known before a piece is parsed. */
 const PIECE_BYTES = 1024;
+/** A program may set a title of megabytes; nobody can read more than this. */
+const MAX_TITLE_CHARS = 256;
 
 export function createScreen(options: ScreenOptions): Screen {
-  const kept = options.keptLines ?? KEPT_LINES;
-  const roomy = kept + SLACK_LINES + PIECE_BYTES;
-  const terminal = new headless.Terminal({
-    cols: options.columns,
+  const keptRows = Math.max(options.keptRows ?? KEPT_ROWS, PIECE_BYTES);
+  const { terminal, parse, isPlain } = createEmulator({
+    columns: options.columns,
     rows: options.rows,
-    scrollback: roomy,
-    allowProposedApi: true,
-    // A line of a pseudo-terminal ends with CR and LF already.
-    convertEol: false,
+    keptRows,
+    onReply: (data) => options.onReply?.(data),
+    onTrim: (rows) => leaving.trim(rows),
   });
   const serializer = new serialize.SerializeAddon();
   terminal.loadAddon(serializer);
-  terminal.loadAddon(new unicode11.Unicode11Addon());
-  terminal.unicode.activeVersion = '11';
-  let pendingBytes = 0;
-  let dropped = 0;
+  const normal = (): IBuffer => terminal.buffer.normal;
+  const leaving = createLeaving(normal, options.onDropped);
+  /** The rows in which lines begin, until something changes. */
+  let starts: readonly number[] | undefined;
+  let isParsing = false;
   let title = '';
   let isCursorVisible = true;
   let redraws = 0;
-  const normal = (): IBuffer => terminal.buffer.normal;
 
-  if (options.onReply !== undefined) terminal.onData(options.onReply);
   terminal.onTitleChange((text) => {
     title = text;
   });
+  const cutTitle = (text: string): boolean => {
+    const isLong = text.length > MAX_TITLE_CHARS;
+    if (isLong) title = text.slice(0, MAX_TITLE_CHARS);
+    return isLong;
+  };
+  for (const number of [0, 2]) terminal.parser.registerOscHandler(number, cutTitle);
+  // The name of an icon, which nobody reads.
+  terminal.parser.registerOscHandler(1, () => true);
   const watchCursor = (isVisible: boolean) => (params: readonly (number | number[])[]) => {
     if (params.includes(25)) isCursorVisible = isVisible;
     return false;
   };
   terminal.parser.registerCsiHandler({ prefix: '?', final: 'h' }, watchCursor(true));
   terminal.parser.registerCsiHandler({ prefix: '?', final: 'l' }, watchCursor(false));
-  // `clear` and `reset` throw lines away: they are counted before that.
+  // `clear` and `reset` throw rows away.
   terminal.parser.registerCsiHandler({ final: 'J' }, (params) => {
-    if (params[0] === 3) countDropped(normal().baseY);
+    if (params[0] === 3 && terminal.buffer.active.type === 'normal') {
+      const above = normal().length - terminal.rows;
+      leaving.drop(above);
+      // The emulator is about to report them.
+      leaving.trim(-above);
+    }
     if (params[0] === 2) redraws++;
     return false;
   });
@@ -114,32 +130,51 @@ export function createScreen(options: ScreenOptions): Screen {
     return false;
   });
   terminal.parser.registerEscHandler({ final: 'c' }, () => {
-    countDropped(lastRow() + 1);
+    leaving.drop(lastRow() + 1);
+    leaving.endLine();
     isCursorVisible = true;
     return false;
   });
 
-  /** The rows before this one are about to go. */
-  function countDropped(rows: number): void {
-    const buffer = normal();
-    for (let row = 0; row < rows; ) {
-      const next = endOfLine(buffer, row);
-      options.onDropped?.(textOf(buffer, row, next), dropped);
-      dropped++;
-      row = next;
-    }
+  function take(piece: Uint8Array): void {
+    if (piece.length > keptRows + terminal.rows - normal().length) leaving.note();
+    isParsing = true;
+    parse(piece);
+    isParsing = false;
+    leaving.settle();
   }
 
-  function dropOld(): void {
-    const buffer = normal();
-    const above = buffer.length - terminal.rows;
-    if (above < kept + SLACK_LINES) return;
-    // Only whole lines: the rest of one would be taken for another.
-    let cut = above - kept;
-    while (cut > 0 && buffer.getLine(cut)?.isWrapped === true) cut--;
-    countDropped(cut);
-    terminal.options.scrollback = above - cut;
-    terminal.options.scrollback = roomy;
+  function draw(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) take(bytes.subarray(at, at + PIECE_BYTES));
+  }
+
+  function drawSeen(bytes: Uint8Array): void {
+    starts = undefined;
+    // Those that stay, and those on the screen, which the first ones may be written over.
+    const kept = keptRows + 2 * terminal.rows;
+    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let drawn = 0;
+    if (options.onDropped === undefined && all.length > 2 * kept)
+      for (
+        let unseen = findUnseen(all, 0, terminal.cols, kept);
+        unseen !== undefined;
+        unseen = findUnseen(all, drawn, terminal.cols, kept)
+      ) {
+        draw(all.subarray(drawn, unseen.from));
+        if (isPlain()) leaving.skip(unseen.lines);
+        else draw(all.subarray(unseen.from, unseen.to));
+        drawn = unseen.to;
+      }
+    draw(all.subarray(drawn));
+    options.onParsed?.();
+  }
+
+  const flood = createFlood(drawSeen);
+
+  /** Also in the middle of a piece, for handlers of sequences. */
+  function catchUp(): void {
+    flood.catchUp();
+    leaving.settle();
   }
 
   /** The last row that has something in it, or the cursor. */
@@ -151,25 +186,38 @@ export function createScreen(options: ScreenOptions): Screen {
     return row;
   }
 
-  /** Row numbers of the first rows of lines [from, to), and where the last ends. */
-  function rowsOf(from: number, to: number): { start: number; end: number }[] {
+  /** The rows in which lines begin; what is left of one that began before them is not read. */
+  function firstRows(): readonly number[] {
+    catchUp();
+    if (starts !== undefined && !isParsing) return starts;
+    const found: number[] = [];
     const buffer = normal();
-    const found: { start: number; end: number }[] = [];
     const last = lastRow();
-    let line = dropped;
-    for (let row = 0; row <= last && line < to; line++) {
-      const next = endOfLine(buffer, row);
-      if (line >= from) found.push({ start: row, end: next });
-      row = next;
-    }
+    for (let row = 0; row <= last; row++) if (!isContinued(buffer, row)) found.push(row);
+    if (!isParsing) starts = found;
     return found;
   }
 
+  function totalLines(): number {
+    const inMemory = firstRows().length;
+    return leaving.lines + inMemory;
+  }
+
   function lineOfRow(wanted: number): number {
+    const index = firstRows().findLastIndex((row) => row <= wanted);
+    return Math.max(0, leaving.lines + index);
+  }
+
+  function lines(from: number, to: number, withAnsi = false): string[] {
+    const rows = firstRows();
     const buffer = normal();
-    let line = dropped - 1;
-    for (let row = 0; row <= wanted; row++) if (row === 0 || !isContinued(buffer, row)) line++;
-    return line;
+    const found = rows.slice(Math.max(0, from - leaving.lines), Math.max(0, to - leaving.lines));
+    return found.map((start) => {
+      const end = endOfLine(buffer, start);
+      if (!withAnsi) return textOf(buffer, start, end);
+      const range = { start, end: end - 1 };
+      return serializer.serialize({ range, excludeModes: true }).replaceAll('\r\n', '');
+    });
   }
 
   return {
@@ -180,25 +228,32 @@ export function createScreen(options: ScreenOptions): Screen {
     get rows() {
       return terminal.rows;
     },
+    get isAlternate() {
+      catchUp();
+      return terminal.buffer.active.type === 'alternate';
+    },
     get redraws() {
+      catchUp();
       return redraws;
     },
-    get pendingBytes() {
-      return pendingBytes;
+    write: flood.write,
+    catchUp,
+    resize(columns, rows) {
+      const total = totalLines();
+      const first = leaving.lines;
+      const before = options.onDropped === undefined ? [] : lines(first, total);
+      terminal.resize(columns, rows);
+      starts = undefined;
+      leaving.forget();
+      // Narrower rows are more of them, and the oldest may have left.
+      const gone = leaving.takeTrimmed() > 0 ? total - totalLines() : 0;
+      if (gone <= 0) return;
+      leaving.endLine();
+      leaving.skip(gone);
+      for (const [at, line] of before.slice(0, gone).entries()) options.onDropped?.(line, first + at);
     },
-    write(chunk) {
-      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-        const piece = chunk.subarray(at, at + PIECE_BYTES);
-        pendingBytes += piece.length;
-        terminal.write(piece, () => {
-          pendingBytes -= piece.length;
-          dropOld();
-        });
-      }
-    },
-    flush: () => new Promise((resolve) => terminal.write('', resolve)),
-    resize: (columns, rows) => terminal.resize(columns, rows),
     view() {
+      catchUp();
       const buffer = terminal.buffer.active;
       const rows: string[] = [];
       for (let row = 0; row < terminal.rows; row++)
@@ -220,32 +275,42 @@ export function createScreen(options: ScreenOptions): Screen {
         isAlternate: buffer.type === 'alternate',
       };
     },
-    modes: () => ({
-      applicationCursor: terminal.modes.applicationCursorKeysMode,
-      bracketedPaste: terminal.modes.bracketedPasteMode,
-    }),
-    firstLine: () => dropped,
-    totalLines: () => lineOfRow(lastRow()) + 1,
-    cursorLine: () => lineOfRow(normal().baseY + normal().cursorY),
-    lines(from, to, withAnsi = false) {
-      const buffer = normal();
-      return rowsOf(from, to).map(({ start, end }) =>
-        withAnsi
-          ? serializer
-              .serialize({ range: { start, end: end - 1 }, excludeModes: true })
-              .replaceAll('\r\n', '')
-          : textOf(buffer, start, end),
-      );
+    modes() {
+      catchUp();
+      const { applicationCursorKeysMode, bracketedPasteMode } = terminal.modes;
+      return { applicationCursor: applicationCursorKeysMode, bracketedPaste: bracketedPasteMode };
     },
+    firstLine() {
+      catchUp();
+      return leaving.lines;
+    },
+    totalLines,
+    cursorLine() {
+      catchUp();
+      return lineOfRow(normal().baseY + normal().cursorY);
+    },
+    lines,
     ansiView() {
+      catchUp();
       const text = serializer.serialize({ scrollback: 0, excludeModes: true });
       // The normal screen comes first, then the one that covers it.
       return terminal.buffer.active.type === 'alternate'
         ? (text.split(ENTER_ALTERNATE).at(-1) ?? text)
         : text;
     },
-    snapshot: () => serializer.serialize({ scrollback: 0 }),
-    dispose: () => terminal.dispose(),
+    snapshot() {
+      catchUp();
+      return serializer.serialize({ scrollback: 0 });
+    },
+    dropAll() {
+      catchUp();
+      leaving.drop(lastRow() + 1);
+      leaving.endLine();
+    },
+    dispose() {
+      flood.dispose();
+      terminal.dispose();
+    },
   };
 }
 
@@ -253,8 +318,6 @@ const ENTER_ALTERNATE = '\x1b[?1049h\x1b[H';
 
 const isEmpty = (line: IBufferLine | undefined): boolean =>
   line === undefined || line.translateToString(true) === '';
-
-const isContinued = (buffer: IBuffer, row: number): boolean => buffer.getLine(row)?.isWrapped === true;
 
 /** The row after the last of the line that begins in this row. */
 function endOfLine(buffer: IBuffer, start: number): number {

@@ -3,10 +3,9 @@
  * then what the kernel says of those in front (they read the terminal, or sleep, use no processor time and are quiet);
  * silence alone is only trusted where the kernel tells nothing.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { compilePattern, type Pattern } from '../../base/pattern.ts';
+import type { Pattern } from '../../base/pattern.ts';
 import type { Waited, WaitReason, WaitSpec } from '../protocol.ts';
-import { type FrontActivity, readActivity } from './front.ts';
+import { type FrontActivity, type Program, readActivity } from './front.ts';
 import type { Marks } from './marks.ts';
 import type { Screen } from './screen.ts';
 import type { LineMode } from './secret-prompt.ts';
@@ -14,13 +13,14 @@ import type { LineMode } from './secret-prompt.ts';
 export interface Observed {
   readonly screen: Screen;
   readonly marks: Marks;
-  /** The terminal's first process. */
-  readonly shell: number;
+  readonly program: Program;
   /** Monotonic; of the last output. */
   lastDataAt(): number;
   receivedBytes(): number;
   hasEnded(): boolean;
   lineMode(): Promise<LineMode | undefined>;
+  /** Told when output was parsed, and whether it changed what the shell says of itself, or the terminal has ended. */
+  onChange(listener: (isMark: boolean) => void): () => void;
 }
 
 /** As things were before the input. */
@@ -36,6 +36,7 @@ export interface Before {
 
 /** `echoed` is how many lines what is typed will take up. */
 export function rememberBefore({ screen, marks, receivedBytes }: Observed, echoed = 0): Before {
+  screen.catchUp();
   return {
     at: performance.now(),
     receivedBytes: receivedBytes(),
@@ -46,12 +47,11 @@ export function rememberBefore({ screen, marks, receivedBytes }: Observed, echoe
   };
 }
 
-const TICK_MS = 20;
-/** Most commands end soon. */
-const FIRST_TICK_MS = 4;
-const FIRST_TICKS_MS = 200;
-/** Two looks that far apart tell whether anything was done. */
+/** New output is searched for the pattern no more often than this. */
+const SEARCH_MS = 5;
+/** Two looks that far apart tell whether anything was done; a program that goes on for long is looked at less often. */
 const SAMPLE_MS = 40;
+const LATE_SAMPLE_MS = 200;
 const QUIET_MS = 80;
 /** Where the kernel does not say what a sleeping process waits for. */
 const SILENT_MS = 300;
@@ -68,11 +68,12 @@ export async function settle(
   before: Before,
   signal: AbortSignal,
 ): Promise<Waited> {
-  const pattern = spec.pattern === undefined ? undefined : compileLines(spec.pattern);
+  const pattern = spec.pattern === undefined ? undefined : await compileLines(spec.pattern);
   const deadline = performance.now() + spec.timeoutMs;
   const isOpen = pattern === undefined && spec.idleMs === undefined;
   let doneAt: number | undefined;
   let earlier: (FrontActivity & { readonly at: number }) | undefined;
+  let sampleMs = SAMPLE_MS;
 
   const answer = (reason: WaitReason, matched?: string): Waited => {
     const { lastCommand, isIdle } = observed.marks;
@@ -93,44 +94,88 @@ export async function settle(
     };
   };
 
+  /** What the programs in front are doing, where nothing has come for a while; undefined while nobody can tell. */
+  async function judgeFront(now: number, quietMs: number): Promise<WaitReason | undefined> {
+    const activity = readActivity(observed.program);
+    const isSame =
+      earlier !== undefined &&
+      activity !== undefined &&
+      activity.groupId === earlier.groupId &&
+      activity.cpuTicks === earlier.cpuTicks &&
+      activity.activity === earlier.activity;
+    if (!isSame) earlier = activity === undefined ? undefined : { ...activity, at: now };
+    sampleMs = Math.min(sampleMs * 1.5, LATE_SAMPLE_MS);
+    if (!isSame || earlier === undefined || now - earlier.at < SAMPLE_MS) return undefined;
+    return judge(observed, earlier.activity, quietMs);
+  }
+
   for (;;) {
     signal.throwIfAborted();
-    await observed.screen.flush();
+    observed.screen.catchUp();
     const matched = pattern === undefined ? undefined : findMatch(observed.screen, pattern, before.line);
     if (matched !== undefined) return answer('matched', matched);
     if (observed.hasEnded()) return answer('exited');
     const now = performance.now();
-    const isDone = observed.marks.finished > before.finished && observed.marks.state !== 'running';
-    if (isDone) doneAt ??= now;
-    if (spec.untilPrompt === true && observed.marks.state === 'prompt') return answer('command_done');
+    const { marks } = observed;
+    if (spec.untilPrompt === true && marks.state === 'prompt') return answer('command_done');
+    if (marks.finished > before.finished && marks.state !== 'running') doneAt ??= now;
     if (doneAt !== undefined && (isOpen || now - doneAt > LATE_MATCH_MS) && spec.idleMs === undefined)
       return answer('command_done');
-    const quietMs = now - Math.max(observed.lastDataAt(), before.at);
-    if (spec.idleMs !== undefined && quietMs >= spec.idleMs)
+    const quietSince = Math.max(observed.lastDataAt(), before.at);
+    if (spec.idleMs !== undefined && now - quietSince >= spec.idleMs)
       return answer(doneAt === undefined ? 'quiet' : 'command_done');
-    if (isOpen && quietMs >= QUIET_MS && hasBegun(observed, before, now)) {
-      const activity = readActivity(observed.shell);
-      const isSame =
-        earlier !== undefined &&
-        activity !== undefined &&
-        activity.groupId === earlier.groupId &&
-        activity.cpuTicks === earlier.cpuTicks &&
-        activity.activity === earlier.activity;
-      if (isSame && earlier !== undefined && now - earlier.at >= SAMPLE_MS) {
-        const reason = await judge(observed, earlier.activity, quietMs);
-        if (reason !== undefined) return answer(reason);
-      }
-      if (!isSame) earlier = activity === undefined ? undefined : { ...activity, at: now };
-    } else earlier = undefined;
+    const looksAt = isOpen ? looksFrom(observed, before, quietSince) : Number.POSITIVE_INFINITY;
+    if (now >= looksAt) {
+      const reason = await judgeFront(now, now - quietSince);
+      if (reason !== undefined) return answer(reason);
+    } else {
+      earlier = undefined;
+      sampleMs = SAMPLE_MS;
+    }
     if (now >= deadline) return answer('timeout_still_running');
-    const tick = now - before.at < FIRST_TICKS_MS ? FIRST_TICK_MS : TICK_MS;
-    await sleep(Math.min(tick, Math.max(1, deadline - now)), undefined, { signal }).catch(() => undefined);
+    const next = Math.min(
+      deadline,
+      now >= looksAt ? now + sampleMs : looksAt,
+      doneAt === undefined ? Number.POSITIVE_INFINITY : doneAt + LATE_MATCH_MS + 1,
+      spec.idleMs === undefined ? Number.POSITIVE_INFINITY : quietSince + spec.idleMs,
+    );
+    await untilChange(observed, next - now, pattern !== undefined, signal);
   }
 }
 
-/** Something came back, or has had the time to. */
-const hasBegun = ({ receivedBytes }: Observed, before: Before, now: number): boolean =>
-  receivedBytes() > before.receivedBytes || now - before.at >= FIRST_BYTE_MS;
+/** When it is time to look at the programs: it has been quiet, and something came back or has had the time to. */
+function looksFrom({ receivedBytes }: Observed, before: Before, quietSince: number): number {
+  const hasBegun = receivedBytes() > before.receivedBytes;
+  return Math.max(quietSince + QUIET_MS, hasBegun ? 0 : before.at + FIRST_BYTE_MS);
+}
+
+/** Resolves after so long, when the shell says something, and soon after new output if that is waited for. */
+function untilChange(
+  observed: Observed,
+  ms: number,
+  isForOutput: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      stop();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    let timer = setTimeout(done, Math.max(1, ms));
+    let isSoon = false;
+    const stop = observed.onChange((isMark) => {
+      if (isMark) return done();
+      if (!isForOutput || isSoon) return;
+      isSoon = true;
+      clearTimeout(timer);
+      timer = setTimeout(done, SEARCH_MS);
+    });
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
 
 async function judge(
   { lineMode }: Observed,
@@ -155,7 +200,9 @@ async function judge(
 }
 
 /** Each line has a beginning and an end. */
-function compileLines(source: string): Pattern {
+async function compileLines(source: string): Promise<Pattern> {
+  // Few calls have one, and it would be loaded for every first terminal.
+  const { compilePattern } = await import('../../base/pattern.ts');
   const pattern = compilePattern('wait_for', source);
   return pattern.literal === undefined ? compilePattern('wait_for', `(?m)${source}`) : pattern;
 }

@@ -20,7 +20,8 @@ __mcp_mark_prompt() {
   return "$code"
 }
 
-if [ "$(builtin declare -p PROMPT_COMMAND 2>/dev/null | cut -c1-10)" = 'declare -a' ]; then
+# It may be an array from bash 5.1 on. Asked without another process, which the first prompt would wait for.
+if ((BASH_VERSINFO[0] >= 5)) && [[ -n ${PROMPT_COMMAND+x} && ${PROMPT_COMMAND@a} == *a* ]]; then
   PROMPT_COMMAND=(__mcp_ended "${PROMPT_COMMAND[@]}" __mcp_mark_prompt)
 else
   PROMPT_COMMAND="__mcp_ended${PROMPT_COMMAND:+; ${PROMPT_COMMAND%;}}; __mcp_mark_prompt"

@@ -1,0 +1,117 @@
+/**
+ * The terminal emulator, with what its pinned version has beside its documented parts: input is parsed at once, rows
+ * that leave its memory are reported, and no sequence makes it repeat something for hours.
+ */
+// CommonJS, whose exports Node gives as the default one; what is inside has names with underscores.
+/* oxlint-disable import/default, import/no-named-as-default-member, no-underscore-dangle */
+import unicode11 from '@xterm/addon-unicode11';
+import headless, { type IDisposable, type Terminal } from '@xterm/headless';
+
+export interface Emulator {
+  readonly terminal: Terminal;
+  /** Everything has been parsed when it returns. */
+  parse(bytes: Uint8Array): void;
+  /** Between two sequences, on the normal screen, with all of it scrolling: a line feed at the bottom pushes out a row. */
+  isPlain(): boolean;
+}
+
+export interface EmulatorOptions {
+  readonly columns: number;
+  readonly rows: number;
+  /** Rows above the screen that stay in memory. */
+  readonly keptRows: number;
+  /** The emulator's answers to questions of the program: where the cursor is, say. */
+  onReply(data: string): void;
+  /** So many of the oldest rows have left the normal screen's memory. */
+  onTrim(rows: number): void;
+}
+
+interface Inside {
+  readonly buffers: {
+    readonly active: unknown;
+    readonly normal: { readonly lines: Lines; readonly scrollTop: number; readonly scrollBottom: number };
+  };
+  readonly _inputHandler: { readonly _parser: { readonly currentState: number } };
+  /** Unlike the documented one, it gets the parameters themselves and not a copy. */
+  registerCsiHandler(
+    id: { readonly final: string },
+    handler: (given: { readonly params: Int32Array }) => boolean,
+  ): IDisposable;
+}
+
+interface Lines {
+  onTrim(listener: (rows: number) => void): IDisposable;
+}
+
+export function createEmulator(options: EmulatorOptions): Emulator {
+  const terminal = new headless.Terminal({
+    cols: options.columns,
+    rows: options.rows,
+    scrollback: options.keptRows,
+    allowProposedApi: true,
+    // A line of a pseudo-terminal ends with CR and LF already.
+    convertEol: false,
+  });
+  terminal.loadAddon(new unicode11.Unicode11Addon());
+  terminal.unicode.activeVersion = '11';
+  terminal.onData((data) => {
+    if (data !== '') options.onReply(data);
+  });
+  const inside = insideOf(terminal);
+  clampRepetitions(terminal, inside);
+  let watched: Lines | undefined;
+  /** A reset makes new ones. */
+  const watch = (): void => {
+    const { lines } = inside.buffers.normal;
+    if (lines === watched) return;
+    watched = lines;
+    lines.onTrim(options.onTrim);
+  };
+  watch();
+  return {
+    terminal,
+    parse(bytes) {
+      // What follows a person's input is parsed at once; anything else would wait for a timer.
+      terminal.input('', true);
+      terminal.write(bytes);
+      watch();
+    },
+    isPlain() {
+      const { active, normal } = inside.buffers;
+      return (
+        active === normal &&
+        normal.scrollTop === 0 &&
+        normal.scrollBottom === terminal.rows - 1 &&
+        inside._inputHandler._parser.currentState === GROUND
+      );
+    },
+  };
+}
+
+/** The parser's state between sequences. */
+const GROUND = 0;
+
+/** `CSI 2147483647 L` inserts as many lines, one after the other. More than the screen has make no difference. */
+function clampRepetitions(terminal: Terminal, inside: Inside): void {
+  const clamp = (finals: string, most: () => number): void => {
+    for (const final of finals)
+      inside.registerCsiHandler({ final }, ({ params }) => {
+        params[0] = Math.min(params[0] ?? 0, most());
+        return false;
+      });
+  };
+  clamp('LMST', () => terminal.rows);
+  // Of the last one, which repeats a character, no program asks for more than a row.
+  clamp('IZb', () => terminal.cols);
+}
+
+function insideOf(terminal: Terminal): Inside {
+  const { _core: inside } = terminal as unknown as { readonly _core?: Partial<Inside> };
+  const isThere =
+    typeof inside?.registerCsiHandler === 'function' &&
+    inside.buffers?.normal.lines.onTrim !== undefined &&
+    inside.buffers.normal.scrollTop === 0 &&
+    inside._inputHandler?._parser.currentState === GROUND;
+  if (!isThere) throw new Error('This version of xterm.js lacks what the terminals need.');
+  return inside as Inside;
+}

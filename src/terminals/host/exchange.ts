@@ -1,0 +1,207 @@
+/** One request about a terminal: it is typed into, waited for and read, in this order, each where it was asked for. */
+import { ShellServerError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type {
+  FrontInfo,
+  InputFacts,
+  ReadRequest,
+  ReadResult,
+  SendRequest,
+  SendResult,
+  TerminalSpec,
+  Waited,
+  WaitSpec,
+} from '../protocol.ts';
+import { readOldLines } from '../recording.ts';
+import { areSame, readFacts } from './facts.ts';
+import { type Front, lookAtFront } from './front.ts';
+import { type GuardTarget, passesGuard, readGuard } from './guard.ts';
+import { bytesOf, echoedLines } from './input.ts';
+import type { Pty } from './pty.ts';
+import { type Before, type Observed, rememberBefore, settle } from './settle.ts';
+
+export interface Exchange {
+  /** Waits for the first prompt, and types the first command. */
+  begin(signal: AbortSignal): Promise<InputFacts | undefined>;
+  facts(): Promise<InputFacts>;
+  send(request: SendRequest, signal: AbortSignal): Promise<SendResult>;
+  read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult>;
+}
+
+/** For the shell to read its start-up files. */
+const PROMPT_MS = 10_000;
+const WRITE_MS = 1000;
+/** Typed at a program that does not read; what comes after that is refused. */
+const MAX_PENDING_BYTES = 1024 * 1024;
+
+export function createExchange(
+  spec: TerminalSpec,
+  observed: Observed,
+  pty: Pick<Pty, 'write' | 'pendingBytes'>,
+): Exchange {
+  const { screen, program } = observed;
+  /** What came before this, the caller has been told of: whoever waits later misses nothing that came in between. */
+  let told: Before | undefined;
+
+  const facts = (): Promise<InputFacts> => readFacts(observed, spec.rules);
+  const front = (isThorough = false): Front | undefined =>
+    observed.hasEnded() ? undefined : lookAtFront(program, isThorough);
+
+  async function waitSince(before: Before, wait: WaitSpec, signal: AbortSignal): Promise<Waited> {
+    const waited = await settle(observed, wait, { ...before, at: performance.now() }, signal);
+    // Who goes on waiting waits for the same thing.
+    if (waited.reason !== 'timeout_still_running') told = rememberBefore(observed);
+    return waited;
+  }
+
+  async function send(request: SendRequest, signal: AbortSignal): Promise<SendResult> {
+    const guard = request.guard === undefined ? undefined : checkGuard(request.guard);
+    const { isSecretPrompt: isSecret } = request.facts;
+    const bytes = bytesOf(request.typed, { ...screen.modes(), isAlternate: screen.isAlternate });
+    // A secret is not echoed, and neither is its line end.
+    const before = rememberBefore(observed, isSecret ? 0 : echoedLines(request.typed));
+    const fromLine = screen.cursorLine();
+    const nothing = { waited: undefined, after: undefined, screen: undefined, facts: undefined };
+    const refuse = (why: SendResult['why'], about: Partial<SendResult> = {}): SendResult => ({
+      ...nothing,
+      sent: 'nothing',
+      why,
+      front: [],
+      bytes: 0,
+      fromLine,
+      fromText: '',
+      ...about,
+    });
+    if (observed.hasEnded()) return refuse('ended');
+    if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
+    const now = await facts();
+    if (!areSame(request.facts, now)) return refuse('changed', { facts: now });
+    // Last of all, since nothing holds who is in front in their place.
+    if (guard !== undefined) {
+      const reader = front(true);
+      if (!passesGuard(guard, reader, program.shell))
+        return refuse('guard', { front: describeFront(reader), facts: now });
+    }
+    const fromText = isSecret ? (screen.lines(fromLine, fromLine + 1)[0] ?? '') : '';
+    const writing = pty.write(bytes);
+    // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
+    const isWritten = await inTime(writing, WRITE_MS);
+    told = before;
+    const sent = { sent: isWritten ? 'all' : 'part', why: undefined, bytes: bytes.length, fromText } as const;
+    if (request.wait === undefined)
+      return { ...nothing, ...sent, front: describeFront(front(guard !== undefined)), fromLine };
+    const waited = await waitSince(before, request.wait, signal);
+    const after = await facts();
+    const line = Math.min(before.line, screen.totalLines());
+    const view = readAfter(waited, line, after);
+    const isDrawn = view.isAlternate || waited.isRedrawn;
+    return {
+      ...sent,
+      front: view.front,
+      waited,
+      fromLine: line,
+      after: view,
+      screen: isDrawn ? screen.view().rows : undefined,
+      facts: view.facts,
+    };
+  }
+
+  /** The last lines, as far as they are in memory: an answer shows no more, and the others can be asked for. */
+  function readAfter(waited: Waited, fromLine: number, now: InputFacts): ReadResult {
+    const about = describe(waited, now, true);
+    const most = waited.commandOutput === undefined ? LIMITS.terminalLinesMax : 1;
+    const from = Math.max(fromLine, screen.firstLine(), about.totalLines - most);
+    return { ...about, lines: screen.lines(from, about.totalLines), from, missing: 0 };
+  }
+
+  function describe(waited: Waited | undefined, now: InputFacts | undefined, withFront: boolean) {
+    const { cursor, title, isAlternate } = screen.view();
+    return {
+      cursor,
+      title,
+      isAlternate,
+      totalLines: screen.totalLines(),
+      isSecretPrompt: now?.isSecretPrompt === true,
+      front: withFront ? describeFront(front()) : [],
+      waited,
+      facts: now,
+    };
+  }
+
+  async function read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
+    const waited =
+      request.wait === undefined
+        ? undefined
+        : await waitSince(told ?? rememberBefore(observed), request.wait, signal);
+    if (waited === undefined && told !== undefined)
+      told = { ...told, line: Math.max(told.line, screen.cursorLine()) };
+    // At the prompt they are cheap.
+    const now = waited !== undefined || observed.marks.state === 'prompt' ? await facts() : undefined;
+    const about = describe(waited, now, request.withFront);
+    if (request.view === 'screen') {
+      const lines = request.withAnsi ? screen.ansiView().split('\r\n') : screen.view().rows;
+      return { ...about, lines, from: 0, missing: 0 };
+    }
+    const total = about.totalLines;
+    const from = Math.min(request.from ?? Math.max(0, total - request.count), total);
+    const to = Math.min(total, from + request.count);
+    const first = screen.firstLine();
+    const old = from < first ? await readOldLines(spec.directory, from, Math.min(to, first)) : [];
+    const recent = screen.lines(Math.max(from, screen.firstLine()), to, request.withAnsi);
+    return { ...about, lines: [...old, ...recent], from, missing: to - from - old.length - recent.length };
+  }
+
+  return {
+    facts,
+    send,
+    read,
+    async begin(signal) {
+      const wait = { pattern: undefined, idleMs: undefined, timeoutMs: PROMPT_MS, untilPrompt: true };
+      // What is typed before the shell reads is shown twice, and by some shells thrown away.
+      await waitSince(rememberBefore(observed), wait, signal);
+      const now = await facts();
+      if (spec.command === undefined) return now;
+      const typed = { kind: 'text', text: spec.command, isEntered: true } as const;
+      await send({ id: spec.id, typed, guard: undefined, facts: now, wait: undefined }, signal);
+      return undefined;
+    },
+  };
+}
+
+function checkGuard(text: string): GuardTarget {
+  const guard = readGuard(text);
+  if (guard !== undefined) return guard;
+  throw new ShellServerError(
+    'PARAM_002',
+    `send_to is no program guard: ${JSON.stringify(text.slice(0, 80))}.`,
+    {
+      hint: 'A program’s name, its path, "pid:N", "sessionleader:" or "*".',
+      details: { parameter: 'send_to' },
+    },
+  );
+}
+
+function notReading(now: Front | undefined): ShellServerError {
+  const who = now?.processes[0]?.name ?? 'the program in front';
+  return new ShellServerError(
+    'RESOURCE_005',
+    `Nothing was sent: ${who} does not read what was typed before.`,
+    {
+      hint: 'Wait until it does, or end it: keys ["ctrl+c"] are read by the terminal itself, unless the program has switched that off.',
+      details: { limit: MAX_PENDING_BYTES },
+    },
+  );
+}
+
+/** False where it takes longer. */
+async function inTime(writing: Promise<boolean>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  return Promise.race([writing, late]).finally(() => clearTimeout(timer));
+}
+
+export function describeFront(front: Front | undefined): FrontInfo[] {
+  return (front?.processes ?? []).map(({ pid, name, path }) => ({ pid, name, path }));
+}
