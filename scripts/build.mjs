@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { renderLegal } from './legal.mjs';
 
@@ -46,8 +46,10 @@ const oneLanguage = {
 };
 
 const { outputFiles, metafile } = await bundle();
+const catalogue = await makeCatalogue();
 const written = new Set();
 const isNotice = ({ path }) => path.endsWith('.LEGAL.txt');
+place(`${root}/dist/catalogue.json`, JSON.stringify(catalogue));
 // Entries last and each file renamed into place: whoever starts the server meanwhile gets the old one or the new one.
 for (const file of outputFiles.filter((each) => !isNotice(each)).sort((a, b) => depth(b) - depth(a))) {
   place(file.path, file.contents);
@@ -68,16 +70,34 @@ function place(path, contents) {
 }
 
 async function bundle() {
+  return run({
+    entryPoints: Object.fromEntries(
+      Object.entries(entryPoints).filter(([, path]) => existsSync(`${root}/${path}`)),
+    ),
+    outdir: 'dist',
+    chunkNames: 'chunks/[name]-[hash]',
+    splitting: true,
+    sourcemap: 'linked',
+    legalComments: 'external',
+    metafile: true,
+  });
+}
+
+/** The tools as data, by the code that describes them. */
+async function makeCatalogue() {
+  const { outputFiles: made } = await run({ entryPoints: ['src/server/create-catalogue.ts'] });
+  const path = `${root}/dist/.create-catalogue.mjs`;
+  place(path, made[0].contents);
+  const { createCatalogue } = await import(`${pathToFileURL(path).href}?${Date.now()}`);
+  rmSync(path);
+  return createCatalogue();
+}
+
+async function run(options) {
   try {
     return await build({
       absWorkingDir: root,
-      entryPoints: Object.fromEntries(
-        Object.entries(entryPoints).filter(([, path]) => existsSync(`${root}/${path}`)),
-      ),
-      outdir: 'dist',
-      chunkNames: 'chunks/[name]-[hash]',
       bundle: true,
-      splitting: true,
       format: 'esm',
       platform: 'node',
       // Its CommonJS form loads its parts in a way that no bundler can follow.
@@ -93,12 +113,10 @@ async function bundle() {
       // Names stay, so that stack traces can be read.
       minifyWhitespace: true,
       minifySyntax: true,
-      sourcemap: 'linked',
-      legalComments: 'external',
       banner: { js: hasShebang ? require : `#!/usr/bin/env node\n${require}` },
       define: { __VERSION__: JSON.stringify(version) },
-      metafile: true,
       write: false,
+      ...options,
     });
   } catch {
     // esbuild has said what is wrong.

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
-import { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from '../security/security.ts';
+import { type BubblewrapWall, WALL_FDS, WALL_FILE, type Wall } from '../security/sandbox/profile.ts';
 import { findUnexpectedMount } from './mounts.ts';
 import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
 

@@ -125,19 +125,27 @@ export function createFixtureTools(onSeen: (entry: string) => void = () => undef
 
 export const NO_MODULES = {} as unknown as Modules;
 
-/** A server of the fixture tools. */
-export function createFixtureFactory(fixtures: FixtureTools, log: Log = silentLog): ServerFactory {
-  return createServerFactory({
+/** What a server of the fixture tools offers. */
+export function createFixtureOffer(fixtures: FixtureTools, log: Log = silentLog) {
+  const dispatch = createDispatch({
+    tools: fixtures.tools,
+    modules: NO_MODULES,
+    log,
+    clock: systemClock,
+    validateAnswers: true,
+  });
+  return {
     onCaller: () => undefined,
-    dispatch: createDispatch({
-      tools: fixtures.tools,
-      modules: NO_MODULES,
-      log,
-      clock: systemClock,
-      validateAnswers: true,
-    }),
+    dispatch: () => dispatch,
+    methods: dispatch.methods,
     definitions: createDefinitions(fixtures.tools),
     info: { version: '0.0.0-test' },
     instructions: () => 'Fixture tools.',
-  });
+  };
+}
+
+/** The same, by the SDK. */
+export function createFixtureFactory(fixtures: FixtureTools, log: Log = silentLog): ServerFactory {
+  const offer = createFixtureOffer(fixtures, log);
+  return createServerFactory({ ...offer, dispatch: offer.dispatch() });
 }
