@@ -175,7 +175,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     { signal, progress, person, grant, outbox }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
-    checkGrant(grant, { ...entry.tool, name: started.calledAs });
+    checkGrant(grant, { name: started.calledAs, annotations: entry.tool.annotations });
     await options.onCall?.(started);
     const input = entry.parse(args);
     const { principal, client, requestId } = started;
@@ -244,7 +244,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (entry === undefined) return undefined;
       const calledAs = isCall ? name : method;
       try {
-        checkGrant(context.grant, { ...entry.tool, name: calledAs });
+        checkGrant(context.grant, { name: calledAs, annotations: entry.tool.annotations });
         return undefined;
       } catch (thrown) {
         const { started, audit } = begin(entry.tool, calledAs, isCall ? args : params, {
@@ -292,7 +292,8 @@ class InvalidAnswerError extends Error {
 }
 
 function validateAnswer(tool: Tool, answer: Answer<unknown>): void {
-  const schema = tool.output.def.catchall === undefined ? tool.output.strict() : tool.output;
+  const output = tool.output();
+  const schema = output.def.catchall === undefined ? output.strict() : output;
   const checked = schema.safeParse(answer.data);
   if (checked.success) return;
   const problems = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
