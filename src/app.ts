@@ -52,8 +52,6 @@ export interface App {
   commandPath(): Promise<string>;
   /** A token says what its principal starts with. */
   admit(principal: string, preset: PresetName | undefined): void;
-  /** Somebody is here who may be about to start something. */
-  anticipate(principal: string): void;
   /** Records who was not let in over HTTP; throws where that cannot be written. */
   recordTurnedAway(entry: TurnedAway): void;
   /** Told of every call that ended. */
@@ -190,7 +188,6 @@ export function createApp(options: AppOptions): App {
     limitKeepers: () => executions.limitKeepers(LOCAL_PRINCIPAL),
     commandPath: executions.commandPath,
     admit: security.admit,
-    anticipate: executions.anticipate,
     recordTurnedAway: (entry) => security.audit.write(turnedAwayLine(entry)),
     onCallEnded: (listener) => void listeners.push(listener),
     health: () => ({

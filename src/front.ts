@@ -7,7 +7,6 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { App, AppOptions } from './app.ts';
 import { createId } from './base/ids.ts';
-import { LIMITS } from './base/limits.ts';
 import { once } from './base/once.ts';
 import type { Settings } from './base/settings.ts';
 import { currentUser } from './base/user.ts';
@@ -64,18 +63,6 @@ export async function createFront(options: FrontOptions): Promise<Front> {
     return createApp({ ...options, instanceId, sandbox, facts });
   });
   const definitions = await definitionsFor(settings, catalogue);
-  let timer: NodeJS.Timeout | undefined;
-
-  /** Some clients connect only to ask what there is; for them nothing is loaded. */
-  function anticipate(principal: string): void {
-    timer ??= setTimeout(() => {
-      app().then(
-        (loaded) => loaded.anticipate(principal),
-        // Whoever calls something is told.
-        () => undefined,
-      );
-    }, LIMITS.anticipationMs).unref();
-  }
 
   return {
     offer: {
@@ -84,13 +71,13 @@ export async function createFront(options: FrontOptions): Promise<Front> {
       info: { version: options.version },
       instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
       dispatch: async () => (await app()).dispatch,
-      onCaller: anticipate,
+      // Most servers that a client starts are never used in its session: nothing is prepared, and nothing held, for them.
+      onCaller: () => undefined,
     },
     facts,
     sandbox: sandbox.state,
     app,
     async dispose() {
-      clearTimeout(timer);
       await (isLoaded ? (await app()).dispose() : sandbox.dispose());
     },
   };
