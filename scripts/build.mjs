@@ -95,15 +95,15 @@ async function bundle() {
  * module, which are twenty for a start, and Node takes a millisecond for each. So whatever is loaded later is made to
  * import all of them, which it finds loaded.
  */
-function oneStart(inputs) {
+function oneStart(modules) {
   const importsOf = (path, kind) =>
-    (inputs[path]?.imports ?? [])
+    (modules[path]?.imports ?? [])
       .filter((each) => each.kind === kind && !each.external)
       .map((each) => each.path);
   const start = new Set([CLI]);
   for (const path of start) for (const next of importsOf(path, 'import-statement')) start.add(next);
   start.delete(CLI);
-  const later = new Set(Object.keys(inputs).flatMap((path) => importsOf(path, 'dynamic-import')));
+  const later = new Set(Object.keys(modules).flatMap((path) => importsOf(path, 'dynamic-import')));
   const imports = [...start].map((path) => `import ${JSON.stringify(`${root}/${path}`)};`).join('');
   return {
     name: 'one-start',

@@ -83,12 +83,19 @@ export async function createFront(options: FrontOptions): Promise<Front> {
   };
 }
 
-/** Whether the operator wrote rules for commands, which may be wrong and must then stop the start. */
-export function hasRules({ security, shellTool }: Settings): boolean {
-  const { allowedCommands, allowedArguments, allowedDirectories, blockedCommands, askCommands } = security;
-  const given = [allowedCommands, allowedArguments, allowedDirectories, shellTool.allowedDirectories];
+/**
+ * Whether there are rules for commands of which something must be said at the start: they may be wrong and must then
+ * stop it, or allow more than they seem to, as those of the preset `minimal` do.
+ */
+export function hasRules({ security, shellTool }: Pick<Settings, 'security' | 'shellTool'>): boolean {
+  const { preset, allowedCommands, allowedArguments, blockedCommands, askCommands } = security;
   const lists = [blockedCommands, askCommands, shellTool.blockedCommands];
-  return given.some((rules) => rules !== undefined) || lists.some(({ length }) => length > 0);
+  return (
+    preset === 'minimal' ||
+    allowedCommands !== undefined ||
+    allowedArguments !== undefined ||
+    lists.some(({ length }) => length > 0)
+  );
 }
 
 async function definitionsFor(settings: Settings, catalogue: Catalogue): Promise<readonly ToolDefinition[]> {

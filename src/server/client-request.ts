@@ -28,6 +28,10 @@ export function createClientRequests(write: (message: JSONRPCMessage) => Promise
   const waiting = new Map<RequestId, Waiting>();
   let nextId = 0;
 
+  function callOff(id: RequestId, reason: string): void {
+    write(cancellationOf(id, reason)).catch(() => undefined);
+  }
+
   return {
     async send(method, params, { timeoutMs, signal }) {
       signal.throwIfAborted();
@@ -36,14 +40,16 @@ export function createClientRequests(write: (message: JSONRPCMessage) => Promise
       let timer: NodeJS.Timeout | undefined;
       try {
         return await new Promise((resolve, reject) => {
-          const callOff = (error: Error, reason: string): void => {
-            write(cancellationOf(id, reason)).catch(() => undefined);
-            reject(error);
+          onAbort = () => {
+            callOff(id, String(signal.reason));
+            reject(signal.reason as Error);
           };
-          onAbort = () => callOff(signal.reason as Error, String(signal.reason));
           signal.addEventListener('abort', onAbort, { once: true });
-          const late = new AnswerTimeout('Request timed out');
-          timer = setTimeout(() => callOff(late, late.message), timeoutMs);
+          timer = setTimeout(() => {
+            const late = new AnswerTimeout('Request timed out');
+            callOff(id, late.message);
+            reject(late);
+          }, timeoutMs);
           waiting.set(id, { resolve, reject });
           write({ jsonrpc: '2.0', id, method, params: { ...params } }).catch(reject);
         });

@@ -57,7 +57,7 @@ const present = (members: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
 /** Every combination of the members above, in what JSON can say. */
-function* messages(): Generator<unknown> {
+function* messages(): Generator {
   yield* [5, 'a', null, [], true];
   for (const jsonrpc of ['2.0', '1.0', undefined])
     for (const id of IDS)

@@ -179,12 +179,13 @@ const commandEntry: Shape<CommandEntry> = leaf(
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
-function hasOnlyExamples({ entry: _, ...examples }: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries(examples).every(
+function hasOnlyExamples(table: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(table).every(
     ([name, value]) =>
-      ['match', 'not_match'].includes(name) &&
-      Array.isArray(value) &&
-      value.every((each) => typeof each === 'string'),
+      name === 'entry' ||
+      (['match', 'not_match'].includes(name) &&
+        Array.isArray(value) &&
+        value.every((each) => typeof each === 'string')),
   );
 }
 
