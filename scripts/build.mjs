@@ -15,29 +15,34 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, relative, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { renderLegal } from './legal.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
-/**
- * The programs: what is started as a process, or a thread, of its own. Each is bundled by itself, so that it loads nothing that only
- * another one uses: somebody waits for its start.
- */
-const entryPoints = {
-  cli: 'src/cli.ts',
+const CLI = 'src/cli.ts';
+/** What the server starts as processes or threads. They share nothing: a file less is a millisecond less. */
+const PROGRAMS = {
   wrapper: 'src/executions/detached/wrapper.ts',
   'pty-host': 'src/terminals/host/pty-host.ts',
   'search-worker': 'src/outputs/search-worker.ts',
+};
+const SPLIT = {
+  outdir: 'dist',
+  chunkNames: 'chunks/[name]-[hash]',
+  splitting: true,
+  sourcemap: 'linked',
+  legalComments: 'external',
+  metafile: true,
 };
 const DAY_MS = 86_400_000;
 
 // CommonJS packages (commander) call require for Node's own modules, which an ES module does not have.
 const require = "import{createRequire as $require}from'node:module';const require=$require(import.meta.url);";
-const hasShebang = readFileSync(`${root}/src/cli.ts`, 'utf8').startsWith('#!');
+const hasShebang = readFileSync(`${root}/${CLI}`, 'utf8').startsWith('#!');
 
 /** Zod's messages in fifty languages: a quarter of a megabyte to be read at every start, and ours are in English. */
 const oneLanguage = {
@@ -49,15 +54,11 @@ const oneLanguage = {
   },
 };
 
-const bundles = await Promise.all(
-  Object.entries(entryPoints)
-    .filter(([, path]) => existsSync(`${root}/${path}`))
-    .map(([name, path]) => bundle(name, path)),
-);
-const outputFiles = bundles.flatMap((each) => each.outputFiles);
-const inputs = bundles.flatMap((each) => Object.keys(each.metafile.inputs));
+const { outputFiles, inputs } = await bundle();
+const catalogue = await makeCatalogue();
 const written = new Set();
 const isNotice = ({ path }) => path.endsWith('.LEGAL.txt');
+place(`${root}/dist/catalogue.json`, JSON.stringify(catalogue));
 // Entries last and each file renamed into place: whoever starts the server meanwhile gets the old one or the new one.
 for (const file of outputFiles.filter((each) => !isNotice(each)).sort((a, b) => depth(b) - depth(a))) {
   place(file.path, file.contents);
@@ -77,15 +78,63 @@ function place(path, contents) {
   renameSync(`${path}.new`, path);
 }
 
-async function bundle(name, path) {
+async function bundle() {
+  const server = { ...SPLIT, entryPoints: { cli: CLI } };
+  const draft = await run(server);
+  const bundles = [
+    await run({ ...server, plugins: [oneLanguage, oneStart(draft.metafile.inputs)] }),
+    ...(await Promise.all(
+      Object.entries(PROGRAMS).map(([name, path]) => run({ ...SPLIT, entryPoints: { [name]: path } })),
+    )),
+  ];
+  return {
+    outputFiles: bundles.flatMap((each) => each.outputFiles),
+    inputs: [...new Set(bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs)))],
+  };
+}
+
+/**
+ * Puts all that a start loads into one chunk beside cli.js. esbuild makes a chunk for each set of entries that share a
+ * module, which are twenty for a start, and Node takes a millisecond for each. So whatever is loaded later is made to
+ * import all of them, which it finds loaded.
+ */
+function oneStart(modules) {
+  const importsOf = (path, kind) =>
+    (modules[path]?.imports ?? [])
+      .filter((each) => each.kind === kind && !each.external)
+      .map((each) => each.path);
+  const start = new Set([CLI]);
+  for (const path of start) for (const next of importsOf(path, 'import-statement')) start.add(next);
+  start.delete(CLI);
+  const later = new Set(Object.keys(modules).flatMap((path) => importsOf(path, 'dynamic-import')));
+  const imports = [...start].map((path) => `import ${JSON.stringify(`${root}/${path}`)};`).join('');
+  return {
+    name: 'one-start',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
+        if (!later.has(relative(root, path).split(sep).join('/'))) return undefined;
+        // Behind the text, so that source maps stay as they are.
+        return { contents: `${readFileSync(path, 'utf8')}\n${imports}`, loader: 'ts' };
+      });
+    },
+  };
+}
+
+/** The tools as data, by the code that describes them. */
+async function makeCatalogue() {
+  const { outputFiles: made } = await run({ entryPoints: ['src/server/create-catalogue.ts'] });
+  const path = `${root}/dist/.create-catalogue.mjs`;
+  place(path, made[0].contents);
+  const { createCatalogue } = await import(`${pathToFileURL(path).href}?${Date.now()}`);
+  rmSync(path);
+  return createCatalogue();
+}
+
+async function run(options) {
   try {
     return await build({
       absWorkingDir: root,
-      entryPoints: { [name]: path },
-      outdir: 'dist',
-      chunkNames: 'chunks/[name]-[hash]',
       bundle: true,
-      splitting: true,
       format: 'esm',
       platform: 'node',
       // Its CommonJS form loads its parts in a way that no bundler can follow.
@@ -101,12 +150,10 @@ async function bundle(name, path) {
       // Names stay, so that stack traces can be read.
       minifyWhitespace: true,
       minifySyntax: true,
-      sourcemap: 'linked',
-      legalComments: 'external',
       banner: { js: hasShebang ? require : `#!/usr/bin/env node\n${require}` },
       define: { __VERSION__: JSON.stringify(version) },
-      metafile: true,
       write: false,
+      ...options,
     });
   } catch {
     // esbuild has said what is wrong.

@@ -121,9 +121,9 @@ function toolSections(tools: readonly Tool[]): string[] {
     `**${tool.title}.** ${tool.description}`,
     annotationsText(tool),
     '### Parameters',
-    fieldTable(z.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' }), 'input'),
+    fieldTable(z.toJSONSchema(tool.input(), { io: 'input', unrepresentable: 'any' }), 'input'),
     '### Answer',
-    fieldTable(z.toJSONSchema(tool.output, { io: 'output', unrepresentable: 'any' }), 'output'),
+    fieldTable(z.toJSONSchema(tool.output(), { io: 'output', unrepresentable: 'any' }), 'output'),
   ]);
 }
 

@@ -2,7 +2,6 @@
  * Builds the modules in order and disposes them in reverse. Nothing here touches the disk or starts a process: some
  * clients start a server twice, only to ask what it is.
  */
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from './base/clock.ts';
 import type { PresetName } from './base/config/presets.ts';
@@ -11,18 +10,16 @@ import { messageOf } from './base/errors.ts';
 import { createHeap } from './base/heap.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
-import type { SecuritySettings, Settings } from './base/settings.ts';
-import { currentUser } from './base/user.ts';
+import type { Settings } from './base/settings.ts';
 import {
   createExecutions,
   createInstance,
   type LimitKeepers,
   ownProcesses,
-  runHelper,
 } from './executions/executions.ts';
 import { createOutputs, createSearchThread } from './outputs/outputs.ts';
-import { type AuditHealth, createSecurity, type SandboxState } from './security/security.ts';
-import { createDefinitions } from './server/definitions.ts';
+import type { Sandbox, SandboxState } from './security/sandbox/sandbox.ts';
+import { type AuditHealth, createSecurity } from './security/security.ts';
 import {
   approvalLine,
   type CallEntry,
@@ -32,13 +29,15 @@ import {
   turnedAwayLine,
 } from './server/dispatch.ts';
 import type { TurnedAway } from './server/http.ts';
-import { type InstructionFacts, instructionsFor } from './server/instructions.ts';
-import { createServerFactory, LOCAL_PRINCIPAL, type ServerFactory } from './server/server.ts';
+import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
+import type { ServerFactory } from './server/server.ts';
+import { LOCAL_PRINCIPAL } from './server/stdio.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
 import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
-  readonly factory: ServerFactory;
+  /** Server objects of the SDK, which is loaded for them: over stdio most clients are served without. */
+  factory(): Promise<ServerFactory>;
   /** Every call; the HTTP edge answers methods without a handshake through it. */
   readonly dispatch: Dispatch;
   /** Shell, platform, host and user: shown at start-up and in the instructions. */
@@ -79,27 +78,27 @@ export interface AppOptions {
   readonly searchWorkerPath: string;
   /** The start-up files of shells in terminals. */
   readonly scripts: string;
-  /** Directories with the program itself: no command may change them. */
-  readonly installation: readonly string[];
+  /** The instance's id, and its sandbox, which was asked about already. */
+  readonly instanceId: string;
+  readonly sandbox: Sandbox;
+  readonly facts: InstructionFacts;
   readonly log: Log;
 }
 
 export function createApp(options: AppOptions): App {
-  const { settings, version, wrapperPath, hostPath, scripts, installation, log } = options;
+  const { settings, version, wrapperPath, hostPath, scripts, sandbox, facts, log } = options;
   const clock = systemClock;
   const disposables = createDisposables((name, error) =>
     log.error('could not be closed', { name, error: messageOf(error) }),
   );
-  const instance = createInstance(settings.stateDir);
+  const instance = createInstance(settings.stateDir, options.instanceId);
   const security = createSecurity({
     settings,
     instance: instance.id,
     auditDirectory: join(settings.stateDir, 'audit'),
     clock,
     log,
-    runHelper,
-    installation,
-    runDirectory: instance.directory,
+    sandbox,
     protectedProcesses: ownProcesses,
   });
   disposables.add('security', security.dispose);
@@ -142,14 +141,6 @@ export function createApp(options: AppOptions): App {
 
   const modules: Modules = { settings, clock, outputs, searchThread, security, executions, terminals };
   const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
-  const facts: InstructionFacts = {
-    shell: security.shells.forCommands,
-    platform: `${process.platform} ${process.arch}`,
-    host: hostname(),
-    user: currentUser().username,
-    defaultDirectory: settings.defaultWorkdir,
-    ...wallFacts(settings.security),
-  };
   let state: SandboxState | undefined;
   const listeners: ((entry: CallEntry) => void)[] = [];
 
@@ -173,24 +164,30 @@ export function createApp(options: AppOptions): App {
     audit: recordCall,
     onApproval: (entry) => security.audit.write(approvalLine(entry)),
   });
-  const factory = createServerFactory({
-    dispatch,
-    definitions: createDefinitions(tools),
-    info: { version },
-    onCaller: executions.anticipate,
-    instructions: (principal, names) =>
-      instructionsFor({
-        ...facts,
-        ...wallFacts(security.restrictions.of(principal).security),
-        sandbox: state,
-        tools: names,
-      }),
-  });
+  async function factory(): Promise<ServerFactory> {
+    const [{ createServerFactory }, { createDefinitions }] = await Promise.all([
+      import('./server/server.ts'),
+      import('./server/definitions.ts'),
+    ]);
+    return createServerFactory({
+      dispatch,
+      definitions: createDefinitions(tools),
+      info: { version },
+      onCaller: executions.anticipate,
+      instructions: (principal, names) =>
+        instructionsFor({
+          ...facts,
+          ...sandboxFacts(security.restrictions.of(principal).security),
+          sandbox: state,
+          tools: names,
+        }),
+    });
+  }
   return {
     factory,
     dispatch,
     facts,
-    sandbox: async () => (state = await security.sandbox.state()),
+    sandbox: async () => (state = await sandbox.state()),
     warnings: security.restrictions.warnings,
     limitKeepers: () => executions.limitKeepers(LOCAL_PRINCIPAL),
     commandPath: executions.commandPath,
@@ -204,16 +201,4 @@ export function createApp(options: AppOptions): App {
     }),
     dispose: disposables.dispose,
   };
-}
-
-function wallFacts(
-  security: SecuritySettings,
-): Pick<InstructionFacts, 'allowedDirectories' | 'workspace' | 'network'> {
-  const { allowedDirectories, workspace } = security;
-  return { allowedDirectories, workspace, network: describeNetwork(security) };
-}
-
-function describeNetwork(security: SecuritySettings): string {
-  if (!security.network) return 'off';
-  return security.allowedDomains.length === 0 ? 'on' : `only ${security.allowedDomains.join(', ')}`;
 }

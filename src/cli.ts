@@ -1,127 +1,84 @@
 /**
  * The program: flags in, exit code out. The only file that reads argv, sets the exit code or listens for signals.
+ *
+ * A client that starts it waits for the first two answers, so that only what these need is loaded here.
  */
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Command, Option } from 'commander';
-import { type App, createApp } from './app.ts';
+import type { App } from './app.ts';
 import { type LoadedSettings, loadSettings, readEnvironment } from './base/config/config.ts';
 import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { findInstallation } from './base/installation.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
-import { addOperatorCommands } from './commands/operator.ts';
-import { addSetupCommands } from './commands/setup.ts';
-import { TOOL_NAMES, TOOLSETS } from './tools/tools.ts';
-
-interface Flags {
-  readonly shell?: string;
-  readonly config?: string;
-  readonly stateDir?: string;
-  readonly tools?: string;
-  readonly http?: string | true;
-  readonly greeting?: true;
-}
-
-const EXAMPLES = `
-Examples:
-  mcp-shell-server install claude-code         connect a client; --all connects those that are found
-  mcp-shell-server config init                 a few questions, and a settings file
-  mcp-shell-server doctor                      what works here, and how to repair the rest
-  mcp-shell-server --http                      one server for several clients, on 127.0.0.1:3737
-  mcp-shell-server policy explain 'git push'   what would be decided, without running it`;
-
-const program = new Command('mcp-shell-server')
-  .description(
-    'An MCP server that runs commands for a model. Without --http it speaks MCP on stdin and stdout.',
-  )
-  .version(__VERSION__, '-V, --version', 'print the version')
-  .helpOption('-h, --help', 'print this help')
-  .option('-s, --shell <path>', 'the shell that runs commands (default: $SHELL, else /bin/bash)')
-  .option('--config <file>', 'settings file, instead of those that are searched for')
-  .option('--state-dir <directory>', 'where outputs, records and the audit log are kept')
-  .option(
-    '--tools <names>',
-    `toolsets or single tools, separated by commas: ${Object.keys(TOOLSETS).join(', ')}`,
-  )
-  .option('--http [host:port]', 'serve Streamable HTTP instead of stdio (default 127.0.0.1:3737)')
-  .addOption(
-    new Option('--greeting', 'say a first message, for clients from before MCP that wait for it').conflicts(
-      'http',
-    ),
-  )
-  .showHelpAfterError('(mcp-shell-server --help shows what there is)')
-  .addHelpText('after', EXAMPLES)
-  .allowExcessArguments(false)
-  .action(serve);
-
-program
-  .command('doctor')
-  .helpGroup('Looking at it:')
-  .description('say what works on this machine, and how to repair what does not')
-  .option('--json', 'as JSON')
-  .action(doctor);
-
-const policy = program
-  .command('policy')
-  .helpGroup('Looking at it:')
-  .description('look at the rules for commands');
-policy
-  .command('explain')
-  .description('say what would be decided about a command, without running it')
-  .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
-  .option('--json', 'as JSON')
-  .action(explainPolicy);
-
-const machine = { platform: process.platform, home: homedir(), environment: readEnvironment() };
-addSetupCommands(program, {
-  version: __VERSION__,
-  machine,
-  cwd: process.cwd(),
-  nodePath: process.execPath,
-  cliPath: fileURLToPath(import.meta.url),
-  toolNames: Object.keys(TOOLSETS),
-  input: process.stdin,
-  flags: () => program.opts<Flags>(),
-  load: () => load(program.opts<Flags>()),
-  write: (text) => void process.stdout.write(text),
-  fail: () => {
-    process.exitCode = 1;
-  },
-});
-
-program.commandsGroup('Watching what runs:');
-addOperatorCommands(program, {
-  settings: () => load(program.opts<Flags>()).settings,
-  input: process.stdin,
-  get output() {
-    return pipedOutput();
-  },
-  get interrupted() {
-    return interruption();
-  },
-  setExitCode: (code) => {
-    process.exitCode = code;
-  },
-});
+import type { CommandContext } from './commands/context.ts';
+import type { Flags } from './commands/program.ts';
+import { createFront, type Front, hasRules } from './front.ts';
+import { type Catalogue, toolNamesIn } from './server/catalogue.ts';
+import { serveStdioConnection } from './server/stdio.ts';
 
 /** From the request to shut down to the end of the process, whatever hangs. */
 const SHUTDOWN_MS = 4500;
 
+const catalogue = JSON.parse(readFileSync(beside('catalogue.json'), 'utf8')) as Catalogue;
+const machine = { platform: process.platform, home: homedir(), environment: readEnvironment() };
+
 closeInherited();
 try {
-  await program.parseAsync();
+  await (process.argv.length > 2 ? runProgram() : serve({}));
 } catch (error) {
   if (!(error instanceof ShellServerError)) throw error;
   process.stderr.write(`mcp-shell-server: ${error.message}\n${error.hint}\n`);
   process.exitCode = 1;
 }
 
+async function runProgram(): Promise<void> {
+  const { createProgram } = await import('./commands/program.ts');
+  const setup = {
+    version: __VERSION__,
+    machine,
+    cwd: process.cwd(),
+    nodePath: process.execPath,
+    cliPath: fileURLToPath(import.meta.url),
+    toolNames: Object.keys(catalogue.toolsets),
+    input: process.stdin,
+    write: (text: string) => void process.stdout.write(text),
+    fail: () => {
+      process.exitCode = 1;
+    },
+  };
+  await createProgram(setup, { serve, doctor, explainPolicy, load, operator: operatorContext }).parseAsync();
+}
+
+function operatorContext(settings: () => Settings): CommandContext {
+  return {
+    settings,
+    input: process.stdin,
+    get output() {
+      return pipedOutput();
+    },
+    get interrupted() {
+      return interruption();
+    },
+    setExitCode: (code) => {
+      process.exitCode = code;
+    },
+  };
+}
+
 async function serve(flags: Flags): Promise<void> {
-  const { app, settings, log } = prepare(flags);
-  const { shell, platform, host, user } = app.facts;
-  const sandbox = await app.sandbox();
+  const { front, settings, log } = await prepare(flags);
+  if (flags.http !== undefined) return serveHttp(front, settings, log);
+  if (hasRules(settings)) warnOf((await front.app()).warnings, log);
+  serveStdio(front, log, flags.greeting === true);
+}
+
+/** What runs here and behind what, on stderr. */
+async function announce(front: Front, log: Log): Promise<void> {
+  const { shell, platform, host, user } = front.facts;
+  const sandbox = await front.sandbox();
   log.info('mcp-shell-server', {
     version: __VERSION__,
     shell,
@@ -137,16 +94,18 @@ async function serve(flags: Flags): Promise<void> {
         : 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
-  await (flags.http === undefined
-    ? serveStdio(app, log, flags.greeting === true)
-    : serveHttp(app, settings, log));
+}
+
+function warnOf(warnings: readonly string[], log: Log): void {
+  for (const warning of warnings) log.warn(warning);
 }
 
 /** The exit code says whether something is wrong. */
-async function doctor(options: { readonly json?: boolean }): Promise<void> {
+async function doctor(flags: Flags, options: { readonly json?: boolean }): Promise<void> {
   const { examine, renderFindings } = await import('./commands/doctor.ts');
-  const { app, settings, warnings } = prepare(program.opts<Flags>(), true);
-  const findings = await examine(app, settings, { warnings, machine });
+  const { front, settings, warnings } = await prepare(flags, true);
+  const app = await front.app();
+  const findings = await examine(app, settings, { warnings: [...warnings, ...app.warnings], machine });
   process.stdout.write(
     options.json === true ? `${JSON.stringify(findings, null, 2)}\n` : renderFindings(findings),
   );
@@ -155,9 +114,13 @@ async function doctor(options: { readonly json?: boolean }): Promise<void> {
 }
 
 /** Ends with 1 where it would be denied, and 2 where a person would be asked. */
-async function explainPolicy(command: string, options: { readonly json?: boolean }): Promise<void> {
+async function explainPolicy(
+  flags: Flags,
+  command: string,
+  options: { readonly json?: boolean },
+): Promise<void> {
   const { createExplain, explainLines, renderExplained } = await import('./commands/policy.ts');
-  const explain = createExplain(load(program.opts<Flags>()).settings);
+  const explain = createExplain(load(flags).settings);
   if (command === '-') {
     for await (const line of explainLines(process.stdin, explain)) process.stdout.write(line);
     return;
@@ -170,7 +133,7 @@ async function explainPolicy(command: string, options: { readonly json?: boolean
 }
 
 interface Prepared {
-  readonly app: App;
+  readonly front: Front;
   readonly settings: Settings;
   readonly warnings: readonly string[];
   readonly log: Log;
@@ -185,49 +148,59 @@ function load(flags: Flags): LoadedSettings {
       shell: flags.shell,
       httpAddress: typeof flags.http === 'string' ? flags.http : undefined,
     },
-    environment: readEnvironment(),
+    environment: machine.environment,
     cwd: process.cwd(),
-    homedir: homedir(),
-    toolsets: TOOL_NAMES,
+    homedir: machine.home,
+    toolsets: toolNamesIn(catalogue),
   });
 }
 
-function prepare(flags: Flags, isQuiet = false): Prepared {
+async function prepare(flags: Flags, isQuiet = false): Promise<Prepared> {
   const { settings, warnings } = load(flags);
   const log = createLog({ verbose: settings.verbose });
-  if (!isQuiet) for (const warning of warnings) log.warn(warning);
-  const app = createApp({
+  if (!isQuiet) warnOf(warnings, log);
+  const front = await createFront({
     settings,
+    catalogue,
     version: __VERSION__,
-    wrapperPath: fileURLToPath(new URL('./wrapper.js', import.meta.url)),
-    hostPath: fileURLToPath(new URL('./pty-host.js', import.meta.url)),
-    searchWorkerPath: fileURLToPath(new URL('./search-worker.js', import.meta.url)),
-    scripts: fileURLToPath(new URL('./shell-integration', import.meta.url)),
+    wrapperPath: beside('wrapper.js'),
+    hostPath: beside('pty-host.js'),
+    searchWorkerPath: beside('search-worker.js'),
+    scripts: beside('shell-integration'),
     installation: findInstallation(import.meta.url, process.execPath),
     log,
   });
-  if (!isQuiet) for (const warning of app.warnings) log.warn(warning);
-  return { app, settings, warnings: [...warnings, ...app.warnings], log };
+  return { front, settings, warnings, log };
 }
 
-async function serveStdio(app: App, log: Log, greets: boolean): Promise<void> {
-  const { serveStdioConnection } = await import('./server/stdio.ts');
+/** The build puts everything into one directory. */
+function beside(name: string): string {
+  return fileURLToPath(new URL(`./${name}`, import.meta.url));
+}
+
+function serveStdio(front: Front, log: Log, greets: boolean): void {
   const shutDown = prepareShutdown(log, async () => {
-    // Both at once: what runs is ended while the last answers are written.
-    await Promise.all([connection.close(), app.dispose()]);
+    // All at once: what runs is ended while the last answers are written.
+    await Promise.all([connection.close(), front.dispose(), announced]);
   });
+  const announced = announce(front, log);
   const connection = serveStdioConnection({
     input: process.stdin,
     output: process.stdout,
-    factory: app.factory,
+    offer: front.offer,
     log,
     greets,
     onClientGone: () => shutDown('the client is gone', 0),
   });
 }
 
-async function serveHttp(app: App, settings: Settings, log: Log): Promise<void> {
+async function serveHttp(front: Front, settings: Settings, log: Log): Promise<void> {
   const { serveOverHttp } = await import('./commands/serve-http.ts');
+  const app: App = await front.app();
+  warnOf(app.warnings, log);
+  await announce(front, log);
+  // The instructions speak of it.
+  await app.sandbox();
   const served = await serveOverHttp({
     app,
     settings,

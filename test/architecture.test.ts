@@ -13,6 +13,7 @@ const RULES: Rules = {
   layers: [
     ['cli'],
     ['commands'],
+    ['front'],
     ['app'],
     ['server'],
     ['tools'],
@@ -25,6 +26,7 @@ const RULES: Rules = {
   // What the room offers is in <room>/<room>.ts, types that others need without its code in <room>/types.ts.
   doors: {
     commands: 'any',
+    front: ['front.ts'],
     app: ['app.ts'],
     server: [
       'server/server.ts',
@@ -34,14 +36,22 @@ const RULES: Rules = {
       'server/operation.ts',
       'server/dispatch.ts',
       'server/definitions.ts',
+      'server/catalogue.ts',
       'server/instructions.ts',
       'server/client-setup.ts',
     ],
     // modules.ts is the hub of types: what app.ts builds and a tool may use.
     tools: ['tools/tools.ts', 'tools/tool.ts', 'tools/modules.ts'],
     terminals: ['terminals/terminals.ts', 'terminals/attach.ts'],
-    executions: ['executions/executions.ts', 'executions/processes.ts'],
-    security: ['security/security.ts'],
+    executions: ['executions/executions.ts', 'executions/processes.ts', 'executions/helper.ts'],
+    // What is wanted before the rest is loaded, or by one transport alone, has a door of its own.
+    security: [
+      'security/security.ts',
+      'security/sandbox/sandbox.ts',
+      'security/sandbox/profile.ts',
+      'security/shells.ts',
+      'security/tokens/tokens.ts',
+    ],
     outputs: ['outputs/outputs.ts', 'outputs/types.ts', 'outputs/views.ts'],
     base: 'any',
   },

@@ -18,18 +18,20 @@ describe('the page of the tools', () => {
     name: 'probe',
     title: 'Probe',
     description: 'Looks at a | b.',
-    input: z.strictObject({
-      command: z.string().min(1).max(9).describe('What to\nlook at.'),
-      mode: z.enum(['a', 'b']).default('a'),
-      size: z.object({ width: z.int().min(1).max(500).default(120) }).optional(),
-      names: z.array(z.string()).optional(),
-      environment: z.record(z.string(), z.string()).optional(),
-    }),
-    output: z.object({
-      count: z.int().optional(),
-      items: z.array(z.object({ id: z.string() })).describe('Newest first.'),
-      value: z.union([z.string(), z.null()]),
-    }),
+    input: () =>
+      z.strictObject({
+        command: z.string().min(1).max(9).describe('What to\nlook at.'),
+        mode: z.enum(['a', 'b']).default('a'),
+        size: z.object({ width: z.int().min(1).max(500).default(120) }).optional(),
+        names: z.array(z.string()).optional(),
+        environment: z.record(z.string(), z.string()).optional(),
+      }),
+    output: () =>
+      z.object({
+        count: z.int().optional(),
+        items: z.array(z.object({ id: z.string() })).describe('Newest first.'),
+        value: z.union([z.string(), z.null()]),
+      }),
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     run: () => Promise.resolve({ data: { items: [], value: null }, text: '' }),
   });

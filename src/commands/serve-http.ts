@@ -5,7 +5,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import { watchTokens } from '../security/security.ts';
+import { watchTokens } from '../security/tokens/tokens.ts';
 import { createTokens } from '../server/auth.ts';
 import { clientSetup } from '../server/client-setup.ts';
 import { isLoopback, serveHttp } from '../server/http.ts';
@@ -46,7 +46,7 @@ export async function serveOverHttp(options: {
     port,
     publicUrl,
     tls,
-    factory: app.factory,
+    factory: await app.factory(),
     dispatch: app.dispatch,
     tokens: createTokens(own === undefined ? [] : [{ token: own.token, principal: 'local' }], {
       stored,

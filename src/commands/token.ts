@@ -6,15 +6,14 @@ import { ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import type { Settings } from '../base/settings.ts';
 import { OPERATOR } from '../executions/executions.ts';
+import { createAudit, escapeText } from '../security/security.ts';
 import {
-  createAudit,
   createToken,
-  escapeText,
   isExpired,
   listTokens,
   revokeToken,
   type StoredToken,
-} from '../security/security.ts';
+} from '../security/tokens/tokens.ts';
 import { TOOL_NAMES } from '../tools/tools.ts';
 import type { CommandContext } from './context.ts';
 import { createPaint } from './paint.ts';

@@ -1,11 +1,14 @@
 /** Runs a fixed program of ours to its end, for what security/ must try out. Nothing a caller said is in it. */
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { type BubblewrapWall, type RunHelper, SANDBOX_FDS, type Wall } from '../security/security.ts';
-import { OUTER_ENVIRONMENT } from './sandboxed.ts';
+import { type BubblewrapWall, SANDBOX_FDS, type Wall } from '../security/sandbox/profile.ts';
+import type { RunHelper } from '../security/security.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 64 * 1024;
+
+/** The variables of programs outside: one of the command's could make their loader run a file of the workspace. */
+export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
 
 export const runHelper: RunHelper = ({ argv, wall, environment = {}, timeoutMs = TIMEOUT_MS }) => {
   const [file = '', ...args] = wall === undefined ? argv : argvIn(wall, argv);

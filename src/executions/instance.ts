@@ -37,8 +37,8 @@ const TOUCH_EVERY_MS = 15_000;
 /** A server that is alive and not stopped has touched its file by then, on the busiest machine. */
 const SILENT_FOR_MS = 120_000;
 
-export function createInstance(stateDirectory: string): Instance {
-  const id = createId('inst');
+/** `id`: where it was needed before this. */
+export function createInstance(stateDirectory: string, id: string = createId('inst')): Instance {
   const run = join(stateDirectory, 'run');
   const directory = join(run, id);
   const boot = readBootId();

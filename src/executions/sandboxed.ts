@@ -16,6 +16,7 @@ import { type BubblewrapWall, type Limits, MARKER_NAME, SANDBOX_FDS } from '../s
 import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { type Handoff, handoffScript, readyScript, WAITING_SHELL } from './handoff-script.ts';
+import { OUTER_ENVIRONMENT } from './helper.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
 import type { LaunchTools } from './launch.ts';
 import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
@@ -56,9 +57,6 @@ export const KERNEL_TABLES: MountTables = {
   host: () => readFileSync('/proc/self/mountinfo', 'latin1'),
   inside: readMounts,
 };
-
-/** The variables of programs outside: one of the command's could make their loader run a file of the workspace. */
-export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
 
 /** For a pool: what waits there is nobody's yet. */
 export const markedForServer = (server: string): Readonly<Record<string, string>> => ({

@@ -24,8 +24,7 @@ import type { Wish } from './policy/tighten.ts';
 import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import { checkProgram, nameProgram } from './programs.ts';
 import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
-import type { RunHelper } from './sandbox/probe.ts';
-import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 import { maskText, secretValues } from './secrets.ts';
 import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
 import { checkTerminal, createTypedCheck, type TypedCheck } from './typed.ts';
@@ -50,15 +49,6 @@ export { type BubblewrapWall, SANDBOX_FDS, type Wall } from './sandbox/profile.t
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { isMaskedName, MASK, maskBeginning, maskEnvironment, maskText, secretValues } from './secrets.ts';
 export { shellName } from './shells.ts';
-export {
-  createToken,
-  hashOf,
-  isExpired,
-  listTokens,
-  revokeToken,
-  type StoredToken,
-  watchTokens,
-} from './tokens/tokens.ts';
 export type { InputRequest } from './typed.ts';
 
 export interface Security extends TypedCheck {
@@ -93,21 +83,16 @@ export function createSecurity(options: {
   readonly auditDirectory: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly runHelper: RunHelper;
-  /** The server's own program and what it loads. */
-  readonly installation: readonly string[];
-  /** Private, and gone with the server. */
-  readonly runDirectory: string;
+  /** From here on this module's, which also disposes it. */
+  readonly sandbox: Sandbox;
   /** What no command may end: the server and those it was started by. */
   protectedProcesses(): readonly ProtectedProcess[];
 }): Security {
-  const { settings } = options;
+  const { settings, sandbox } = options;
   const shellTool = shellToolPolicy(settings.shellTool);
   const restrictions = createRestrictions(settings.security, shellTool?.warnings);
   const shells = chooseShells(settings.shell, settings.environment['SHELL']);
-  const sandbox = createSandbox({
-    ...options,
-    shell: shells.forCommands,
+  sandbox.bind({
     securityOf: (principal) => restrictions.of(principal).security,
     programsOf: (principal) =>
       Object.keys(restrictions.of(principal).policy.allowedTable()).filter(isProgram),

@@ -7,22 +7,23 @@
  * That state has been in other hands: it is signed with a key of this process, holds for its time, for its principal,
  * for the same call, and for one answer.
  */
-import { createHash, randomBytes } from 'node:crypto';
-import {
-  createRequestStateCodec,
-  type ElicitRequestFormParams,
-  type InputRequiredResult,
-  inputRequired,
-  inputResponse,
-  SdkError,
-  SdkErrorCode,
-  type ServerContext,
+import { createHash } from 'node:crypto';
+import type {
+  ElicitRequestFormParams,
+  InputRequiredResult,
+  ServerContext,
 } from '@modelcontextprotocol/server';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
+import { once } from '../base/once.ts';
 import type { ApprovalNeeded } from '../security/security.ts';
 import type { ClientInfo } from '../tools/tool.ts';
+import { AnswerTimeout } from './client-request.ts';
+import { isObject } from './json-rpc.ts';
+import type { SealedState } from './sealed-state.ts';
+
+export { AnswerTimeout } from './client-request.ts';
 
 /** The answer to a call whose client is to ask somebody and to call again. */
 export type Question = InputRequiredResult;
@@ -31,6 +32,7 @@ export type Question = InputRequiredResult;
 export type Person =
   | {
       readonly way: 'request';
+      /** Rejects with AnswerTimeout where nobody answered in time. */
       ask(question: ElicitRequestFormParams, timeoutMs: number): Promise<unknown>;
     }
   | { readonly way: 'retry'; readonly context: ServerContext };
@@ -93,13 +95,6 @@ const REFUSALS = {
 /** The name of the question in a retry. */
 const KEY = 'approval';
 
-interface State {
-  readonly nonce: string;
-  readonly principal: string;
-  readonly binding: string;
-  readonly call: string;
-}
-
 interface OpenQuestion {
   readonly needed: ApprovalNeeded;
   readonly askedIn: string;
@@ -111,7 +106,8 @@ export function createApprovals(options: {
   readonly record: (entry: ApprovalEntry) => void;
 }): Approvals {
   const { seconds } = options;
-  const codec = createRequestStateCodec<State>({ key: randomBytes(32), ttlSeconds: seconds });
+  // Only clients of the 2026-07-28 revision need it, and it needs the SDK.
+  const seal = once(async () => (await import('./sealed-state.ts')).createSeal(seconds));
   const open = new Map<string, OpenQuestion>();
 
   function record(
@@ -149,12 +145,11 @@ export function createApprovals(options: {
 
   /** Yes is the ticked box of a form that was sent off, and nothing else is. */
   function judge(reply: unknown, call: AskingCall, question: Partial<OpenQuestion>): void {
-    const view = inputResponse({ [KEY]: reply }, KEY);
-    if (view.kind !== 'elicit') throw refuse('failed', call, question);
-    if (view.action === 'cancel') throw refuse('cancelled', call, question);
-    if (view.action !== 'accept' || view.content?.['approve'] !== true) {
-      throw refuse('declined', call, question);
-    }
+    const { action, content } = isObject(reply) ? reply : {};
+    if (action === 'cancel') throw refuse('cancelled', call, question);
+    if (action === 'decline') throw refuse('declined', call, question);
+    if (action !== 'accept') throw refuse('failed', call, question);
+    if (!isObject(content) || content['approve'] !== true) throw refuse('declined', call, question);
     record('approval_given', call, { question });
   }
 
@@ -168,8 +163,7 @@ export function createApprovals(options: {
       reply = await person.ask(formOf(needed), seconds * 1000);
     } catch (error) {
       if (call.signal.aborted) throw refuse('withdrawn', call, { needed }, error);
-      const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
-      throw refuse(isLate ? 'expired' : 'failed', call, { needed }, error);
+      throw refuse(error instanceof AnswerTimeout ? 'expired' : 'failed', call, { needed }, error);
     }
     judge(reply, call, { needed });
     return needed.binding;
@@ -182,10 +176,7 @@ export function createApprovals(options: {
     if (own.length >= LIMITS.openQuestions && oldest !== undefined) open.delete(oldest[0]);
     open.set(nonce, { needed, askedIn: call.requestId, principal: call.principal });
     const state = { nonce, principal: call.principal, binding: needed.binding, call: digestOf(call) };
-    return inputRequired({
-      inputRequests: { [KEY]: inputRequired.elicit(formOf(needed)) },
-      requestState: await codec.mint(state),
-    });
+    return (await seal()).question(KEY, formOf(needed), state);
   }
 
   return {
@@ -196,9 +187,9 @@ export function createApprovals(options: {
       const reply = context.mcpReq.inputResponses?.[KEY];
       // Half of an answer is none: where agreement is needed, it is asked for.
       if (sealed === undefined || reply === undefined) return undefined;
-      let state: State;
+      let state: SealedState;
       try {
-        state = await codec.verify(sealed, context);
+        state = await (await seal()).open(sealed, context);
       } catch (error) {
         throw refuse(messageOf(error) === 'expired' ? 'expired' : 'invalid', call, undefined, error);
       }

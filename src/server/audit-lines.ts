@@ -1,5 +1,4 @@
 /** What the audit log is told of calls, of questions to a person, and of those who were not let in. */
-import { z } from 'zod';
 import { type AuditEntry, MASK, maskBeginning, maskText, secretValues } from '../security/security.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
@@ -45,11 +44,11 @@ function shorten(input: unknown, secrets: readonly string[]): unknown {
 function valuesIn(input: unknown): string[] {
   if (input === null || typeof input !== 'object' || Array.isArray(input)) return [];
   return Object.values(input)
-    .flatMap((value: unknown) => {
-      const variables = VARIABLES.safeParse(value);
-      return variables.success ? secretValues(variables.data) : [];
-    })
+    .flatMap((value: unknown) => (isVariables(value) ? secretValues(value) : []))
     .toSorted((one, other) => other.length - one.length);
 }
 
-const VARIABLES = z.record(z.string(), z.string());
+function isVariables(value: unknown): value is Readonly<Record<string, string>> {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
+  return Object.values(value).every((each) => typeof each === 'string');
+}

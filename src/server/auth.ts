@@ -5,8 +5,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { PresetName } from '../base/config/presets.ts';
-import { hashOf, isExpired, type StoredToken } from '../security/security.ts';
-import { createGrant, EVERYTHING, type Grant } from './grants.ts';
+import { hashOf, isExpired, type StoredToken } from '../security/tokens/tokens.ts';
+import { createGrant } from './create-grant.ts';
+import { EVERYTHING, type Grant } from './grants.ts';
 
 /** Who is calling, and what their token lets them do. */
 export interface Caller {

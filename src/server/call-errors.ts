@@ -1,5 +1,6 @@
 /** What goes wrong about a call in the words of JSON-RPC; everything else that does is an answer. */
-import type { ShellServerError } from '../base/errors.ts';
+import { messageOf, type ShellServerError } from '../base/errors.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS } from './json-rpc.ts';
 import { clip, quote } from './quote.ts';
 
 /** The one thing about a call that is a protocol error. */
@@ -30,8 +31,6 @@ export class MethodError extends Error {
   }
 }
 
-export const METHOD_NOT_FOUND = -32_601;
-const INVALID_PARAMS = -32_602;
 /** 001's own, for whatever a command met. */
 const COMMAND_FAILED = -32_000;
 
@@ -39,4 +38,25 @@ export function toMethodError({ message, details }: ShellServerError): MethodErr
   return details?.['name'] === 'InvalidParameters'
     ? new MethodError(INVALID_PARAMS, message, details)
     : new MethodError(COMMAND_FAILED, message);
+}
+
+/** The error of a JSON-RPC answer. */
+export interface ErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** Anything that is none of these is a bug, which only tests let through to here. */
+export function toErrorObject(thrown: unknown): ErrorObject {
+  if (thrown instanceof UnknownToolError) {
+    const { message, tool, suggestion } = thrown;
+    const data = { name: 'ToolNotFound', tool, ...(suggestion !== undefined && { suggestion }) };
+    return { code: INVALID_PARAMS, message, data };
+  }
+  if (thrown instanceof MethodError) {
+    const { code, message, data } = thrown;
+    return { code, message, ...(data !== undefined && { data }) };
+  }
+  return { code: INTERNAL_ERROR, message: messageOf(thrown) };
 }

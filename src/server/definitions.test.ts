@@ -9,22 +9,24 @@ const tool = defineTool({
   name: 'take',
   title: 'Take',
   description: 'Takes many things.',
-  input: z.object({
-    command: z.string().min(1).describe('What to run'),
-    mode: z.enum(['a', 'b']).default('a'),
-    anything: z.number().int().optional(),
-    bounded: z.number().int().min(1).max(9).optional(),
-    environment: z.record(z.string(), z.string()).optional(),
-    dimensions: z.strictObject({ width: z.number().int().min(1) }).optional(),
-    format: z.string().optional(),
-    at: z.iso.datetime().optional(),
-  }),
-  output: z.object({
-    id: z.string(),
-    at: z.iso.datetime(),
-    items: z.array(z.object({ name: z.string(), size: z.number().int() })),
-    format: z.strictObject({ pattern: z.string() }).optional(),
-  }),
+  input: () =>
+    z.object({
+      command: z.string().min(1).describe('What to run'),
+      mode: z.enum(['a', 'b']).default('a'),
+      anything: z.number().int().optional(),
+      bounded: z.number().int().min(1).max(9).optional(),
+      environment: z.record(z.string(), z.string()).optional(),
+      dimensions: z.strictObject({ width: z.number().int().min(1) }).optional(),
+      format: z.string().optional(),
+      at: z.iso.datetime().optional(),
+    }),
+  output: () =>
+    z.object({
+      id: z.string(),
+      at: z.iso.datetime(),
+      items: z.array(z.object({ name: z.string(), size: z.number().int() })),
+      format: z.strictObject({ pattern: z.string() }).optional(),
+    }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   run: () => Promise.reject(new Error('never called')),
 });

@@ -68,7 +68,7 @@ function inputSchemaOf(tool: Tool): ObjectSchema {
 function outputSchemaOf(tool: Tool): ObjectSchema {
   // "input" is what a tool writes; in the "output" view zod would close every object.
   const schema = slim(
-    z.toJSONSchema(tool.output, { io: 'input' }),
+    z.toJSONSchema(tool.output(), { io: 'input' }),
     new Set(['format', 'pattern', 'additionalProperties:false']),
   ) as ObjectSchema;
   const { required: _, ...open } = schema;

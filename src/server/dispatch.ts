@@ -18,10 +18,11 @@ import type { Modules } from '../tools/modules.ts';
 import type { Answer, Call, ClientInfo, Tool } from '../tools/tool.ts';
 import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
-import { METHOD_NOT_FOUND, MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
+import { MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
 import type { Outbox } from './http-outbox.ts';
+import { METHOD_NOT_FOUND } from './json-rpc.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
 import { suggest } from './suggest.ts';
@@ -174,7 +175,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     { signal, progress, person, grant, outbox }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
-    checkGrant(grant, { ...entry.tool, name: started.calledAs });
+    checkGrant(grant, { name: started.calledAs, annotations: entry.tool.annotations });
     await options.onCall?.(started);
     const input = entry.parse(args);
     const { principal, client, requestId } = started;
@@ -243,7 +244,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (entry === undefined) return undefined;
       const calledAs = isCall ? name : method;
       try {
-        checkGrant(context.grant, { ...entry.tool, name: calledAs });
+        checkGrant(context.grant, { name: calledAs, annotations: entry.tool.annotations });
         return undefined;
       } catch (thrown) {
         const { started, audit } = begin(entry.tool, calledAs, isCall ? args : params, {
@@ -291,7 +292,8 @@ class InvalidAnswerError extends Error {
 }
 
 function validateAnswer(tool: Tool, answer: Answer<unknown>): void {
-  const schema = tool.output.def.catchall === undefined ? tool.output.strict() : tool.output;
+  const output = tool.output();
+  const schema = output.def.catchall === undefined ? output.strict() : output;
   const checked = schema.safeParse(answer.data);
   if (checked.success) return;
   const problems = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { TOOL_NAMES, TOOLS } from '../tools/tools.ts';
-import { allows, checkGrant, createGrant, EVERYTHING } from './grants.ts';
+import { createGrant } from './create-grant.ts';
+import { allows, checkGrant, EVERYTHING } from './grants.ts';
 
 const READING = [
   'process_get_execution',

@@ -4,7 +4,6 @@
  */
 import { ShellServerError } from '../base/errors.ts';
 import type { Tool } from '../tools/tool.ts';
-import { findAliases, pickMethods, pickTools } from '../tools/tools.ts';
 
 export interface Grant {
   /** Undefined: whatever the server has. */
@@ -14,14 +13,6 @@ export interface Grant {
 }
 
 export const EVERYTHING: Grant = { names: undefined, isReadOnly: false };
-
-/** `tools` are toolsets and single tools; with each come its earlier names and the methods that stand beside it. */
-export function createGrant(tools: readonly string[] | undefined, isReadOnly: boolean): Grant {
-  if (tools === undefined) return { ...EVERYTHING, isReadOnly };
-  const picked = pickTools(tools);
-  const names = [...picked, ...pickMethods(picked)].map(({ name }) => name);
-  return { names: new Set([...names, ...findAliases(picked).keys()]), isReadOnly };
-}
 
 type Named = Pick<Tool, 'name' | 'annotations'>;
 

@@ -10,8 +10,8 @@ import { LIMITS } from '../base/limits.ts';
 import type { Caller, Tokens } from './auth.ts';
 import { EVERYTHING } from './grants.ts';
 import { INVALID_TOKEN, NO_TOKEN, type Refusal, refuse, refuseWith } from './http-refusal.ts';
+import { LOCAL_PRINCIPAL } from './offer.ts';
 import { quote } from './quote.ts';
-import { LOCAL_PRINCIPAL } from './server.ts';
 
 export const MCP_PATH = '/mcp';
 

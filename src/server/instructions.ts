@@ -1,4 +1,6 @@
 /** What a client puts before its model: where commands run, and the few rules that save it from guessing. */
+import type { SecuritySettings } from '../base/settings.ts';
+
 export interface InstructionFacts {
   readonly shell: string;
   readonly platform: string;
@@ -37,6 +39,19 @@ export function instructionsFor(facts: InstructionFacts): string {
   ]
     .filter((line) => line !== '')
     .join('\n');
+}
+
+/** What of the instructions depends on what holds for a principal. */
+export function sandboxFacts(
+  security: SecuritySettings,
+): Pick<InstructionFacts, 'allowedDirectories' | 'workspace' | 'network'> {
+  const { allowedDirectories, workspace } = security;
+  return { allowedDirectories, workspace, network: describeNetwork(security) };
+}
+
+function describeNetwork(security: SecuritySettings): string {
+  if (!security.network) return 'off';
+  return security.allowedDomains.length === 0 ? 'on' : `only ${security.allowedDomains.join(', ')}`;
 }
 
 function describeSandbox({ sandbox, workspace, network }: InstructionFacts): string {

@@ -1,21 +1,25 @@
 /**
- * JSON-RPC as it arrives: bytes to a value, and a value to what kind of message it is. The SDK's own schemas decide
- * what is valid, so that nothing passes here which it would drop without an answer.
+ * JSON-RPC as it arrives: bytes to a value, and a value to what kind of message it is. What is valid is what the SDK's
+ * own schemas accept (a test compares the two), so that nothing passes here which it would drop without an answer; but
+ * the SDK is not needed to say so, and loading it takes longer than starting without it.
  */
-import {
-  INVALID_REQUEST,
-  isJSONRPCNotification,
-  isJSONRPCRequest,
-  isJSONRPCResponse,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type JSONRPCResponse,
-  PARSE_ERROR,
-  PROTOCOL_VERSION_META_KEY,
-  type RequestId,
+import type {
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResponse,
+  RequestId,
 } from '@modelcontextprotocol/server';
 import { LIMITS } from '../base/limits.ts';
 import { isDeeperThan } from './json-depth.ts';
+
+export const PARSE_ERROR = -32_700;
+export const INVALID_REQUEST = -32_600;
+export const METHOD_NOT_FOUND = -32_601;
+export const INVALID_PARAMS = -32_602;
+export const INTERNAL_ERROR = -32_603;
+
+const PROTOCOL_VERSION_META_KEY = 'io.modelcontextprotocol/protocolVersion';
+const RELATED_TASK_META_KEY = 'io.modelcontextprotocol/related-task';
 
 /** An answer to what could not be read; JSON-RPC wants its id to be null, which the SDK's types do not know. */
 export interface ErrorReply {
@@ -43,7 +47,7 @@ export type ParsedJson =
 export function parseJson(bytes: Uint8Array): ParsedJson {
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = UTF8.decode(bytes);
   } catch {
     return refused(PARSE_ERROR, 'Parse error: the message is not valid UTF-8');
   }
@@ -57,13 +61,22 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   }
 }
 
+/** Without `stream` a decoder keeps nothing from one call to the next. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 export function classify(value: unknown): Incoming {
-  if (isJSONRPCRequest(value)) return { kind: 'request', message: value };
-  if (isJSONRPCNotification(value)) return { kind: 'notification', message: value };
   if (!isObject(value)) return invalid(null, 'a message is an object');
+  if (isCall(value)) {
+    if (isRequestId(value['id']) && hasOnly(value, REQUEST_MEMBERS))
+      return { kind: 'request', message: value as unknown as JSONRPCRequest };
+    if (hasOnly(value, NOTIFICATION_MEMBERS))
+      return { kind: 'notification', message: value as unknown as JSONRPCNotification };
+  }
   if (!('method' in value) && ('result' in value || 'error' in value)) {
     // Codex answers what it cannot read with an error without an id; a reply to a reply would never end.
-    return isJSONRPCResponse(value) ? { kind: 'response', message: value } : { kind: 'ignored' };
+    return isResponse(value)
+      ? { kind: 'response', message: value as unknown as JSONRPCResponse }
+      : { kind: 'ignored' };
   }
   const id = isRequestId(value['id']) ? value['id'] : null;
   if (value['jsonrpc'] !== '2.0') return invalid(id, '"jsonrpc" must be "2.0"');
@@ -71,6 +84,47 @@ export function classify(value: unknown): Incoming {
   if ('id' in value && id === null) return invalid(null, '"id" must be a string or an integer');
   if ('params' in value && !isObject(value['params'])) return invalid(id, '"params" must be an object');
   return invalid(id, 'not a JSON-RPC message');
+}
+
+const REQUEST_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params']);
+const NOTIFICATION_MEMBERS = new Set(['jsonrpc', 'method', 'params']);
+const RESULT_MEMBERS = new Set(['jsonrpc', 'id', 'result']);
+const ERROR_MEMBERS = new Set(['jsonrpc', 'id', 'error']);
+
+function isCall({ jsonrpc, method, params }: Record<string, unknown>): boolean {
+  if (jsonrpc !== '2.0' || typeof method !== 'string') return false;
+  return params === undefined || (isObject(params) && isRequestMeta(params['_meta']));
+}
+
+function isRequestMeta(meta: unknown): boolean {
+  if (meta === undefined) return true;
+  if (!isObject(meta)) return false;
+  const { progressToken: token, [RELATED_TASK_META_KEY]: task } = meta;
+  return (
+    (token === undefined || isRequestId(token)) &&
+    (task === undefined || (isObject(task) && typeof task['taskId'] === 'string'))
+  );
+}
+
+function isResponse(value: Record<string, unknown>): boolean {
+  const { jsonrpc, id, result, error } = value;
+  if (jsonrpc !== '2.0') return false;
+  if (hasOnly(value, RESULT_MEMBERS))
+    return (
+      isRequestId(id) && isObject(result) && (result['_meta'] === undefined || isObject(result['_meta']))
+    );
+  return (
+    hasOnly(value, ERROR_MEMBERS) &&
+    (id === undefined || isRequestId(id)) &&
+    isObject(error) &&
+    Number.isSafeInteger(error['code']) &&
+    typeof error['message'] === 'string'
+  );
+}
+
+function hasOnly(value: object, members: ReadonlySet<string>): boolean {
+  for (const name in value) if (!members.has(name)) return false;
+  return true;
 }
 
 /** A 2026-07-28 client has no handshake; it says in every request which revision it speaks. */
@@ -100,7 +154,7 @@ function invalid(id: RequestId | null, problem: string): Incoming {
 }
 
 function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
+  return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import { type ErrorCode, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { once } from '../base/once.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type InputProblem, problemsOf, wordIssue } from './input-problems.ts';
 import { clip, quote } from './quote.ts';
@@ -12,9 +13,9 @@ import { clip, quote } from './quote.ts';
 export type InputParser = (args: unknown) => Record<string, unknown>;
 
 export function createInputParser(tool: Tool): InputParser {
-  const schema = strictInput(tool);
-  const parameters = Object.keys(schema.shape);
+  const strict = once(() => strictInput(tool));
   return (args) => {
+    const schema = strict();
     const given = args ?? {};
     const parsed = schema.safeParse(given, { reportInput: true, error: wordIssue });
     const problems = parsed.success ? [] : problemsOf(parsed.error.issues, schema);
@@ -22,13 +23,13 @@ export function createInputParser(tool: Tool): InputParser {
       problems.push({ kind: 'value', path, problem: 'must not contain NUL characters' });
     }
     if (parsed.success && problems.length === 0) return parsed.data;
-    throw toError(problems, parameters);
+    throw toError(problems, Object.keys(schema.shape));
   };
 }
 
 /** Whatever the tool's author wrote: a parameter that nobody reads is a mistake the caller should hear of. */
 export function strictInput(tool: Tool): z.ZodObject {
-  return tool.input.strict();
+  return tool.input().strict();
 }
 
 const CODES: Record<InputProblem['kind'], ErrorCode> = {

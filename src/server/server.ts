@@ -8,6 +8,8 @@ import {
   type McpRequestContext,
   ProtocolError,
   ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
   Server,
   type ServerContext,
   type Tool as WireTool,
@@ -15,14 +17,16 @@ import {
 import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { ClientInfo } from '../tools/tool.ts';
-import { canAsk, type Person, type Question } from './approvals.ts';
+import { AnswerTimeout, canAsk, type Person, type Question } from './approvals.ts';
 import type { Caller } from './auth.ts';
-import { MethodError, UnknownToolError } from './call-errors.ts';
+import { MethodError, toErrorObject, UnknownToolError } from './call-errors.ts';
+import { clientInfoOf } from './client-info.ts';
 import type { ToolDefinition } from './definitions.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { ToolResult } from './encode.ts';
 import { allows, EVERYTHING, type Grant } from './grants.ts';
 import { callerIn, type HttpCaller } from './http-auth-info.ts';
+import { LOCAL_PRINCIPAL, serverInfoOf } from './offer.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 export interface ServerFactoryOptions {
@@ -37,8 +41,6 @@ export interface ServerFactoryOptions {
 
 export type ServerFactory = (context: McpRequestContext) => Server;
 
-/** Who is calling where nobody had to say who they are. */
-export const LOCAL_PRINCIPAL = 'local';
 const LOCAL: Caller = { principal: LOCAL_PRINCIPAL, grant: EVERYTHING };
 
 export function createServerFactory(options: ServerFactoryOptions): ServerFactory {
@@ -53,14 +55,11 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
     const names = listed(grant).map(({ name }) => name);
     // What a scoped token sees is for nobody else.
     const cacheScope = grant === EVERYTHING ? 'public' : 'private';
-    const server = new Server(
-      { name: 'mcp-shell-server', title: 'Shell', version: info.version },
-      {
-        capabilities: { tools: {} },
-        instructions: instructions(principal, names),
-        cacheHints: { 'tools/list': { ttlMs: LIMITS.toolsTtlMs, cacheScope } },
-      },
-    );
+    const server = new Server(serverInfoOf(info), {
+      capabilities: { tools: {} },
+      instructions: instructions(principal, names),
+      cacheHints: { 'tools/list': { ttlMs: LIMITS.toolsTtlMs, cacheScope } },
+    });
     server.setRequestHandler('tools/list', (_, context) => ({ tools: listed(callerOf(context).grant) }));
     server.setRequestHandler('tools/call', (request, context) =>
       callTool(dispatch, request.params, context, {
@@ -100,7 +99,7 @@ async function invokeMethod(
       signal: context.mcpReq.signal,
     });
   } catch (error) {
-    throw error instanceof MethodError ? new ProtocolError(error.code, error.message, error.data) : error;
+    throw error instanceof MethodError ? toProtocolError(error) : error;
   }
 }
 
@@ -134,9 +133,9 @@ function callerOf({ http }: ServerContext): Caller & Partial<Pick<HttpCaller, 'r
   return caller;
 }
 
-function toProtocolError({ message, tool, suggestion }: UnknownToolError): ProtocolError {
-  const data = { name: 'ToolNotFound', tool, ...(suggestion !== undefined && { suggestion }) };
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
+function toProtocolError(error: UnknownToolError | MethodError): ProtocolError {
+  const { code, message, data } = toErrorObject(error);
+  return new ProtocolError(code, message, data);
 }
 
 /** In the 2026-07-28 revision a server cannot send a request: the client takes the question and calls again. */
@@ -154,7 +153,12 @@ function personByRequest({ mcpReq }: ServerContext, server: Server): Person | un
   return {
     way: 'request',
     ask: (params, timeout) =>
-      mcpReq.send({ method: 'elicitation/create', params }, { timeout, signal: mcpReq.signal }),
+      mcpReq
+        .send({ method: 'elicitation/create', params }, { timeout, signal: mcpReq.signal })
+        .catch((error: unknown) => {
+          const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+          throw isLate ? new AnswerTimeout(error.message, { cause: error }) : error;
+        }),
   };
 }
 
@@ -173,11 +177,5 @@ function progressOf({ mcpReq }: ServerContext): Progress | undefined {
 /** From the request itself in the 2026-07-28 revision, from the handshake in those before. */
 function clientOf({ mcpReq }: ServerContext, server: Server): ClientInfo {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
-  const info: { name?: unknown; version?: unknown } | undefined =
-    envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
-  return { name: cut(info?.name), version: cut(info?.version) };
-}
-
-function cut(text: unknown): string {
-  return typeof text === 'string' ? text.slice(0, LIMITS.clientNameCharacters) : '';
+  return clientInfoOf(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
 }

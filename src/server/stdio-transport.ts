@@ -9,12 +9,7 @@
  * left, there was just nothing more to ask: everything is answered first.
  */
 import type { Readable, Writable } from 'node:stream';
-import {
-  INVALID_REQUEST,
-  type JSONRPCMessage,
-  type RequestId,
-  type Transport,
-} from '@modelcontextprotocol/server';
+import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import {
@@ -24,6 +19,7 @@ import {
   classify,
   type ErrorReply,
   errorReply,
+  INVALID_REQUEST,
   type Incoming,
   parseJson,
 } from './json-rpc.ts';

@@ -100,6 +100,19 @@ describe('a stdio connection', () => {
       null,
     ],
     ['an unknown method', '{"jsonrpc":"2.0","id":1,"method":"nope"}', -32601, 1],
+    [
+      'a method of the protocol that is not there',
+      '{"jsonrpc":"2.0","id":1,"method":"prompts/list"}',
+      -32601,
+      1,
+    ],
+    ['a handshake without parameters', '{"jsonrpc":"2.0","id":1,"method":"initialize"}', -32602, 1],
+    [
+      'a handshake without a client',
+      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}',
+      -32602,
+      1,
+    ],
     ['a call without a name', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}', -32602, 1],
     [
       'arguments that are a list',

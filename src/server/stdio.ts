@@ -1,16 +1,23 @@
 /**
- * One MCP connection over two streams, which are stdin and stdout. Both eras: the first message says which.
+ * One MCP connection over two streams, which are stdin and stdout. Both eras: the first message says which. One that
+ * names the 2026-07-28 revision gets the SDK for the whole connection; every other is served without it.
  */
 import type { Readable, Writable } from 'node:stream';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import type { ServerFactory } from './server.ts';
+import { claimsRevision } from './json-rpc.ts';
+import type { Offer } from './offer.ts';
+import { createStdioServer, type StdioServer } from './stdio-server.ts';
 import { createStdioTransport } from './stdio-transport.ts';
+
+export type { Offer } from './offer.ts';
+export { LOCAL_PRINCIPAL } from './offer.ts';
 
 export interface StdioConnectionOptions {
   readonly input: Readable;
   readonly output: Writable;
-  readonly factory: ServerFactory;
+  readonly offer: Offer;
   readonly log: Log;
   /** Says 001's first message, which is none of MCP's: for clients that wait for it. */
   readonly greets?: boolean;
@@ -44,7 +51,7 @@ const GREETING = {
 } as const;
 
 export function serveStdioConnection(options: StdioConnectionOptions): StdioConnection {
-  const { input, output, factory, log, onClientGone } = options;
+  const { input, output, offer, log, onClientGone } = options;
   let finished: () => void = () => undefined;
   const closed = new Promise<void>((resolve) => {
     finished = resolve;
@@ -56,16 +63,59 @@ export function serveStdioConnection(options: StdioConnectionOptions): StdioConn
     onGone: () => onClientGone?.(),
     onFinished: () => finished(),
   });
-  const handle = serveStdio(factory, {
-    transport,
-    // Mostly what clients did wrong (an answer nobody asked for, a method of another era); they were told.
-    onerror: (error) => log.debug('stdio', { error: error.message }),
-  });
+  // Mostly what clients did wrong (an answer nobody asked for, a method of another era); they were told.
+  const onError = (error: Error): void => log.debug('stdio', { error: error.message });
+  let server: Pick<StdioServer, 'receive' | 'close'> | undefined;
+
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's interface, no DOM event
+  transport.onmessage = (message) => {
+    server ??=
+      'method' in message && claimsRevision(message)
+        ? serveBySdk(offer, transport, onError)
+        : createStdioServer({ offer, send: transport.send, onError });
+    server.receive(message);
+  };
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
+  transport.onerror = onError;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
+  transport.onclose = () => server?.close();
+  transport.start().catch((error: unknown) => onError(new Error(messageOf(error))));
   return {
     async close() {
-      await handle.close();
+      await transport.close();
       await closed;
     },
     closed,
+  };
+}
+
+/** What comes while the SDK is being loaded waits in its order. */
+function serveBySdk(
+  offer: Offer,
+  transport: Transport,
+  onError: (error: Error) => void,
+): Pick<StdioServer, 'receive' | 'close'> {
+  const waiting: JSONRPCMessage[] = [];
+  let served: StdioServer | undefined;
+  let isClosed = false;
+
+  async function load(): Promise<void> {
+    const { serveWithSdk } = await import('./stdio-sdk.ts');
+    const loaded = await serveWithSdk(offer, transport.send, onError);
+    if (isClosed) return loaded.close();
+    served = loaded;
+    for (const message of waiting) served.receive(message);
+  }
+
+  load().catch((error: unknown) => {
+    onError(new Error(messageOf(error)));
+    void transport.close();
+  });
+  return {
+    receive: (message) => (served === undefined ? void waiting.push(message) : served.receive(message)),
+    close() {
+      isClosed = true;
+      served?.close();
+    },
   };
 }

@@ -3,20 +3,22 @@ import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { type Call, defineTool } from './tool.ts';
 
-const outputSchema = z.object({
-  deleted_outputs: z.array(z.string()).optional(),
-  failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })).optional(),
-  total_deleted: z.number().optional(),
-});
+const outputSchema = () =>
+  z.object({
+    deleted_outputs: z.array(z.string()).optional(),
+    failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })).optional(),
+    total_deleted: z.number().optional(),
+  });
 
 export const deleteExecutionOutputs = defineTool({
   name: 'delete_execution_outputs',
   title: 'Delete outputs',
   description: 'Deletes stored outputs for good. confirm must be true.',
-  input: z.strictObject({
-    output_ids: z.array(z.string()).min(1).max(1000),
-    confirm: z.boolean(),
-  }),
+  input: () =>
+    z.strictObject({
+      output_ids: z.array(z.string()).min(1).max(1000),
+      confirm: z.boolean(),
+    }),
   output: outputSchema,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   run: ({ output_ids: ids, confirm }, call) => deleteOutputs(ids, confirm, call),

@@ -3,6 +3,7 @@
  * have its parameters and fields; those of outputs called them files, and their names are translated here.
  */
 import { z } from 'zod';
+import { once } from '../base/once.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { deleteExecutionOutputs, deleteOutputs } from './delete-execution-outputs.ts';
 import { listExecutionOutputs, listOutputs } from './list-execution-outputs.ts';
@@ -31,7 +32,7 @@ export function earlierTools(tools: readonly Tool[]): Tool[] {
     const tool = tools.find((each) => each.name === today);
     if (tool === undefined) return [];
     const { meta: _, ...rest } = tool;
-    const input = INPUTS[name]?.(tool.input) ?? tool.input;
+    const input = once(() => INPUTS[name]?.(tool.input()) ?? tool.input());
     const description = `${tool.description} (Today: ${today}.)`;
     return [TRANSLATED[name] ?? { ...rest, name, input, description }];
   });
@@ -58,29 +59,31 @@ const fileList = defineTool({
   name: 'file_list',
   title: 'List output files',
   description: 'Stored command outputs, newest first. (Today: list_execution_outputs.)',
-  input: z.strictObject({
-    file_type: z.enum(['output', 'log', 'temp', 'all']).default('all'),
-    execution_id: z.string().optional(),
-    name_pattern: z.string().min(1).optional(),
-    limit: z.number().int().min(1).max(1000).default(100),
-  }),
-  output: z.object({
-    files: z
-      .array(
-        z.object({
-          file_id: z.string(),
-          execution_id: z.string(),
-          file_type: z.enum(['output', 'log']),
-          output_type: z.string(),
-          name: z.string(),
-          size: z.number(),
-          is_running: z.boolean(),
-          created_at: z.string(),
-        }),
-      )
-      .optional(),
-    total_count: z.number().optional(),
-  }),
+  input: () =>
+    z.strictObject({
+      file_type: z.enum(['output', 'log', 'temp', 'all']).default('all'),
+      execution_id: z.string().optional(),
+      name_pattern: z.string().min(1).optional(),
+      limit: z.number().int().min(1).max(1000).default(100),
+    }),
+  output: () =>
+    z.object({
+      files: z
+        .array(
+          z.object({
+            file_id: z.string(),
+            execution_id: z.string(),
+            file_type: z.enum(['output', 'log']),
+            output_type: z.string(),
+            name: z.string(),
+            size: z.number(),
+            is_running: z.boolean(),
+            created_at: z.string(),
+          }),
+        )
+        .optional(),
+      total_count: z.number().optional(),
+    }),
   annotations: listExecutionOutputs.annotations,
   takesTurns: true,
   async run({ file_type: type, ...rest }, call) {
@@ -99,27 +102,24 @@ const fileList = defineTool({
   },
 });
 
-const { shape } = readInput;
-
 const fileRead = defineTool({
   name: 'file_read',
   title: 'Read an output file',
   description: 'Reads a part of a stored output by bytes. (Today: read_execution_output.)',
-  input: z.strictObject({
-    file_id: z.string(),
-    offset: shape.offset,
-    size: shape.size,
-    encoding: shape.encoding,
-  }),
-  output: z.object({
-    file_id: z.string().optional(),
-    content: z.string().optional(),
-    size: z.number().optional(),
-    total_size: z.number().optional(),
-    is_truncated: z.boolean().optional(),
-    encoding: z.string().optional(),
-    next_offset: z.number().optional(),
-  }),
+  input: () => {
+    const { offset, size, encoding } = readInput().shape;
+    return z.strictObject({ file_id: z.string(), offset, size, encoding });
+  },
+  output: () =>
+    z.object({
+      file_id: z.string().optional(),
+      content: z.string().optional(),
+      size: z.number().optional(),
+      total_size: z.number().optional(),
+      is_truncated: z.boolean().optional(),
+      encoding: z.string().optional(),
+      next_offset: z.number().optional(),
+    }),
   annotations: readExecutionOutput.annotations,
   takesTurns: true,
   async run({ file_id, ...rest }, call) {
@@ -134,12 +134,13 @@ const fileDelete = defineTool({
   name: 'file_delete',
   title: 'Delete output files',
   description: 'Deletes stored outputs for good. confirm must be true. (Today: delete_execution_outputs.)',
-  input: z.strictObject({ file_ids: z.array(z.string()).min(1).max(1000), confirm: z.boolean() }),
-  output: z.object({
-    deleted_files: z.array(z.string()).optional(),
-    failed_files: z.array(z.string()).optional(),
-    total_deleted: z.number().optional(),
-  }),
+  input: () => z.strictObject({ file_ids: z.array(z.string()).min(1).max(1000), confirm: z.boolean() }),
+  output: () =>
+    z.object({
+      deleted_files: z.array(z.string()).optional(),
+      failed_files: z.array(z.string()).optional(),
+      total_deleted: z.number().optional(),
+    }),
   annotations: deleteExecutionOutputs.annotations,
   async run({ file_ids, confirm }, call) {
     const { data, text } = await deleteOutputs(file_ids, confirm, call);

@@ -12,7 +12,7 @@ import { hintFor, leavesRunning } from './hints.ts';
 import { describeBytes, describeDuration, describeSession, listProcesses } from './words.ts';
 
 /** Nothing is required: an error result is checked against the same schema. */
-export const executionFields = {
+export const executionFields = () => ({
   execution_id: z.string().optional(),
   status: z.enum(['running', 'completed', 'failed', 'timeout']).optional(),
   success: z.boolean().optional(),
@@ -44,10 +44,10 @@ export const executionFields = {
     .optional(),
   created_at: z.string().optional(),
   completed_at: z.string().optional(),
-};
+});
 
-const executionSchema = z.object(executionFields);
-export type ExecutionData = z.input<typeof executionSchema>;
+const executionSchema = () => z.object(executionFields());
+export type ExecutionData = z.input<ReturnType<typeof executionSchema>>;
 
 export interface AnswerOptions {
   /** Over both streams together. */

@@ -5,34 +5,36 @@ import type { OutputFilter } from '../outputs/types.ts';
 import { type Call, defineTool } from './tool.ts';
 import { describeBytes } from './words.ts';
 
-const outputSchema = z.object({
-  outputs: z
-    .array(
-      z.object({
-        output_id: z.string(),
-        execution_id: z.string(),
-        output_type: z.string(),
-        name: z.string(),
-        size: z.number(),
-        order: z.enum(['exact', 'approximate']),
-        is_running: z.boolean(),
-        created_at: z.string(),
-      }),
-    )
-    .optional(),
-  total_count: z.number().optional(),
-});
+const outputSchema = () =>
+  z.object({
+    outputs: z
+      .array(
+        z.object({
+          output_id: z.string(),
+          execution_id: z.string(),
+          output_type: z.string(),
+          name: z.string(),
+          size: z.number(),
+          order: z.enum(['exact', 'approximate']),
+          is_running: z.boolean(),
+          created_at: z.string(),
+        }),
+      )
+      .optional(),
+    total_count: z.number().optional(),
+  });
 
 export const listExecutionOutputs = defineTool({
   name: 'list_execution_outputs',
   title: 'List outputs',
   description: 'Stored command outputs, newest first. name_pattern is a regular expression on the command.',
-  input: z.strictObject({
-    output_type: z.enum(['stdout', 'stderr', 'combined', 'log', 'all']).default('all'),
-    execution_id: z.string().optional(),
-    name_pattern: z.string().min(1).optional(),
-    limit: z.number().int().min(1).max(1000).default(100),
-  }),
+  input: () =>
+    z.strictObject({
+      output_type: z.enum(['stdout', 'stderr', 'combined', 'log', 'all']).default('all'),
+      execution_id: z.string().optional(),
+      name_pattern: z.string().min(1).optional(),
+      limit: z.number().int().min(1).max(1000).default(100),
+    }),
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   takesTurns: true,

@@ -9,9 +9,16 @@ import type { Tool } from './tool.ts';
 /** Tools that run commands: where an operator shows none of them, no method does. */
 const RUNNING = ['shell_execute', 'shell_exec', 'shell'];
 
+/** Each with the tools of which one must be there. */
+export const METHODS: readonly { readonly method: Tool; readonly beside: readonly string[] }[] = [
+  { method: execMethod, beside: RUNNING },
+  { method: allowedMethod, beside: [...RUNNING, 'shell_allowed'] },
+];
+
 /** The methods that are open where these tools are. */
 export function pickMethods(tools: readonly Tool[]): readonly Tool[] {
   const names = tools.map(({ name }) => name);
-  if (RUNNING.some((name) => names.includes(name))) return [execMethod, allowedMethod];
-  return names.includes('shell_allowed') ? [allowedMethod] : [];
+  return METHODS.filter(({ beside }) => beside.some((name) => names.includes(name))).map(
+    ({ method }) => method,
+  );
 }

@@ -10,47 +10,48 @@ import { type Call, defineTool } from './tool.ts';
 import { describeBytes, describeDuration } from './words.ts';
 
 const METRICS = ['processes', 'terminals', 'files', 'system'] as const;
-const counts = z.record(z.string(), z.number());
+const counts = () => z.record(z.string(), z.number());
 
-const outputSchema = z.object({
-  active_processes: z.number().optional(),
-  active_terminals: z.number().optional(),
-  idle_terminals: z.number().optional(),
-  total_files: z.number().optional(),
-  total_file_bytes: z.number().optional(),
-  state_directory: z
-    .object({
-      bytes: z.number(),
-      audit_bytes: z.number(),
-      free_bytes: z.number().optional(),
-      is_partial: z.boolean().optional(),
-    })
-    .optional(),
-  executions_by_status: counts.optional(),
-  policy_decisions: counts.optional(),
-  decisions_since: z.string().optional(),
-  time_range_minutes: z.number().optional(),
-  system_load: z.object({ load_1m: z.number(), load_5m: z.number(), load_15m: z.number() }).optional(),
-  memory_usage: z
-    .object({ server_bytes: z.number(), system_bytes: z.number(), free_bytes: z.number() })
-    .optional(),
-  uptime_seconds: z.number().optional(),
-  sandbox: z
-    .object({ kind: z.string(), summary: z.string(), checks: z.record(z.string(), z.boolean()).optional() })
-    .optional(),
-  limits: z.record(z.string(), z.string()).optional(),
-  audit: z
-    .object({
-      status: z.enum(['good', 'failing']),
-      lines: z.number(),
-      lost: z.number(),
-      last_written_at: z.string().optional(),
-      problem: z.string().optional(),
-    })
-    .optional(),
-  collected_at: z.string().optional(),
-});
-type Data = z.input<typeof outputSchema>;
+const outputSchema = () =>
+  z.object({
+    active_processes: z.number().optional(),
+    active_terminals: z.number().optional(),
+    idle_terminals: z.number().optional(),
+    total_files: z.number().optional(),
+    total_file_bytes: z.number().optional(),
+    state_directory: z
+      .object({
+        bytes: z.number(),
+        audit_bytes: z.number(),
+        free_bytes: z.number().optional(),
+        is_partial: z.boolean().optional(),
+      })
+      .optional(),
+    executions_by_status: counts().optional(),
+    policy_decisions: counts().optional(),
+    decisions_since: z.string().optional(),
+    time_range_minutes: z.number().optional(),
+    system_load: z.object({ load_1m: z.number(), load_5m: z.number(), load_15m: z.number() }).optional(),
+    memory_usage: z
+      .object({ server_bytes: z.number(), system_bytes: z.number(), free_bytes: z.number() })
+      .optional(),
+    uptime_seconds: z.number().optional(),
+    sandbox: z
+      .object({ kind: z.string(), summary: z.string(), checks: z.record(z.string(), z.boolean()).optional() })
+      .optional(),
+    limits: z.record(z.string(), z.string()).optional(),
+    audit: z
+      .object({
+        status: z.enum(['good', 'failing']),
+        lines: z.number(),
+        lost: z.number(),
+        last_written_at: z.string().optional(),
+        problem: z.string().optional(),
+      })
+      .optional(),
+    collected_at: z.string().optional(),
+  });
+type Data = z.input<ReturnType<typeof outputSchema>>;
 
 /** One metric: what becomes part of the answer, and the sentence about it. */
 interface Part {
@@ -62,10 +63,11 @@ export const monitoringGetStats = defineTool({
   name: 'monitoring_get_stats',
   title: 'Server statistics',
   description: 'Counts, load, memory, sandbox, limits and audit health of this server.',
-  input: z.strictObject({
-    include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
-    time_range_minutes: z.number().int().min(1).max(10_080).default(60),
-  }),
+  input: () =>
+    z.strictObject({
+      include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
+      time_range_minutes: z.number().int().min(1).max(10_080).default(60),
+    }),
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {

@@ -17,23 +17,25 @@ export const processGetExecution = defineTool({
   title: 'Look at an execution',
   description:
     'State, exit code, last output and resource usage of an execution. wait_seconds waits for its end that long.',
-  input: z.strictObject({
-    execution_id: z.string(),
-    wait_seconds: z.number().min(0).max(300).default(0),
-  }),
-  output: z.object({
-    ...executionFields,
-    command: z.string().optional(),
-    execution_mode: z.enum(EXECUTION_MODES).optional(),
-    session_id: z.string().optional(),
-    environment_variables: z.record(z.string(), z.string()).optional(),
-    memory_usage_mb: z.number().optional(),
-    cpu_usage_percent: z.number().optional(),
-    process_count: z.number().optional(),
-    started_at: z.string().optional(),
-    stdout_size: z.number().optional(),
-    stderr_size: z.number().optional(),
-  }),
+  input: () =>
+    z.strictObject({
+      execution_id: z.string(),
+      wait_seconds: z.number().min(0).max(300).default(0),
+    }),
+  output: () =>
+    z.object({
+      ...executionFields(),
+      command: z.string().optional(),
+      execution_mode: z.enum(EXECUTION_MODES).optional(),
+      session_id: z.string().optional(),
+      environment_variables: z.record(z.string(), z.string()).optional(),
+      memory_usage_mb: z.number().optional(),
+      cpu_usage_percent: z.number().optional(),
+      process_count: z.number().optional(),
+      started_at: z.string().optional(),
+      stdout_size: z.number().optional(),
+      stderr_size: z.number().optional(),
+    }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run({ execution_id, wait_seconds }, call) {
     const { executions, settings, clock } = call.modules;

@@ -7,37 +7,40 @@ import { escapeText } from '../security/security.ts';
 import { defineTool } from './tool.ts';
 import { describeDuration } from './words.ts';
 
-const processFields = z.object({
-  execution_id: z.string(),
-  process_id: z.number().optional(),
-  command: z.string(),
-  status: z.string(),
-  execution_mode: z.string(),
-  exit_code: z.number().optional(),
-  signal: z.string().optional(),
-  session_id: z.string().optional(),
-  working_directory: z.string(),
-  execution_time_ms: z.number(),
-  created_at: z.string(),
-  completed_at: z.string().optional(),
-});
+const processFields = () =>
+  z.object({
+    execution_id: z.string(),
+    process_id: z.number().optional(),
+    command: z.string(),
+    status: z.string(),
+    execution_mode: z.string(),
+    exit_code: z.number().optional(),
+    signal: z.string().optional(),
+    session_id: z.string().optional(),
+    working_directory: z.string(),
+    execution_time_ms: z.number(),
+    created_at: z.string(),
+    completed_at: z.string().optional(),
+  });
 
 export const processList = defineTool({
   name: 'process_list',
   title: 'List executions',
   description: 'Executions, newest first. command_pattern is a regular expression.',
-  input: z.strictObject({
-    status_filter: z.enum(['running', 'completed', 'failed', 'timeout', 'all']).default('all'),
-    command_pattern: z.string().min(1).optional(),
-    session_id: z.string().optional(),
-    limit: z.number().int().min(1).max(500).default(50),
-    offset: z.number().int().min(0).max(1_000_000).default(0),
-  }),
-  output: z.object({
-    processes: z.array(processFields).optional(),
-    total_count: z.number().optional(),
-    filtered_count: z.number().optional(),
-  }),
+  input: () =>
+    z.strictObject({
+      status_filter: z.enum(['running', 'completed', 'failed', 'timeout', 'all']).default('all'),
+      command_pattern: z.string().min(1).optional(),
+      session_id: z.string().optional(),
+      limit: z.number().int().min(1).max(500).default(50),
+      offset: z.number().int().min(0).max(1_000_000).default(0),
+    }),
+  output: () =>
+    z.object({
+      processes: z.array(processFields()).optional(),
+      total_count: z.number().optional(),
+      filtered_count: z.number().optional(),
+    }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   takesTurns: true,
   async run(input, call) {
@@ -66,7 +69,7 @@ export const processList = defineTool({
   },
 });
 
-function toWire(summary: Summary, now: number): z.input<typeof processFields> {
+function toWire(summary: Summary, now: number): z.input<ReturnType<typeof processFields>> {
   return {
     execution_id: summary.id,
     ...(summary.pid !== undefined && { process_id: summary.pid }),

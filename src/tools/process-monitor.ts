@@ -12,30 +12,34 @@ import {
 import { type Answer, type Call, defineTool } from './tool.ts';
 import { describeBytes } from './words.ts';
 
-const inputSchema = z.strictObject({
-  process_id: z.number().int().min(1).max(4_194_304).optional().describe('starts a monitor'),
-  monitor_interval_ms: z.number().int().min(100).max(60_000).default(1000),
-  include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
-  monitor_id: z.string().optional(),
-  action: z.enum(['read', 'stop']).default('read'),
-});
+const inputSchema = () =>
+  z.strictObject({
+    process_id: z.number().int().min(1).max(4_194_304).optional().describe('starts a monitor'),
+    monitor_interval_ms: z.number().int().min(100).max(60_000).default(1000),
+    include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
+    monitor_id: z.string().optional(),
+    action: z.enum(['read', 'stop']).default('read'),
+  });
 
-const sampleSchema = z.object({ at: z.string() }).catchall(z.number());
+const sampleSchema = () => z.object({ at: z.string() }).catchall(z.number());
 
-const outputSchema = z.object({
-  monitor_id: z.string().optional(),
-  execution_id: z.string().optional(),
-  process_id: z.number().optional(),
-  status: z.enum(['active', 'ended', 'stopped']).optional(),
-  started_at: z.string().optional(),
-  ended_at: z.string().optional(),
-  monitor_interval_ms: z.number().optional(),
-  unavailable: z.record(z.string(), z.string()).optional(),
-  samples: z.array(sampleSchema).optional(),
-  samples_dropped: z.number().optional(),
-  sample_count: z.number().optional(),
-  summary: z.record(z.string(), z.object({ min: z.number(), mean: z.number(), max: z.number() })).optional(),
-});
+const outputSchema = () =>
+  z.object({
+    monitor_id: z.string().optional(),
+    execution_id: z.string().optional(),
+    process_id: z.number().optional(),
+    status: z.enum(['active', 'ended', 'stopped']).optional(),
+    started_at: z.string().optional(),
+    ended_at: z.string().optional(),
+    monitor_interval_ms: z.number().optional(),
+    unavailable: z.record(z.string(), z.string()).optional(),
+    samples: z.array(sampleSchema()).optional(),
+    samples_dropped: z.number().optional(),
+    sample_count: z.number().optional(),
+    summary: z
+      .record(z.string(), z.object({ min: z.number(), mean: z.number(), max: z.number() }))
+      .optional(),
+  });
 
 export const processMonitor = defineTool({
   name: 'process_monitor',
@@ -64,9 +68,9 @@ export const processMonitor = defineTool({
 
 async function start(
   pid: number,
-  input: z.output<typeof inputSchema>,
+  input: z.output<ReturnType<typeof inputSchema>>,
   call: Call,
-): Promise<Answer<z.input<typeof outputSchema>>> {
+): Promise<Answer<z.input<ReturnType<typeof outputSchema>>>> {
   const { executions } = call.modules;
   const { live, record } = await executions.getByPid(call.principal, pid);
   if (live === undefined) throw new ShellServerError('RESOURCE_001', `Process ${pid} has just ended.`);
@@ -88,7 +92,7 @@ const UNAVAILABLE = {
 
 const reasonOf = (metric: string): string => (metric === 'network' ? UNAVAILABLE.network : UNAVAILABLE.io);
 
-function fieldsOf(view: MonitorView): z.input<typeof outputSchema> {
+function fieldsOf(view: MonitorView): z.input<ReturnType<typeof outputSchema>> {
   return {
     monitor_id: view.id,
     execution_id: view.executionId,
@@ -120,15 +124,15 @@ const MIB = 1024 * 1024;
 const onWire = (figure: Figure, value: number): number =>
   figure === 'memoryBytes' ? Math.round((value / MIB) * 10) / 10 : value;
 
-function toWire({ atMs, figures }: Sample): z.input<typeof sampleSchema> {
+function toWire({ atMs, figures }: Sample): z.input<ReturnType<typeof sampleSchema>> {
   const entries = Object.entries(figures) as [Figure, number][];
   return {
     ...Object.fromEntries(entries.map(([name, value]) => [NAMES[name], onWire(name, value)])),
     at: isoTime(atMs),
-  } as z.input<typeof sampleSchema>;
+  } as z.input<ReturnType<typeof sampleSchema>>;
 }
 
-function describeReading(reading: MonitorReading): Answer<z.input<typeof outputSchema>> {
+function describeReading(reading: MonitorReading): Answer<z.input<ReturnType<typeof outputSchema>>> {
   const { samples, dropped, summary } = reading;
   const figures = Object.entries(summary.figures) as [Figure, { min: number; mean: number; max: number }][];
   const wire = figures.map(([name, { min, mean, max }]) => [

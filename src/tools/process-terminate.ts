@@ -8,12 +8,13 @@ import { listProcesses } from './words.ts';
 /** As SPEC says: after that the answer comes, ended or not. */
 const WAIT_MS = 5000;
 
-const inputSchema = z.strictObject({
-  process_id: z.number().int().min(1).max(4_194_304).optional(),
-  execution_id: z.string().optional(),
-  signal: z.enum(['TERM', 'KILL', 'INT', 'HUP', 'USR1', 'USR2']).default('TERM'),
-  force: z.boolean().default(false).describe('KILL what does not end'),
-});
+const inputSchema = () =>
+  z.strictObject({
+    process_id: z.number().int().min(1).max(4_194_304).optional(),
+    execution_id: z.string().optional(),
+    signal: z.enum(['TERM', 'KILL', 'INT', 'HUP', 'USR1', 'USR2']).default('TERM'),
+    force: z.boolean().default(false).describe('KILL what does not end'),
+  });
 
 export const processTerminate = defineTool({
   name: 'process_terminate',
@@ -21,16 +22,17 @@ export const processTerminate = defineTool({
   description:
     'Ends an execution with everything it started (TERM, INT, KILL), or signals its own process (HUP, USR1, USR2). Give process_id or execution_id. Waits up to 5 s.',
   input: inputSchema,
-  output: z.object({
-    success: z.boolean().optional(),
-    execution_id: z.string().optional(),
-    process_id: z.number().optional(),
-    signal_sent: z.string().optional(),
-    exit_code: z.number().optional(),
-    status: z.string().optional(),
-    survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
-    message: z.string().optional(),
-  }),
+  output: () =>
+    z.object({
+      success: z.boolean().optional(),
+      execution_id: z.string().optional(),
+      process_id: z.number().optional(),
+      signal_sent: z.string().optional(),
+      exit_code: z.number().optional(),
+      status: z.string().optional(),
+      survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
+      message: z.string().optional(),
+    }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   async run(input, call) {
     const execution = await findTarget(input, call);
@@ -65,7 +67,7 @@ async function endWithin(live: Live, signal: EndSignal, caller: AbortSignal): Pr
   return waited.kind === 'ended';
 }
 
-function findTarget(target: z.output<typeof inputSchema>, call: Call): Promise<Execution> {
+function findTarget(target: z.output<ReturnType<typeof inputSchema>>, call: Call): Promise<Execution> {
   const { process_id: pid, execution_id: id } = target;
   if (pid !== undefined && id !== undefined) {
     throw new ShellServerError('PARAM_002', 'process_id and execution_id were both given.', {

@@ -6,42 +6,44 @@ import type { ByteSource, OutputInfo } from '../outputs/types.ts';
 import { readLines, readRange, searchLines } from '../outputs/views.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
-export const readInput = z.strictObject({
-  output_id: z.string(),
-  offset: z.number().int().min(-1e12).max(1e12).optional().describe('Bytes; negative: from the end'),
-  size: z.number().int().min(1).max(LIMITS.readBytesMax).default(LIMITS.readBytesDefault),
-  encoding: z.string().max(40).default('utf-8').describe('utf-8, base64, latin1, shift_jis, …'),
-  start_line: z.number().int().min(-1e9).max(1e9).optional().describe('From 1; negative: from the end'),
-  line_count: z.number().int().min(1).max(LIMITS.readLinesMax).optional(),
-  pattern: z
-    .string()
-    .min(1)
-    .max(LIMITS.patternLength)
-    .optional()
-    .describe('Regular expression: only lines that match'),
-  context_lines: z.number().int().min(0).max(LIMITS.searchContextLines).optional(),
-});
-type Input = z.output<typeof readInput>;
+export const readInput = () =>
+  z.strictObject({
+    output_id: z.string(),
+    offset: z.number().int().min(-1e12).max(1e12).optional().describe('Bytes; negative: from the end'),
+    size: z.number().int().min(1).max(LIMITS.readBytesMax).default(LIMITS.readBytesDefault),
+    encoding: z.string().max(40).default('utf-8').describe('utf-8, base64, latin1, shift_jis, …'),
+    start_line: z.number().int().min(-1e9).max(1e9).optional().describe('From 1; negative: from the end'),
+    line_count: z.number().int().min(1).max(LIMITS.readLinesMax).optional(),
+    pattern: z
+      .string()
+      .min(1)
+      .max(LIMITS.patternLength)
+      .optional()
+      .describe('Regular expression: only lines that match'),
+    context_lines: z.number().int().min(0).max(LIMITS.searchContextLines).optional(),
+  });
+type Input = z.output<ReturnType<typeof readInput>>;
 
-const outputSchema = z.object({
-  output_id: z.string().optional(),
-  content: z.string().optional(),
-  size: z.number().optional(),
-  total_size: z.number().optional(),
-  is_truncated: z.boolean().optional(),
-  encoding: z.string().optional(),
-  next_offset: z.number().optional(),
-  offset: z.number().optional(),
-  start_line: z.number().optional(),
-  end_line: z.number().optional(),
-  total_lines: z.number().optional(),
-  next_start_line: z.number().optional(),
-  match_count: z.number().optional(),
-  order: z.enum(['exact', 'approximate']).optional(),
-  is_running: z.boolean().optional(),
-  note: z.string().optional(),
-});
-type Output = z.input<typeof outputSchema>;
+const outputSchema = () =>
+  z.object({
+    output_id: z.string().optional(),
+    content: z.string().optional(),
+    size: z.number().optional(),
+    total_size: z.number().optional(),
+    is_truncated: z.boolean().optional(),
+    encoding: z.string().optional(),
+    next_offset: z.number().optional(),
+    offset: z.number().optional(),
+    start_line: z.number().optional(),
+    end_line: z.number().optional(),
+    total_lines: z.number().optional(),
+    next_start_line: z.number().optional(),
+    match_count: z.number().optional(),
+    order: z.enum(['exact', 'approximate']).optional(),
+    is_running: z.boolean().optional(),
+    note: z.string().optional(),
+  });
+type Output = z.input<ReturnType<typeof outputSchema>>;
 
 export const readExecutionOutput = defineTool({
   name: 'read_execution_output',

@@ -6,37 +6,40 @@ import { createId } from '../base/ids.ts';
 import { type Effective, wireName } from '../security/security.ts';
 import { type Call, defineTool } from './tool.ts';
 
-const inputSchema = z.strictObject({
-  security_mode: z.enum(POLICY_MODES).optional(),
-  security_preset: z.enum(PRESET_NAMES).optional(),
-  allowed_commands: z.array(z.string().min(1).max(1000)).max(1000).optional(),
-  blocked_commands: z.array(z.string().min(1).max(1000)).max(1000).optional(),
-  allowed_directories: z.array(z.string().min(1)).max(100).optional(),
-  max_execution_time: z.number().int().min(1).max(86_400).optional().describe('Seconds'),
-  max_memory_mb: z.number().int().min(1).max(32_768).optional(),
-  enable_network: z.boolean().optional(),
-});
+const inputSchema = () =>
+  z.strictObject({
+    security_mode: z.enum(POLICY_MODES).optional(),
+    security_preset: z.enum(PRESET_NAMES).optional(),
+    allowed_commands: z.array(z.string().min(1).max(1000)).max(1000).optional(),
+    blocked_commands: z.array(z.string().min(1).max(1000)).max(1000).optional(),
+    allowed_directories: z.array(z.string().min(1)).max(100).optional(),
+    max_execution_time: z.number().int().min(1).max(86_400).optional().describe('Seconds'),
+    max_memory_mb: z.number().int().min(1).max(32_768).optional(),
+    enable_network: z.boolean().optional(),
+  });
 
-const restrictionFields = z.object({
-  security_preset: z.string(),
-  security_mode: z.string(),
-  allowed_commands: z.record(z.string(), z.array(z.string())),
-  blocked_commands: z.array(z.string()),
-  ask_commands: z.array(z.string()),
-  allowed_directories: z.array(z.string()).optional(),
-  writable_directories: z.array(z.string()),
-  max_execution_time: z.number().optional(),
-  max_memory_mb: z.number().optional(),
-  enable_network: z.boolean(),
-  sandbox: z.string(),
-});
+const restrictionFields = () =>
+  z.object({
+    security_preset: z.string(),
+    security_mode: z.string(),
+    allowed_commands: z.record(z.string(), z.array(z.string())),
+    blocked_commands: z.array(z.string()),
+    ask_commands: z.array(z.string()),
+    allowed_directories: z.array(z.string()).optional(),
+    writable_directories: z.array(z.string()),
+    max_execution_time: z.number().optional(),
+    max_memory_mb: z.number().optional(),
+    enable_network: z.boolean(),
+    sandbox: z.string(),
+  });
 
 /** In words: what a restriction can be differs from one to the next. */
-const change = z.object({
-  parameter: z.string(),
-  from: z.string().optional(),
-  to: z.string().optional(),
-});
+const change = () =>
+  z.object({
+    parameter: z.string(),
+    from: z.string().optional(),
+    to: z.string().optional(),
+  });
 
 export const securitySetRestrictions = defineTool({
   name: 'security_set_restrictions',
@@ -44,13 +47,14 @@ export const securitySetRestrictions = defineTool({
   description:
     'Tightens what this caller may run, until the server restarts; without parameters it shows what holds. Nothing can be loosened.',
   input: inputSchema,
-  output: z.object({
-    restriction_id: z.string().optional(),
-    active: z.boolean().optional(),
-    configured_at: z.string().optional(),
-    restrictions: restrictionFields.optional(),
-    changes: z.array(change).optional(),
-  }),
+  output: () =>
+    z.object({
+      restriction_id: z.string().optional(),
+      active: z.boolean().optional(),
+      configured_at: z.string().optional(),
+      restrictions: restrictionFields().optional(),
+      changes: z.array(change()).optional(),
+    }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const { security, clock } = call.modules;
@@ -103,7 +107,11 @@ async function keepsNetwork({ principal, modules }: Call): Promise<boolean> {
   return kind !== 'container' && !(kind === 'none' && sandbox === 'off');
 }
 
-function describe({ policy, security, restrictions }: Effective): z.input<typeof restrictionFields> {
+function describe({
+  policy,
+  security,
+  restrictions,
+}: Effective): z.input<ReturnType<typeof restrictionFields>> {
   const entryText = (entry: string | { readonly entry: string }): string =>
     typeof entry === 'string' ? entry : entry.entry;
   return {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
 const definition = {
-  input: z.strictObject({}),
-  output: z.object({ allowedCommands: z.record(z.string(), z.array(z.string())).optional() }),
+  input: () => z.strictObject({}),
+  output: () => z.object({ allowedCommands: z.record(z.string(), z.array(z.string())).optional() }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
 };
 
@@ -26,7 +26,7 @@ export const allowedMethod = defineTool({
   run: async (_input, call) => answer(call),
 });
 
-function answer({ modules, principal }: Call): Answer<z.input<typeof definition.output>> {
+function answer({ modules, principal }: Call): Answer<z.input<ReturnType<typeof definition.output>>> {
   const allowedCommands = modules.security.restrictions.of(principal).policy.allowedTable();
   const lines = Object.entries(allowedCommands).map(([name, args]) =>
     args.length === 0 ? `${name}: any arguments` : `${name}: ${args.join(', ')}`,

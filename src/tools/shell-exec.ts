@@ -12,20 +12,20 @@ import { type Ended, runToEnd } from './run-to-end.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 import { type Asked, inWordsOf001 } from './words-of-001.ts';
 
-const parameters = {
+const parameters = () => ({
   command: z.string().min(1),
   args: z.array(z.string()).max(10_000).optional(),
   cwd: z.string().min(1).optional(),
   env: z.record(z.string(), z.string()).optional(),
-};
+});
 
-const resultFields = {
+const resultFields = () => ({
   command: z.string().optional(),
   exitCode: z.number().optional(),
   stdout: z.string().optional(),
   stderr: z.string().optional(),
   success: z.boolean().optional(),
-};
+});
 
 const annotations = {
   readOnlyHint: false,
@@ -34,18 +34,19 @@ const annotations = {
   openWorldHint: true,
 };
 
-const toolOutput = z.object({
-  ...resultFields,
-  message: z.string().optional(),
-  truncated: z.boolean().optional(),
-});
+const toolOutput = () =>
+  z.object({
+    ...resultFields(),
+    message: z.string().optional(),
+    truncated: z.boolean().optional(),
+  });
 
 export const shellExec = defineTool({
   name: 'shell_exec',
   title: 'Run a command and wait',
   description:
     'Runs command in a shell and waits for its end; with args, runs the program command with exactly these arguments and no shell.',
-  input: z.strictObject(parameters),
+  input: () => z.strictObject(parameters()),
   output: toolOutput,
   annotations,
   async run(input, call) {
@@ -59,8 +60,8 @@ export const execMethod = defineTool({
   name: 'shell/exec',
   title: 'Run a program',
   description: 'Runs an allowed program with its arguments and waits for its end.',
-  input: z.strictObject(parameters),
-  output: z.object(resultFields),
+  input: () => z.strictObject(parameters()),
+  output: () => z.object(resultFields()),
   annotations,
   async run(input, call) {
     const asked = { ...input, args: input.args ?? [] };
@@ -70,8 +71,8 @@ export const execMethod = defineTool({
   },
 });
 
-type Input = z.output<typeof shellExecInput>;
-const shellExecInput = z.strictObject(parameters);
+type Input = z.output<ReturnType<typeof shellExecInput>>;
+const shellExecInput = () => z.strictObject(parameters());
 
 async function runCommand({ command, args, cwd, env }: Input, call: Call): Promise<Ended> {
   const asked: Asked = { command, args };
@@ -94,7 +95,7 @@ async function runCommand({ command, args, cwd, env }: Input, call: Call): Promi
 
 const textOf = ({ command, args = [] }: Input): string => [command, ...args].join(' ');
 
-type Result = z.input<typeof toolOutput>;
+type Result = z.input<ReturnType<typeof toolOutput>>;
 
 /** 001 shows its outputs without the line end that every program prints last. */
 const trimEnd = (text: string): string => text.replace(/(?:\r?\n)+$/, '');

@@ -13,40 +13,41 @@ import { type Answer, type Call, defineTool } from './tool.ts';
 
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
 
-const inputSchema = z.strictObject({
-  command: z.string().min(1).describe('Shell command or script'),
-  execution_mode: z.enum(MODES).default('adaptive'),
-  working_directory: z.string().min(1).optional(),
-  environment_variables: z.record(z.string(), z.string()).optional(),
-  input_data: z.string().optional().describe('stdin'),
-  timeout_seconds: z
-    .number()
-    .min(1)
-    .max(LIMITS.timeoutSecondsMax)
-    .optional()
-    .describe('Kill after; foreground: 30'),
-  foreground_timeout_seconds: z
-    .number()
-    .min(1)
-    .max(LIMITS.foregroundTimeoutSecondsMax)
-    .default(LIMITS.foregroundTimeoutSecondsDefault),
-  max_output_size: z
-    .number()
-    .int()
-    .min(LIMITS.maxOutputSizeMin)
-    .max(LIMITS.maxOutputSizeMax)
-    .optional()
-    .describe('Bytes a stream'),
-  capture_stderr: z.boolean().default(true),
-  merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
-  return_partial_on_timeout: z.boolean().default(true),
-  session_id: z.string().min(1).max(200).optional().describe('Carries cd and exports to later calls'),
-  create_terminal: z.boolean().default(false).describe('Type it into a new terminal instead'),
-  terminal_shell: z.enum(SHELL_TYPES).optional(),
-  terminal_dimensions: dimensionsInput.optional(),
-});
+const inputSchema = () =>
+  z.strictObject({
+    command: z.string().min(1).describe('Shell command or script'),
+    execution_mode: z.enum(MODES).default('adaptive'),
+    working_directory: z.string().min(1).optional(),
+    environment_variables: z.record(z.string(), z.string()).optional(),
+    input_data: z.string().optional().describe('stdin'),
+    timeout_seconds: z
+      .number()
+      .min(1)
+      .max(LIMITS.timeoutSecondsMax)
+      .optional()
+      .describe('Kill after; foreground: 30'),
+    foreground_timeout_seconds: z
+      .number()
+      .min(1)
+      .max(LIMITS.foregroundTimeoutSecondsMax)
+      .default(LIMITS.foregroundTimeoutSecondsDefault),
+    max_output_size: z
+      .number()
+      .int()
+      .min(LIMITS.maxOutputSizeMin)
+      .max(LIMITS.maxOutputSizeMax)
+      .optional()
+      .describe('Bytes a stream'),
+    capture_stderr: z.boolean().default(true),
+    merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
+    return_partial_on_timeout: z.boolean().default(true),
+    session_id: z.string().min(1).max(200).optional().describe('Carries cd and exports to later calls'),
+    create_terminal: z.boolean().default(false).describe('Type it into a new terminal instead'),
+    terminal_shell: z.enum(SHELL_TYPES).optional(),
+    terminal_dimensions: dimensionsInput().optional(),
+  });
 
-type Input = z.output<typeof inputSchema>;
+type Input = z.output<ReturnType<typeof inputSchema>>;
 
 export const shellExecute = defineTool({
   name: 'shell_execute',
@@ -54,7 +55,7 @@ export const shellExecute = defineTool({
   description:
     'Runs a shell command. adaptive (default) waits foreground_timeout_seconds, then lets it go on in the background; foreground waits and kills at timeout_seconds; background returns at once; detached also survives the server. stdin is empty unless input_data. Long output is shown head and tail; read_execution_output has all of it.',
   input: inputSchema,
-  output: z.object(executionFields),
+  output: () => z.object(executionFields()),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   meta: { 'anthropic/alwaysLoad': true },
   async run(input, call) {

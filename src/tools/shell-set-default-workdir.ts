@@ -6,16 +6,18 @@ export const shellSetDefaultWorkdir = defineTool({
   name: 'shell_set_default_workdir',
   title: 'Set the default working directory',
   description: 'Sets the directory for later commands that name none.',
-  input: z.strictObject({
-    working_directory: z.string().min(1),
-    apply_to_existing_sessions: z.boolean().default(false),
-  }),
-  output: z.object({
-    working_directory: z.string().optional(),
-    default_working_directory: z.string().optional(),
-    previous_working_directory: z.string().optional(),
-    working_directory_changed: z.boolean().optional(),
-  }),
+  input: () =>
+    z.strictObject({
+      working_directory: z.string().min(1),
+      apply_to_existing_sessions: z.boolean().default(false),
+    }),
+  output: () =>
+    z.object({
+      working_directory: z.string().optional(),
+      default_working_directory: z.string().optional(),
+      previous_working_directory: z.string().optional(),
+      working_directory_changed: z.boolean().optional(),
+    }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const { executions, security } = call.modules;

@@ -8,21 +8,22 @@ import { hintFor } from './hints.ts';
 import { type Ended, runToEnd } from './run-to-end.ts';
 import { type Answer, type Call, defineTool, type Tool } from './tool.ts';
 
-const outputSchema = z.object({
-  command: z.string().optional(),
-  exit_code: z.number().optional(),
-  signal: z.string().optional(),
-  stdout: z.string().optional(),
-  stderr: z.string().optional(),
-  execution_time_ms: z.number().optional(),
-  working_directory: z.string().optional(),
-  timeout_seconds: z.number().optional(),
-  partial_stdout: z.string().optional(),
-  partial_stderr: z.string().optional(),
-  output_truncated: z.boolean().optional(),
-  suggestion: z.string().optional(),
-});
-type Metadata = z.input<typeof outputSchema>;
+const outputSchema = () =>
+  z.object({
+    command: z.string().optional(),
+    exit_code: z.number().optional(),
+    signal: z.string().optional(),
+    stdout: z.string().optional(),
+    stderr: z.string().optional(),
+    execution_time_ms: z.number().optional(),
+    working_directory: z.string().optional(),
+    timeout_seconds: z.number().optional(),
+    partial_stdout: z.string().optional(),
+    partial_stderr: z.string().optional(),
+    output_truncated: z.boolean().optional(),
+    suggestion: z.string().optional(),
+  });
+type Metadata = z.input<ReturnType<typeof outputSchema>>;
 
 interface Seconds {
   readonly usual: number;
@@ -39,18 +40,19 @@ function shellTool({ usual, most }: Seconds): Tool {
     title: 'Run a shell command',
     description:
       'Executes a shell command, waits for its end or for timeout, and returns its exit code and output.',
-    input: z.strictObject({
-      command: z.string().min(1).describe('The shell command to execute'),
-      working_directory: z
-        .string()
-        .optional()
-        .describe('Working directory for command execution (optional, defaults to current directory)'),
-      timeout: z.int().min(1).max(most).default(usual).describe(about),
-      environment: z
-        .record(z.string(), z.string())
-        .optional()
-        .describe('Additional environment variables to set (optional)'),
-    }),
+    input: () =>
+      z.strictObject({
+        command: z.string().min(1).describe('The shell command to execute'),
+        working_directory: z
+          .string()
+          .optional()
+          .describe('Working directory for command execution (optional, defaults to current directory)'),
+        timeout: z.int().min(1).max(most).default(usual).describe(about),
+        environment: z
+          .record(z.string(), z.string())
+          .optional()
+          .describe('Additional environment variables to set (optional)'),
+      }),
     output: outputSchema,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     async run({ command, working_directory: directory, timeout, environment }, call) {

@@ -9,17 +9,18 @@ export const terminalClose = defineTool({
   title: 'Close a terminal',
   description:
     'Ends everything that runs in a terminal. With save_history its transcript and its recording (asciicast) become outputs of type log.',
-  input: z.strictObject({ terminal_id: z.string(), save_history: z.boolean().default(true) }),
-  output: z.object({
-    success: z.boolean().optional(),
-    terminal_id: z.string().optional(),
-    history_saved: z.boolean().optional(),
-    closed_at: z.string().optional(),
-    exit_code: z.number().optional(),
-    output_id: z.string().optional(),
-    recording_output_id: z.string().optional(),
-    survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
-  }),
+  input: () => z.strictObject({ terminal_id: z.string(), save_history: z.boolean().default(true) }),
+  output: () =>
+    z.object({
+      success: z.boolean().optional(),
+      terminal_id: z.string().optional(),
+      history_saved: z.boolean().optional(),
+      closed_at: z.string().optional(),
+      exit_code: z.number().optional(),
+      output_id: z.string().optional(),
+      recording_output_id: z.string().optional(),
+      survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
+    }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   async run(input, call) {
     const closed = await call.modules.terminals.close(call.principal, input.terminal_id, input.save_history);

@@ -15,16 +15,17 @@ export const terminalCreate = defineTool({
   title: 'Open a terminal',
   description:
     'Opens an interactive terminal (PTY) for programs that need one: REPLs, editors, prompts, ssh. It keeps its state between calls. For plain commands shell_execute is simpler.',
-  input: z.strictObject({
-    session_name: z.string().min(1).max(200).optional(),
-    shell_type: z.enum(SHELL_TYPES).optional(),
-    dimensions: dimensionsInput.optional(),
-    working_directory: z.string().min(1).optional(),
-    environment_variables: z.record(z.string(), z.string()).optional(),
-    auto_save_history: z.boolean().default(true).describe('Keep a transcript when it ends'),
-    command: z.string().min(1).optional().describe('Typed into the shell at once'),
-  }),
-  output: z.object(terminalFields),
+  input: () =>
+    z.strictObject({
+      session_name: z.string().min(1).max(200).optional(),
+      shell_type: z.enum(SHELL_TYPES).optional(),
+      dimensions: dimensionsInput().optional(),
+      working_directory: z.string().min(1).optional(),
+      environment_variables: z.record(z.string(), z.string()).optional(),
+      auto_save_history: z.boolean().default(true).describe('Keep a transcript when it ends'),
+      command: z.string().min(1).optional().describe('Typed into the shell at once'),
+    }),
+  output: () => z.object(terminalFields()),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   async run(input, call) {
     const state = await call.modules.terminals.create(

@@ -9,15 +9,16 @@ import { type TerminalState, WAIT_REASONS, type Waited, type WaitSpec } from '..
 import { patienceMs } from './patience.ts';
 import type { Call } from './tool.ts';
 
-const width = z.number().int().min(2).max(LIMITS.terminalWidth);
-const height = z.number().int().min(1).max(LIMITS.terminalHeight);
+const width = () => z.number().int().min(2).max(LIMITS.terminalWidth);
+const height = () => z.number().int().min(1).max(LIMITS.terminalHeight);
 
-export const dimensionsInput = z.strictObject({ width: width.default(120), height: height.default(30) });
-export const dimensionsRequired = z.strictObject({ width, height });
-export const dimensionsOutput = z.object({ width: z.number(), height: z.number() });
+export const dimensionsInput = () =>
+  z.strictObject({ width: width().default(120), height: height().default(30) });
+export const dimensionsRequired = () => z.strictObject({ width: width(), height: height() });
+export const dimensionsOutput = () => z.object({ width: z.number(), height: z.number() });
 
 /** Each of them makes the call wait. */
-export const waitInput = {
+export const waitInput = () => ({
   wait_for: z
     .string()
     .min(1)
@@ -36,40 +37,39 @@ export const waitInput = {
     .max(LIMITS.terminalWaitSecondsMax)
     .optional()
     .describe('Wait at most so long for the command to end or to want input'),
-};
+});
 
-export const frontOutput = z.array(
-  z.object({ process_id: z.number(), name: z.string(), path: z.string().optional() }),
-);
+export const frontOutput = () =>
+  z.array(z.object({ process_id: z.number(), name: z.string(), path: z.string().optional() }));
 
-export const waitOutput = {
+export const waitOutput = () => ({
   wait_reason: z.enum(WAIT_REASONS).optional(),
   matched: z.boolean().optional(),
   matched_line: z.string().optional(),
   exit_code: z.number().optional(),
   secret_prompt: z.boolean().optional(),
-};
+});
 
-export const terminalFields = {
+export const terminalFields = () => ({
   terminal_id: z.string().optional(),
   session_name: z.string().optional(),
   shell_type: z.string().optional(),
-  dimensions: dimensionsOutput.optional(),
+  dimensions: dimensionsOutput().optional(),
   process_id: z.number().optional(),
   created_at: z.string().optional(),
-};
+});
 
-export const terminalDetails = {
-  ...terminalFields,
+export const terminalDetails = () => ({
+  ...terminalFields(),
   status: z.enum(['active', 'idle', 'exited']).optional(),
   working_directory: z.string().optional(),
-  foreground_process: frontOutput.optional(),
+  foreground_process: frontOutput().optional(),
   last_activity: z.string().optional(),
   last_exit_code: z.number().optional(),
   title: z.string().optional(),
   full_screen: z.boolean().optional(),
   viewers: z.number().optional(),
-};
+});
 
 interface WaitInput {
   readonly wait_for?: string | undefined;

@@ -8,8 +8,8 @@ export const terminalGetInfo = defineTool({
   name: 'terminal_get_info',
   title: 'Look at a terminal',
   description: 'State of a terminal: working directory, the program in front, the last exit code, size.',
-  input: z.strictObject({ terminal_id: z.string() }),
-  output: z.object(terminalDetails),
+  input: () => z.strictObject({ terminal_id: z.string() }),
+  output: () => z.object(terminalDetails()),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const state = await call.modules.terminals.get(call.principal, input.terminal_id);

@@ -16,18 +16,19 @@ import {
 } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
-const inputSchema = z.strictObject({
-  terminal_id: z.string(),
-  start_line: z.number().int().min(0).optional().describe('0: the oldest; absent: the last lines'),
-  line_count: z.number().int().min(1).max(LIMITS.terminalLinesMax).default(LIMITS.terminalLinesDefault),
-  include_ansi: z.boolean().default(false).describe('With colours'),
-  include_foreground_process: z.boolean().default(false),
-  view: z
-    .enum(['scrollback', 'screen', 'new'])
-    .default('scrollback')
-    .describe('screen: what a person sees now; new: since you last read'),
-  ...waitInput,
-});
+const inputSchema = () =>
+  z.strictObject({
+    terminal_id: z.string(),
+    start_line: z.number().int().min(0).optional().describe('0: the oldest; absent: the last lines'),
+    line_count: z.number().int().min(1).max(LIMITS.terminalLinesMax).default(LIMITS.terminalLinesDefault),
+    include_ansi: z.boolean().default(false).describe('With colours'),
+    include_foreground_process: z.boolean().default(false),
+    view: z
+      .enum(['scrollback', 'screen', 'new'])
+      .default('scrollback')
+      .describe('screen: what a person sees now; new: since you last read'),
+    ...waitInput(),
+  });
 
 export const terminalGetOutput = defineTool({
   name: 'terminal_get_output',
@@ -35,22 +36,23 @@ export const terminalGetOutput = defineTool({
   description:
     'Reads a terminal: lines it has written (scrollback), its screen as a person sees it (screen; for vim, less, htop), or what is new. Waits like terminal_send_input if asked.',
   input: inputSchema,
-  output: z.object({
-    terminal_id: z.string().optional(),
-    output: z.string().optional(),
-    output_truncated: z.boolean().optional(),
-    start_line: z.number().optional(),
-    line_count: z.number().optional(),
-    total_lines: z.number().optional(),
-    has_more: z.boolean().optional(),
-    next_start_line: z.number().optional(),
-    missing_lines: z.number().optional(),
-    foreground_process: frontOutput.optional(),
-    cursor: z.object({ row: z.number(), column: z.number(), visible: z.boolean() }).optional(),
-    title: z.string().optional(),
-    full_screen: z.boolean().optional(),
-    ...waitOutput,
-  }),
+  output: () =>
+    z.object({
+      terminal_id: z.string().optional(),
+      output: z.string().optional(),
+      output_truncated: z.boolean().optional(),
+      start_line: z.number().optional(),
+      line_count: z.number().optional(),
+      total_lines: z.number().optional(),
+      has_more: z.boolean().optional(),
+      next_start_line: z.number().optional(),
+      missing_lines: z.number().optional(),
+      foreground_process: frontOutput().optional(),
+      cursor: z.object({ row: z.number(), column: z.number(), visible: z.boolean() }).optional(),
+      title: z.string().optional(),
+      full_screen: z.boolean().optional(),
+      ...waitOutput(),
+    }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const { terminals, settings } = call.modules;

@@ -10,15 +10,17 @@ export const terminalList = defineTool({
   title: 'List terminals',
   description:
     'Open terminals, newest first. idle: the shell waits for a command. session_name_pattern is a regular expression.',
-  input: z.strictObject({
-    session_name_pattern: z.string().min(1).optional(),
-    status_filter: z.enum(['active', 'idle', 'all']).default('all'),
-    limit: z.number().int().min(1).max(500).default(50),
-  }),
-  output: z.object({
-    terminals: z.array(z.object(terminalDetails)).optional(),
-    total_count: z.number().optional(),
-  }),
+  input: () =>
+    z.strictObject({
+      session_name_pattern: z.string().min(1).optional(),
+      status_filter: z.enum(['active', 'idle', 'all']).default('all'),
+      limit: z.number().int().min(1).max(500).default(50),
+    }),
+  output: () =>
+    z.object({
+      terminals: z.array(z.object(terminalDetails())).optional(),
+      total_count: z.number().optional(),
+    }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const matches = createFilter('session_name_pattern', input.session_name_pattern);

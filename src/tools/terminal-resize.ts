@@ -8,13 +8,14 @@ export const terminalResize = defineTool({
   name: 'terminal_resize',
   title: 'Resize a terminal',
   description: 'Changes the size of a terminal; the program in it redraws.',
-  input: z.strictObject({ terminal_id: z.string(), dimensions: dimensionsRequired }),
-  output: z.object({
-    success: z.boolean().optional(),
-    terminal_id: z.string().optional(),
-    dimensions: dimensionsOutput.optional(),
-    updated_at: z.string().optional(),
-  }),
+  input: () => z.strictObject({ terminal_id: z.string(), dimensions: dimensionsRequired() }),
+  output: () =>
+    z.object({
+      success: z.boolean().optional(),
+      terminal_id: z.string().optional(),
+      dimensions: dimensionsOutput().optional(),
+      updated_at: z.string().optional(),
+    }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const { terminals, clock } = call.modules;

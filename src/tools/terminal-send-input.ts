@@ -19,28 +19,32 @@ import {
 } from './terminal-fields.ts';
 import { type Call, defineTool } from './tool.ts';
 
-const inputSchema = z.strictObject({
-  terminal_id: z.string(),
-  input: z.string().optional(),
-  execute: z.boolean().default(false).describe('Press Enter after it'),
-  control_codes: z.boolean().default(false).describe('^C, \\x03, \\e[A, \\t in input are control characters'),
-  raw_bytes: z.boolean().default(false).describe('input is hexadecimal'),
-  keys: z
-    .array(z.string().min(1).max(40))
-    .min(1)
-    .max(1000)
-    .optional()
-    .describe('["ctrl+c", "up", "f5"], instead of input'),
-  send_to: z
-    .string()
-    .min(1)
-    .max(4096)
-    .optional()
-    .describe('Only if this program is in front: name, path, "pid:N", "sessionleader:" (the shell), "*"'),
-  ...waitInput,
-});
+const inputSchema = () =>
+  z.strictObject({
+    terminal_id: z.string(),
+    input: z.string().optional(),
+    execute: z.boolean().default(false).describe('Press Enter after it'),
+    control_codes: z
+      .boolean()
+      .default(false)
+      .describe('^C, \\x03, \\e[A, \\t in input are control characters'),
+    raw_bytes: z.boolean().default(false).describe('input is hexadecimal'),
+    keys: z
+      .array(z.string().min(1).max(40))
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('["ctrl+c", "up", "f5"], instead of input'),
+    send_to: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe('Only if this program is in front: name, path, "pid:N", "sessionleader:" (the shell), "*"'),
+    ...waitInput(),
+  });
 
-type Input = z.output<typeof inputSchema>;
+type Input = z.output<ReturnType<typeof inputSchema>>;
 
 export const terminalSendInput = defineTool({
   name: 'terminal_send_input',
@@ -48,23 +52,24 @@ export const terminalSendInput = defineTool({
   description:
     'Types into a terminal. With timeout_seconds (or wait_for, wait_idle_ms) it waits until the command has ended, input is wanted or the pattern matches, and answers with the new output and the exit code. Without, it answers at once.',
   input: inputSchema,
-  output: z.object({
-    success: z.boolean().optional(),
-    terminal_id: z.string().optional(),
-    input_sent: z.string().optional(),
-    control_codes_enabled: z.boolean().optional(),
-    raw_bytes_mode: z.boolean().optional(),
-    program_guard: z
-      .object({ passed: z.boolean(), target: z.string(), foreground_process: frontOutput })
-      .optional(),
-    timestamp: z.string().optional(),
-    output: z.string().optional(),
-    output_truncated: z.boolean().optional(),
-    full_screen: z.boolean().optional(),
-    foreground_process: frontOutput.optional(),
-    message: z.string().optional(),
-    ...waitOutput,
-  }),
+  output: () =>
+    z.object({
+      success: z.boolean().optional(),
+      terminal_id: z.string().optional(),
+      input_sent: z.string().optional(),
+      control_codes_enabled: z.boolean().optional(),
+      raw_bytes_mode: z.boolean().optional(),
+      program_guard: z
+        .object({ passed: z.boolean(), target: z.string(), foreground_process: frontOutput() })
+        .optional(),
+      timestamp: z.string().optional(),
+      output: z.string().optional(),
+      output_truncated: z.boolean().optional(),
+      full_screen: z.boolean().optional(),
+      foreground_process: frontOutput().optional(),
+      message: z.string().optional(),
+      ...waitOutput(),
+    }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   recorded: [
     'terminal_id',

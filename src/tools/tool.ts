@@ -3,6 +3,7 @@
  * MCP nor HTTP; server/dispatch.ts parses for it and encodes what it returns.
  */
 import type { z } from 'zod';
+import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Modules } from './modules.ts';
 
@@ -50,9 +51,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly input: Input;
+  /** Made when it is first asked for, since a schema takes more time and memory to make than the tool that has it. */
+  input(): Input;
   /** One object, everything optional that can be absent; the edge adds the optional `error`. */
-  readonly output: Output;
+  output(): Output;
   readonly annotations: Annotations;
   /** The parameters that the record of a call tells, where not all of them: the others are recorded elsewhere, or never. */
   readonly recorded?: readonly string[];
@@ -69,5 +71,5 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   tool: Tool<Input, Output>,
 ): Tool {
-  return tool;
+  return { ...tool, input: once(tool.input), output: once(tool.output) };
 }

@@ -23,7 +23,7 @@ import { terminalResize } from './terminal-resize.ts';
 import { terminalSendInput } from './terminal-send-input.ts';
 import type { Tool } from './tool.ts';
 
-export { pickMethods } from './methods.ts';
+export { METHODS, pickMethods } from './methods.ts';
 export type { Modules } from './modules.ts';
 export type { Answer, Call, ClientInfo, Tool } from './tool.ts';
 
@@ -51,7 +51,7 @@ export const TOOLS: readonly Tool[] = [
 /** The interfaces that others have defined before: of 001 and 003, of 000, and 004's names of before. */
 export const COMPATIBLE_TOOLS: readonly Tool[] = [shellExec, shellAllowed, shell, ...earlierTools(TOOLS)];
 
-const ALL_TOOLS: readonly Tool[] = [...TOOLS, ...COMPATIBLE_TOOLS];
+export const ALL_TOOLS: readonly Tool[] = [...TOOLS, ...COMPATIBLE_TOOLS];
 const STANDARD = TOOLS.map((tool) => tool.name);
 
 /** Names that --tools takes besides those of single tools. */

@@ -21,7 +21,9 @@ import {
 } from '../../src/executions/executions.ts';
 import { createOutputs } from '../../src/outputs/outputs.ts';
 import type { Outputs } from '../../src/outputs/types.ts';
+import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
 import { createSecurity, type Security } from '../../src/security/security.ts';
+import { chooseShells } from '../../src/security/shells.ts';
 import { createTerminals, type Terminals } from '../../src/terminals/terminals.ts';
 import { ROOT } from './root.ts';
 
@@ -137,9 +139,14 @@ export function createWorld(options: WorldOptions = {}): World {
     auditDirectory,
     clock,
     log,
-    runHelper,
-    installation: [join(ROOT, 'dist')],
-    runDirectory: instance.directory,
+    sandbox: createSandbox({
+      settings,
+      log,
+      runHelper,
+      installation: [join(ROOT, 'dist')],
+      runDirectory: instance.directory,
+      shell: chooseShells(settings.shell, settings.environment['SHELL']).forCommands,
+    }),
     protectedProcesses: ownProcesses,
   });
   const executionsDirectory = join(settings.stateDir, 'executions');

@@ -2,9 +2,9 @@
  * The kinds of settings: what a value must look like, how it is read from the text of a variable or a flag, and what
  * becomes of it. keys.ts picks one for each key.
  */
-import { z } from 'zod';
 import { locatePath, type PathBase } from './paths.ts';
 import type { ProjectRule } from './project-rules.ts';
+import { isTable, leaf, listOf, oneOf, type Shape, tableOf, text, truth, wholeNumber } from './shapes.ts';
 
 /** The settings that have a flag, as typed. */
 export interface SettingFlags {
@@ -31,23 +31,21 @@ export interface Words<Value> {
 
 /** Methods, not properties of a function type, so that a table may hold settings of several types. */
 export interface Setting<Value> extends Words<Value> {
-  readonly schema: z.ZodType<Value>;
+  readonly shape: Shape<Value>;
   /** What may be written, in words. */
   readonly values: string;
-  /** The text of a variable or a flag as the value it means; the schema judges it afterwards. */
+  /** The text of a variable or a flag as the value it means; the shape judges it afterwards. */
   fromText(text: string): unknown;
   /** The value as the server uses it; only paths change. */
   locate(value: Value, base: PathBase): Value;
 }
 
 export function integer(range: { min: number; max: number }, words: Words<number>): Setting<number> {
-  const { min, max } = range;
-  const error = `must be between ${min} and ${max}`;
   return {
     ...words,
-    schema: z.int({ error: 'must be a whole number' }).min(min, { error }).max(max, { error }),
-    values: `whole number, ${min} to ${max}`,
-    fromText: (text) => (/^[+-]?\d+$/.test(text) ? Number(text) : text),
+    shape: wholeNumber(range),
+    values: `whole number, ${range.min} to ${range.max}`,
+    fromText: (typed) => (/^[+-]?\d+$/.test(typed) ? Number(typed) : typed),
     locate: (value) => value,
   };
 }
@@ -60,9 +58,11 @@ export function size(
   const error = `must be a size between ${range.min} and ${range.max} bytes, such as "10MB"`;
   return {
     ...words,
-    schema: z
-      .union([z.int({ error }), z.string().regex(SIZE, { error })], { error })
-      .refine((value) => parseSize(value) >= range.min && parseSize(value) <= range.max, { error }),
+    shape: leaf(SIZE_SCHEMA, (value) => {
+      const isSize = Number.isSafeInteger(value) || (typeof value === 'string' && SIZE.test(value));
+      const bytes = isSize ? parseSize(value as number | string) : Number.NaN;
+      return bytes >= range.min && bytes <= range.max ? undefined : error;
+    }),
     values: `bytes, or a size such as \`"10MB"\`, ${range.min} to ${range.max} bytes`,
     fromText: (typed) => (/^\d+$/.test(typed) ? Number(typed) : typed),
     locate: (value) => value,
@@ -70,6 +70,12 @@ export function size(
 }
 
 const SIZE = /^\s*(\d+(?:\.\d+)?)\s*([kmg]?)(i?)b?\s*$/i;
+const SIZE_SCHEMA = {
+  anyOf: [
+    { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+    { type: 'string', pattern: SIZE.source },
+  ],
+};
 
 /** KB, MB and GB are thousands, KiB, MiB and GiB are of 1024; a letter alone is one of 1024, as everywhere. */
 export function parseSize(typed: number | string): number {
@@ -82,21 +88,21 @@ export function parseSize(typed: number | string): number {
 
 /** Any text; whoever uses it says what it means. */
 export function freeText(words: Words<string>): Setting<string> {
-  return { ...words, schema: pathText, values: 'string', fromText: asIs, locate: (value) => value };
+  return { ...words, shape: pathText, values: 'string', fromText: asIs, locate: (value) => value };
 }
 
 export function directory(words: Words<string>): Setting<string> {
-  return { ...words, schema: pathText, values: 'path of a directory', fromText: asIs, locate: locatePath };
+  return { ...words, shape: pathText, values: 'path of a directory', fromText: asIs, locate: locatePath };
 }
 
 export function file(words: Words<string>): Setting<string> {
-  return { ...words, schema: pathText, values: 'path of a file', fromText: asIs, locate: locatePath };
+  return { ...words, shape: pathText, values: 'path of a file', fromText: asIs, locate: locatePath };
 }
 
 export function directories(words: Words<readonly string[]>): Setting<readonly string[]> {
   return {
     ...words,
-    schema: listOf(pathText, 'must name at least one directory; leave the key out to allow all'),
+    shape: listOf(pathText, LIST, 'must name at least one directory; leave the key out to allow all'),
     values: 'list of paths',
     fromText: splitList,
     locate: (entries, base) => entries.map((path) => locatePath(path, base)),
@@ -104,21 +110,26 @@ export function directories(words: Words<readonly string[]>): Setting<readonly s
 }
 
 export function names(words: Words<readonly string[]>): Setting<readonly string[]> {
-  const name = filled.regex(/^[^\s,]+$/, { error: 'must be one name without spaces or commas' });
+  const name = text({ pattern: NAME.source }, (value) =>
+    NAME.test(value) ? undefined : 'must be one name without spaces or commas',
+  );
   return {
     ...words,
-    schema: listOf(name, 'must name at least one'),
+    shape: listOf(name, LIST, 'must name at least one'),
     values: 'list of names',
     fromText: splitList,
     locate: (value) => value,
   };
 }
 
+const NAME = /^[^\s,]+$/;
+const LIST = 'must be a list of strings';
+
 /** A path, or a bare name that is looked up on PATH by whoever starts it. */
 export function program(words: Words<string>): Setting<string> {
   return {
     ...words,
-    schema: pathText,
+    shape: pathText,
     values: 'path, or a name on PATH',
     fromText: asIs,
     locate: (value, base) => (/[/\\]/.test(value) ? locatePath(value, base) : value),
@@ -130,13 +141,9 @@ export function list(
   words: Words<readonly string[]>,
   check: (entry: string) => string | undefined = () => undefined,
 ): Setting<readonly string[]> {
-  const entry = filled.superRefine((value, context) => {
-    const problem = check(value);
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem, input: value });
-  });
   return {
     ...words,
-    schema: z.array(entry, { error: 'must be a list of strings' }),
+    shape: listOf(text({}, check), LIST),
     values: 'list of strings',
     fromText: splitList,
     locate: (value) => value,
@@ -148,22 +155,44 @@ export type CommandEntry =
   | string
   | { readonly entry: string; readonly match?: readonly string[]; readonly not_match?: readonly string[] };
 
-const commandEntry: z.ZodType<CommandEntry> = z.union(
-  [
-    z.string().min(1),
-    z.strictObject({
-      entry: z.string().min(1),
-      match: z.array(z.string()).optional(),
-      not_match: z.array(z.string()).optional(),
-    }),
-  ],
-  { error: 'must be a command, or a table with entry, match and not_match' },
-) as z.ZodType<CommandEntry>;
+const commandEntry: Shape<CommandEntry> = leaf(
+  {
+    anyOf: [
+      { type: 'string', minLength: 1 },
+      {
+        type: 'object',
+        properties: {
+          entry: { type: 'string', minLength: 1 },
+          match: { type: 'array', items: { type: 'string' } },
+          not_match: { type: 'array', items: { type: 'string' } },
+        },
+        required: ['entry'],
+        additionalProperties: false,
+      },
+    ],
+  },
+  (value) =>
+    isFilled(isTable(value) ? value['entry'] : value) && (!isTable(value) || hasOnlyExamples(value))
+      ? undefined
+      : 'must be a command, or a table with entry, match and not_match',
+);
+
+const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+function hasOnlyExamples(table: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(table).every(
+    ([name, value]) =>
+      name === 'entry' ||
+      (['match', 'not_match'].includes(name) &&
+        Array.isArray(value) &&
+        value.every((each) => typeof each === 'string')),
+  );
+}
 
 export function commands(words: Words<readonly CommandEntry[]>): Setting<readonly CommandEntry[]> {
   return {
     ...words,
-    schema: z.array(commandEntry, { error: 'must be a list of commands' }),
+    shape: listOf(commandEntry, 'must be a list of commands'),
     values: 'list of commands, or of tables with `entry`, `match` and `not_match`',
     fromText: splitList,
     locate: (value) => value,
@@ -176,9 +205,7 @@ export function argumentTable(
 ): Setting<Readonly<Record<string, readonly string[]>>> {
   return {
     ...words,
-    schema: z.record(z.string(), z.array(z.string(), { error: 'must be a list of strings' }), {
-      error: 'must be a table of lists',
-    }),
+    shape: tableOf(listOf(anyText, LIST), 'must be a table of lists'),
     values: 'table of lists of strings',
     fromText: (typed) => {
       try {
@@ -195,7 +222,7 @@ export function argumentTable(
 export function paths(words: Words<readonly string[]>): Setting<readonly string[]> {
   return {
     ...words,
-    schema: z.array(pathText, { error: 'must be a list of strings' }),
+    shape: listOf(pathText, LIST),
     values: 'list of paths',
     fromText: splitList,
     locate: (entries, base) => entries.map((path) => locatePath(path, base)),
@@ -208,7 +235,7 @@ export function choice<const Name extends string>(
 ): Setting<Name> {
   return {
     ...words,
-    schema: z.enum(options, { error: `must be one of ${options.join(', ')}` }),
+    shape: oneOf(options),
     values: options.map((name) => `\`${name}\``).join(', '),
     fromText: asIs,
     locate: (value) => value,
@@ -218,7 +245,7 @@ export function choice<const Name extends string>(
 export function toggle(words: Words<boolean>): Setting<boolean> {
   return {
     ...words,
-    schema: z.boolean({ error: 'must be true or false' }),
+    shape: truth,
     values: '`true` or `false`',
     fromText: (typed) => (/^(?:true|false)$/i.test(typed) ? typed.toLowerCase() === 'true' : typed),
     locate: (value) => value,
@@ -230,24 +257,25 @@ const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:.]*:[0-9a-f:.]*(?
 export function host(words: Words<string>): Setting<string> {
   return {
     ...words,
-    schema: filled.regex(HOST_NAME, {
-      error: 'must be a host name or an IP address, without brackets or port',
-    }),
+    shape: text({ pattern: HOST_NAME.source }, (value) =>
+      HOST_NAME.test(value) ? undefined : 'must be a host name or an IP address, without brackets or port',
+    ),
     values: 'host name or IP address',
     fromText: asIs,
     locate: (value) => value,
   };
 }
 
-const filled = z.string({ error: 'must be a string' }).min(1, { error: 'must not be empty' });
+const OWN_PATH = /^(?!~[^/\\])/;
 
-const pathText = filled
-  .regex(/^(?!~[^/\\])/, { error: "must not name another user's home directory (~ alone is your own)" })
-  .refine((path) => !path.includes('\0'), { error: 'must not contain a NUL character' });
+const pathText = text({ pattern: OWN_PATH.source }, (path) => {
+  if (!OWN_PATH.test(path)) return "must not name another user's home directory (~ alone is your own)";
+  return path.includes('\0') ? 'must not contain a NUL character' : undefined;
+});
 
-function listOf(item: z.ZodType<string>, whenEmpty: string): z.ZodType<readonly string[]> {
-  return z.array(item, { error: 'must be a list of strings' }).min(1, { error: whenEmpty });
-}
+const anyText: Shape<string> = leaf({ type: 'string' }, (value) =>
+  typeof value === 'string' ? undefined : 'must be a string',
+);
 
 /** Empty entries are what a trailing comma or an unset shell variable leaves behind, and mean nothing. */
 function splitList(typed: string): string[] {

@@ -7,7 +7,7 @@ import type { PathBase } from './paths.ts';
 export type Source = 'flag' | 'environment' | 'project' | 'user' | 'file' | 'default';
 
 export interface Entry<Value> {
-  /** Judged by the key's schema, and located. */
+  /** Judged by the key's shape, and located. */
   readonly value: Value;
   /** The flag, the variable, or the file with its line. */
   readonly where: string;
@@ -40,14 +40,14 @@ export function enterValue<Key extends SettingKey>(
   { key, where, base }: Typed<Key>,
 ): string | undefined {
   const setting = SETTINGS[key];
-  const parsed = setting.schema.safeParse(value, { reportInput: true });
-  if (parsed.success) {
-    const entry: Entry<SettingValues[Key]> = { value: setting.locate(parsed.data, base), where };
-    Object.assign(entries, { [key]: entry });
-    return undefined;
-  }
-  const [issue] = parsed.error.issues;
-  return issue === undefined ? 'is not valid' : withGot(issue.message, issue.input);
+  const [problem] = setting.shape.check(value);
+  if (problem !== undefined) return withGot(problem.message, problem.input);
+  const entry: Entry<SettingValues[Key]> = {
+    value: setting.locate(value as SettingValues[Key], base),
+    where,
+  };
+  Object.assign(entries, { [key]: entry });
+  return undefined;
 }
 
 /** Enters what the text of a variable or of a flag means. */
@@ -62,7 +62,7 @@ export function enterText<Key extends SettingKey>(
   return enterValue(entries, SETTINGS[typed.key].fromText(trimmed), typed);
 }
 
-/** The message of a schema with the value that broke it. */
+/** The message of a shape with the value that broke it. */
 export function withGot(message: string, value: unknown): string {
   if (value === '' || (Array.isArray(value) && value.length === 0)) return message;
   const shown = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);

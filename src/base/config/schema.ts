@@ -1,45 +1,70 @@
 /**
  * The schema of a settings file, put together from the table.
  */
-import { z } from 'zod';
-import { SETTING_KEYS, SETTINGS } from './keys.ts';
+import { SETTING_KEYS, SETTINGS, type SettingKey } from './keys.ts';
+import { below, isTable, type JsonSchema, type Problem } from './shapes.ts';
 
-/** Every key is optional and none is unknown. Validates what a TOML file holds, before paths are located. */
-export function createSettingsSchema(): z.ZodObject {
-  const top: Record<string, z.ZodType> = {};
-  const sections = new Map<string, Record<string, z.ZodType>>();
-  for (const key of SETTING_KEYS) {
-    const setting = SETTINGS[key];
-    const documented = setting.schema.meta({
-      description: setting.description,
-      ...(setting.default === undefined ? {} : { default: setting.default }),
-    });
-    const [section, name] = splitKey(key);
-    if (section === undefined) {
-      top[name] = documented.optional();
-      continue;
-    }
-    const shape = sections.get(section) ?? {};
-    shape[name] = documented.optional();
-    sections.set(section, shape);
-  }
-  for (const [section, shape] of sections) {
-    top[section] = z.strictObject(shape, { error: 'must be a table' }).optional();
-  }
-  return z.strictObject(top);
+export interface DocumentProblem extends Problem {
+  /** There is no such key. */
+  readonly isUnknown?: true;
+}
+
+/** Every key is optional and none is unknown. Checks what a TOML file holds, before paths are located. */
+export function checkDocument(document: Readonly<Record<string, unknown>>): DocumentProblem[] {
+  return Object.entries(document).flatMap(([name, value]): DocumentProblem[] => {
+    const keys = SECTIONS.get(name);
+    if (keys === undefined) return checkKey(undefined, name, value);
+    if (!isTable(value)) return [{ path: [name], message: 'must be a table', input: value }];
+    return Object.entries(value).flatMap(([inner, each]) =>
+      checkKey(name, inner, each).map((problem) => ({ ...problem, path: [name, ...problem.path] })),
+    );
+  });
+}
+
+function checkKey(section: string | undefined, name: string, value: unknown): DocumentProblem[] {
+  const key = SECTIONS.get(section)?.get(name);
+  if (key === undefined) return [{ path: [name], message: 'unknown key', input: value, isUnknown: true }];
+  return below(name, SETTINGS[key].shape.check(value));
 }
 
 /** Published, for editors and for whoever writes a file with a program. */
 export function settingsJsonSchema(): Record<string, unknown> {
+  const properties: Record<string, JsonSchema> = {};
+  for (const [section, keys] of SECTIONS) {
+    const described = Object.fromEntries([...keys].map(([name, key]) => [name, documented(key)]));
+    if (section === undefined) Object.assign(properties, described);
+    else properties[section] = { type: 'object', properties: described, additionalProperties: false };
+  }
   return {
     title: 'mcp-shell-server.toml',
     description: 'Settings of mcp-shell-server.',
-    ...z.toJSONSchema(createSettingsSchema(), { io: 'input' }),
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties,
+    additionalProperties: false,
   };
+}
+
+function documented(key: SettingKey): JsonSchema {
+  const { shape, description, default: value } = SETTINGS[key];
+  return { ...shape.json, description, ...(value === undefined ? {} : { default: value }) };
 }
 
 /** The table of a TOML file that holds the key (undefined: none), and its name there. */
 export function splitKey(key: string): readonly [section: string | undefined, name: string] {
   const dot = key.indexOf('.');
   return dot === -1 ? [undefined, key] : [key.slice(0, dot), key.slice(dot + 1)];
+}
+
+/** The keys of each table by their names there; those outside of any table first. */
+const SECTIONS: ReadonlyMap<string | undefined, ReadonlyMap<string, SettingKey>> = groupKeys();
+
+function groupKeys(): Map<string | undefined, Map<string, SettingKey>> {
+  const sections = new Map<string | undefined, Map<string, SettingKey>>();
+  for (const key of SETTING_KEYS) {
+    const [section, name] = splitKey(key);
+    const keys = sections.get(section) ?? new Map<string, SettingKey>();
+    sections.set(section, keys.set(name, key));
+  }
+  return sections;
 }

@@ -4,14 +4,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
-import type { z } from 'zod';
 import { errnoOf, messageOf } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { type DocumentPath, findKeyLines, type LineOf } from './key-lines.ts';
 import { SETTING_KEYS, type SettingKey } from './keys.ts';
 import { type Entries, enterValue, type Layer, type Mistakes, mistake, withGot } from './layers.ts';
 import { isInside } from './paths.ts';
-import { createSettingsSchema, splitKey } from './schema.ts';
+import { checkDocument, type DocumentProblem, splitKey } from './schema.ts';
 
 export interface SettingsFile {
   readonly path: string;
@@ -36,8 +35,7 @@ export function readSettingsFile(
     const lineOf = findKeyLines(toml);
     const where = (path: DocumentPath): string => `${shown}:${lineOf(path) ?? 1}`;
 
-    const issues = createSettingsSchema().safeParse(document, { reportInput: true }).error?.issues ?? [];
-    for (const found of describeIssues(issues, lineOf)) {
+    for (const found of describeProblems(checkDocument(document), lineOf)) {
       mistakes.push(mistake(keyText(found.path), found.what, where(found.path)));
     }
     const base = { directory: dirname(file.path), homedir };
@@ -55,7 +53,8 @@ export function readSettingsFile(
 
 /** Throws where a text of ours would not be read. */
 export function checkSettingsText(toml: string): void {
-  createSettingsSchema().parse(parse(toml));
+  const [problem] = checkDocument(parse(toml));
+  if (problem !== undefined) throw new Error(`${keyText(problem.path)}: ${problem.message}`);
 }
 
 function readText(path: string): string {
@@ -84,21 +83,14 @@ interface Found {
   readonly what: string;
 }
 
-/** In the order of the document, one for each place: a number such as 1e300 breaks two checks at once. */
-function describeIssues(issues: readonly z.core.$ZodIssue[], lineOf: LineOf): Found[] {
-  const found = new Map<string, Found>();
-  for (const issue of issues) {
-    const path = issue.path.filter((part) => typeof part !== 'symbol');
-    const here: Found[] =
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((name) => ({ path: [...path, name], what: unknownKey([...path, name]) }))
-        : [{ path, what: withGot(issue.message, issue.input) }];
-    for (const one of here) {
-      const id = JSON.stringify(one.path);
-      if (!found.has(id)) found.set(id, one);
-    }
-  }
-  return [...found.values()].sort((a, b) => (lineOf(a.path) ?? 0) - (lineOf(b.path) ?? 0));
+/** In the order of the document. */
+function describeProblems(problems: readonly DocumentProblem[], lineOf: LineOf): Found[] {
+  return problems
+    .map(({ path, message, input, isUnknown }) => ({
+      path,
+      what: isUnknown === true ? unknownKey(path) : withGot(message, input),
+    }))
+    .sort((a, b) => (lineOf(a.path) ?? 0) - (lineOf(b.path) ?? 0));
 }
 
 function unknownKey(path: DocumentPath): string {

@@ -3,8 +3,8 @@
  * since programs know proxies by address and port.
  */
 import { existsSync } from 'node:fs';
+import { once } from '../../base/once.ts';
 import { PROXY_SOCKET } from './build-profile.ts';
-import { createDomainProxy } from './domain-proxy.ts';
 import type { Explanation } from './explain.ts';
 import type { SandboxOptions } from './sandbox.ts';
 
@@ -36,19 +36,25 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
   if (!network || allowedDomains.length === 0) return undefined;
   const socat = SOCAT.find((path) => existsSync(path));
   const refusals: { readonly atMs: number; readonly what: string }[] = [];
-  const proxy = createDomainProxy({
-    directory: socketDirectory(runDirectory, settings.environment['XDG_RUNTIME_DIR']),
-    domains: allowedDomains,
-    log,
-    onRefused({ host, port }) {
-      refusals.push({ atMs: Date.now(), what: `${host}:${port}` });
-      if (refusals.length > KEPT_REFUSALS) refusals.shift();
-    },
+  let isOpened = false;
+  // With Node's HTTP server, which few need.
+  const proxy = once(async () => {
+    isOpened = true;
+    const { createDomainProxy } = await import('./domain-proxy.ts');
+    return createDomainProxy({
+      directory: socketDirectory(runDirectory, settings.environment['XDG_RUNTIME_DIR']),
+      domains: allowedDomains,
+      log,
+      onRefused({ host, port }) {
+        refusals.push({ atMs: Date.now(), what: `${host}:${port}` });
+        if (refusals.length > KEPT_REFUSALS) refusals.shift();
+      },
+    });
   });
   return {
     problem: socat === undefined ? 'security.allowed_domains needs socat, which is not installed' : undefined,
     variables: proxyVariables(allowedDomains),
-    open: proxy.open,
+    open: async () => (await proxy()).open(),
     relayed: (argv) => (socat === undefined ? argv : ['/bin/sh', '-c', relayScript(socat), 'sh', ...argv]),
     explain({ startedAtMs: sinceMs, text, exitCode }) {
       // Others may have been refused meanwhile: only who complains was.
@@ -60,7 +66,9 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
         sentence: `The sandbox lets commands reach only ${allowedDomains.join(', ')}; refused meanwhile: ${during.slice(0, 5).join(', ')}. The operator opens more with security.allowed_domains.`,
       };
     },
-    dispose: proxy.dispose,
+    async dispose() {
+      if (isOpened) await (await proxy()).dispose();
+    },
   };
 }
 

@@ -45,7 +45,16 @@ export interface Sandbox {
   explain(failed: Failed & { readonly startedAtMs: number }, principal: string): Explanation | undefined;
   /** The host's directory that a principal's commands see as this one. */
   hostPathOf(path: string, principal: string): string;
+  /** Says what holds for principals. Until then only `state` can be asked. */
+  bind(rules: SandboxRules): void;
   dispose(): Promise<void>;
+}
+
+export interface SandboxRules {
+  /** What holds for a principal: it may have tightened what the operator set. */
+  securityOf(principal: string): SecuritySettings;
+  /** The programs that exist inside, where only allowed ones do. */
+  programsOf(principal: string): readonly string[];
 }
 
 export interface Enclosure {
@@ -70,10 +79,6 @@ export interface SandboxOptions {
   readonly installation: readonly string[];
   /** The shell that runs commands: it is there even where only allowed programs are. */
   readonly shell: string;
-  /** What holds for a principal: it may have tightened what the operator set. */
-  securityOf(principal: string): SecuritySettings;
-  /** The programs that exist inside, where only allowed ones do. */
-  programsOf(principal: string): readonly string[];
   /** Private, and gone with the server. */
   readonly runDirectory: string;
   readonly log: Log;
@@ -95,9 +100,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const walls = new WeakMap<Profile, Wall>();
   const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
   let found: Promise<Found> | undefined;
+  let rules: SandboxRules = UNBOUND;
 
   async function profileFor(principal: string | undefined): Promise<Built> {
-    const security = principal === undefined ? settings.security : options.securityOf(principal);
+    const security = principal === undefined ? settings.security : rules.securityOf(principal);
     const { specialFiles, repositories } = await survey.look(principal !== undefined);
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
@@ -155,7 +161,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         'bash',
         'sh',
         'env',
-        ...(principal === undefined ? [] : options.programsOf(principal)),
+        ...(principal === undefined ? [] : rules.programsOf(principal)),
       ]),
       emptyFile: principal === undefined ? undefined : makeEmptyFile(stateDirectory),
       copies:
@@ -231,7 +237,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     state: async () => (await ask()).state,
     async wallFor(principal, scripts) {
       const { state, program, disablesUserns } = await ask();
-      const security = options.securityOf(principal);
+      const security = rules.securityOf(principal);
       if (state.kind === 'container') return undefined;
       if (state.kind === 'broken') throw unavailable(state);
       if (state.kind === 'none') {
@@ -254,10 +260,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       };
     },
     explain(failed, principal) {
-      return domains?.explain(failed) ?? explainDenial(failed, options.securityOf(principal));
+      return domains?.explain(failed) ?? explainDenial(failed, rules.securityOf(principal));
     },
     hostPathOf(path, principal) {
-      const security = options.securityOf(principal);
+      const security = rules.securityOf(principal);
       if (!security.keepsTmp || known?.kind !== 'bubblewrap') return path;
       const directory = tmpDirectoryOf(stateDirectory, principal);
       const isReal = security.workspace.some((root) => isInside(path, realPathOf(root)));
@@ -269,11 +275,23 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       cache.delete(principal);
       roots.forget();
     },
+    bind(given) {
+      rules = given;
+    },
     async dispose() {
       survey.dispose();
       await domains?.dispose();
     },
   };
+}
+
+const UNBOUND: SandboxRules = {
+  securityOf: unbound,
+  programsOf: unbound,
+};
+
+function unbound(): never {
+  throw new Error('the sandbox was asked about a principal before it knew the rules');
 }
 
 /** It takes a millisecond, and is the same for every execution. */

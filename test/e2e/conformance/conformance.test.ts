@@ -3,9 +3,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type App, createApp } from '../../../src/app.ts';
+import type { App } from '../../../src/app.ts';
 import { loadSettings } from '../../../src/base/config/config.ts';
 import { silentLog } from '../../../src/base/log.ts';
+import { createFront } from '../../../src/front.ts';
+import { createCatalogue } from '../../../src/server/create-catalogue.ts';
 import { type HttpListener, serveHttp } from '../../../src/server/http.ts';
 import { ROOT } from '../../support/root.ts';
 import { createPlace, type Place } from '../support/product.ts';
@@ -26,7 +28,8 @@ beforeAll(async () => {
     cwd: place.work,
     homedir: place.directory,
   });
-  app = createApp({
+  const front = await createFront({
+    catalogue: createCatalogue(),
     settings,
     version: '0.0.0-test',
     wrapperPath: join(ROOT, 'dist/wrapper.js'),
@@ -36,11 +39,12 @@ beforeAll(async () => {
     installation: [join(ROOT, 'dist')],
     log: silentLog,
   });
+  app = await front.app();
   const { dispatch } = app;
   listener = await serveHttp({
     host: '127.0.0.1',
     port: 0,
-    factory: withOverlay(app.factory),
+    factory: withOverlay(await app.factory()),
     dispatch,
     log: silentLog,
   });

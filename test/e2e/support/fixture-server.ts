@@ -6,19 +6,18 @@ import { appendFileSync } from 'node:fs';
 import { silentLog } from '../../../src/base/log.ts';
 import { serveHttp } from '../../../src/server/http.ts';
 import { serveStdioConnection } from '../../../src/server/stdio.ts';
-import { createFixtureFactory, createFixtureTools } from './fixture-tools.ts';
+import { createFixtureFactory, createFixtureOffer, createFixtureTools } from './fixture-tools.ts';
 
 const logFile = process.env['FIXTURE_LOG'];
 const fixtures = createFixtureTools((entry) => {
   if (logFile !== undefined) appendFileSync(logFile, `${entry}\n`);
 });
-const factory = createFixtureFactory(fixtures);
 
 if (process.argv.includes('--http')) {
   const listener = await serveHttp({
     host: '127.0.0.1',
     port: 0,
-    factory,
+    factory: createFixtureFactory(fixtures),
     log: silentLog,
     resumeWindowMs: 500,
   });
@@ -27,7 +26,7 @@ if (process.argv.includes('--http')) {
   const connection = serveStdioConnection({
     input: process.stdin,
     output: process.stdout,
-    factory,
+    offer: createFixtureOffer(fixtures),
     log: silentLog,
   });
   await connection.closed;

@@ -40,8 +40,8 @@ export function createFixtureTools(onSeen: (entry: string) => void = () => undef
     name: 'echo',
     title: 'Echo',
     description: 'Answers with its text.',
-    input: z.object({ text: z.string().min(1), size: z.number().int().min(0).max(1e8).optional() }),
-    output: z.object({ text: z.string(), client: z.string(), principal: z.string() }),
+    input: () => z.object({ text: z.string().min(1), size: z.number().int().min(0).max(1e8).optional() }),
+    output: () => z.object({ text: z.string(), client: z.string(), principal: z.string() }),
     annotations: ANNOTATIONS,
     takesTurns: true,
     meta: { 'anthropic/alwaysLoad': true },
@@ -57,8 +57,8 @@ export function createFixtureTools(onSeen: (entry: string) => void = () => undef
     name: 'wait',
     title: 'Wait',
     description: 'Waits, unless it is cancelled.',
-    input: z.object({ label: z.string(), ms: z.number().int().min(0).max(60_000) }),
-    output: z.object({ waited: z.number() }),
+    input: () => z.object({ label: z.string(), ms: z.number().int().min(0).max(60_000) }),
+    output: () => z.object({ waited: z.number() }),
     annotations: ANNOTATIONS,
     async run({ label, ms }, { signal }) {
       see(`started ${label}`);
@@ -77,8 +77,9 @@ export function createFixtureTools(onSeen: (entry: string) => void = () => undef
     name: 'count',
     title: 'Count',
     description: 'Reports each number as progress, then answers.',
-    input: z.object({ to: z.number().int().min(1).max(100_000), everyMs: z.number().min(0).default(0) }),
-    output: z.object({ counted: z.number(), reported: z.boolean() }),
+    input: () =>
+      z.object({ to: z.number().int().min(1).max(100_000), everyMs: z.number().min(0).default(0) }),
+    output: () => z.object({ counted: z.number(), reported: z.boolean() }),
     annotations: ANNOTATIONS,
     async run({ to, everyMs }, { progress, signal }) {
       for (let number = 1; number <= to; number++) {
@@ -96,8 +97,8 @@ export function createFixtureTools(onSeen: (entry: string) => void = () => undef
     name: 'fail',
     title: 'Fail',
     description: 'Fails on purpose, or not.',
-    input: z.object({ how: z.enum(['denied', 'bug', 'bad_answer', 'text_only']) }),
-    output: z.object({ never: z.string().optional() }),
+    input: () => z.object({ how: z.enum(['denied', 'bug', 'bad_answer', 'text_only']) }),
+    output: () => z.object({ never: z.string().optional() }),
     annotations: ANNOTATIONS,
     async run({ how }) {
       if (how === 'denied') {
@@ -125,19 +126,27 @@ export function createFixtureTools(onSeen: (entry: string) => void = () => undef
 
 export const NO_MODULES = {} as unknown as Modules;
 
-/** A server of the fixture tools. */
-export function createFixtureFactory(fixtures: FixtureTools, log: Log = silentLog): ServerFactory {
-  return createServerFactory({
+/** What a server of the fixture tools offers. */
+export function createFixtureOffer(fixtures: FixtureTools, log: Log = silentLog) {
+  const dispatch = createDispatch({
+    tools: fixtures.tools,
+    modules: NO_MODULES,
+    log,
+    clock: systemClock,
+    validateAnswers: true,
+  });
+  return {
     onCaller: () => undefined,
-    dispatch: createDispatch({
-      tools: fixtures.tools,
-      modules: NO_MODULES,
-      log,
-      clock: systemClock,
-      validateAnswers: true,
-    }),
+    dispatch: () => dispatch,
+    methods: dispatch.methods,
     definitions: createDefinitions(fixtures.tools),
     info: { version: '0.0.0-test' },
     instructions: () => 'Fixture tools.',
-  });
+  };
+}
+
+/** The same, by the SDK. */
+export function createFixtureFactory(fixtures: FixtureTools, log: Log = silentLog): ServerFactory {
+  const offer = createFixtureOffer(fixtures, log);
+  return createServerFactory({ ...offer, dispatch: offer.dispatch() });
 }

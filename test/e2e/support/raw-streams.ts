@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../../src/base/log.ts';
 import { serveStdioConnection } from '../../../src/server/stdio.ts';
-import { createFixtureFactory, createFixtureTools } from './fixture-tools.ts';
+import { createFixtureOffer, createFixtureTools } from './fixture-tools.ts';
 
 export type Message = Record<string, unknown>;
 
@@ -24,7 +24,7 @@ export function connectStreams() {
   const connection = serveStdioConnection({
     input,
     output,
-    factory: createFixtureFactory(fixtures),
+    offer: createFixtureOffer(fixtures),
     log: silentLog,
     onClientGone: () => events.push('gone'),
   });

@@ -1,0 +1,86 @@
+/** What can be typed after the program's name. Only loaded where something was: clients mostly type nothing. */
+import { Command, Option } from 'commander';
+import type { Settings } from '../base/settings.ts';
+import type { CommandContext } from './context.ts';
+import { addOperatorCommands } from './operator.ts';
+import { addSetupCommands, type Setup } from './setup.ts';
+
+export interface Flags {
+  readonly shell?: string;
+  readonly config?: string;
+  readonly stateDir?: string;
+  readonly tools?: string;
+  readonly http?: string | true;
+  readonly greeting?: true;
+}
+
+/** What the commands do; the flags stand before all of them. */
+export interface Actions {
+  serve(flags: Flags): Promise<void>;
+  doctor(flags: Flags, options: { readonly json?: boolean }): Promise<void>;
+  explainPolicy(flags: Flags, command: string, options: { readonly json?: boolean }): Promise<void>;
+  load(flags: Flags): ReturnType<Setup['load']>;
+  operator(settings: () => Settings): CommandContext;
+}
+
+const EXAMPLES = `
+Examples:
+  mcp-shell-server install claude-code         connect a client; --all connects those that are found
+  mcp-shell-server config init                 a few questions, and a settings file
+  mcp-shell-server doctor                      what works here, and how to repair the rest
+  mcp-shell-server --http                      one server for several clients, on 127.0.0.1:3737
+  mcp-shell-server policy explain 'git push'   what would be decided, without running it`;
+
+export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Actions): Command {
+  const program = new Command('mcp-shell-server');
+  const flags = (): Flags => program.opts<Flags>();
+  const load = (): ReturnType<Setup['load']> => actions.load(flags());
+  program
+    .description(
+      'An MCP server that runs commands for a model. Without --http it speaks MCP on stdin and stdout.',
+    )
+    .version(setup.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .option('-s, --shell <path>', 'the shell that runs commands (default: $SHELL, else /bin/bash)')
+    .option('--config <file>', 'settings file, instead of those that are searched for')
+    .option('--state-dir <directory>', 'where outputs, records and the audit log are kept')
+    .option('--tools <names>', `toolsets or single tools, separated by commas: ${setup.toolNames.join(', ')}`)
+    .option('--http [host:port]', 'serve Streamable HTTP instead of stdio (default 127.0.0.1:3737)')
+    .addOption(
+      new Option('--greeting', 'say a first message, for clients from before MCP that wait for it').conflicts(
+        'http',
+      ),
+    )
+    .showHelpAfterError('(mcp-shell-server --help shows what there is)')
+    .addHelpText('after', EXAMPLES)
+    .allowExcessArguments(false)
+    .action(actions.serve);
+
+  program
+    .command('doctor')
+    .helpGroup('Looking at it:')
+    .description('say what works on this machine, and how to repair what does not')
+    .option('--json', 'as JSON')
+    .action((options: { readonly json?: boolean }) => actions.doctor(flags(), options));
+
+  const policy = program
+    .command('policy')
+    .helpGroup('Looking at it:')
+    .description('look at the rules for commands');
+  policy
+    .command('explain')
+    .description('say what would be decided about a command, without running it')
+    .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
+    .option('--json', 'as JSON')
+    .action((command: string, options: { readonly json?: boolean }) =>
+      actions.explainPolicy(flags(), command, options),
+    );
+
+  addSetupCommands(program, { ...setup, flags, load });
+  program.commandsGroup('Watching what runs:');
+  addOperatorCommands(
+    program,
+    actions.operator(() => load().settings),
+  );
+  return program;
+}

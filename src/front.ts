@@ -1,0 +1,109 @@
+/**
+ * What a client meets first: a handshake and a list are answered from settings and data, and the rest of the server is
+ * loaded when somebody is about to use it. Nothing here touches the disk, and the only processes are those that try the
+ * sandbox, without which the instructions could not say what holds.
+ */
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { App, AppOptions } from './app.ts';
+import { createId } from './base/ids.ts';
+import { once } from './base/once.ts';
+import type { Settings } from './base/settings.ts';
+import { currentUser } from './base/user.ts';
+import { runHelper } from './executions/helper.ts';
+import { createSandbox, type SandboxState } from './security/sandbox/sandbox.ts';
+import { chooseShells } from './security/shells.ts';
+import { type Catalogue, pickDefinitions, pickMethodNames } from './server/catalogue.ts';
+import type { ToolDefinition } from './server/definitions.ts';
+import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
+import type { Offer } from './server/stdio.ts';
+
+export interface Front {
+  readonly offer: Offer;
+  /** Shell, platform, host and user: shown at start-up and in the instructions. */
+  readonly facts: InstructionFacts;
+  /** Whether commands have a sandbox around them; found out by trying, once. */
+  sandbox(): Promise<SandboxState>;
+  /** The whole server. Rejects where the rules for commands cannot be read. */
+  app(): Promise<App>;
+  /** Ends everything but detached work. */
+  dispose(): Promise<void>;
+}
+
+export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts'> {
+  readonly catalogue: Catalogue;
+  /** Directories with the program itself: no command may change them. */
+  readonly installation: readonly string[];
+}
+
+export async function createFront(options: FrontOptions): Promise<Front> {
+  const { settings, catalogue, log } = options;
+  const instanceId = createId('inst');
+  const shell = chooseShells(settings.shell, settings.environment['SHELL']).forCommands;
+  const sandbox = createSandbox({
+    settings,
+    runHelper,
+    installation: options.installation,
+    shell,
+    runDirectory: join(settings.stateDir, 'run', instanceId),
+    log,
+  });
+  const facts: InstructionFacts = {
+    shell,
+    platform: `${process.platform} ${process.arch}`,
+    host: hostname(),
+    user: currentUser().username,
+    defaultDirectory: settings.defaultWorkdir,
+    ...sandboxFacts(settings.security),
+  };
+  let isLoaded = false;
+  const app = once(async () => {
+    isLoaded = true;
+    const { createApp } = await import('./app.ts');
+    return createApp({ ...options, instanceId, sandbox, facts });
+  });
+  const definitions = await definitionsFor(settings, catalogue);
+
+  return {
+    offer: {
+      definitions,
+      methods: pickMethodNames(catalogue, definitions),
+      info: { version: options.version },
+      instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
+      dispatch: async () => (await app()).dispatch,
+      // Most servers that a client starts are never used in its session: nothing is prepared, and nothing held, for them.
+      onCaller: () => undefined,
+    },
+    facts,
+    sandbox: sandbox.state,
+    app,
+    async dispose() {
+      await (isLoaded ? (await app()).dispose() : sandbox.dispose());
+    },
+  };
+}
+
+/**
+ * Whether there are rules for commands of which something must be said at the start: they may be wrong and must then
+ * stop it, or allow more than they seem to, as those of the preset `minimal` do.
+ */
+export function hasRules({ security, shellTool }: Pick<Settings, 'security' | 'shellTool'>): boolean {
+  const { preset, allowedCommands, allowedArguments, blockedCommands, askCommands } = security;
+  const lists = [blockedCommands, askCommands, shellTool.blockedCommands];
+  return (
+    preset === 'minimal' ||
+    allowedCommands !== undefined ||
+    allowedArguments !== undefined ||
+    lists.some(({ length }) => length > 0)
+  );
+}
+
+async function definitionsFor(settings: Settings, catalogue: Catalogue): Promise<readonly ToolDefinition[]> {
+  const picked = pickDefinitions(catalogue, settings.tools);
+  if (!picked.some(({ name }) => catalogue.configured.includes(name))) return picked;
+  const [{ createDefinitions }, { pickTools }] = await Promise.all([
+    import('./server/definitions.ts'),
+    import('./tools/tools.ts'),
+  ]);
+  return createDefinitions(pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool));
+}

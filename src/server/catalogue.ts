@@ -1,0 +1,36 @@
+/**
+ * The tools as data, which the build writes beside the program: their definitions cost a schema library and every tool's
+ * own file to make, and are the same at each start.
+ */
+import type { ToolDefinition } from './definitions.ts';
+
+export interface Catalogue {
+  /** Names that --tools takes besides those of single tools, with the tools that each stands for. */
+  readonly toolsets: Readonly<Record<string, readonly string[]>>;
+  /** Every tool, in the order in which tools/list shows them, as it is where no setting says otherwise. */
+  readonly definitions: readonly ToolDefinition[];
+  /** Tools that say something of themselves which depends on the settings. */
+  readonly configured: readonly string[];
+  /** The methods beside MCP, each with the tools of which one must be there for it. */
+  readonly methods: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Every name that --tools takes, with the tools that it stands for. */
+export function toolNamesIn({
+  toolsets,
+  definitions,
+}: Catalogue): Readonly<Record<string, readonly string[]>> {
+  return { ...toolsets, ...Object.fromEntries(definitions.map(({ name }) => [name, [name]])) };
+}
+
+/** The tools that the names stand for, each once, in the order of the catalogue. */
+export function pickDefinitions(catalogue: Catalogue, names: readonly string[]): readonly ToolDefinition[] {
+  const wanted = new Set(names.flatMap((name) => catalogue.toolsets[name] ?? [name]));
+  return catalogue.definitions.filter(({ name }) => wanted.has(name));
+}
+
+/** The methods that are open where these tools are. */
+export function pickMethodNames({ methods }: Catalogue, tools: readonly ToolDefinition[]): readonly string[] {
+  const there = new Set(tools.map(({ name }) => name));
+  return Object.keys(methods).filter((method) => methods[method]?.some((name) => there.has(name)));
+}

@@ -1,0 +1,12 @@
+import { LIMITS } from '../base/limits.ts';
+import type { ClientInfo } from '../tools/tool.ts';
+
+/** What a client says of itself, as far as it is text; it is untrusted and ends up in records. */
+export function clientInfoOf(info: unknown): ClientInfo {
+  const { name, version } = (info ?? {}) as { name?: unknown; version?: unknown };
+  return { name: cut(name), version: cut(version) };
+}
+
+function cut(text: unknown): string {
+  return typeof text === 'string' ? text.slice(0, LIMITS.clientNameCharacters) : '';
+}

@@ -1,0 +1,27 @@
+/**
+ * What a connection is offered before anything runs: the tools and what is said about them. Data and promises, so that
+ * a handshake and a list are answered without loading what runs a call.
+ */
+import type { ToolDefinition } from './definitions.ts';
+import type { Dispatch } from './dispatch.ts';
+
+export interface Offer {
+  readonly definitions: readonly ToolDefinition[];
+  /** The names of the methods beside MCP. */
+  readonly methods: readonly string[];
+  readonly info: { readonly version: string };
+  /** What holds for the principal, in words, and which tools there are to speak of. */
+  readonly instructions: (principal: string, tools: readonly string[]) => string | Promise<string>;
+  /** What runs a call; loaded with the first one. */
+  readonly dispatch: () => Dispatch | Promise<Dispatch>;
+  /** Told who is there and may do something. */
+  readonly onCaller: (principal: string) => void;
+}
+
+/** Who is calling where nobody had to say who they are. */
+export const LOCAL_PRINCIPAL = 'local';
+
+/** How the server calls itself. */
+export function serverInfoOf({ version }: Offer['info']): { name: string; title: string; version: string } {
+  return { name: 'mcp-shell-server', title: 'Shell', version };
+}

@@ -1,0 +1,38 @@
+/**
+ * What goes to a client of the 2026-07-28 revision with a question, and comes back with its answer: signed with a key of
+ * this process, and only for so long.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  createRequestStateCodec,
+  type ElicitRequestFormParams,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+
+export interface SealedState {
+  readonly nonce: string;
+  readonly principal: string;
+  readonly binding: string;
+  readonly call: string;
+}
+
+export interface Seal {
+  /** The answer to a call whose client is to ask somebody, under this name, and to call again. */
+  question(name: string, form: ElicitRequestFormParams, state: SealedState): Promise<InputRequiredResult>;
+  /** Rejects where it is not ours, or is too old. */
+  open(sealed: string, context: ServerContext): Promise<SealedState>;
+}
+
+export function createSeal(seconds: number): Seal {
+  const codec = createRequestStateCodec<SealedState>({ key: randomBytes(32), ttlSeconds: seconds });
+  return {
+    question: async (name, form, state) =>
+      inputRequired({
+        inputRequests: { [name]: inputRequired.elicit(form) },
+        requestState: await codec.mint(state),
+      }),
+    open: (sealed, context) => codec.verify(sealed, context),
+  };
+}
