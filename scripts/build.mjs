@@ -15,7 +15,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { renderLegal } from './legal.mjs';
@@ -54,6 +54,16 @@ const oneLanguage = {
   },
 };
 
+/** Importing a module of ours does nothing, so that a program has no more of it than it uses. */
+const pure = {
+  name: 'pure',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.?\/.*\.ts$/ }, ({ path, resolveDir, kind }) =>
+      kind === 'entry-point' ? undefined : { path: join(resolveDir, path), sideEffects: false },
+    );
+  },
+};
+
 const { outputFiles, inputs } = await bundle();
 const catalogue = await makeCatalogue();
 const written = new Set();
@@ -84,7 +94,9 @@ async function bundle() {
   const bundles = [
     await run({ ...server, plugins: [oneLanguage, oneStart(draft.metafile.inputs)] }),
     ...(await Promise.all(
-      Object.entries(PROGRAMS).map(([name, path]) => run({ ...SPLIT, entryPoints: { [name]: path } })),
+      Object.entries(PROGRAMS).map(([name, path]) =>
+        run({ ...SPLIT, entryPoints: { [name]: path }, plugins: [oneLanguage, pure] }),
+      ),
     )),
   ];
   return {
