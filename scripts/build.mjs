@@ -15,7 +15,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { renderLegal } from './legal.mjs';
@@ -54,16 +54,6 @@ const oneLanguage = {
   },
 };
 
-/** Importing a module of ours does nothing, so that a program has no more of it than it uses. */
-const pure = {
-  name: 'pure',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\.?\/.*\.ts$/ }, ({ path, resolveDir, kind }) =>
-      kind === 'entry-point' ? undefined : { path: join(resolveDir, path), sideEffects: false },
-    );
-  },
-};
-
 const { outputFiles, inputs } = await bundle();
 const catalogue = await makeCatalogue();
 const written = new Set();
@@ -94,9 +84,7 @@ async function bundle() {
   const bundles = [
     await run({ ...server, plugins: [oneLanguage, oneStart(draft.metafile.inputs)] }),
     ...(await Promise.all(
-      Object.entries(PROGRAMS).map(([name, path]) =>
-        run({ ...SPLIT, entryPoints: { [name]: path }, plugins: [oneLanguage, pure] }),
-      ),
+      Object.entries(PROGRAMS).map(([name, path]) => run({ ...SPLIT, entryPoints: { [name]: path } })),
     )),
   ];
   return {
@@ -119,7 +107,10 @@ function oneStart(modules) {
   for (const path of start) for (const next of importsOf(path, 'import-statement')) start.add(next);
   start.delete(CLI);
   const later = new Set(Object.keys(modules).flatMap((path) => importsOf(path, 'dynamic-import')));
-  const imports = [...start].map((path) => `import ${JSON.stringify(`${root}/${path}`)};`).join('');
+  // Exported, since an import that nobody uses would be left out.
+  const imports = [...start]
+    .map((path, index) => `export * as start${index} from ${JSON.stringify(`${root}/${path}`)};`)
+    .join('');
   return {
     name: 'one-start',
     setup({ onLoad }) {

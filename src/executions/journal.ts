@@ -32,8 +32,8 @@ export interface Journal {
   /** `roomBytes` are still free behind it. Throws where the disk refuses. */
   append(line: string, roomBytes: number): Place;
   /**
-   * Visits the lines that others wrote since the last time. `onGone` is told of files that are gone or changed, before
-   * the lines of a changed one are visited again.
+   * Visits the lines that others wrote since the last time, or all where some were replaced. `onGone` is told of files
+   * that are gone, and of those whose lines are visited again.
    */
   readNew(visit: (line: string, place: Place) => void, onGone: (file: string) => void): Promise<void>;
   /** Undefined where the file is gone. */
@@ -144,19 +144,18 @@ export function createJournal(directory: string, instance: string): Journal {
     },
     async readNew(visit, onGone) {
       const now = readChanges();
-      if (now !== changes) {
-        for (const file of known.keys()) onGone(file);
-        known.clear();
-      }
-      changes = now;
       const files = listFiles(directory);
+      const isChanged = now !== changes;
+      changes = now;
+      if (isChanged && writer !== undefined) known.set(writer.file, 0);
       for (const file of known.keys()) {
-        if (files.includes(file)) continue;
+        if (!isChanged && files.includes(file)) continue;
         known.delete(file);
         onGone(file);
       }
       for (const file of files) {
-        if (file === writer?.file) continue;
+        // Ours is known as it was written.
+        if (file === writer?.file && !isChanged) continue;
         const from = known.get(file) ?? 0;
         const size = statSync(join(directory, file), { throwIfNoEntry: false })?.size ?? 0;
         if (size <= from) continue;

@@ -3,41 +3,27 @@
  * a line when it begins, one when its process is known, if it lasts, and one when it ends, with what it printed where
  * that is little. Commands may have 120 KiB and there may be thousands of them, so that only their beginning is held.
  */
-import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { OutputStorage, StoredContent, StreamType } from '../outputs/types.ts';
-import { maskBeginning } from '../security/security.ts';
 import { createJournal, type Place } from './journal.ts';
 import {
-  type ExecutionMode,
-  type ExecutionRecord,
-  OLD_RECORD,
-  type Outcome,
-  parseRecord,
-  readOldRecord,
-  type Status,
-} from './record.ts';
+  decodeContent,
+  type EndDetails,
+  type Ended,
+  encodeContent,
+  howEnded,
+  type Kind,
+  parse,
+  type Summary,
+  summarize,
+} from './journal-lines.ts';
+import { type ExecutionRecord, OLD_RECORD, type Outcome, parseRecord, readOldRecord } from './record.ts';
 
-export interface Summary {
-  readonly id: string;
-  readonly owner: string;
-  /** The first part of it. */
-  readonly command: string;
-  readonly mode: ExecutionMode;
-  readonly status: Status;
-  readonly sessionId?: string | undefined;
-  readonly directory: string;
-  readonly createdAtMs: number;
-  readonly endedAtMs?: number | undefined;
-  readonly exitCode?: number | undefined;
-  readonly signal?: string | undefined;
-  readonly pid?: number | undefined;
-  readonly streams: readonly StreamType[];
-}
+export type { Summary } from './journal-lines.ts';
 
 export interface Store {
   /** Before there is a process. Throws where the disk refuses: then nothing must run. */
@@ -63,7 +49,6 @@ export interface Store {
   close(): void;
 }
 
-const COMMAND_CHARS = 300;
 /** For the end of an execution with its small output, whatever is in it. */
 const END_BYTES = 48 * 1024;
 /** Whole records in memory, of those that ended last. */
@@ -330,76 +315,6 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
       importOld(visit);
     },
     close: journal.close,
-  };
-}
-
-type Kind = 'B' | 'N' | 'E';
-
-/** What an end adds to a summary. */
-interface Ended {
-  readonly sizes?: Readonly<Record<string, number>>;
-}
-
-interface EndDetails {
-  readonly outcome: unknown;
-  readonly output?: EncodedContent;
-}
-
-interface EncodedContent {
-  /** Text as it is, and anything else in base64. */
-  readonly streams: Readonly<Record<string, string | { readonly base64: string } | undefined>>;
-  readonly arrival: StoredContent['arrival'];
-}
-
-function encodeContent({ streams, arrival }: StoredContent): EncodedContent {
-  const encoded = [...streams].map(([type, bytes]) => {
-    const text = isUtf8(bytes) ? bytes.toString('utf8') : undefined;
-    // Control characters take six bytes in JSON.
-    const isText = text !== undefined && JSON.stringify(text).length < bytes.length * 2 + 16;
-    return [type, isText ? text : { base64: bytes.toString('base64') }];
-  });
-  return { streams: Object.fromEntries(encoded) as EncodedContent['streams'], arrival };
-}
-
-function decodeContent({ streams, arrival }: EncodedContent): StoredContent {
-  const decoded = Object.entries(streams).flatMap(([type, value]): [StreamType, Buffer][] => {
-    if (value === undefined) return [];
-    const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.base64, 'base64');
-    return [[type as StreamType, bytes]];
-  });
-  return { streams: new Map(decoded), arrival };
-}
-
-function parse(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function howEnded({ status, endedAtMs, exitCode, signal }: Outcome): Partial<Summary> {
-  return {
-    status,
-    endedAtMs,
-    ...(exitCode !== undefined && { exitCode }),
-    ...(signal !== undefined && { signal }),
-  };
-}
-
-function summarize(record: ExecutionRecord): Summary {
-  return {
-    id: record.id,
-    owner: record.owner,
-    // A slice would keep the whole string alive behind it.
-    command: Buffer.from(maskBeginning(record.command, COMMAND_CHARS)).toString(),
-    mode: record.mode,
-    status: 'running',
-    ...(record.sessionId !== undefined && { sessionId: record.sessionId }),
-    directory: record.directory,
-    createdAtMs: record.createdAtMs,
-    streams: record.streams,
   };
 }
 

@@ -268,7 +268,9 @@ while True: pass" & wait`,
         await server.next();
       }
       const walls = (): number[] =>
-        (listChildren(server.child.pid ?? 0) ?? []).filter((pid) => findProcess(pid)?.name === 'bwrap');
+        (listChildren(server.child.pid ?? 0) ?? [])
+          .flatMap((forker) => listChildren(forker) ?? [])
+          .filter((pid) => findProcess(pid)?.name === 'bwrap');
       await expect.poll(walls, { timeout: 20_000 }).not.toEqual([]);
       const standing = walls();
       if (how === 'kill -9') server.kill();

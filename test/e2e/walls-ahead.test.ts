@@ -162,19 +162,14 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a wall is being b
 
   /** bwrap, and what it has made by then. */
   async function untilBuilding(server: RawProcess): Promise<ProcessIdentity[]> {
-    const startMs = Date.now();
-    const waitedMs = (): number => Date.now() - startMs;
-    for (let hasAsked = false; waitedMs() < 60_000; ) {
-      const walls = childrenOf(server.child.pid).filter(({ name }) => name === 'bwrap');
+    const params = { name: 'shell_execute', arguments: { command: 'sleep 1' } };
+    server.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    for (const deadlineMs = Date.now() + 60_000; Date.now() < deadlineMs; await sleep(1)) {
+      const walls = childrenOf(server.child.pid)
+        .flatMap(({ pid }) => childrenOf(pid))
+        .filter(({ name }) => name === 'bwrap');
       const inner = walls.flatMap(({ pid }) => childrenOf(pid));
       if (inner.length > 0) return [...walls, ...inner];
-      // One that is built ahead is not built again where something of the host went away at that moment.
-      if (!hasAsked && waitedMs() > 10_000) {
-        const params = { name: 'shell_execute', arguments: { command: 'sleep 1' } };
-        server.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-        hasAsked = true;
-      }
-      await sleep(1);
     }
     throw new Error(`No wall was built; stdout: ${server.stdout()}; stderr: ${server.stderr()}`);
   }

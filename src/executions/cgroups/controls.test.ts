@@ -10,13 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import {
-  type GroupDirectory,
-  readEnforcement,
-  readForkRefusals,
-  readUsage,
-  writeLimits,
-} from './controls.ts';
+import type { GroupDirectory } from './control-files.ts';
+import { readEnforcement, readForkRefusals, readUsage, writeLimits } from './controls.ts';
 
 // What the kernel's files look like; that it heeds them is tried in cgroups.test.ts, with what this machine has.
 const root = mkdtempSync(join(realpathSync(tmpdir()), 'controls-'));

@@ -1,7 +1,7 @@
 /** What is written to limit a group and what is read to see how it does, in both versions. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readText } from './hierarchies.ts';
+import { type GroupDirectory, readControl, writeControl } from './control-files.ts';
 
 export interface TreeLimits {
   readonly memoryBytes?: number | undefined;
@@ -32,14 +32,6 @@ export interface GroupUsage {
   readonly processes: number | undefined;
 }
 
-/** A group is one directory in version 2, and one in each tree that it is in of version 1. */
-export interface GroupDirectory {
-  readonly path: string;
-  readonly version: 1 | 2;
-  /** Names of its files, where they are known: to try one that is not there costs more than to read one that is. */
-  readonly files?: ReadonlySet<string> | undefined;
-}
-
 /** What only ever grows, so that a group which is used again begins with it. */
 export interface Counters {
   readonly oomKills: number;
@@ -63,7 +55,7 @@ export function writeLimits(directory: GroupDirectory, limits: TreeLimits): void
   /** False where the kernel has no such file. */
   const write = (name: string, value: number | string): boolean => {
     if (!hasFile(directory, name)) return false;
-    writeFileSync(join(directory.path, name), String(value));
+    writeControl(directory, name, value);
     return true;
   };
   const { memoryBytes, processes, cpuPercent } = limits;
@@ -91,7 +83,9 @@ export function writeLimits(directory: GroupDirectory, limits: TreeLimits): void
 /** Which limits a group has, as the kernel shows them. */
 export function readEnforcement(directories: readonly GroupDirectory[]): Enforcement {
   const heldBy = (...names: readonly string[]): Held => {
-    const holder = directories.find(({ path }) => names.some((name) => isLimit(readText(join(path, name)))));
+    const holder = directories.find((directory) =>
+      names.some((name) => isLimit(readControl(directory, name))),
+    );
     return holder && `cgroup v${holder.version}`;
   };
   return {
@@ -157,7 +151,7 @@ function readNumber(
 ): number | undefined {
   for (const directory of directories) {
     if (!hasFile(directory, name)) continue;
-    const found = pattern.exec(readText(join(directory.path, name)) ?? '')?.[1];
+    const found = pattern.exec(readControl(directory, name) ?? '')?.[1];
     if (found !== undefined) return Number(found);
   }
   return undefined;

@@ -1,10 +1,10 @@
 /** The group of one execution: joined before anything is forked, listed, measured, ended and removed. */
-import { existsSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { GroupDirectory } from './control-files.ts';
 import {
   type Counters,
   type Enforcement,
-  type GroupDirectory,
   type GroupUsage,
   hasFile,
   NO_COUNTERS,
@@ -12,7 +12,7 @@ import {
   readForkRefusals,
   readUsage,
 } from './controls.ts';
-import { listDirectories } from './hierarchies.ts';
+import { listDirectories, readText } from './hierarchies.ts';
 
 export interface ExecutionGroup {
   /** What `openGroup` finds it by after a restart. */
@@ -83,14 +83,15 @@ export function createGroup(
     get killsTogether() {
       return directories.some((directory) => hasFile(directory, 'memory.oom.group'));
     },
-    members: () => listMembers(main.path),
+    members: () => listMembers(main),
     held,
-    usage: () => (existsSync(main.path) ? readUsage(directories, before) : undefined),
+    usage: () =>
+      main.opened !== undefined || existsSync(main.path) ? readUsage(directories, before) : undefined,
     limitHits: () => ({ processes: hitsBeforeKill ?? countHits() }),
     kill() {
       if (hasFile(main, 'cgroup.kill') && tryWrite(join(main.path, 'cgroup.kill'), '1')) return;
       hitsBeforeKill ??= countHits();
-      killOneByOne(main.path);
+      killOneByOne(main);
     },
     remove() {
       for (const directory of directories) removeWithInner(directory.path);
@@ -121,14 +122,17 @@ export function joining(
 }
 
 /** With those of the groups inside, which a server makes that was started by a command. */
-export function listMembers(path: string): number[] | undefined {
+export function listMembers(directory: GroupDirectory): number[] | undefined {
+  const { path, version } = directory;
   try {
     // Not "threads": a process is listed once, and a zombie is not listed at all.
-    const text = readFileSync(join(path, 'cgroup.procs'), 'latin1').trim();
+    // Opened each time: version 1 shows the same list again as long as it is open.
+    const text = readText(join(path, 'cgroup.procs'));
+    if (text === undefined) return undefined;
     const own = text === '' ? [] : text.split('\n').map(Number);
-    return hasInner(path)
-      ? [...own, ...listDirectories(path).flatMap((inner) => listMembers(join(path, inner)) ?? [])]
-      : own;
+    if (!hasInner(path)) return own;
+    const inner = listDirectories(path).map((name) => ({ path: join(path, name), version }));
+    return [...own, ...inner.flatMap((each) => listMembers(each) ?? [])];
   } catch {
     return undefined;
   }
@@ -138,10 +142,10 @@ export function listMembers(path: string): number[] | undefined {
 export const hasInner = (path: string): boolean => statSync(path).nlink !== 2;
 
 /** What cgroup.kill does, for version 1: nobody can fork any more, so that two looks find everybody. */
-function killOneByOne(path: string): void {
-  tryWrite(join(path, 'pids.max'), '0');
+function killOneByOne(directory: GroupDirectory): void {
+  tryWrite(join(directory.path, 'pids.max'), '0');
   for (let round = 0; round < 2; round++) {
-    for (const pid of listMembers(path) ?? []) {
+    for (const pid of listMembers(directory) ?? []) {
       if (!(pid > 1) || pid === process.pid || pid === process.ppid) continue;
       try {
         process.kill(pid, 'SIGKILL');

@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../../base/errors.ts';
 import { findProcess, isAlive } from '../process-table.ts';
-import { enforcementOf, type GroupDirectory, type TreeLimits, writeLimits } from './controls.ts';
+import type { GroupDirectory } from './control-files.ts';
+import { enforcementOf, type TreeLimits, writeLimits } from './controls.ts';
 import { createGroup, type ExecutionGroup, removeQuietly, removeWithInner } from './group.ts';
 import { type Hierarchy, listDirectories, readText, readWords } from './hierarchies.ts';
 

@@ -2,13 +2,12 @@
  * Groups that served an execution and can serve another one. To make and remove the directories of a group costs more
  * than all the rest of it, and commands in a row nearly always have the same limits.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { closeControls, type GroupDirectory, writeControl } from './control-files.ts';
 import {
   type Counters,
   enforcementOf,
-  type GroupDirectory,
   hasFile,
   NO_COUNTERS,
   readForkRefusals,
@@ -46,6 +45,7 @@ export function createPool(): Pool {
   let stuck: readonly string[] = [];
 
   function remove(directories: readonly GroupDirectory[]): void {
+    for (const directory of directories) closeControls(directory);
     const paths = [...stuck, ...directories.map(({ path }) => path)];
     for (const path of paths) removeWithInner(path);
     stuck = paths.filter((path) => existsSync(path));
@@ -59,7 +59,7 @@ export function createPool(): Pool {
     try {
       for (const directory of found.directories) {
         writeLimits(directory, limits);
-        if (hasFile(directory, PEAK)) writeFileSync(join(directory.path, PEAK), '0');
+        if (hasFile(directory, PEAK)) writeControl(directory, PEAK, 0);
       }
       return found;
     } catch {
@@ -70,7 +70,7 @@ export function createPool(): Pool {
   }
 
   function make(key: string, places: readonly Place[], name: string, limits: TreeLimits): Idle {
-    const directories = makeDirectories(places, name);
+    const directories = makeDirectories(places, name).map((each) => ({ ...each, opened: new Map() }));
     for (const directory of directories) writeLimits(directory, limits);
     return { key, directories, before: NO_COUNTERS };
   }
@@ -115,7 +115,7 @@ export function createPool(): Pool {
 function isReusable(directories: readonly GroupDirectory[]): boolean {
   if (directories.some((directory) => hasFile(directory, 'memory.current'))) return false;
   return (
-    directories.every(({ path }) => listMembers(path)?.length === 0 && !hasInner(path)) &&
+    directories.every((directory) => listMembers(directory)?.length === 0 && !hasInner(directory.path)) &&
     (readUsage(directories).memoryBytes ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES * availableParallelism()
   );
 }

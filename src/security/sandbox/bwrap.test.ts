@@ -74,7 +74,6 @@ describe('the options of bubblewrap', () => {
       '--ro-bind /home/me/project/.git/config /home/me/project/.git/config',
       '--ro-bind /dev/null /home/me/.netrc',
       '--seccomp 5',
-      '--json-status-fd 6',
     ]);
   });
 
@@ -116,7 +115,6 @@ describe('the options of bubblewrap', () => {
       '--perms 1777',
       '--tmpfs /tmp',
       '--remount-ro /',
-      '--json-status-fd 6',
     ]);
   });
 
@@ -171,7 +169,6 @@ describe('the options of bubblewrap', () => {
     '--proc /proc',
     '--dev /dev',
     '--remount-ro /dev',
-    '--json-status-fd 6',
   ];
   test.for(PRESET_NAMES)('of the preset %s leave nothing out', (preset) => {
     const host = createHost();
