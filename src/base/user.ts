@@ -1,5 +1,6 @@
 /** Who the server runs as. A container may give it a number that no user database knows. */
 import { homedir, userInfo } from 'node:os';
+import { once } from './once.ts';
 
 export interface User {
   readonly username: string;
@@ -7,7 +8,8 @@ export interface User {
   readonly uid: number;
 }
 
-export function currentUser(): User {
+/** Looked up once: it is asked for with every command, and a process does not change who it is. */
+export const currentUser: () => User = once(() => {
   try {
     const { username, homedir: home, uid } = userInfo();
     return { username, homedir: home, uid };
@@ -15,4 +17,4 @@ export function currentUser(): User {
     const uid = process.getuid?.() ?? -1;
     return { username: String(uid), homedir: homedir(), uid };
   }
-}
+});

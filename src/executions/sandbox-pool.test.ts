@@ -128,8 +128,13 @@ describe.skipIf(needs('bwrap'))('a sandbox that was built before its command cam
       state: '',
     });
     // One was used: more are likely to follow at once.
-    const second = await untilThereAre(2);
-    expect(await run('echo again')).toMatchObject({ pid: second, text: { stdout: 'again\n' } });
+    await untilThereAre(2);
+    const standing = sandboxes();
+    const { pid, text } = await run('echo again');
+    expect({ isOneOfThem: standing.includes(pid), text }).toEqual({
+      isOneOfThem: true,
+      text: { stdout: 'again\n' },
+    });
     await untilThereAre(2);
   });
 

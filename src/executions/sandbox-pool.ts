@@ -143,13 +143,15 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     if (isDisposed || all.some((kind) => kind.waiting.length > 0)) return;
     let ready = all.reduce((sum, kind) => sum + kind.ready.length + kind.building, 0);
     for (const kind of all) {
-      // One at a time, so that a command does not share the processors with several.
-      if (building > 0 || kind.ready.length >= kind.target) continue;
+      // A second one at the same time only where none is left: a command would share the processors with them.
+      const atOnce = kind.ready.length === 0 ? 2 : 1;
+      if (building >= atOnce || kind.ready.length + kind.building >= kind.target) continue;
       const oldest = ready < MAX_READY ? undefined : all.findLast((other) => other.ready.length > 0);
       if (ready >= MAX_READY && (oldest === undefined || oldest === kind)) continue;
       if (oldest?.ready[0] !== undefined) drop(oldest, oldest.ready[0]);
       else ready++;
       build(kind);
+      if (kind.ready.length === 0) refill();
     }
     for (const [key, kind] of kinds) {
       if (kind.ready.length + kind.building + kind.waiting.length === 0 && kinds.size > MAX_READY)
@@ -203,7 +205,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
 }
 
 /** As long as most commands take. */
-const PAUSE_MS = 12;
+const PAUSE_MS = 6;
 
 /** The options are the same object as long as they are the same, so that they are looked through once. */
 function createKeys(): (wanted: WantedSandbox) => string {

@@ -2,9 +2,10 @@
  * What somebody outside would execute or obey, and that was not there when a command began. A mount cannot keep a file
  * from being created, and afterwards nobody can tell who made it, so that it is named and left where it is.
  */
+import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, readLinkAt } from './look.ts';
+import { isThere, readLinkAt, stampOf } from './look.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { modulesOf } from './protected.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
@@ -13,11 +14,21 @@ import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts'
 export interface WatchedPath {
   readonly path: string;
   readonly link: string | undefined;
+  /** The nearest directory that was there: as long as it has not changed, neither has this. */
+  readonly around?: Around | undefined;
 }
+
+interface Around {
+  readonly path: string;
+  readonly stamp: string;
+}
+
+/** A directory that was changed a moment ago can be changed again without another time being noted. */
+const SETTLED_MS = 50;
 
 const IN_GIT = ['hooks', 'config', 'commondir', 'config.worktree'];
 
-const IN_HOME = [
+export const WATCHED_IN_HOME = [
   ...PROTECTED_IN_HOME,
   '.claude.json',
   '.claude/settings.json',
@@ -44,20 +55,56 @@ export function watchedPaths(input: {
       git,
       ...[git, ...modulesOf(git)].flatMap((path) => IN_GIT.map((name) => join(path, name))),
     ]),
-    ...(isHomeWritable ? IN_HOME.map((name) => join(home, name)) : []),
+    ...(isHomeWritable ? WATCHED_IN_HOME.map((name) => join(home, name)) : []),
   ];
   // A directory on the way may be a link, and be exchanged itself.
   const parents = candidates.map((path) => dirname(path)).filter((path) => readLinkAt(path) !== undefined);
+  const aroundOf = createArounds();
   return [...new Set([...candidates, ...parents])].flatMap((path) => {
     const link = readLinkAt(path);
     const isWatched = link !== undefined || !isThere(path);
-    return isWatched && !input.opened.some((other) => isInside(path, other)) ? [{ path, link }] : [];
+    if (!isWatched || input.opened.some((other) => isInside(path, other))) return [];
+    return [{ path, link, around: aroundOf(dirname(path)) }];
   });
+}
+
+function createArounds(): (directory: string) => Around | undefined {
+  const known = new Map<string, Around | undefined>();
+  const find = (path: string): Around | undefined => {
+    const about = statSync(path, { throwIfNoEntry: false });
+    if (about === undefined) return path === dirname(path) ? undefined : aroundOf(dirname(path));
+    const isSettled = Date.now() - Math.max(about.mtimeMs, about.ctimeMs) > SETTLED_MS;
+    return about.isDirectory() && isSettled ? { path, stamp: stampOf(path) } : undefined;
+  };
+  const aroundOf = (path: string): Around | undefined => {
+    if (!known.has(path))
+      known.set(
+        path,
+        quietly(() => find(path)),
+      );
+    return known.get(path);
+  };
+  return aroundOf;
+}
+
+function quietly<Value>(look: () => Value): Value | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
 }
 
 /** What is there now and was not, or leads elsewhere. */
 export function findAppeared(watched: readonly WatchedPath[]): string[] {
+  const stamps = new Map<string, string>();
+  const isUnchanged = ({ path, stamp }: Around): boolean => {
+    const now = stamps.get(path) ?? stampOf(path);
+    stamps.set(path, now);
+    return now === stamp;
+  };
   return watched
+    .filter(({ around }) => around === undefined || !isUnchanged(around))
     .filter(({ path, link }) => isThere(path) && (link === undefined || readLinkAt(path) !== link))
     .flatMap(({ path, link }) =>
       link === undefined && basename(path) === '.git' ? obeyedInGit(path) : [path],

@@ -133,3 +133,16 @@ export function namesIn(directory: string, names: RegExp): string[] {
     return [];
   }
 }
+
+export const MISSING = '-';
+
+/** Of a directory: which entries it has. */
+export function stampOf(path: string): string {
+  try {
+    const about = statSync(path, { throwIfNoEntry: false, bigint: true });
+    return about === undefined ? MISSING : `${about.ino} ${about.mtimeNs} ${about.ctimeNs}`;
+  } catch {
+    // Below a file, say: a root may be one, and so may .git.
+    return MISSING;
+  }
+}

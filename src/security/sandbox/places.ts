@@ -1,6 +1,6 @@
 /** Directories and files that the wall needs on the host, and where the server's own are. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
@@ -58,7 +58,8 @@ export function tmpDirectoryOf(stateDirectory: string, principal: string): strin
 export function makeTmp(directory: string): string {
   makePrivateDirectory(directory);
   for (const name of ['tmp', 'var-tmp', ...PRIVATE_CACHES.map((cache) => cache.replaceAll('/', '-'))])
-    mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
+    if (!existsSync(join(directory, name)))
+      mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
   return directory;
 }
 

@@ -1,12 +1,13 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isFresh, type Signed, signatureOf } from './profile-cache.ts';
+import { createSignatures, isFresh, type Signed } from './profile-cache.ts';
 import { createHost } from './sandbox.fixture.ts';
 
 test('is another one when something comes, goes or is replaced where it matters', () => {
   const host = createHost();
   host.makeRepository('home/project');
+  const signatureOf = createSignatures();
   const sign = (): string =>
     signatureOf({ roots: [host.workspace], repositories: [], others: [], names: [] });
   const seen = new Set([sign()]);
@@ -30,7 +31,9 @@ test('is another one when something comes, goes or is replaced where it matters'
 test('a root may be a file', () => {
   const host = createHost();
   const file = host.write('home/file');
-  expect(() => signatureOf({ roots: [file], repositories: [file], others: [], names: [] })).not.toThrow();
+  expect(() =>
+    createSignatures()({ roots: [file], repositories: [file], others: [], names: [] }),
+  ).not.toThrow();
 });
 
 test('is good for a moment only', () => {

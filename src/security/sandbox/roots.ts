@@ -3,9 +3,9 @@
  * than all the rest of a profile. They are looked for again when something came or went where they lie.
  */
 import type { SecuritySettings } from '../../base/settings.ts';
+import { stampOf } from './look.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
 import type { Mount } from './profile.ts';
-import { stampOf } from './profile-cache.ts';
 
 export interface Roots {
   /** Nothing where the host's own root is shown. */

@@ -22,7 +22,7 @@ import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
 import { type Profile, SCRIPTS_PLACE, type Wall } from './profile.ts';
-import { isFresh, type Signed, signatureOf } from './profile-cache.ts';
+import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
 import { redactFiles } from './redact.ts';
 import { createRoots } from './roots.ts';
 import { seatbeltProfile } from './seatbelt.ts';
@@ -95,6 +95,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
   const privateParents = parentsOf(privateCandidates(home, settings.environment));
   const roots = createRoots();
+  const signatureOf = createSignatures();
   const filters = new Map<boolean, string | undefined>();
   /** The same object as long as it is the same, so that nobody has to compare. */
   const walls = new WeakMap<Profile, Wall>();
@@ -121,6 +122,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         ...privateParents,
         ...gitDirectories.flatMap((git) => [git, join(git, 'modules'), join(git, 'worktrees')]),
         ...(tmpDirectory === undefined ? [] : [tmpDirectory]),
+        ...(isHomeWritable ? placesInHome(home) : []),
       ],
       names: [
         ...specialFiles,
@@ -133,12 +135,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       ],
     });
     const known = principal === undefined ? undefined : cache.get(principal);
-    if (
-      known !== undefined &&
-      known.security === security &&
-      !isHomeWritable &&
-      isFresh(known, signature, security.root)
-    )
+    if (known !== undefined && known.security === security && isFresh(known, signature, security.root))
       return known.built;
     const input: ProfileInput = {
       security,
