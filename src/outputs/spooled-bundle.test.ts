@@ -154,7 +154,7 @@ describe('outputs that grow or last', () => {
     close();
     const source = bundle.source('stdout');
     expect(source?.size).toBe(32);
-    expect(source?.read(0, 100).toString()).toBe(`abcdabcdab${'cdabcdabcdabcdabcdabcd'}`);
+    expect(source?.read(0, 100).toString()).toBe('abcd'.repeat(8));
     source?.close();
   });
 });
