@@ -32,6 +32,8 @@ interface Idle {
 
 /** As many as a principal may have running. */
 const MAX_IDLE = 50;
+/** Of those, how many keep their files open: each has seven. */
+const MAX_OPEN = 8;
 /** Page cache stays charged to the group that filled it: with more than this the next peak would not be its own. */
 const MAX_LEFT_BYTES = 1024 * 1024;
 /** What the kernel charges ahead for each processor, and takes back at its leisure. */
@@ -94,7 +96,10 @@ export function createPool(): Pool {
         if (isOver) return;
         isOver = true;
         if (isKilled || idle.length >= MAX_IDLE || !isReusable(directories)) remove(directories);
-        else idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
+        else {
+          idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
+          if (idle.length > MAX_OPEN) for (const directory of directories) closeControls(directory);
+        }
       },
     };
   }
