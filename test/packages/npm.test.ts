@@ -44,6 +44,7 @@ describe('the package', () => {
       'LICENSE',
       'README.md',
       'dist/LEGAL.txt',
+      'dist/catalogue.json',
       'dist/cli.js',
       'dist/mcp-shell-server.1',
       'dist/pty-host.js',
