@@ -12,6 +12,7 @@ export const FORKER_SCRIPT = String.raw`
 use strict;
 my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT) = map { $_ + 0 } @ARGV;
 my ($RLIMIT_FSIZE, $RLIMIT_CORE) = (1, 4);
+my ($PDEATHSIG, $SIGKILL, $NONBLOCK, $F_SETFL) = (1, 9, 04000, 4);
 $0 = 'mcp-shell-server: forker';
 
 # Ours lie above those of a program, so that whatever is opened for it can be put in its place without a look.
@@ -40,6 +41,7 @@ syscall($PRCTL, 36, 1, 0, 0, 0) == 0 or exit 71;
 my $want = '';
 vec($want, fileno($in), 1) = 1;
 vec($want, $signals_fd, 1) = 1;
+my $forker = $$;
 my %starting;    # by pid: [the pipe that its exec closes, id]
 
 sub report { syswrite($out, $_[0]) if $_[0] ne '' }
@@ -78,6 +80,9 @@ sub become {
   my $take = sub { splice(@rest, 0, shift @rest) };
   syscall($SIGPROCMASK, 2, $nothing, 0, 8);
   syscall($SETSID);
+  # Whoever dies before the command runs takes it along; a sandbox ends with us later, too.
+  syscall($PRCTL, $PDEATHSIG, $SIGKILL, 0, 0, 0);
+  kill 'KILL', $$ if getppid() != $forker;
   for my $group ($take->()) {
     my $file;
     my $joined = open($file, '>', $group) && syswrite($file, '0');
@@ -86,7 +91,9 @@ sub become {
   my @fields = $take->();
   my (@kept, @done);
   while (my ($fd, $access, $unlinked, $path) = splice(@fields, 0, 4)) {
-    sysopen(my $handle, $path, $access) or $fail->('open');
+    # Without waiting for the other end of a FIFO, which is there unless the server has gone.
+    sysopen(my $handle, $path, ($access + 0) | $NONBLOCK) or $fail->('open');
+    fcntl($handle, $F_SETFL, $access + 0);
     push @kept, $handle;
     syscall($DUP3, fileno($handle), $fd + 0, 0) >= 0 or $fail->('open');
     push @done, $path if $unlinked;
@@ -98,6 +105,7 @@ sub become {
     syscall($PRLIMIT, 0, $RLIMIT_FSIZE, $most, 0) == 0 or $fail->('limit');
     syscall($PRLIMIT, 0, $RLIMIT_CORE, $none, 0) == 0 or $fail->('limit');
   }
+  syscall($PRCTL, $PDEATHSIG, 0, 0, 0, 0) if $report_fd eq '';
   my @argv = $take->();
   chdir $directory or $fail->('chdir');
   %ENV = map { split(/=/, $_, 2) } @rest;
