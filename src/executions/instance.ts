@@ -5,7 +5,7 @@
  * The servers may live in different pid namespaces (a container and its host): there a number says nothing, so each
  * touches its file from time to time, and only a file that was not touched for long is a dead server's.
  */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf } from '../base/errors.ts';
@@ -61,7 +61,7 @@ export function createInstance(stateDirectory: string, id: string = createId('in
   /** It lies in the directory of a server that is alive and has yet to settle it. */
   function isBeingTakenOver(other: string): boolean {
     return readdirSync(run).some(
-      (name) => name !== id && existsSync(join(run, name, other)) && isInstanceAlive(name),
+      (name) => name !== id && listTaken(join(run, name)).includes(other) && isInstanceAlive(name),
     );
   }
 
@@ -96,9 +96,8 @@ export function createInstance(stateDirectory: string, id: string = createId('in
         if (!name.startsWith('inst_') || isInstanceAlive(name)) continue;
         try {
           renameSync(join(run, name), join(directory, name));
-          // What that one had taken over itself and not settled before it died.
-          const inner = readdirSync(join(directory, name)).filter((each) => each.startsWith('inst_'));
-          taken.push(name, ...inner);
+          // What that one had taken over itself and not settled before it died, and so on.
+          taken.push(name, ...listTaken(join(directory, name)));
         } catch {
           // Another server was faster.
         }
@@ -115,4 +114,16 @@ export function createInstance(stateDirectory: string, id: string = createId('in
       else removeTree(directory);
     },
   };
+}
+
+/** Instances that were taken over by the one of this directory, with those that they had taken over. */
+function listTaken(directory: string): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(directory).filter((name) => name.startsWith('inst_'));
+  } catch {
+    // Settled meanwhile.
+    return [];
+  }
+  return names.flatMap((name) => [name, ...listTaken(join(directory, name))]);
 }
