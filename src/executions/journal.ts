@@ -147,20 +147,20 @@ export function createJournal(directory: string, instance: string): Journal {
       const files = listFiles(directory);
       const isChanged = now !== changes;
       changes = now;
-      if (isChanged && writer !== undefined) known.set(writer.file, 0);
       for (const file of known.keys()) {
-        if (!isChanged && files.includes(file)) continue;
+        if (files.includes(file)) continue;
         known.delete(file);
         onGone(file);
       }
       for (const file of files) {
         // Ours is known as it was written.
         if (file === writer?.file && !isChanged) continue;
-        const from = known.get(file) ?? 0;
+        const from = isChanged ? 0 : (known.get(file) ?? 0);
         const size = statSync(join(directory, file), { throwIfNoEntry: false })?.size ?? 0;
         if (size <= from) continue;
+        // In one go: nothing of it is missing while somebody else has a turn.
+        if (isChanged) onGone(file);
         known.set(file, visitFrom(file, from, visit) ?? from);
-        // Others get a turn.
         await new Promise(setImmediate);
       }
     },

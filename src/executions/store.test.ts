@@ -16,13 +16,17 @@ function createDirectory(): string {
   return directory;
 }
 
+/** Servers that have not been closed. */
+const alive = new Set<string>();
+
 function open(directory: string, instance: string | undefined = createId('inst')): Store {
   const store = createStore({
     directory,
     log: silentLog,
     ...(instance !== '' && { instance }),
-    isInstanceAlive: () => true,
+    isInstanceAlive: (id) => alive.has(id),
   });
+  if (instance !== '') alive.add(instance);
   onTestFinished(store.close);
   return store;
 }
@@ -189,15 +193,60 @@ describe('what is removed', () => {
 
   test('takes a file with it of which nothing is left', async () => {
     const directory = createDirectory();
-    const one = open(directory);
+    const id = createId('inst');
+    const one = open(directory, id);
     const record = recordOf();
     one.begin(record);
     one.conclude(ended(record), content(''));
     one.close();
+    alive.delete(id);
     const next = open(directory);
     await look(next);
     next.remove([record.id]);
     expect(filesIn(directory)).toEqual([]);
+  });
+
+  test('leaves the file of a server that goes on writing it', async () => {
+    const directory = createDirectory();
+    const one = open(directory);
+    const [first, second] = [recordOf(), recordOf()];
+    one.begin(first);
+    one.conclude(ended(first), content(''));
+    const operator = open(directory, '');
+    await look(operator);
+    operator.remove([first.id]);
+    one.begin(second);
+    await look(one);
+    one.conclude(ended(second), content('kept'));
+    const after = open(directory);
+    await look(after);
+    expect(after.summaries().map(({ id, status }) => [id, status])).toEqual([[second.id, 'completed']]);
+    expect(after.storageOf(second.id)?.load()).toEqual(content('kept'));
+  });
+
+  test('loses no end that comes while everything is read anew', async () => {
+    const directory = createDirectory();
+    const others = Array.from({ length: 5 }, () => open(directory));
+    for (const other of others) {
+      const record = recordOf();
+      other.begin(record);
+      other.conclude(ended(record), content(''));
+    }
+    const one = open(directory);
+    const [gone, running] = [recordOf(), recordOf()];
+    for (const record of [gone, running]) one.begin(record);
+    one.conclude(ended(gone), content(''));
+    await look(one);
+    const operator = open(directory, '');
+    await look(operator);
+    operator.remove([gone.id]);
+    const looking = look(one);
+    one.conclude(ended(running), content('kept'));
+    await looking;
+    const after = open(directory);
+    await look(after);
+    expect(after.summary(running.id)).toMatchObject({ status: 'completed' });
+    expect(one.summary(running.id)).toMatchObject({ status: 'completed' });
   });
 
   test('is one stream of an output, and the others stay', async () => {

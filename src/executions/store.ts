@@ -152,7 +152,12 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
     const used = new Set<string>();
     for (const { begin, note, end } of index.values())
       for (const place of [begin, note, end]) if (place !== undefined) used.add(place.file);
-    for (const file of files) if (!used.has(file)) journal.remove(file);
+    for (const file of files) {
+      const owner = file.slice(0, file.indexOf('-'));
+      // Another server that is alive may be writing it.
+      const isOthers = owner !== instance && isInstanceAlive(owner);
+      if (!used.has(file) && !isOthers) journal.remove(file);
+    }
   }
 
   function read(id: string): ExecutionRecord | undefined {
@@ -310,6 +315,8 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
           }
         },
       );
+      // Everything was read: what has no beginning by now was removed.
+      early.clear();
       if (hasImported) return;
       hasImported = true;
       importOld(visit);
