@@ -48,6 +48,7 @@ export interface Journal {
 const FILE_BYTES = 4 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const CHANGES = 'changes';
+const SETTLED_MS = 100;
 const SUFFIX = '.log';
 
 interface Writer {
@@ -62,6 +63,8 @@ export function createJournal(directory: string, instance: string): Journal {
   let written = 0;
   /** Of other files, up to where they are known. */
   const known = new Map<string, number>();
+  /** As they were when nothing more was to be read. */
+  const settled = new Map<string, string>();
   let changes = 0;
 
   function open(): Writer {
@@ -156,8 +159,12 @@ export function createJournal(directory: string, instance: string): Journal {
         // Ours is known as it was written.
         if (file === writer?.file && !isChanged) continue;
         const from = isChanged ? 0 : (known.get(file) ?? 0);
-        const size = statSync(join(directory, file), { throwIfNoEntry: false })?.size ?? 0;
-        if (size <= from) continue;
+        const about = statSync(join(directory, file), { throwIfNoEntry: false });
+        if (about === undefined || about.size <= from) continue;
+        const stamp = `${about.size} ${about.mtimeMs}`;
+        if (!isChanged && settled.get(file) === stamp) continue;
+        // A file that was written a moment ago can be written again without another time being noted.
+        if (Date.now() - about.mtimeMs > SETTLED_MS) settled.set(file, stamp);
         // In one go: nothing of it is missing while somebody else has a turn.
         if (isChanged) onGone(file);
         known.set(file, visitFrom(file, from, visit) ?? from);
