@@ -71,6 +71,16 @@ describe('what is no HTTP', () => {
     ['TLS to a plain port', () => '\u0016\u0003\u0001\u0002\u0000\u0001', /^HTTP\/1\.1 400 /],
     ['another protocol', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1\.1 4\d\d /],
     ['no host', () => 'GET /mcp HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 40[03] /],
+    [
+      'two hosts',
+      (port) => head(port, `Host: 127.0.0.1:${port}\r\nContent-Length: 0\r\n\r\n`),
+      /^HTTP\/1\.1 400 /,
+    ],
+    [
+      'a second host of another',
+      (port) => head(port, 'host: example.com\r\nContent-Length: 0\r\n\r\n'),
+      /^HTTP\/1\.1 400 /,
+    ],
     ['a header without a name', (port) => head(port, ': x\r\n\r\n'), /^HTTP\/1\.1 400 /],
     [
       'a header of two lines',

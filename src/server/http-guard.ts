@@ -27,10 +27,9 @@ export interface GuardOptions {
 }
 
 export function createGuard(options: GuardOptions): (request: IncomingMessage, requestId: string) => Verdict {
-  const hosts = allowedHosts(options);
+  const checkHost = createHostCheck(options);
   return (request, requestId) => {
-    const refusal =
-      checkHost(request, hosts) ?? checkOrigin(request, options.publicUrl) ?? checkPath(request);
+    const refusal = checkHost(request) ?? checkOrigin(request, options.publicUrl) ?? checkPath(request);
     if (refusal !== undefined) return { ok: false, refusal };
     const caller = authenticate(request, options.tokens, requestId);
     if (!caller.ok) return caller;
@@ -52,18 +51,31 @@ export function inUrl(host: string): string {
 }
 
 /** Undefined: any. On a public address without a known name every client has a token, which no web page can add. */
-function allowedHosts({ host, port, publicUrl }: GuardOptions): ReadonlySet<string> | undefined {
+function allowedHosts({
+  host,
+  port,
+  publicUrl,
+}: Pick<GuardOptions, 'host' | 'port' | 'publicUrl'>): ReadonlySet<string> | undefined {
   if (!isLoopback(host) && publicUrl === undefined) return undefined;
   const names = new Set([...LOOPBACK_NAMES, inUrl(host)].map((name) => `${name}:${port}`));
   if (publicUrl !== undefined) names.add(`${publicUrl.hostname}:${publicUrl.port || defaultPort(publicUrl)}`);
   return names;
 }
 
-function checkHost(
-  { headers }: IncomingMessage,
-  hosts: ReadonlySet<string> | undefined,
-): Refusal | undefined {
-  const given = (headers.host ?? '').toLowerCase();
+/** For every listener, with or without tokens. */
+export function createHostCheck(
+  options: Pick<GuardOptions, 'host' | 'port' | 'publicUrl'>,
+): (request: IncomingMessage) => Refusal | undefined {
+  const hosts = allowedHosts(options);
+  return ({ headersDistinct }) => {
+    const given = headersDistinct['host'] ?? [];
+    // Node takes the first of two and a proxy in front may take the last.
+    if (given.length > 1) return refuse(400, -32_600, 'The request has more than one Host header');
+    return checkName(given[0]?.toLowerCase() ?? '', hosts);
+  };
+}
+
+function checkName(given: string, hosts: ReadonlySet<string> | undefined): Refusal | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/.exec(given);
   // Without a port it is the scheme's; behind a proxy that ends TLS that is 443.
   const ports = match?.[2] === undefined ? ['80', '443'] : [match[2]];

@@ -21,6 +21,11 @@ export function refuse(status: number, code: number, message: string): Refusal {
   return { status, body: errorReply(null, code, message) };
 }
 
+/** For those who read no JSON. */
+export function reasonOf(refusal: Refusal): string {
+  return (refusal.body as { error: { message: string } }).error.message;
+}
+
 /** With the id by which an operator finds it; an error of JSON-RPC has it where JSON-RPC leaves room. */
 export function withRequestId(refusal: Refusal, requestId: string): Refusal {
   const { error } = refusal.body as { error: Readonly<Record<string, unknown>> };

@@ -7,8 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { LIMITS } from '../base/limits.ts';
 import type { CallEntry } from './dispatch.ts';
 import type { HttpListener } from './http.ts';
-import { inUrl } from './http-guard.ts';
+import { createHostCheck, inUrl } from './http-guard.ts';
 import { listen } from './http-listen.ts';
+import { reasonOf } from './http-refusal.ts';
 import { createMetrics } from './metrics.ts';
 
 export interface Observation {
@@ -58,6 +59,8 @@ export async function serveOperation(options: {
       response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers });
       response.end(request.method === 'HEAD' ? '' : text);
     };
+    const refusal = checkHost(request);
+    if (refusal !== undefined) return send(refusal.status, `${reasonOf(refusal)}\n`);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return send(405, 'only GET\n', { allow: 'GET, HEAD' });
     switch (request.url?.split('?', 1)[0]) {
@@ -74,15 +77,19 @@ export async function serveOperation(options: {
     }
   }
 
-  const server = createServer(
-    { headersTimeout: LIMITS.headersTimeoutMs, requestTimeout: LIMITS.headersTimeoutMs },
-    (request, response) => {
-      answer(request, response).catch(() => response.writeHead(500).end());
-    },
-  );
+  const server = createServer({
+    headersTimeout: LIMITS.headersTimeoutMs,
+    requestTimeout: LIMITS.headersTimeoutMs,
+    // The check of Host refuses it with a reason.
+    requireHostHeader: false,
+  });
   server.maxConnections = LIMITS.operationConnections;
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
+  const checkHost = createHostCheck({ host, port, publicUrl: undefined });
+  server.on('request', (request, response) => {
+    answer(request, response).catch(() => response.writeHead(500).end());
+  });
   return {
     url: `http://${inUrl(host)}:${port}`,
     onAnswered: metrics.onAnswered,

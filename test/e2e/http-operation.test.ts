@@ -69,6 +69,26 @@ describe('health and metrics', () => {
     }
   });
 
+  test('are told beside a server on stdio too, and a second one there goes on without them', async () => {
+    const first = startRaw(place.command([], { MCP_SHELL_HTTP_METRICS_PORT: '0' }));
+    await until('the listener', () => first.stderr().includes('health and metrics'));
+    const url = /"url":"([^"]+)"/.exec(first.stderr())?.[1] ?? '';
+    first.say(call(1, 'shell_execute', { command: 'echo hi' }));
+    expect(await first.next()).toMatchObject({ result: { structuredContent: { stdout: 'hi\n' } } });
+    expect(await (await fetch(`${url}/readyz`)).text()).toBe('ready\n');
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain(
+      'mcp_shell_calls_total{tool="shell_execute",outcome="answered",code=""} 1\n',
+    );
+    const second = startRaw(place.command([], { MCP_SHELL_HTTP_METRICS_PORT: new URL(url).port }));
+    await until('the warning', () => second.stderr().includes('health and metrics are not served'));
+    second.say(call(1, 'shell_execute', { command: 'echo too' }));
+    expect(await second.next()).toMatchObject({ result: { structuredContent: { stdout: 'too\n' } } });
+    for (const server of [first, second]) {
+      server.end();
+      expect(await server.rest()).toMatchObject({ code: 0 });
+    }
+  });
+
   test('are not told unless the operator says where', async () => {
     http = await startProductHttp(place);
     expect(http.process.stdout()).not.toContain('Health');

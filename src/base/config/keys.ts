@@ -195,7 +195,8 @@ const TABLE = {
   'http.metrics_port': integer(
     { min: 0, max: 65_535 },
     {
-      description: 'The port for `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose one.',
+      description:
+        'The port for `/healthz`, `/readyz` and `/metrics`, over HTTP and stdio; 0 lets the system choose one.',
       unset: 'they are not served',
       fromProject: never(),
     },
