@@ -13,6 +13,7 @@ import { messageOf, ShellServerError } from './base/errors.ts';
 import { findInstallation } from './base/installation.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
+import { checkStateDirectory } from './base/state-directory.ts';
 import type { CommandContext } from './commands/context.ts';
 import type { Flags } from './commands/program.ts';
 import { createFront, type Front, hasRules } from './front.ts';
@@ -70,9 +71,10 @@ function operatorContext(settings: () => Settings): CommandContext {
 
 async function serve(flags: Flags): Promise<void> {
   const { front, settings, log } = await prepare(flags);
+  checkStateDirectory(settings.stateDir);
   if (flags.http !== undefined) return serveHttp(front, settings, log);
   if (hasRules(settings)) warnOf((await front.app()).warnings, log);
-  serveStdio(front, log, flags.greeting === true);
+  serveStdio(front, settings, log, flags.greeting === true);
 }
 
 /** What runs here and behind what, on stderr. */
@@ -178,12 +180,19 @@ function beside(name: string): string {
   return fileURLToPath(new URL(`./${name}`, import.meta.url));
 }
 
-function serveStdio(front: Front, log: Log, greets: boolean): void {
+function serveStdio(front: Front, settings: Settings, log: Log, greets: boolean): void {
   const shutDown = prepareShutdown(log, async () => {
     // All at once: what runs is ended while the last answers are written.
-    await Promise.all([connection.close(), front.dispose(), announced]);
+    await Promise.all([connection.close(), front.dispose(), announced, (await observed)?.close()]);
   });
   const announced = announce(front, log);
+  const { port } = settings.http.metrics;
+  const observed =
+    port === undefined
+      ? undefined
+      : import('./commands/observe-stdio.ts').then(({ observeStdio }) =>
+          observeStdio({ ...settings.http.metrics, port, front, log }),
+        );
   const connection = serveStdioConnection({
     input: process.stdin,
     output: process.stdout,

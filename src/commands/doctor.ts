@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
+import { findStateDirectoryProblem } from '../base/state-directory.ts';
 import { type LimitKeepers, NOBODY } from '../executions/executions.ts';
 import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
@@ -123,6 +124,9 @@ function stateDirectory({ stateDir }: Settings): Finding {
       if (existsSync(path) || path === dirname(path)) return path;
   })();
   try {
+    const problem = findStateDirectoryProblem(stateDir);
+    if (problem !== undefined)
+      return { name: 'state', state: 'problem', text: problem.message, fix: problem.hint };
     accessSync(nearest, constants.W_OK);
     if (nearest === stateDir && (statSync(stateDir).mode & 0o077) !== 0) {
       const fix = `chmod 700 ${stateDir}`;

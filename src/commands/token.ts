@@ -5,6 +5,7 @@ import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import type { Settings } from '../base/settings.ts';
+import { checkStateDirectory } from '../base/state-directory.ts';
 import { OPERATOR } from '../executions/executions.ts';
 import { createAudit, escapeText } from '../security/security.ts';
 import {
@@ -35,6 +36,7 @@ export async function createTokenCommand(
   options: CreateOptions,
 ): Promise<void> {
   const settings = context.settings();
+  checkStateDirectory(settings.stateDir);
   const nowMs = systemClock.now();
   const { token, stored } = await createToken(
     settings.stateDir,

@@ -1,0 +1,87 @@
+import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { checkStateDirectory, findStateDirectoryProblem } from './state-directory.ts';
+
+const isRoot = process.getuid?.() === 0;
+const SOMEBODY = 4711;
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'state-directory-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function make(name: string, mode: number): string {
+  const path = join(root, name);
+  mkdirSync(path);
+  chmodSync(path, mode);
+  return path;
+}
+
+test.each<[string, number]>([
+  ['its owner alone', 0o700],
+  ['others who only read', 0o755],
+  ['a group that only reads', 0o750],
+])('takes a directory of %s', (_, mode) => {
+  expect(findStateDirectoryProblem(make('state', mode))).toBeUndefined();
+});
+
+test.each<[string, number]>([
+  ['anybody', 0o777],
+  ['anybody with the sticky bit', 0o1777],
+  ['others', 0o702],
+  ['the group', 0o770],
+  ['a group with setgid', 0o2770],
+])('refuses a directory that %s can write', (_, mode) => {
+  const path = make('state', mode);
+  expect(findStateDirectoryProblem(path)).toEqual({
+    message: `The state directory ${path} can be written by others.`,
+    hint: `Run \`chmod 700 ${path}\`, or name another one with --state-dir.`,
+  });
+  expect(() => checkStateDirectory(path)).toThrow('can be written by others');
+});
+
+test('takes one that is yet to be made, also below a shared directory with the sticky bit', () => {
+  expect(findStateDirectoryProblem(join(root, 'a', 'b'))).toBeUndefined();
+  expect(findStateDirectoryProblem(join(make('shared', 0o1777), 'a', 'b'))).toBeUndefined();
+});
+
+test.each<[string, string[]]>([
+  ['is there', ['state']],
+  ['is yet to be made', ['a', 'b']],
+])('refuses one that others could replace, which %s', (_, names) => {
+  const open = make('open', 0o777);
+  mkdirSync(join(open, 'state'), { mode: 0o700 });
+  const path = join(open, ...names);
+  expect(findStateDirectoryProblem(path)?.message).toBe(
+    `The state directory ${path} can be replaced by others: anybody can write in ${open}.`,
+  );
+});
+
+test('looks at what a link leads to', () => {
+  const link = join(root, 'link');
+  symlinkSync(make('target', 0o777), link);
+  expect(findStateDirectoryProblem(link)?.message).toBe(
+    `The state directory ${link} can be written by others.`,
+  );
+});
+
+test.skipIf(!isRoot)('refuses what belongs to another user', () => {
+  const path = make('state', 0o700);
+  chownSync(path, SOMEBODY, SOMEBODY);
+  expect(findStateDirectoryProblem(path)?.message).toBe(
+    `The state directory ${path} belongs to another user (${SOMEBODY}).`,
+  );
+});
+
+test.skipIf(!isRoot)('refuses a link of another user, on the way as well', () => {
+  const target = make('target', 0o700);
+  mkdirSync(join(target, 'state'), { mode: 0o700 });
+  const link = join(root, 'link');
+  symlinkSync(target, link);
+  lchownSync(link, SOMEBODY, SOMEBODY);
+  for (const path of [link, join(link, 'state'), join(link, 'later')])
+    expect(findStateDirectoryProblem(path)?.message).toContain(`belongs to another user (${SOMEBODY})`);
+});

@@ -1,0 +1,82 @@
+/**
+ * Whether the state directory is this user's alone. Whoever else can write there decides who has a token, what was run
+ * and what the audit log says.
+ */
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ShellServerError } from './errors.ts';
+
+export interface StateDirectoryProblem {
+  readonly message: string;
+  readonly hint: string;
+}
+
+const GROUP_OR_OTHERS_WRITE = 0o022;
+const OTHERS_WRITE = 0o002;
+const STICKY = 0o1000;
+
+/** Throws where others can write it, own it, or put another one in its place. */
+export function checkStateDirectory(path: string): void {
+  const problem = findStateDirectoryProblem(path);
+  if (problem !== undefined)
+    throw new ShellServerError('SYSTEM_003', problem.message, { hint: problem.hint });
+}
+
+export function findStateDirectoryProblem(path: string): StateDirectoryProblem | undefined {
+  const user = process.geteuid?.();
+  // Windows has neither owners nor modes in this sense.
+  if (user === undefined) return undefined;
+  return findForeignOwner(path, user) ?? findOtherWriters(path);
+}
+
+/** Of the directory, or of a link on the way to it, which its owner can point elsewhere. */
+function findForeignOwner(path: string, user: number): StateDirectoryProblem | undefined {
+  const links = [path, ...parentsOf(path)]
+    .map((at) => look(lstatSync, at))
+    .filter((at) => at?.isSymbolicLink());
+  const foreign = [look(statSync, path), ...links].find(
+    (about) => about !== undefined && about.uid !== user && about.uid !== 0,
+  );
+  return (
+    foreign && {
+      message: `The state directory ${path} belongs to another user (${foreign.uid}).`,
+      hint: 'Name one of your own with --state-dir; it is created where it is missing.',
+    }
+  );
+}
+
+function findOtherWriters(path: string): StateDirectoryProblem | undefined {
+  const about = look(statSync, path);
+  if (about !== undefined && (about.mode & GROUP_OR_OTHERS_WRITE) !== 0)
+    return {
+      message: `The state directory ${path} can be written by others.`,
+      hint: `Run \`chmod 700 ${path}\`, or name another one with --state-dir.`,
+    };
+  const there = [path, ...parentsOf(path)].find((at) => look(statSync, at) !== undefined) ?? '/';
+  const real = realpathSync(there);
+  // Without the sticky bit whoever may write in a directory may rename what is in it.
+  const open = [...(there === path ? [] : [real]), ...parentsOf(real)].find((parent) => {
+    const { mode } = statSync(parent);
+    return (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0;
+  });
+  if (open === undefined) return undefined;
+  return {
+    message: `The state directory ${path} can be replaced by others: anybody can write in ${open}.`,
+    hint: `Run \`chmod o-w ${open}\`, or name another one with --state-dir.`,
+  };
+}
+
+/** From the nearest to the root. */
+function parentsOf(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...parentsOf(parent)];
+}
+
+/** Undefined where it is missing, or not for us to see: the first write says so. */
+function look(read: (path: string) => Stats, path: string): Stats | undefined {
+  try {
+    return read(path);
+  } catch {
+    return undefined;
+  }
+}
