@@ -177,6 +177,7 @@ export function createApp(options: AppOptions): App {
       instructions: (principal, names) =>
         instructionsFor({
           ...facts,
+          shell: security.shellFor({ principal }),
           ...sandboxFacts(security.restrictions.of(principal).security),
           sandbox: state,
           tools: names,

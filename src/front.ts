@@ -12,7 +12,7 @@ import type { Settings } from './base/settings.ts';
 import { currentUser } from './base/user.ts';
 import { runHelper } from './executions/helper.ts';
 import { createSandbox, type SandboxState } from './security/sandbox/sandbox.ts';
-import { chooseShells } from './security/shells.ts';
+import { chooseShells, judgedShell } from './security/shells.ts';
 import { type Catalogue, pickDefinitions, pickMethodNames } from './server/catalogue.ts';
 import type { ToolDefinition } from './server/definitions.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
@@ -49,7 +49,7 @@ export async function createFront(options: FrontOptions): Promise<Front> {
     log,
   });
   const facts: InstructionFacts = {
-    shell,
+    shell: judgedShell(shell, listsOf(settings.security)),
     platform: `${process.platform} ${process.arch}`,
     host: hostname(),
     user: currentUser().username,
@@ -96,6 +96,17 @@ export function hasRules({ security, shellTool }: Pick<Settings, 'security' | 's
     allowedArguments !== undefined ||
     lists.some(({ length }) => length > 0)
   );
+}
+
+/** Whether lists name commands, without reading them: what a list says is the policy's business. */
+function listsOf(security: Settings['security']): { hasAllowList: boolean; hasLists: boolean } {
+  const { preset, mode, allowedCommands, allowedArguments, blockedCommands, askCommands } = security;
+  const hasOwn = allowedCommands !== undefined || allowedArguments !== undefined;
+  const hasAllowList =
+    mode === undefined
+      ? hasOwn || preset === 'production' || preset === 'minimal'
+      : mode === 'restrictive' || (mode === 'custom' && hasOwn);
+  return { hasAllowList, hasLists: hasAllowList || blockedCommands.length > 0 || askCommands.length > 0 };
 }
 
 async function definitionsFor(settings: Settings, catalogue: Catalogue): Promise<readonly ToolDefinition[]> {

@@ -144,9 +144,7 @@ async function tryStart(
   const { session } = part;
   const id = createId('exec');
   const defaultDirectory = sessions.defaultDirectory(request.principal);
-  const script = part.carriesState
-    ? withStateReport(security.shells.forCommands, request.command)
-    : undefined;
+  const script = part.carriesState ? withStateReport(security.shellFor(request), request.command) : undefined;
   const permit = await security.authorize({
     principal: request.principal,
     client: request.client,

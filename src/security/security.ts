@@ -26,8 +26,8 @@ import { checkProgram, nameProgram } from './programs.ts';
 import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { maskText, secretValues } from './secrets.ts';
-import { checkShell, chooseShells, type Shells, shellArgv } from './shells.ts';
-import { checkTerminal, createTypedCheck, type TypedCheck } from './typed.ts';
+import { checkShell, chooseShells, judgedShell, type Shells, shellArgv, shellName } from './shells.ts';
+import { checkTerminal, checkTerminalShell, createTypedCheck, type TypedCheck } from './typed.ts';
 
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
 export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
@@ -55,6 +55,12 @@ export interface Security extends TypedCheck {
   readonly shells: Shells;
   readonly directories: Directories;
   readonly audit: Audit;
+  /** What a principal's commands run in: bash, wherever a list names commands. */
+  shellFor(caller: Pick<LaunchRequest, 'principal' | 'rules'>): string;
+  /** The same for its terminals, where it names no shell. */
+  terminalShellFor(principal: string): string;
+  /** For the first answer to a principal whose commands run in another shell than the configured one. */
+  shellNotice(principal: string): string | undefined;
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   /** What the commands of a principal run behind, as far as it does not depend on them. */
@@ -113,6 +119,12 @@ export function createSecurity(options: {
 
   const input = createTypedCheck({ ...options, restrictions, audit, decisions });
 
+  /** What holds for a principal, and for the one tool that has rules of its own. */
+  function policyOf({ principal, rules }: Pick<LaunchRequest, 'principal' | 'rules'>): Policy {
+    const { policy } = restrictions.of(principal);
+    return rules === undefined || shellTool === undefined ? policy : combinePolicies(policy, shellTool);
+  }
+
   async function decide(request: LaunchRequest): Promise<Decided> {
     const { principal } = request;
     if (request.terminal === undefined || request.command !== '') checkCommand(request.command);
@@ -126,18 +138,18 @@ export function createSecurity(options: {
       request.defaultDirectory,
       { principal, within },
     );
-    const { policy: everybodys, security } = restrictions.of(principal);
-    const policy =
-      request.rules === undefined || shellTool === undefined
-        ? everybodys
-        : combinePolicies(everybodys, shellTool);
+    const { security } = restrictions.of(principal);
+    const policy = policyOf(request);
     const { terminal } = request;
     const argv = request.argv === undefined ? undefined : nameProgram(request.argv, policy);
     const judgement = judge(request, { policy, argv, directory });
     if (judgement?.decision === 'deny') throw denied(judgement);
     if (judgement?.decision === 'ask') checkApproval(request, judgement, { directory, policy });
     const enclosure = await sandbox.wallFor(principal, terminal?.scripts);
-    if (terminal !== undefined) checkTerminal(policy, security, enclosure !== undefined);
+    if (terminal !== undefined) {
+      checkTerminal(policy, security, enclosure !== undefined);
+      checkTerminalShell(policy, terminal.shell);
+    }
     const isShut = security.root !== 'host' && enclosure !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
     const marker = randomText();
@@ -217,8 +229,7 @@ export function createSecurity(options: {
     { script, command }: LaunchRequest,
     { policy, path }: { readonly policy: Policy; readonly path: string },
   ): readonly string[] {
-    // Under an allow-list, exactly the shell whose grammar was judged.
-    const shell = policy.hasAllowList ? JUDGED_SHELL : shells.forCommands;
+    const shell = judgedShell(shells.forCommands, policy);
     checkShell(shell, path);
     return shellArgv(shell, script ?? command);
   }
@@ -238,8 +249,18 @@ export function createSecurity(options: {
     });
   }
 
+  const noticed = new Set<string>();
+
   return {
     shells,
+    shellFor: (caller) => judgedShell(shells.forCommands, policyOf(caller)),
+    terminalShellFor: (principal) => judgedShell(shells.configured, restrictions.of(principal).policy),
+    shellNotice(principal) {
+      const shell = judgedShell(shells.forCommands, restrictions.of(principal).policy);
+      if (shellName(shell) === shellName(shells.forCommands) || noticed.has(principal)) return undefined;
+      noticed.add(principal);
+      return `Commands run in ${shell} rather than ${shells.forCommands}: the lists of commands in force are judged by the grammar of bash.`;
+    },
     directories,
     audit,
     sandbox,
@@ -340,9 +361,6 @@ const LOGGED_LENGTH = 1000;
 
 /** Paths of a caller count from the home directory where they are not absolute. */
 const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });
-
-/** What an allow-list was judged by. */
-const JUDGED_SHELL = '/bin/bash';
 
 interface Decided {
   readonly permit: LaunchPermit;

@@ -38,6 +38,23 @@ export function chooseShells(named: string | undefined, inherited: string | unde
   return { configured, forCommands: FOREIGN.has(basename(configured)) ? defaultShell() : configured };
 }
 
+/** The shell whose grammar the policy knows. */
+const JUDGED_SHELL = '/bin/bash';
+
+/**
+ * What commands run in under a policy. `=touch x` of zsh and `echo (touch x)` of fish are no commands to bash, so that a
+ * list could not meet them in another shell. An allow-list takes the system's bash, which a minimal root has.
+ */
+export function judgedShell(
+  shell: string,
+  policy: { readonly hasAllowList: boolean; readonly hasLists: boolean },
+): string {
+  if (policy.hasAllowList) return JUDGED_SHELL;
+  // Windows has no bash of its own; a block-list is held against what cmd.exe is given as well as it can be.
+  const isFree = !policy.hasLists || shellName(shell) === 'bash' || process.platform === 'win32';
+  return isFree ? shell : JUDGED_SHELL;
+}
+
 /** The argv that runs a command string in a shell. */
 export function shellArgv(shell: string, command: string): string[] {
   const name = shellName(shell);

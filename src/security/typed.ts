@@ -7,8 +7,10 @@ import type { SecuritySettings, Settings } from '../base/settings.ts';
 import type { Audit } from './audit/audit.ts';
 import type { createDecisionCounts } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
+import { SHELLS } from './policy/tables/wrappers.ts';
 import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import type { RestrictionStore } from './restrictions.ts';
+import { shellName } from './shells.ts';
 
 /** What is about to be typed into a terminal. */
 export interface InputRequest {
@@ -125,4 +127,16 @@ export function checkTerminal(policy: Policy, security: SecuritySettings, isWall
     hint: 'Use shell_execute. Under an allow-list, terminals need a sandbox in which only the allowed programs exist (preset "production").',
     details: { rule: 'terminal' },
   });
+}
+
+/** Lines are judged by the grammar of bash, which `sh` has a part of and zsh and fish have not. */
+export function checkTerminalShell(policy: Policy, shell: string): void {
+  const name = shellName(shell);
+  const isJudged = SHELLS[name] === 'bash' || SHELLS[name] === 'posix';
+  if (!policy.hasLists || isJudged || process.platform === 'win32') return;
+  throw new ShellServerError(
+    'SECURITY_003',
+    `Terminals run bash here: the lists of commands in force are judged by its grammar, not by that of ${name}.`,
+    { hint: 'Open it with shell_type "bash".', details: { rule: 'terminal', shell: name } },
+  );
 }

@@ -85,7 +85,7 @@ export function createOpening(options: OpeningOptions): Open {
     const starting = hostOf();
     starting.catch(() => undefined);
     const path = await executions.commandPath();
-    const shell = findShell(request.shellType, security.shells.configured, path);
+    const shell = findShell(request.shellType, security.terminalShellFor(principal), path);
     const permit = await security.authorize({
       principal,
       client: client.name,

@@ -59,6 +59,8 @@ export interface AnswerOptions {
   /** PATH that the command saw, to suggest what is on it. */
   readonly path: string;
   readonly now: number;
+  /** What the caller should know of how commands run here. */
+  readonly notice?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -193,6 +195,7 @@ function sentences(
   }
   const session = describeSession(record.sessionId, execution.sessionChange, options.why !== undefined);
   if (session !== undefined) said.push(session);
+  if (options.notice !== undefined) said.push(options.notice);
   return said;
 }
 

@@ -171,7 +171,7 @@ async function answer(
   call: Call,
   why: Parameters<typeof describeExecution>[1]['why'],
 ): Promise<Answer<ExecutionData>> {
-  const { settings, executions, clock } = call.modules;
+  const { settings, executions, clock, security } = call.modules;
   const { max_output_size: asked } = input;
   return describeExecution(execution, {
     inlineBytes: settings.limits.inlineOutputBytes,
@@ -179,6 +179,7 @@ async function answer(
     why,
     path: await executions.commandPath(),
     now: clock.now(),
+    notice: security.shellNotice(call.principal),
     signal: call.signal,
   });
 }

@@ -81,6 +81,21 @@ describe('an allow-list', () => {
     expect((await product.execute('echo "$BASH_VERSION"')).data.stdout).toMatch(/^\d/);
   });
 
+  test.skipIf(needs('zsh'))(
+    'of blocked commands is judged so as well, and the answer says it once',
+    async () => {
+      const product = await startProduct({
+        place,
+        args: ['--shell', '/bin/zsh'],
+        env: { MCP_SHELL_SECURITY_BLOCKED_COMMANDS: 'touch' },
+      });
+      const first = await product.execute('=touch x');
+      expect(first.data).toMatchObject({ exit_code: 127, message: expect.stringContaining('/bin/bash') });
+      expect((await product.execute('echo "$BASH_VERSION"')).data.message).toBeUndefined();
+      expect(existsSync(join(place.work, 'x'))).toBe(false);
+    },
+  );
+
   test('does not take variables that change what its programs do', async () => {
     const product = await startProduct({ place, env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'git status' } });
     const { data } = await product.execute('git status', {

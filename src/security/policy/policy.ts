@@ -24,6 +24,7 @@ export function combinePolicies(first: Policy, second: Policy): Policy {
   return {
     config: second.config,
     hasAllowList: first.hasAllowList || second.hasAllowList,
+    hasLists: first.hasLists || second.hasLists,
     warnings: [...first.warnings, ...second.warnings],
     identity: JSON.stringify([first.identity, second.identity]),
     judge: (command, context) => stricter(first.judge(command, context), second.judge(command, context)),
@@ -62,6 +63,7 @@ export function createPolicy(config: PolicyConfig): Policy {
   return {
     config,
     hasAllowList: rules.allow !== undefined,
+    hasLists: rules.allow !== undefined || blocked.length > 0 || ask.length > 0,
     warnings,
     identity: JSON.stringify([
       config.mode,

@@ -100,6 +100,8 @@ export interface Judgement {
 export interface Policy {
   readonly config: PolicyConfig;
   readonly hasAllowList: boolean;
+  /** Whether a list names commands: then they run in bash, whose grammar is the one that is judged. */
+  readonly hasLists: boolean;
   readonly warnings: readonly string[];
   /** The same for two policies that decide the same; an approval is bound to it. */
   readonly identity: string;
