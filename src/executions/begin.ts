@@ -74,6 +74,7 @@ export async function begin(
       openSinks: () => made().sinks,
       inputData: request.inputData,
       keepsState: wantsState,
+      timeoutMs: record.timeoutMs,
     },
     options.tools,
   );

@@ -185,6 +185,7 @@ test('exits, signals and causes are told apart', () => {
   expect(judge({ code: null, signal: 'SIGSEGV' }, undefined)).toEqual({
     status: 'failed',
     reason: 'signal',
+    exitCode: 139,
     signal: 'SIGSEGV',
   });
   expect(judge({ code: 0, signal: null }, 'terminated')).toEqual({

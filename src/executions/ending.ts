@@ -2,7 +2,9 @@
  * How an execution ends: once, by the first cause, with everything it started gone and everything it printed on disk.
  * Shared by the server and the wrapper of a detached execution.
  */
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../base/limits.ts';
 import type { Capture } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import type { ProcessEntry } from './process-table.ts';
@@ -43,13 +45,15 @@ export interface EndingOptions {
   readonly memoryLimitBytes: number | undefined;
   /** Of the whole tree, however many processors it uses. */
   readonly cpuLimitSeconds?: number | undefined;
+  /** From now on. */
+  readonly timeoutMs?: number | undefined;
   /** Where it keeps the memory limit, that one counts and nothing is measured. */
   readonly group?: ExecutionGroup | undefined;
   now(): number;
 }
 
 export function createEnding(capture: Captured, tree: ProcessTree, options: EndingOptions): Ending {
-  const { memoryLimitBytes, cpuLimitSeconds, group, now } = options;
+  const { memoryLimitBytes, cpuLimitSeconds, timeoutMs, group, now } = options;
   let cause: Cause | undefined;
   let requests = 0;
   let ladder: Promise<Survivor[]> | undefined;
@@ -61,6 +65,10 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
   const watchdog = startWatchdog(tree, { memoryLimitBytes, cpuLimitSeconds, group }, (limit) => {
     void end(limit, limit === 'memory_limit' ? 'SIGKILL' : 'SIGTERM');
   });
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => void end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
 
   async function finish(): Promise<Outcome> {
     // A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end.
@@ -68,6 +76,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
       .then(() => ladder)
       .then(() => sleep(EXIT_AFTER_LADDER_MS, undefined, { ref: false }));
     const exit = await Promise.race([capture.exited, isGivenUp]);
+    clearTimeout(timer);
     const endedAtMs = now();
     // What comes from here on finds it ended: it is nobody's cause any more.
     const { passed, peakMemoryBytes } = watchdog.conclude();
@@ -167,8 +176,10 @@ type Judgement = Omit<Outcome, 'endedAtMs' | 'survivors' | 'endedLeftovers'>;
 
 /** Tells exits, signals and limits apart. */
 export function judge(exit: Exit | undefined, cause: Cause | undefined): Judgement {
+  // A signal counts as a shell counts it, whether the command or somebody else sent it.
+  const exitCode = exit?.code ?? (exit?.signal == null ? undefined : 128 + constants.signals[exit.signal]);
   const how = {
-    ...(typeof exit?.code === 'number' && { exitCode: exit.code }),
+    ...(exitCode !== undefined && { exitCode }),
     ...(typeof exit?.signal === 'string' && { signal: exit.signal }),
   };
   switch (cause) {

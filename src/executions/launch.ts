@@ -27,6 +27,7 @@ export interface LaunchIo {
   readonly inputData: string | undefined;
   /** Descriptor 3 is for the session's state. */
   readonly keepsState: boolean;
+  readonly timeoutMs?: number | undefined;
   /** The path of a terminal that it gets instead of pipes, and that becomes its controlling one. */
   readonly terminal?: string | undefined;
 }
@@ -71,6 +72,7 @@ export async function launch(
   const ending = createEnding({ ...capture, exited }, tree, {
     memoryLimitBytes: limits.memoryBytes,
     cpuLimitSeconds: limits.cpuSeconds,
+    timeoutMs: io.timeoutMs,
     group,
     now: tools.now,
   });

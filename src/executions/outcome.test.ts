@@ -10,10 +10,10 @@ describe('an outcome is true', () => {
   const cases: { command: string; expected: object }[] = [
     { command: 'true', expected: { status: 'completed', reason: 'exit', exitCode: 0 } },
     { command: 'exit 3', expected: { status: 'failed', reason: 'exit', exitCode: 3 } },
-    { command: 'kill -9 $$', expected: { status: 'failed', reason: 'signal', signal: 'SIGKILL' } },
+    { command: 'kill -9 $$', expected: { status: 'failed', reason: 'signal', exitCode: 137, signal: 'SIGKILL' } },
     {
       command: 'kill -TERM $$; sleep 5',
-      expected: { status: 'failed', reason: 'signal', signal: 'SIGTERM' },
+      expected: { status: 'failed', reason: 'signal', exitCode: 143, signal: 'SIGTERM' },
     },
     {
       command: 'no-such-command-here',
@@ -72,6 +72,32 @@ describe('an outcome is true', () => {
       status: 'timeout',
       reason: 'timeout',
       signal: 'SIGKILL',
+    });
+  });
+
+  const signals = [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGKILL', 137],
+  ] as const;
+  test.for(
+    (['off', 'auto'] as const).flatMap((sandbox) =>
+      (['background', 'detached'] as const).flatMap((mode) =>
+        signals.map(([signal, exitCode]) => ({ sandbox, mode, signal, exitCode })),
+      ),
+    ),
+  )('$signal on request is exit code $exitCode: $mode, sandbox $sandbox', async ({ exitCode, ...about }) => {
+    await using world = createWorld({ settings: { security: { sandbox: about.sandbox } } });
+    const { live } = await world.start('sleep 300', { mode: about.mode });
+    if (live === undefined) throw new Error('it does not run');
+    if (about.signal === 'SIGKILL') await live.end('terminated', 'SIGKILL');
+    else await live.request(about.signal, 'tree', 10_000);
+    expect(await live.finished).toMatchObject({
+      status: 'failed',
+      reason: 'terminated',
+      signal: about.signal,
+      exitCode,
+      survivors: [],
     });
   });
 

@@ -3,7 +3,6 @@
  * concluded exactly once, before anybody who waits for it is told.
  */
 import { messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
 import { type Audit, type AuditEntry, maskBeginning } from '../security/security.ts';
@@ -111,14 +110,9 @@ export function createRunning(options: RunningOptions): Running {
     giveUp: (id) => void reserved.delete(id),
     isActive: (id) => entries.has(id) || reserved.has(id),
     track(entry, onEnd) {
-      const { id, timeoutMs, mode } = entry.record;
+      const { id, mode } = entry.record;
       entries.set(id, entry);
       reserved.delete(id);
-      // The wrapper of a detached execution keeps the time itself: it may outlive us.
-      const timer =
-        timeoutMs === undefined || mode === 'detached'
-          ? undefined
-          : setTimeout(() => void entry.live.end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
       const note = (): void => store.note(entry.record);
       // Most executions end before it would be written, and by its marker alone a process is found as well; only of a
       // detached one the wrapper must be known.
@@ -128,7 +122,7 @@ export function createRunning(options: RunningOptions): Running {
       // Nobody waits for it: it is there to be looked at later.
       if (mode === 'background') entry.bundle.outlast();
       const clear = (): void => {
-        for (const pending of [noting, lasting, timer]) clearTimeout(pending);
+        for (const pending of [noting, lasting]) clearTimeout(pending);
       };
       entry.live.finished.then(
         (outcome) => {

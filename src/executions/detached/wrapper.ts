@@ -10,7 +10,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
 import { createCgroups } from '../cgroups/cgroups.ts';
-import { type Cause, type Ending, judge } from '../ending.ts';
+import { type Ending, judge } from '../ending.ts';
 import { launch } from '../launch.ts';
 import { createPipes } from '../pipes.ts';
 import type { Outcome } from '../record.ts';
@@ -52,16 +52,20 @@ async function start(
   const { identity, group, ending } = await launch(
     spec.id,
     spec.permit,
-    { streams: spec.streams, openSinks: () => sinks, inputData: spec.inputData, keepsState: false },
+    {
+      streams: spec.streams,
+      openSinks: () => sinks,
+      inputData: spec.inputData,
+      keepsState: false,
+      timeoutMs: spec.timeoutMs,
+    },
     { pipes, cgroups, spawner, now: Date.now },
   ).finally(() => pipes.dispose());
-  const end = (cause: Cause): void => {
-    claimCause(spec.bundle, cause);
-    void ending.end(cause);
+  const end = (): void => {
+    claimCause(spec.bundle, 'terminated');
+    void ending.end('terminated');
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => end('terminated'));
-  if (spec.timeoutMs !== undefined)
-    setTimeout(() => end('timeout'), Math.min(spec.timeoutMs, LIMITS.timerMs)).unref();
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
   return {
     reply: { ...identity, ...(group !== undefined && { group: group.path }) },
     ending,
