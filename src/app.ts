@@ -83,6 +83,8 @@ export interface AppOptions {
   readonly sandbox: Sandbox;
   readonly facts: InstructionFacts;
   readonly log: Log;
+  /** Told of every execution that ended; keeps the process small unless it is somebody else's. */
+  readonly tidy?: () => void;
 }
 
 export function createApp(options: AppOptions): App {
@@ -122,7 +124,7 @@ export function createApp(options: AppOptions): App {
     wrapperPath,
     clock,
     log,
-    onEnded: createHeap().tidy,
+    onEnded: options.tidy ?? createHeap().tidy,
   });
   disposables.add('executions', executions.dispose);
 

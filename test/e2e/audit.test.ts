@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CLI, createPlace, type Place, startProduct } from './support/product.ts';
+import { CLI, createPlace, type Place } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 
 let place: Place;
 let executionId: string;
@@ -11,7 +12,7 @@ let executionId: string;
 /** What an agent did once, looked at by all of the tests. */
 beforeAll(async () => {
   place = createPlace();
-  const product = await startProduct({
+  const product = await openProduct({
     place,
     env: { MCP_SHELL_SECURITY_SANDBOX: 'off', MCP_SHELL_AUDIT_FSYNC: 'true' },
   });
@@ -164,7 +165,7 @@ describe('audit verify', () => {
   test('names the first line that is not what was written, and what is missing', async () => {
     const other = createPlace();
     try {
-      const product = await startProduct({ place: other, env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } });
+      const product = await openProduct({ place: other, env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } });
       for (let n = 0; n < 3; n++) await product.execute(`echo ${n}`);
       await product.close();
       const file = auditFile(other);
@@ -217,7 +218,7 @@ test('audit tail shows what is written while it looks, each line once', async ()
   });
   const ended = new Promise((resolve) => tail.once('close', resolve));
   try {
-    const product = await startProduct({ place: other, env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } });
+    const product = await openProduct({ place: other, env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } });
     for (let n = 0; n < 3; n++) {
       await product.execute(`echo line-${n}`);
       await expect

@@ -2,9 +2,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ClientKind, connectStdio } from './support/clients.ts';
+import type { ClientKind } from './support/clients.ts';
 import { longCommand, until } from './support/long-command.ts';
-import { createPlace, type Place, type Product, startProduct } from './support/product.ts';
+import { createPlace, type Place, type Product } from './support/product.ts';
+import { connectHere, openProduct } from './support/product-here.ts';
 import { startRaw } from './support/raw-process.ts';
 import { call } from './support/raw-streams.ts';
 
@@ -22,7 +23,7 @@ afterEach(async () => {
 async function start(tools: string, toml = ''): Promise<Product> {
   const file = join(place.directory, 'settings.toml');
   writeFileSync(file, toml);
-  product = await startProduct({ place, args: ['--tools', tools, '--config', file] });
+  product = await openProduct({ place, args: ['--tools', tools, '--config', file] });
   return product;
 }
 
@@ -52,7 +53,7 @@ describe('toolsets', () => {
   test.for<ClientKind>(['v2 modern', 'sdk 1.32', 'sdk 1.12'])(
     'what is answered fits what is listed, by %s',
     async (kind) => {
-      const client = await connectStdio(kind, place.command(['--tools', 'all']));
+      const client = await connectHere(kind, place.command(['--tools', 'all']));
       await client.listTools();
       for (const [name, args] of [
         ['shell_exec', { command: 'echo hi' }],

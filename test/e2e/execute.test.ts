@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Product, startProduct } from './support/product.ts';
+import type { Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await openProduct();
 });
 afterAll(() => product.close());
 

@@ -2,10 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPlace, type Product, startProduct } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct({ env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } });
+  product = await openProduct({ env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } });
 });
 afterAll(() => product.close());
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Product, startProduct } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await openProduct();
 });
 afterAll(() => product.close());
 

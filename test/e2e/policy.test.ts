@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
-import { createPlace, type Place, type Product, startProduct as start } from './support/product.ts';
+import { createPlace, type Place, type Product } from './support/product.ts';
+import { openProduct as open } from './support/product-here.ts';
 
 let place: Place;
 beforeEach(() => {
@@ -15,8 +16,8 @@ afterEach(async () => {
   place.remove();
 });
 
-async function startProduct(options: Parameters<typeof start>[0]): Promise<Product> {
-  const product = await start(options);
+async function openProduct(options: Parameters<typeof open>[0]): Promise<Product> {
+  const product = await open(options);
   products.push(product);
   return product;
 }
@@ -32,7 +33,7 @@ describe('what is recognised as destructive', () => {
   test.for(['rm -rf /', 'sudo rm -rf "$HOME"', ':(){ :|:& };:', 'mkfs.ext4 /dev/sda1', 'echo x > /dev/sda'])(
     'is refused without any setting: %s',
     async (command) => {
-      const product = await startProduct({ place });
+      const product = await openProduct({ place });
       const { data } = await product.execute(command);
       expect(data.error).toMatchObject({
         code: 'SECURITY_001',
@@ -42,14 +43,14 @@ describe('what is recognised as destructive', () => {
   );
 
   test('is text where it is text', async () => {
-    const product = await startProduct({ place });
+    const product = await openProduct({ place });
     expect((await product.execute('echo "rm -rf /"')).data).toMatchObject({ stdout: 'rm -rf /\n' });
   });
 });
 
 describe('an allow-list', () => {
   test('lets nothing else run, whatever it is wrapped in, and says which part met which rule', async () => {
-    const product = await startProduct({
+    const product = await openProduct({
       place,
       env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'ls,git status,echo' },
     });
@@ -73,7 +74,7 @@ describe('an allow-list', () => {
   });
 
   test.skipIf(needs('zsh'))('is judged by the grammar of bash, and that is what runs', async () => {
-    const product = await startProduct({
+    const product = await openProduct({
       place,
       args: ['--shell', '/bin/zsh'],
       env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'echo' },
@@ -84,7 +85,7 @@ describe('an allow-list', () => {
   test.skipIf(needs('zsh'))(
     'of blocked commands is judged so as well, and the answer says it once',
     async () => {
-      const product = await startProduct({
+      const product = await openProduct({
         place,
         args: ['--shell', '/bin/zsh'],
         env: { MCP_SHELL_SECURITY_BLOCKED_COMMANDS: 'touch' },
@@ -97,7 +98,7 @@ describe('an allow-list', () => {
   );
 
   test('does not take variables that change what its programs do', async () => {
-    const product = await startProduct({ place, env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'git status' } });
+    const product = await openProduct({ place, env: { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'git status' } });
     const { data } = await product.execute('git status', {
       environment_variables: { GIT_SSH_COMMAND: 'touch x' },
     });
@@ -110,7 +111,7 @@ describe('an allow-list', () => {
 test.for(['LD_PRELOAD', 'BASH_ENV', 'LD_AUDIT'])(
   '%s from a caller is refused in every mode',
   async (name) => {
-    const product = await startProduct({ place });
+    const product = await openProduct({ place });
     const { data } = await product.execute('true', { environment_variables: { [name]: '/tmp/x' } });
     expect(data.error).toMatchObject({ code: 'SECURITY_003' });
   },
@@ -118,7 +119,7 @@ test.for(['LD_PRELOAD', 'BASH_ENV', 'LD_AUDIT'])(
 
 describe('restrictions of a caller', () => {
   test('get tighter, and hold from then on', async () => {
-    const product = await startProduct({ place });
+    const product = await openProduct({ place });
     const { data } = await tighten(product, { blocked_commands: ['git push'], max_execution_time: 60 });
     expect(data).toMatchObject({
       active: true,
@@ -144,7 +145,7 @@ describe('restrictions of a caller', () => {
     ['the list', { allowed_commands: ['ls'] }, { allowed_commands: ['ls', 'cat'] }],
     ['the mode', { security_mode: 'restrictive' }, { security_mode: 'permissive' }],
   ])('are never loosened again: %s', async ([, first, second]) => {
-    const product = await startProduct({ place });
+    const product = await openProduct({ place });
     expect((await tighten(product, first)).data.active).toBe(true);
     const before = (await tighten(product, {})).data.restrictions;
     expect((await tighten(product, second)).data.error).toMatchObject({ code: 'AUTH_003' });
@@ -154,7 +155,7 @@ describe('restrictions of a caller', () => {
 
   test('reach the wall: another preset, no network, fewer directories', async () => {
     mkdirSync(join(place.work, 'inner'));
-    const product = await startProduct({ place });
+    const product = await openProduct({ place });
     await tighten(product, { allowed_directories: [join(place.work, 'inner')] });
     expect((await product.execute('pwd')).data.error).toMatchObject({ code: 'SECURITY_002' });
     const inside = { working_directory: join(place.work, 'inner') };
@@ -167,7 +168,7 @@ describe('restrictions of a caller', () => {
   });
 
   test('cannot be read where they make no sense', async () => {
-    const product = await startProduct({ place });
+    const product = await openProduct({ place });
     expect((await tighten(product, { allowed_commands: ['/(/'] })).data.error).toMatchObject({
       code: 'PARAM_002',
     });

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProcess } from '../../src/executions/process-table.ts';
 import { createPlace, type Product, startProduct } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { startRaw } from './support/raw-process.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await openProduct();
 });
 afterAll(() => product.close());
 

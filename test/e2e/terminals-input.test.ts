@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
-import { type Product, startProduct } from './support/product.ts';
+import type { Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { LONG, LONG_MS, openTerminal, type TestTerminal, writePrompts } from './support/terminal.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await openProduct();
   writePrompts(product.directory);
 });
 afterAll(() => product.close());

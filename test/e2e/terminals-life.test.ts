@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { randomText } from '../../src/base/ids.ts';
 import { hasEnvironmentEntry, listProcesses } from '../../src/executions/process-table.ts';
-import { createPlace, type Place, type Product, startProduct } from './support/product.ts';
+import { createPlace, type Place, type Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { LONG_MS, openTerminal, type TestTerminal, writePrompts } from './support/terminal.ts';
 
 let place: Place;
@@ -19,7 +20,7 @@ afterEach(async () => {
 });
 
 async function start(env: Record<string, string> = {}): Promise<void> {
-  product = await startProduct({ place, env });
+  product = await openProduct({ place, env });
 }
 
 const create = async (args: object = {}) => (await product.call('terminal_create', { ...args })).data;

@@ -3,12 +3,13 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
-import { type Product, startProduct } from './support/product.ts';
+import type { Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { LONG, openTerminal, writePrompts } from './support/terminal.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await openProduct();
   writePrompts(product.directory);
 });
 afterAll(() => product.close());

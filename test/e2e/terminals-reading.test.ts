@@ -1,11 +1,12 @@
 /** What is read of a terminal: its screen, its lines from the first on, and what is new. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Product, startProduct } from './support/product.ts';
+import type { Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { openTerminal, writePrompts } from './support/terminal.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await openProduct();
   writePrompts(product.directory);
 });
 afterAll(() => product.close());

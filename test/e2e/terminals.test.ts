@@ -1,12 +1,13 @@
 /** Commands in terminals: one call types, waits and answers with what came of it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
-import { type Product, startProduct } from './support/product.ts';
+import type { Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { LONG, LONG_MS, openTerminal, terminalOf, writePrompts } from './support/terminal.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await openProduct();
   writePrompts(product.directory);
 });
 afterAll(() => product.close());

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lacks, needs } from '../setup/needs.ts';
 import { works } from './support/developer.ts';
-import { createPlace, type Place, type Product, startProduct } from './support/product.ts';
+import { createPlace, type Place, type Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 
 const cannot =
   lacks(process.platform !== 'linux', 'bubblewrap is for Linux') ||
@@ -26,7 +27,7 @@ afterEach(() => place.remove());
 
 /** What is done with it by one server after the other. */
 async function withServer(use: (product: Product) => Promise<void>): Promise<void> {
-  const product = await startProduct({ place });
+  const product = await openProduct({ place });
   try {
     await use(product);
   } finally {

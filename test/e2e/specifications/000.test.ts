@@ -6,7 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { withPrograms } from '../support/fixture-programs.ts';
-import { createPlace, type Place, type Product, startProduct } from '../support/product.ts';
+import { createPlace, type Place, type Product } from '../support/product.ts';
+import { openProduct } from '../support/product-here.ts';
 
 let place: Place;
 let product: Product | undefined;
@@ -23,7 +24,7 @@ async function start(programs: Record<string, string> = {}, toml = ''): Promise<
   const file = join(place.directory, 'settings.toml');
   writeFileSync(file, toml);
   const env = withPrograms(place, programs);
-  product = await startProduct({ place, env, args: ['--tools', 'shell', '--config', file] });
+  product = await openProduct({ place, env, args: ['--tools', 'shell', '--config', file] });
   return product;
 }
 

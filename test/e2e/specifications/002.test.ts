@@ -2,7 +2,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createPlace, type Place, type Product, startProduct } from '../support/product.ts';
+import { createPlace, type Place, type Product } from '../support/product.ts';
+import { openProduct } from '../support/product-here.ts';
 
 let place: Place;
 let product: Product | undefined;
@@ -16,7 +17,7 @@ afterEach(async () => {
 });
 
 async function start(env: Record<string, string> = {}): Promise<Product> {
-  product = await startProduct({ place, env });
+  product = await openProduct({ place, env });
   return product;
 }
 

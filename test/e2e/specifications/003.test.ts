@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { hostname, userInfo } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { withPrograms } from '../support/fixture-programs.ts';
-import { createPlace, type Place, type Product, startProduct } from '../support/product.ts';
+import { createPlace, type Place, type Product } from '../support/product.ts';
+import { openProduct } from '../support/product-here.ts';
 import { startRaw } from '../support/raw-process.ts';
 
 let place: Place;
@@ -18,7 +19,7 @@ afterEach(async () => {
 });
 
 async function start(args: readonly string[] = [], programs: Record<string, string> = {}): Promise<Product> {
-  product = await startProduct({
+  product = await openProduct({
     place,
     args: ['--tools', 'simple', ...args],
     env: withPrograms(place, programs),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withPrograms } from '../support/fixture-programs.ts';
 import { type Called, createPlace, type Place, type Product, startProduct } from '../support/product.ts';
+import { openProduct } from '../support/product-here.ts';
 
 let place: Place;
 let product: Product;
@@ -16,7 +17,7 @@ beforeAll(async () => {
     python: 'echo "$1 runs"; sleep 600',
     vim: 'echo "editing $1"; sleep 600',
   });
-  product = await startProduct({ place, env, args: ['--tools', 'legacy'] });
+  product = await openProduct({ place, env, args: ['--tools', 'legacy'] });
 });
 afterAll(async () => {
   await product.close();

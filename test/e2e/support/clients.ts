@@ -93,6 +93,11 @@ export function connectHttp(
   return connect(kind, transports, asked);
 }
 
+/** Over a transport of the test's own, which all of them take. */
+export function connectOver(kind: ClientKind, transport: unknown, asked?: Asked): Promise<TestClient> {
+  return connect(kind, { v2: () => transport, newest1: () => transport, sdk12: () => transport }, asked);
+}
+
 const INFO = { name: 'test-client', version: '1.2.3' };
 
 /** The older ones are only loaded where they are used: most tests have none. */

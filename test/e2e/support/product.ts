@@ -66,16 +66,24 @@ export interface Called {
   readonly isError: boolean;
 }
 
-export async function startProduct(
-  options: {
-    args?: readonly string[];
-    env?: Readonly<Record<string, string>>;
-    kind?: ClientKind;
-    place?: Place;
-  } = {},
+export interface ProductOptions {
+  args?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  kind?: ClientKind;
+  place?: Place;
+}
+
+/** In a process of its own, as clients start it. What does not depend on that has `openProduct`, which is faster. */
+export function startProduct(options: ProductOptions = {}): Promise<Product> {
+  return connectProduct(options, connectStdio);
+}
+
+export async function connectProduct(
+  options: ProductOptions,
+  connect: (kind: ClientKind, server: ServerCommand) => Promise<TestClient>,
 ): Promise<Product> {
   const place = options.place ?? createPlace();
-  const client = await connectStdio(options.kind ?? 'v2 auto', place.command(options.args, options.env));
+  const client = await connect(options.kind ?? 'v2 auto', place.command(options.args, options.env));
   const call = async (name: string, args: Record<string, unknown>): Promise<Called> =>
     read(await client.callTool(name, args));
   return {
