@@ -2,6 +2,7 @@
  * The door of everything that runs. One engine for the four modes: they differ in how long the caller waits, and in
  * who holds the pipes. An execution takes a slot, gets its permit, starts, and ends exactly once.
  */
+import { homedir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
@@ -128,6 +129,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     shell: security.shells.configured,
     stateDirectory: settings.stateDir,
     environment: settings.environment,
+    home: homedir(),
+    enclose: security.sandbox.enclosureForLogin,
     marker: instance.id,
   });
   const pool = createSandboxPool({ pipes, cgroups, spawner, server: instance.id, now: clock.now });

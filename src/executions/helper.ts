@@ -1,5 +1,5 @@
 /** Runs a fixed program of ours to its end, for what security/ must try out. Nothing a caller said is in it. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { type BubblewrapWall, SANDBOX_FDS, type Wall } from '../security/sandbox/profile.ts';
 import type { RunHelper } from '../security/security.ts';
@@ -10,16 +10,9 @@ const MAX_BYTES = 64 * 1024;
 /** The variables of programs outside: one of the command's could make their loader run a file of the workspace. */
 export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/bin:/bin' };
 
-export const runHelper: RunHelper = ({ argv, wall, environment = {}, timeoutMs = TIMEOUT_MS }) => {
-  const [file = '', ...args] = wall === undefined ? argv : argvIn(wall, argv);
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, {
-      cwd: '/',
-      env: wall === undefined ? { ...environment } : { ...OUTER_ENVIRONMENT },
-      stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...(wall?.kind === 'bubblewrap' ? FROM_4 : [])],
-      detached: true,
-    });
-    if (wall?.kind === 'bubblewrap' && child.pid !== undefined) feed(child.stdio, wall, environment);
+export const runHelper: RunHelper = ({ timeoutMs = TIMEOUT_MS, ...call }) =>
+  new Promise((resolve, reject) => {
+    const child = startHelper(call);
     let stdout = '';
     let stderr = '';
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
@@ -38,14 +31,34 @@ export const runHelper: RunHelper = ({ argv, wall, environment = {}, timeoutMs =
       resolve({ code, stdout, stderr });
     });
   });
-};
+
+export interface HelperStart {
+  readonly argv: readonly string[];
+  readonly wall?: Wall | undefined;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly directory?: string;
+}
+
+/** In a session of its own: it has no terminal, and what it leaves behind is in its process group. */
+export function startHelper({ argv, wall, environment = {}, directory = '/' }: HelperStart): ChildProcess {
+  const isBubblewrap = wall?.kind === 'bubblewrap';
+  const [file = '', ...args] = wall === undefined ? argv : argvIn(wall, argv, directory);
+  const child = spawn(file, args, {
+    cwd: isBubblewrap ? '/' : directory,
+    env: isBubblewrap ? { ...OUTER_ENVIRONMENT } : { ...environment },
+    stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...(isBubblewrap ? FROM_4 : [])],
+    detached: true,
+  });
+  if (isBubblewrap && child.pid !== undefined) feed(child.stdio, wall, environment);
+  return child;
+}
 
 /** Options, filter, and something that is empty. */
 const FROM_4 = ['pipe', 'pipe', 'ignore', 'ignore', 'ignore', 'pipe'] as const;
 
-function argvIn(wall: Wall, argv: readonly string[]): readonly string[] {
+function argvIn(wall: Wall, argv: readonly string[], directory: string): readonly string[] {
   if (wall.kind === 'seatbelt') return [wall.program, '-p', wall.profile, ...argv];
-  return [wall.program, '--args', String(SANDBOX_FDS.options), '--chdir', '/', '--', ...argv];
+  return [wall.program, '--args', String(SANDBOX_FDS.options), '--chdir', directory, '--', ...argv];
 }
 
 function feed(

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -7,12 +8,19 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
-import { createLoginPath, type LoginPath, mergePaths } from './login-path.ts';
+import { bwrapOptions } from '../security/sandbox/bwrap.ts';
+import { findPrivatePaths } from '../security/sandbox/find-private.ts';
+import { loginProfile } from '../security/sandbox/login-profile.ts';
+import { createHost, type Host, securityOf } from '../security/sandbox/sandbox.fixture.ts';
+import type { Wall } from '../security/security.ts';
+import { createLoginPath, type LoginPath, type LoginPathOptions, mergePaths } from './login-path.ts';
+import { listProcesses } from './process-table.ts';
 
 let directory = '';
 beforeEach(() => {
@@ -33,12 +41,19 @@ afterEach(() => {
   for (const login of created.splice(0)) login.dispose();
 });
 
-function create(shell: string, environment: Record<string, string> = {}): LoginPath {
+function create(
+  shell: string,
+  environment: Record<string, string> = {},
+  options: Partial<LoginPathOptions> = {},
+): LoginPath {
   const login = createLoginPath({
     shell,
     stateDirectory: join(directory, 'state'),
     environment: { PATH: '/usr/bin:/bin', ...environment },
+    home: directory,
+    enclose: async () => ({ wall: undefined }),
     marker: 'test',
+    ...options,
   });
   created.push(login);
   return login;
@@ -108,3 +123,117 @@ test.for(real.filter(({ isMissing }) => !isMissing))(
 test('each directory is there once', () => {
   expect(mergePaths('/a:/b:/a', '/b:/c:')).toBe('/a:/b:/c');
 });
+
+test('starts in the home directory, whatever the server’s own is', async () => {
+  const login = create(shellThat('PATH="$PWD/here:$PATH"'));
+  await expect.poll(() => login.resolve(), { timeout: 5000 }).toBe(`${directory}/here:/usr/bin:/bin`);
+});
+
+test('is not asked where nothing may run without a sandbox and there is none', async () => {
+  const trace = join(directory, 'trace');
+  const shell = shellThat(`: > ${trace}; PATH=/login`);
+  const login = create(shell, {}, { enclose: async () => undefined });
+  expect(await login.resolve()).toBe('/usr/bin:/bin');
+  await sleep(200);
+  expect(existsSync(trace)).toBe(false);
+});
+
+describe.skipIf(needs('bwrap'))('in its sandbox', () => {
+  function wallIn(host: Host): Wall {
+    const profile = loginProfile({
+      security: securityOf('development', { workspace: [host.home] }),
+      homedir: host.home,
+      environment: {},
+      ownPaths: [host.state],
+      privatePaths: findPrivatePaths(host.home, {}),
+      specialFiles: [],
+    });
+    const options = bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false });
+    return {
+      kind: 'bubblewrap',
+      program: '/usr/bin/bwrap',
+      options,
+      seccomp: undefined,
+      pinned: [],
+      watched: [],
+    };
+  }
+
+  /** The PATH that it answers with. */
+  async function askAfter(
+    does: string,
+    host: Host,
+    { shell = '/bin/bash', file = '.bash_profile' } = {},
+  ): Promise<string> {
+    host.write(`home/${file}`, `${does}\nexport PATH="$PWD/login:$PATH"\n`);
+    const login = create(
+      shell,
+      { HOME: host.home },
+      { home: host.home, enclose: async () => ({ wall: wallIn(host) }) },
+    );
+    await expect.poll(() => login.resolve(), { timeout: 8000 }).toMatch(`${host.home}/login:`);
+    return await login.resolve();
+  }
+
+  const shells = [
+    { name: 'bash', shell: '/bin/bash', file: '.bash_profile' },
+    { name: 'zsh', shell: '/usr/bin/zsh', file: '.zshrc' },
+    { name: 'fish', shell: '/usr/bin/fish', file: '.config/fish/config.fish' },
+  ] as const;
+  test.for(shells.filter(({ name }) => !needs(name)))(
+    '$name answers from the home directory',
+    async ({ shell, file }) => {
+      const host = createHost();
+      expect(await askAfter('', host, { shell, file })).toMatch(`${host.home}/login:`);
+    },
+  );
+
+  const places = [
+    '$HOME/written',
+    '$HOME/.cache/written',
+    '$HOME/project/written',
+    '/etc/written-by-login',
+    '/usr/written-by-login',
+    '/dev/shm/written-by-login',
+  ];
+  test.for(places)('start-up files cannot write to %s', async (place) => {
+    const host = createHost();
+    host.makeDirectory('home/.cache');
+    await askAfter(`echo x > "${place}"`, host);
+    expect(existsSync(place.replace('$HOME', host.home))).toBe(false);
+  });
+
+  test('start-up files reach neither the network nor private files', async () => {
+    const host = createHost();
+    host.write('home/.ssh/id_ed25519', 'secret');
+    let connections = 0;
+    const listener = createServer(() => connections++).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    try {
+      const path = await askAfter(
+        `(echo x > /dev/tcp/127.0.0.1/${port}); [ -e ~/.ssh/id_ed25519 ] && export PATH=/saw-a-key:$PATH`,
+        host,
+      );
+      expect(connections).toBe(0);
+      expect(path).not.toContain('/saw-a-key');
+    } finally {
+      listener.close();
+    }
+  });
+
+  test('what start-up files leave running ends with the answer', async () => {
+    await askAfter('(exec -a left-by-login sleep 300) & disown', createHost());
+    await expect
+      .poll(() => listProcesses().filter(({ pid }) => commandLineOf(pid).includes('left-by-login')))
+      .toEqual([]);
+  });
+});
+
+function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
+}

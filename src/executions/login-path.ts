@@ -1,16 +1,18 @@
 /**
  * The PATH that the user's own login shell has. A desktop client starts the server with a bare one, and nvm, pyenv or
- * homebrew are then not found. Asked once, in the background, and kept on disk for the next start.
+ * homebrew are then not found. Asked once, in the background, and kept on disk for the next start. The shell runs in a
+ * sandbox of its own, in the home directory: a command may have changed what its start-up files source.
  */
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { directoryProblem } from '../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
-import { MARKER_NAME, withoutOwn } from '../security/security.ts';
+import { MARKER_NAME, type Sandbox, withoutOwn } from '../security/security.ts';
+import { startHelper } from './helper.ts';
 import { findProcess, listProcesses, type ProcessIdentity } from './process-table.ts';
 import { sendSignal } from './tree.ts';
 
@@ -24,6 +26,10 @@ export interface LoginPathOptions {
   readonly shell: string;
   readonly stateDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** The home directory: start-up files may obey files of the directory they start in. */
+  readonly home: string;
+  /** What it runs in. */
+  enclose: Sandbox['enclosureForLogin'];
   /** By it the next server finds a shell that this one left behind when it was killed. */
   readonly marker: string;
 }
@@ -87,20 +93,19 @@ function readCache(file: string, shell: string, inherited: string): string | und
 }
 
 /** Start-up files may print anything, so the answer stands between two marks that nobody can guess. */
-function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<string | undefined> {
-  if (process.platform === 'win32') return Promise.resolve(undefined);
+async function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<string | undefined> {
+  if (process.platform === 'win32') return undefined;
+  const enclosure = await options.enclose();
+  if (enclosure === undefined || signal.aborted) return undefined;
   const mark = randomText();
   return new Promise((resolve) => {
-    const child = spawn(
-      options.shell,
-      ['-l', '-i', '-c', `printf '%s' '${mark}'; printenv PATH; printf '%s' '${mark}'`],
-      {
-        // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
-        detached: true,
-        stdio: ['ignore', 'pipe', 'ignore'],
-        env: { ...withoutOwn(options.environment), TERM: 'dumb', [MARKER_NAME]: options.marker },
-      },
-    );
+    // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
+    const child = startHelper({
+      argv: [options.shell, '-l', '-i', '-c', `printf '%s' '${mark}'; printenv PATH; printf '%s' '${mark}'`],
+      wall: enclosure.wall,
+      directory: directoryProblem(options.home) === undefined ? options.home : '/',
+      environment: { ...withoutOwn(options.environment), TERM: 'dumb', [MARKER_NAME]: options.marker },
+    });
     const leader = { pid: child.pid ?? 0, startTime: findProcess(child.pid ?? 0)?.startTime ?? 0 };
     let text = '';
     let isDone = false;
@@ -119,7 +124,8 @@ function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<strin
     child.on('error', finish);
     // Not `exit`: what it printed may come after that.
     child.on('close', finish);
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    child.stderr?.resume();
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       if (text.length < MAX_BYTES) text += chunk;
       if (text.split(mark).length > 2) finish();
     });

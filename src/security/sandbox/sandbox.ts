@@ -17,6 +17,7 @@ import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { findPrivatePaths, privateCandidates } from './find-private.ts';
 import { type Found, findWall, runsWithout, type SandboxState } from './find-wall.ts';
 import { findGitDirectories } from './git-directories.ts';
+import { loginProfile } from './login-profile.ts';
 import { isThere } from './look.ts';
 import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
@@ -39,6 +40,11 @@ export interface Sandbox {
    * directory of a terminal's scripts, those are inside too.
    */
   wallFor(principal: string, scripts?: string): Promise<Enclosure | undefined>;
+  /**
+   * For the login shell that is asked for its PATH: nothing can be written, and there is no network. Without a wall where
+   * commands have none either; undefined where it must not run, or nobody would use its answer.
+   */
+  enclosureForLogin(): Promise<{ readonly wall: Wall | undefined } | undefined>;
   /** The next wall is built anew: with the last one something was wrong. */
   forget(principal: string): void;
   /** What the wall had to do with a failure. */
@@ -254,6 +260,30 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         relayed: (argv) => (isRelayed ? domains.relayed(argv) : argv),
         variables: isRelayed ? domains.variables : {},
         scripts: profile === built ? scripts : SCRIPTS_PLACE,
+      };
+    },
+    async enclosureForLogin() {
+      const { state, program, disablesUserns } = await ask();
+      const { security } = settings;
+      if (state.kind === 'container') return { wall: undefined };
+      if (state.kind === 'broken' || state.kind === 'none')
+        return state.refuses === true ? undefined : { wall: undefined };
+      // Without the home directory commands have the system's PATH.
+      if (security.root !== 'host') return undefined;
+      const { specialFiles } = await survey.look();
+      const profile = loginProfile({
+        security,
+        homedir: home,
+        environment: settings.environment,
+        ownPaths: ownPathsOf(settings, stateDirectory),
+        privatePaths: findPrivatePaths(home, settings.environment),
+        specialFiles,
+      });
+      return {
+        wall:
+          state.kind === 'seatbelt'
+            ? { kind: 'seatbelt', program, profile: seatbeltProfile(profile) }
+            : bubblewrap(program, profile, { disablesUserns, watched: [], allowsPtrace: false }),
       };
     },
     explain(failed, principal) {
