@@ -113,11 +113,19 @@ test('only what was asked for is measured', async () => {
   expect(unavailable).toEqual([]);
 });
 
-test('without a network of its own there is no figure for it, and that is said', async () => {
+test('without a network of its own there is no figure for it, which is said where it was asked for', async () => {
   const { id } = monitors.start('local', watchedOf(await start('sleep 300')), ALL);
   const { unavailable, summary } = await untilSeen(id, 'memoryBytes', 1);
   expect(unavailable).toEqual(['network']);
   expect(summary.figures.receivedBytesPerSecond).toBeUndefined();
+});
+
+test('where nothing is asked for in particular, only what can be measured is', async () => {
+  const { metrics, unavailable } = monitors.start('local', watchedOf(await start('sleep 300')), {
+    intervalMs: 100,
+    metrics: undefined,
+  });
+  expect({ metrics, unavailable }).toEqual({ metrics: ['cpu', 'memory', 'io'], unavailable: [] });
 });
 
 test('it ends with the process, and what was measured can still be read', async () => {

@@ -41,22 +41,22 @@ export interface MonitorReading extends MonitorView {
 }
 
 export interface Monitors {
-  /** Throws RESOURCE_005 where the principal has as many as it may have. */
+  /** Throws RESOURCE_005 where the watcher has as many as it may have. */
   start(
-    principal: string,
+    watcher: string,
     watched: Watched,
-    options: { readonly intervalMs: number; readonly metrics: readonly Metric[] },
+    options: { readonly intervalMs: number; readonly metrics: readonly Metric[] | undefined },
   ): MonitorView;
-  /** Throws RESOURCE_001 where there is none of that principal's. */
-  read(principal: string, id: string): MonitorReading;
+  /** Throws RESOURCE_001 where there is none of that watcher's. */
+  read(watcher: string, id: string): MonitorReading;
   /** The last reading; the monitor is gone after it. */
-  stop(principal: string, id: string): MonitorReading;
+  stop(watcher: string, id: string): MonitorReading;
   dispose(): void;
 }
 
 interface Monitor {
   readonly id: string;
-  readonly principal: string;
+  readonly watcher: string;
   readonly executionId: string;
   readonly pid: number;
   readonly startedAtMs: number;
@@ -102,17 +102,17 @@ export function createMonitors(options: { readonly clock: Clock; readonly look?:
 
   const active = (): Monitor[] => [...monitors.values()].filter(({ tree }) => tree !== undefined);
 
-  function get(principal: string, id: string): Monitor {
+  function get(watcher: string, id: string): Monitor {
     const monitor = monitors.get(id);
-    if (monitor?.principal === principal) return monitor;
+    if (monitor?.watcher === watcher) return monitor;
     throw new ShellServerError('RESOURCE_001', `There is no monitor ${JSON.stringify(id.slice(0, 64))}.`, {
       hint: 'It was stopped, or this server was started anew. Start one with process_id.',
     });
   }
 
   /** Of those that ended, the oldest make room. */
-  function makeRoom(principal: string): void {
-    const own = [...monitors.values()].filter((monitor) => monitor.principal === principal);
+  function makeRoom(watcher: string): void {
+    const own = [...monitors.values()].filter((monitor) => monitor.watcher === watcher);
     if (own.length < LIMITS.monitors) return;
     const ended = own.find(({ tree }) => tree === undefined);
     if (ended === undefined) {
@@ -154,13 +154,13 @@ export function createMonitors(options: { readonly clock: Clock; readonly look?:
   const statusOf = ({ tree }: Monitor): MonitorView['status'] => (tree === undefined ? 'ended' : 'active');
 
   return {
-    start(principal, { executionId, pid, tree, finished }, { intervalMs, metrics }) {
-      makeRoom(principal);
+    start(watcher, { executionId, pid, tree, finished }, { intervalMs, metrics }) {
+      makeRoom(watcher);
       const startedAtMs = clock.now();
       const sampler = createSampler(metrics, tree.members(look()), startedAtMs);
       const monitor: Monitor = {
         id: createId('mon'),
-        principal,
+        watcher,
         executionId,
         pid,
         startedAtMs,
@@ -178,12 +178,12 @@ export function createMonitors(options: { readonly clock: Clock; readonly look?:
       schedule();
       return view(monitor, 'active');
     },
-    read(principal, id) {
-      const monitor = get(principal, id);
+    read(watcher, id) {
+      const monitor = get(watcher, id);
       return { ...view(monitor, statusOf(monitor)), ...monitor.sampler.take() };
     },
-    stop(principal, id) {
-      const monitor = get(principal, id);
+    stop(watcher, id) {
+      const monitor = get(watcher, id);
       const status = monitor.tree === undefined ? 'ended' : 'stopped';
       end(monitor);
       monitors.delete(id);

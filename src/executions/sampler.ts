@@ -53,13 +53,20 @@ interface Counters {
   readonly network: Network | undefined;
 }
 
-/** `members`: the tree as it is when it begins, from which the first sample is measured. */
+/**
+ * `members`: the tree as it is when it begins, from which the first sample is measured. Where nothing is `wanted` in
+ * particular, it is everything that can be measured.
+ */
 export function createSampler(
-  wanted: readonly Metric[],
+  wanted: readonly Metric[] | undefined,
   members: readonly ProcessEntry[],
   startedAtMs: number,
 ): Sampler {
-  const metrics = METRICS.filter((metric) => wanted.includes(metric));
+  const metrics = METRICS.filter((metric) =>
+    wanted === undefined
+      ? metric !== 'network' || readOwnNetwork(members) !== undefined
+      : wanted.includes(metric),
+  );
   const has = (metric: Metric): boolean => metrics.includes(metric);
   const totals = new Map<Figure, { min: number; max: number; sum: number; count: number }>();
   let unread: Sample[] = [];

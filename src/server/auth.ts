@@ -67,8 +67,8 @@ export function createTokens(entries: readonly TokenEntry[], options: TokensOpti
   };
 }
 
-function callerOf({ principal, tools, isReadOnly = false }: StoredToken): Caller {
-  return { principal, grant: createGrant(tools, isReadOnly) };
+function callerOf({ name, principal, tools, isReadOnly = false }: StoredToken): Caller {
+  return { principal, grant: createGrant(tools, isReadOnly, name) };
 }
 
 /** The length differs only for an entry that is not a SHA-256 at all, which no token matches. */

@@ -183,7 +183,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     let approval = await approvals.redeem(asked);
     for (let questions = 0; ; questions++) {
       try {
-        const call: Call = { principal, client, requestId, signal, progress, approval, modules };
+        const call: Call = {
+          principal,
+          reader: grant.token,
+          client,
+          requestId,
+          signal,
+          progress,
+          approval,
+          modules,
+        };
         const work = async (): Promise<Answer<unknown>> => {
           await outbox?.room(signal);
           const answer = await entry.tool.run(input, call);

@@ -10,9 +10,11 @@ export interface Grant {
   readonly names: ReadonlySet<string> | undefined;
   /** Only tools that change nothing. */
   readonly isReadOnly: boolean;
+  /** The token's name; the operator's own has none. */
+  readonly token: string;
 }
 
-export const EVERYTHING: Grant = { names: undefined, isReadOnly: false };
+export const EVERYTHING: Grant = { names: undefined, isReadOnly: false, token: '' };
 
 type Named = Pick<Tool, 'name' | 'annotations'>;
 

@@ -18,8 +18,7 @@ export interface Offer {
   readonly onCaller: (principal: string) => void;
 }
 
-/** Who is calling where nobody had to say who they are. */
-export const LOCAL_PRINCIPAL = 'local';
+export { LOCAL_PRINCIPAL } from '../base/principals.ts';
 
 /** How the server calls itself. */
 export function serverInfoOf({ version }: Offer['info']): { name: string; title: string; version: string } {

@@ -18,6 +18,8 @@ import type { Typing } from './typing.ts';
 /** Who is calling. */
 export interface Caller {
   readonly principal: string;
+  /** Of several that read for the same principal. */
+  readonly reader: string;
   readonly client: { readonly name: string };
   readonly requestId: string;
   readonly signal: AbortSignal;
@@ -46,8 +48,8 @@ export interface Entry {
   hasEnded: boolean;
   /** As the host told them last; undefined where something may have changed since. */
   facts: InputFacts | undefined;
-  /** The last line that was read, as it was then: it may have grown since. */
-  lastRead: { readonly line: number; readonly text: string } | undefined;
+  /** The last line that each reader was given, as it was then: it may have grown since. */
+  readonly lastRead: Map<string, { readonly line: number; readonly text: string }>;
 }
 
 export type KnownEntry = Omit<Entry, 'typing' | 'hasEnded' | 'facts' | 'lastRead'>;

@@ -83,7 +83,7 @@ export function createRegister({ maxTerminals, maxTerminalsTotal }: Settings['li
         typing: createTyping(),
         hasEnded: false,
         facts: undefined,
-        lastRead: undefined,
+        lastRead: new Map(),
       };
       entries.set(known.id, entry);
       return entry;

@@ -13,8 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const caller = (principal: string, signal = new AbortController().signal): Caller => ({
+const caller = (principal: string, signal = new AbortController().signal, reader = ''): Caller => ({
   principal,
+  reader,
   client: { name: 'test' },
   requestId: 'req_test',
   signal,

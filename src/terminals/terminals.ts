@@ -169,7 +169,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   }
 
   async function send(id: string, input: InputOptions, caller: Caller): Promise<SendResult> {
-    const { principal, client, requestId, signal, approval } = caller;
+    const { principal, reader, client, requestId, signal, approval } = caller;
     const entry = find(principal, id);
     const { host, typing } = entry;
     for (let decisions = 1; ; decisions++) {
@@ -196,7 +196,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const result = await host.ask('send', { ...input, id, facts: decidedBy }, signal);
       if (result.facts !== undefined) entry.facts = result.facts;
       if (result.sent !== 'nothing' && isShell) typing.commit(input.typed, line);
-      if (result.after !== undefined) noteRead(entry, result.after);
+      if (result.after !== undefined) noteRead(entry, reader, result.after);
       if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
     }
   }
@@ -254,17 +254,17 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       await executions.ready();
       return send(id, input, caller);
     },
-    async read(id, request, { principal, signal }) {
+    async read(id, request, { principal, reader, signal }) {
       await executions.ready();
       const entry = find(principal, id);
       const isNew = request.view === 'new';
       const view = request.view === 'screen' ? 'screen' : 'scrollback';
-      const before = entry.lastRead;
+      const before = entry.lastRead.get(reader);
       const from = isNew ? (before?.line ?? 0) : request.from;
       const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
       entry.facts = result.facts ?? entry.facts;
       if (view === 'screen') return result;
-      noteRead(entry, result);
+      noteRead(entry, reader, result);
       const isKnown =
         isNew && before !== undefined && result.from === before.line && result.lines[0] === before.text;
       return isKnown ? { ...result, from: result.from + 1, lines: result.lines.slice(1) } : result;
@@ -322,8 +322,9 @@ async function untilShown(host: Host, id: string, signal: AbortSignal): Promise<
 }
 
 /** Who goes back to older lines has read the later ones all the same. */
-function noteRead(entry: Entry, { lines, from, missing }: ReadResult): void {
+function noteRead({ lastRead }: Entry, reader: string, { lines, from, missing }: ReadResult): void {
   const last = lines.at(-1);
   const line = from + lines.length + missing - 1;
-  if (last !== undefined && line >= (entry.lastRead?.line ?? 0)) entry.lastRead = { line, text: last };
+  if (last !== undefined && line >= (lastRead.get(reader)?.line ?? 0))
+    lastRead.set(reader, { line, text: last });
 }

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { measureDirectory } from '../base/directory-size.ts';
+import { LOCAL_PRINCIPAL } from '../base/principals.ts';
 import type { Status } from '../executions/executions.ts';
+import type { AuditHealth } from '../security/security.ts';
 import { type Call, defineTool } from './tool.ts';
 import { describeBytes, describeDuration } from './words.ts';
 
@@ -43,8 +45,8 @@ const outputSchema = () =>
     audit: z
       .object({
         status: z.enum(['good', 'failing']),
-        lines: z.number(),
-        lost: z.number(),
+        lines: z.number().optional(),
+        lost: z.number().optional(),
         last_written_at: z.string().optional(),
         problem: z.string().optional(),
       })
@@ -129,6 +131,9 @@ async function files({ principal, modules }: Call): Promise<Part> {
   const { outputs, executions, settings } = modules;
   await executions.ready();
   const { count, bytes } = outputs.totals(principal);
+  const own = { total_files: count, total_file_bytes: bytes };
+  const text = `${count} outputs, ${describeBytes(bytes)}.`;
+  if (principal !== LOCAL_PRINCIPAL) return { data: own, text };
   const [whole, audit, disk] = await Promise.all([
     measureDirectory(settings.stateDir, MAX_FILES),
     measureDirectory(join(settings.stateDir, 'audit')),
@@ -137,8 +142,7 @@ async function files({ principal, modules }: Call): Promise<Part> {
   const free = disk === undefined ? undefined : disk.bavail * disk.bsize;
   return {
     data: {
-      total_files: count,
-      total_file_bytes: bytes,
+      ...own,
       state_directory: {
         bytes: whole.bytes,
         audit_bytes: audit.bytes,
@@ -146,7 +150,7 @@ async function files({ principal, modules }: Call): Promise<Part> {
         ...(whole.isPartial && { is_partial: true }),
       },
     },
-    text: `${count} outputs, ${describeBytes(bytes)}. The state directory has ${whole.isPartial ? 'at least ' : ''}${describeBytes(whole.bytes)}${free === undefined ? '' : `, and its disk ${describeBytes(free)} free`}.`,
+    text: `${text} The state directory has ${whole.isPartial ? 'at least ' : ''}${describeBytes(whole.bytes)}${free === undefined ? '' : `, and its disk ${describeBytes(free)} free`}.`,
   };
 }
 
@@ -160,7 +164,7 @@ async function system({ principal, modules }: Call): Promise<Part> {
     free_bytes: freemem(),
   };
   const uptimeSeconds = Math.round(process.uptime());
-  const { lines, lost, lastWrittenAtMs, problem } = security.audit.health();
+  const audit = describeAudit(security.audit.health(), principal === LOCAL_PRINCIPAL);
   const keepers = Object.entries(await executions.limitKeepers(principal));
   return {
     data: {
@@ -169,20 +173,36 @@ async function system({ principal, modules }: Call): Promise<Part> {
       uptime_seconds: uptimeSeconds,
       sandbox: { kind, summary, ...(checks !== undefined && { checks: { ...checks } }) },
       limits: Object.fromEntries(keepers),
-      audit: {
-        status: problem === undefined ? 'good' : 'failing',
-        lines,
-        lost,
-        ...(lastWrittenAtMs !== undefined && { last_written_at: isoTime(lastWrittenAtMs) }),
-        ...(problem !== undefined && { problem }),
-      },
+      audit: audit.data,
     },
     text: [
       `Sandbox: ${summary}. Server: ${describeBytes(memory.server_bytes)}, up ${describeDuration(uptimeSeconds * 1000)}; load ${load1.toFixed(2)}.`,
       `Limits are kept by: ${keepers.map(([name, keeper]) => `${name} ${keeper}`).join('; ')}.`,
+      audit.text,
+    ].join('\n'),
+  };
+}
+
+/** How many lines there are of all principals, and where they lie, is for the operator to know. */
+function describeAudit(
+  { lines, lost, lastWrittenAtMs, problem }: AuditHealth,
+  isOperator: boolean,
+): { readonly data: Data['audit']; readonly text: string } {
+  const status = problem === undefined ? 'good' : 'failing';
+  const failing = 'THE AUDIT LOG CANNOT BE WRITTEN, and nothing new is run';
+  if (!isOperator)
+    return { data: { status }, text: problem === undefined ? 'Audit log: good.' : `${failing}.` };
+  return {
+    data: {
+      status,
+      lines,
+      lost,
+      ...(lastWrittenAtMs !== undefined && { last_written_at: isoTime(lastWrittenAtMs) }),
+      ...(problem !== undefined && { problem }),
+    },
+    text:
       problem === undefined
         ? `Audit log: ${lines} lines${lost > 0 ? `, ${lost} lost` : ''}.`
-        : `THE AUDIT LOG CANNOT BE WRITTEN, and nothing new is run: ${problem}.`,
-    ].join('\n'),
+        : `${failing}: ${problem}.`,
   };
 }

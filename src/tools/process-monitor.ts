@@ -45,7 +45,7 @@ export const processMonitor = defineTool({
   name: 'process_monitor',
   title: 'Monitor an execution',
   description:
-    'Measures cpu, memory, io and network of an execution and all it started: process_id starts; monitor_id reads what is new, or stops. Ends with the process.',
+    'Measures cpu, memory, io (and network, if it has its own) of an execution and all it started: process_id starts; monitor_id reads what is new, or stops. Ends with the process.',
   input: inputSchema,
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -61,10 +61,13 @@ export const processMonitor = defineTool({
       );
     }
     if (pid !== undefined) return start(pid, input, call);
-    if (input.action === 'stop') return describeReading(monitors.stop(call.principal, id ?? ''));
-    return describeReading(monitors.read(call.principal, id ?? ''));
+    if (input.action === 'stop') return describeReading(monitors.stop(watcherOf(call), id ?? ''));
+    return describeReading(monitors.read(watcherOf(call), id ?? ''));
   },
 });
+
+/** Who only reads must neither end the monitors of who works, nor use up their number. */
+const watcherOf = ({ principal, reader }: Call): string => `${principal} ${reader}`;
 
 async function start(
   pid: number,
@@ -75,9 +78,9 @@ async function start(
   const { live, record } = await executions.getByPid(call.principal, pid);
   if (live === undefined) throw new ShellServerError('RESOURCE_001', `Process ${pid} has just ended.`);
   const watched = { executionId: record.id, pid, tree: live.tree, finished: live.finished };
-  const view = executions.monitors.start(call.principal, watched, {
+  const view = executions.monitors.start(watcherOf(call), watched, {
     intervalMs: input.monitor_interval_ms,
-    metrics: input.include_metrics ?? METRICS,
+    metrics: input.include_metrics,
   });
   return {
     data: fieldsOf(view),

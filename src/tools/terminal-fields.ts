@@ -172,8 +172,8 @@ export function frontWords(front: TerminalState['front']): string {
 }
 
 export function terminalCaller(call: Call) {
-  const { principal, client, requestId, signal, approval } = call;
-  return { principal, client, requestId, signal, approval };
+  const { principal, reader, client, requestId, signal, approval } = call;
+  return { principal, reader, client, requestId, signal, approval };
 }
 
 /** First and last part of what is too long for an answer. */

@@ -17,6 +17,8 @@ export interface ClientInfo {
 export interface Call {
   /** Who is calling; "local" on stdio. */
   readonly principal: string;
+  /** Which of the principal's tokens: each has monitors of its own, and its own place in what it has read. */
+  readonly reader: string;
   readonly client: ClientInfo;
   readonly requestId: string;
   /** Aborts when the client cancels the request or is gone. */

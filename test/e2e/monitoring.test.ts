@@ -25,6 +25,11 @@ describe('process_monitor', () => {
       process_id: run.process_id,
       status: 'active',
       started_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    // By itself it measures what can be measured, and the network of the host is everybody's.
+    expect(started.data).not.toHaveProperty('unavailable');
+    const asked = { process_id: run.process_id, include_metrics: ['network'] };
+    expect((await product.call('process_monitor', asked)).data).toMatchObject({
       unavailable: { network: expect.any(String) },
     });
     const { monitor_id } = started.data;

@@ -90,6 +90,59 @@ describe('token create, list and revoke', () => {
 });
 
 describe('a scope', () => {
+  test('for reading takes nothing from who works with the same principal', async () => {
+    const worker = principalAt(http.url, await createToken(place, 'typist'));
+    const viewerToken = await createToken(place, 'watcher', ['--principal', 'typist', '--read-only']);
+    const viewer = principalAt(http.url, viewerToken);
+    const { data: opened } = await worker.call('terminal_create', {});
+    const id = { terminal_id: opened.terminal_id };
+    await worker.call('terminal_send_input', {
+      ...id,
+      input: 'echo fr"es"h',
+      execute: true,
+      wait_for: '^fresh',
+    });
+    const sent = { ...id, input: 'sleep 0.3; echo la"te"r', execute: true };
+    await worker.call('terminal_send_input', sent);
+    const fresh = { ...id, view: 'new' };
+    await expect
+      .poll(async () => (await viewer.call('terminal_get_output', fresh)).data.output)
+      .toMatch(/^later/m);
+    expect((await viewer.call('terminal_get_output', fresh)).data.output).not.toMatch(/^later/m);
+    expect((await worker.call('terminal_get_output', fresh)).data.output).toMatch(/^later/m);
+    await worker.call('terminal_close', id);
+
+    const { data: long } = await worker.call('shell_execute', {
+      command: 'sleep 1000',
+      execution_mode: 'background',
+    });
+    const watch = { process_id: long.process_id };
+    const { data: monitor } = await worker.call('process_monitor', watch);
+    expect(monitor).not.toHaveProperty('unavailable');
+    for (let count = 0; count < 20; count++)
+      expect((await viewer.call('process_monitor', watch)).isError).toBe(false);
+    expect((await viewer.call('process_monitor', watch)).data.error).toMatchObject({ code: 'RESOURCE_005' });
+    const stop = { monitor_id: monitor.monitor_id, action: 'stop' };
+    expect((await viewer.call('process_monitor', stop)).data.error).toMatchObject({ code: 'RESOURCE_001' });
+    expect((await worker.call('process_monitor', watch)).isError).toBe(false);
+    expect((await worker.call('process_monitor', stop)).data).toMatchObject({ status: 'stopped' });
+    await worker.call('process_terminate', { ...watch, signal: 'KILL' });
+  });
+
+  test('of a principal tells nothing of the others', async () => {
+    const { data, text } = await principalAt(http.url, await createToken(place, 'guest')).call(
+      'monitoring_get_stats',
+    );
+    expect(data).toMatchObject({ total_files: 0, active_processes: 0, audit: { status: 'good' } });
+    expect(data).not.toHaveProperty('state_directory');
+    expect(data.audit).toEqual({ status: 'good' });
+    expect(text).not.toMatch(/state directory|lines/);
+    expect((await principalAt(http.url, http.token).call('monitoring_get_stats')).data).toMatchObject({
+      state_directory: { audit_bytes: expect.any(Number) },
+      audit: { lines: expect.any(Number) },
+    });
+  });
+
   test('for reading leaves what changes nothing, and says so about the rest', async () => {
     const full = principalAt(http.url, await createToken(place, 'worker'));
     const token = await createToken(place, 'viewer', ['--principal', 'worker', '--read-only']);

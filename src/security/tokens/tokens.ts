@@ -8,6 +8,7 @@ import { isoTime } from '../../base/clock.ts';
 import type { PresetName } from '../../base/config/presets.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
+import { LOCAL_PRINCIPAL } from '../../base/principals.ts';
 import {
   changeTokenFile,
   isPrincipalName,
@@ -23,8 +24,6 @@ const PREFIX = 'mcpsh_';
 
 /** Who is in the audit log without being a caller; nobody may pass for them. */
 const NOBODYS = ['operator', 'server', 'nobody'];
-/** Whoever connects by stdio, or with MCP_SHELL_TOKEN. */
-const OPERATORS_OWN = 'local';
 
 export interface TokenWish {
   readonly name: string;
@@ -50,10 +49,10 @@ export async function createToken(
   const principal = wish.principal ?? wish.name;
   checkName('The name', wish.name);
   checkName('The principal', principal);
-  if (NOBODYS.includes(principal) || (principal === OPERATORS_OWN && wish.principal === undefined)) {
+  if (NOBODYS.includes(principal) || (principal === LOCAL_PRINCIPAL && wish.principal === undefined)) {
     throw new ShellServerError('PARAM_002', `"${principal}" is no name for a caller.`, {
       hint:
-        principal === OPERATORS_OWN
+        principal === LOCAL_PRINCIPAL
           ? 'It is you, on stdio or with MCP_SHELL_TOKEN. Say --principal local to open your own work.'
           : 'Choose another: the audit log has lines of that name which no caller wrote.',
     });
