@@ -7,15 +7,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../base/limits.ts';
 import type { Capture } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
+import { type KeptMounts, watchMounts } from './mount-watch.ts';
 import type { ProcessEntry } from './process-table.ts';
 import type { Outcome } from './record.ts';
 import type { Exit } from './spawner.ts';
 import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
-import { startWatchdog } from './watchdog.ts';
+import { rounds, startWatchdog } from './watchdog.ts';
 
 /** Why somebody ended it; without one it ended by itself. */
-export type Cause = 'timeout' | 'terminated' | 'server_shutdown' | 'memory_limit' | 'cpu_limit';
+export const CAUSES = [
+  'timeout',
+  'terminated',
+  'server_shutdown',
+  'memory_limit',
+  'cpu_limit',
+  'protection_lost',
+] as const;
+export type Cause = (typeof CAUSES)[number];
 
 export type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
 
@@ -49,11 +58,13 @@ export interface EndingOptions {
   readonly timeoutMs?: number | undefined;
   /** Where it keeps the memory limit, that one counts and nothing is measured. */
   readonly group?: ExecutionGroup | undefined;
+  /** Ended at once where one of these is lost. */
+  readonly kept?: KeptMounts | undefined;
   now(): number;
 }
 
 export function createEnding(capture: Captured, tree: ProcessTree, options: EndingOptions): Ending {
-  const { memoryLimitBytes, cpuLimitSeconds, timeoutMs, group, now } = options;
+  const { memoryLimitBytes, cpuLimitSeconds, timeoutMs, group, kept, now } = options;
   let cause: Cause | undefined;
   let requests = 0;
   let ladder: Promise<Survivor[]> | undefined;
@@ -69,6 +80,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     timeoutMs === undefined
       ? undefined
       : setTimeout(() => void end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
+  const mountWatch = kept && watchMounts(kept, rounds, () => void end('protection_lost', 'SIGKILL'));
 
   async function finish(): Promise<Outcome> {
     // A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end.
@@ -80,6 +92,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     const endedAtMs = now();
     // What comes from here on finds it ended: it is nobody's cause any more.
     const { passed, peakMemoryBytes } = watchdog.conclude();
+    const unprotected = mountWatch?.conclude() ?? [];
     const refusedForks = group?.limitHits().processes ?? 0;
     const judgement = judge(exit, cause ?? passed ?? (requests > 0 ? 'terminated' : undefined));
     let leftovers: ProcessEntry[] = [];
@@ -106,6 +119,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
       endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
       ...(peakMemoryBytes !== undefined && { peakMemoryBytes }),
       ...(refusedForks > 0 && { refusedForks }),
+      ...(unprotected.length > 0 && { unprotected }),
     };
   }
 
@@ -190,6 +204,7 @@ export function judge(exit: Exit | undefined, cause: Cause | undefined): Judgeme
       return { status: 'failed', reason: 'memory_limit', errorCode: 'EXECUTION_003', ...how };
     case 'terminated':
     case 'server_shutdown':
+    case 'protection_lost':
       return { status: 'failed', reason: cause, ...how };
     case undefined:
       if (exit?.isSetupFailure === true)

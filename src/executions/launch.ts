@@ -11,11 +11,20 @@ import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
 import type { Handoff } from './handoff-script.ts';
 import { createInputFile } from './input-file.ts';
+import type { KeptMounts } from './mount-watch.ts';
 import type { Reaper } from './orphans.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { listProcesses, type ProcessIdentity } from './process-table.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
-import { buildSandbox, exitOf, handOff, type MountTables, shows, type WaitingSandbox } from './sandboxed.ts';
+import {
+  buildSandbox,
+  exitOf,
+  handOff,
+  KERNEL_TABLES,
+  type MountTables,
+  shows,
+  type WaitingSandbox,
+} from './sandboxed.ts';
 import { allowedOf, type Exit, type Spawner } from './spawner.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 
@@ -48,6 +57,7 @@ interface Started {
   readonly exited: Promise<Exit>;
   readonly capture: Capture;
   readonly group: ExecutionGroup | undefined;
+  readonly kept?: KeptMounts | undefined;
 }
 
 export interface Launched extends Started {
@@ -67,13 +77,14 @@ export async function launch(
   const started = isSandboxed
     ? await startSandboxed(permit, wall, io, tools)
     : await startPlain(id, permit, io, tools);
-  const { identity, reaper, exited, capture, group } = started;
+  const { identity, reaper, exited, capture, group, kept } = started;
   const tree = createTree({ leader: identity, marker, reaper, group, isWalled: isSandboxed });
   const ending = createEnding({ ...capture, exited }, tree, {
     memoryLimitBytes: limits.memoryBytes,
     cpuLimitSeconds: limits.cpuSeconds,
     timeoutMs: io.timeoutMs,
     group,
+    kept,
     now: tools.now,
   });
   return { ...started, tree, ending };
@@ -161,9 +172,11 @@ async function startSandboxed(
     await discard(sandbox);
     throw error;
   }
-  const { child, capture, group } = sandbox;
+  const { child, capture, group, init, mounts } = sandbox;
+  const { inside } = tools.tables ?? KERNEL_TABLES;
+  const kept = { identities: sandbox.kept, table: mounts.inside, read: () => inside(init.pid) };
   const exited = exitOf(sandbox).then((exit) => (isShown ? exit : { ...exit, isSetupFailure: true }));
-  return { identity: child.identity, exited, capture, group };
+  return { identity: child.identity, exited, capture, group, kept };
 }
 
 /** It may have been ended at this very moment, and nothing has run. */

@@ -11,6 +11,7 @@ const WALL: BubblewrapWall = {
   options: [],
   seccomp: undefined,
   pinned: [],
+  kept: [],
   watched: [],
 };
 

@@ -13,6 +13,7 @@ export const TERMINATION_REASONS = [
   'terminated',
   'memory_limit',
   'cpu_limit',
+  'protection_lost',
   'server_shutdown',
   'server_lost',
 ] as const;
@@ -34,6 +35,8 @@ export const outcomeSchema = z.object({
   peakMemoryBytes: z.number().optional(),
   /** Files that somebody outside executes or obeys, and that were not there when it began. */
   appeared: z.array(z.string()).optional(),
+  /** Protected files that were replaced from outside while it ran, so that it could write to them. */
+  unprotected: z.array(z.string()).optional(),
   /** What the wall stopped, and which setting would let it through. */
   explanation: z.string().optional(),
   /** What the audit log marks. */

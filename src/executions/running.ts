@@ -181,6 +181,7 @@ function endOf(
     code: outcome.errorCode,
     securityEvent: outcome.securityEvent,
     appeared: outcome.appeared,
+    unprotected: outcome.unprotected,
     durationMs: outcome.endedAtMs - record.createdAtMs,
     outputs: record.streams.map((stream) => bundle.outputId(stream)),
   };

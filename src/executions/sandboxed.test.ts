@@ -25,6 +25,7 @@ function wallOf(host: Host, changes: HostChanges = {}, seccomp?: Uint8Array): Bu
     }),
     seccomp: seccomp === undefined ? undefined : Buffer.from(seccomp).toString('base64'),
     pinned: profile.pinned,
+    kept: profile.kept,
     watched: [],
   };
 }

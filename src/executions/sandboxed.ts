@@ -19,6 +19,7 @@ import { type Handoff, handoffScript, readyScript, WAITING_SHELL } from './hando
 import { OUTER_ENVIRONMENT } from './helper.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
 import type { LaunchTools } from './launch.ts';
+import { identitiesOf } from './mount-watch.ts';
 import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
 import { findProcess, isAlive, listChildren, type ProcessIdentity } from './process-table.ts';
 import type { Child, Exit } from './spawner.ts';
@@ -45,6 +46,8 @@ export interface WaitingSandbox {
   readonly input: InputFile;
   /** The host's own mounts when it was built, and those inside. */
   readonly mounts: { readonly host: string; readonly inside: string };
+  /** What its mounts that must stay are on, by path. */
+  readonly kept: ReadonlyMap<string, string>;
 }
 
 /** Tables of mounts, by which changes are noticed: what is mounted later is shown inside in another way than it should. */
@@ -122,7 +125,8 @@ export async function buildSandbox(spec: SandboxSpec, tools: LaunchTools): Promi
     if (wrong !== undefined && wrong !== null) throw swapped(wrong);
     if (inside === undefined || findExchangedMount(table, wall) !== undefined)
       throw sandboxFailed('something that it shows was replaced meanwhile');
-    return { child, capture, group, init, handoffFd: handoff.fd, input, mounts: { host, inside } };
+    const kept = identitiesOf(wall.kept);
+    return { child, capture, group, init, handoffFd: handoff.fd, input, mounts: { host, inside }, kept };
   } catch (error) {
     sendSignal(child.identity, 'SIGKILL');
     await child.exited;

@@ -59,7 +59,7 @@ const MAX_WAIT_MS = 60 * 60_000;
 const OOM_LOOK_MS = 2000;
 
 /** There is one process table for this process, so that there is one of these. */
-const rounds = createRounds();
+export const rounds = createRounds();
 
 export function startWatchdog(
   tree: ProcessTree,

@@ -79,6 +79,7 @@ export function createHistory(options: {
         exitCode: outcome.exitCode,
         signal: outcome.signal,
         survivors: outcome.survivors.map(({ pid }) => pid),
+        unprotected: outcome.unprotected,
         durationMs: outcome.endedAtMs - terminal.createdAtMs,
         outputs: kept,
       });

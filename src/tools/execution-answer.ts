@@ -251,9 +251,14 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
       `Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`,
     );
   }
+  if (outcome.unprotected !== undefined) {
+    said.push(
+      `Replaced or removed from outside while it ran, which ends their protection: ${listPaths(outcome.unprotected)}. ${outcome.reason === 'protection_lost' ? 'So it was ended with everything it had started. Run it again if it is still needed' : 'It could write to them from then on'}; the user should look at them before a client, a shell or git uses them.`,
+    );
+  }
   if (outcome.appeared !== undefined) {
     said.push(
-      `New since it began, and executed or obeyed by programs outside the sandbox: ${outcome.appeared.slice(0, 60).join(', ')}${outcome.appeared.length > 60 ? ` and ${outcome.appeared.length - 60} more` : ''}. The person should look at that before a client, a shell or git uses it.`,
+      `New since it began, and executed or obeyed by programs outside the sandbox: ${listPaths(outcome.appeared)}. The person should look at that before a client, a shell or git uses it.`,
     );
   }
   if (outcome.explanation !== undefined) said.push(outcome.explanation);
@@ -268,6 +273,13 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
   if (outcome.survivors.length > 0)
     said.push(`Not ended, and probably or certainly started by it: ${listProcesses(outcome.survivors)}.`);
   return said;
+}
+
+const MAX_PATHS = 60;
+
+function listPaths(paths: readonly string[]): string {
+  const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : '';
+  return `${paths.slice(0, MAX_PATHS).join(', ')}${more}`;
 }
 
 function sessionFields({ sessionChange }: Execution): Pick<ExecutionData, 'session_changes'> {

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lacks, needs } from '../setup/needs.ts';
 import { works } from './support/developer.ts';
@@ -76,26 +76,27 @@ describe.skipIf(cannot)('a workspace below /tmp', () => {
     expect(subjects(place.work)).toEqual(['second', 'first']);
   });
 
-  test('has what lies beside a protected file, and keeps what is put there', async () => {
-    for (const name of ['.vscode', '.claude']) {
-      mkdirSync(join(place.work, name));
-      writeFileSync(join(place.work, name, 'settings.json'), '{}');
+  test('has what lies beside something protected, and keeps what is put there', async () => {
+    const KEPT = { '.kiro': 'settings/mcp.json', node_modules: '.bin/mcp-shell-server' };
+    for (const [name, kept] of Object.entries(KEPT)) {
+      mkdirSync(dirname(join(place.work, name, kept)), { recursive: true });
+      writeFileSync(join(place.work, name, kept), '{}');
       writeFileSync(join(place.work, name, 'beside'), 'there before\n');
     }
     for (const round of ['first', 'second']) {
       await withServer(async (product) => {
-        for (const name of ['.vscode', '.claude']) {
+        for (const [name, kept] of Object.entries(KEPT)) {
           const { stdout } = await works(product, `cat ${name}/beside; echo ${round} > ${name}/${round}`);
           expect(stdout).toBe('there before\n');
-          const { data } = await product.execute(`echo changed > ${name}/settings.json`);
+          const { data } = await product.execute(`echo changed > ${name}/${kept}`);
           expect(data.exit_code).not.toBe(0);
         }
       });
     }
-    for (const name of ['.vscode', '.claude']) {
+    for (const [name, kept] of Object.entries(KEPT)) {
       for (const round of ['first', 'second'])
         expect(readFileSync(join(place.work, name, round), 'utf8')).toBe(`${round}\n`);
-      expect(readFileSync(join(place.work, name, 'settings.json'), 'utf8')).toBe('{}');
+      expect(readFileSync(join(place.work, name, kept), 'utf8')).toBe('{}');
     }
   });
 

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { writeFileWhole } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
 import type { LaunchPermit } from '../../security/security.ts';
-import type { Cause } from '../ending.ts';
+import { CAUSES, type Cause } from '../ending.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
 
 export const wrapperSpecSchema = z.object({
@@ -75,7 +75,7 @@ export function withdrawCause(bundle: string, claim: string): void {
   if (readText(join(bundle, CAUSE)) === claim) rmSync(join(bundle, CAUSE), { force: true });
 }
 
-const causeSchema = z.enum(['timeout', 'terminated', 'server_shutdown', 'memory_limit', 'cpu_limit']);
+const causeSchema = z.enum(CAUSES);
 
 export function readCause(bundle: string): Cause | undefined {
   return causeSchema.safeParse(readText(join(bundle, CAUSE))?.split(' ')[0]).data;

@@ -53,6 +53,8 @@ interface ExecutionEnded extends Caller {
   readonly code?: ErrorCode | undefined;
   readonly securityEvent?: SecurityEvent | undefined;
   readonly appeared?: readonly string[] | undefined;
+  /** Protected files that it could write to after they were replaced from outside. */
+  readonly unprotected?: readonly string[] | undefined;
   readonly durationMs: number;
   readonly outputs: readonly (string | undefined)[];
 }
@@ -93,6 +95,7 @@ interface TerminalEnded extends Caller {
   readonly signal?: string | undefined;
   /** What could not be ended. */
   readonly survivors: readonly number[];
+  readonly unprotected?: readonly string[] | undefined;
   readonly durationMs: number;
   readonly outputs: readonly string[];
 }

@@ -105,6 +105,7 @@ export function buildProfile(input: ProfileInput): Profile {
     mounts,
     writable: roots,
     pinned: pinned(mounts),
+    kept: kept(mounts),
     network: security.network && input.proxySocket === undefined,
     coversProc: input.isRoot,
     procTrees: input.isRoot ? PROC_TREES.filter(isThere) : [],
@@ -127,14 +128,24 @@ function outermost(paths: readonly string[]): string[] {
  * link while bwrap follows the path. They are compared with what the kernel says was mounted, before anything runs.
  */
 function pinned(mounts: readonly Mount[]): Profile['pinned'] {
+  return insideWritable(mounts).map((mount) => {
+    const isBound = mount.kind === 'readable' || mount.kind === 'writable';
+    return { path: mount.path, source: isBound ? (mount.from ?? mount.path) : undefined };
+  });
+}
+
+/** A directory that is mounted on itself, to pin it, shows the same without the mount. */
+function kept(mounts: readonly Mount[]): Profile['kept'] {
+  return insideWritable(mounts)
+    .filter((mount) => mount.kind !== 'writable' || mount.from !== undefined)
+    .map(({ path }) => path);
+}
+
+function insideWritable(mounts: readonly Mount[]): Mount[] {
   const writable = mounts.flatMap(({ kind, path }) =>
     kind === 'writable' || kind === 'memory' ? [path] : [],
   );
-  return mounts.flatMap((mount) => {
-    if (rootOf(mount.path, writable) === undefined) return [];
-    const isBound = mount.kind === 'readable' || mount.kind === 'writable';
-    return [{ path: mount.path, source: isBound ? (mount.from ?? mount.path) : undefined }];
-  });
+  return mounts.filter(({ path }) => rootOf(path, writable) !== undefined);
 }
 
 function proxyMount(socket: string | undefined): Mount[] {

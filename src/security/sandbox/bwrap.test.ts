@@ -11,6 +11,7 @@ function profileOf(changes: Partial<Profile> = {}): Profile {
     root: 'host',
     mounts: [],
     pinned: [],
+    kept: [],
     writable: [],
     network: true,
     coversProc: false,

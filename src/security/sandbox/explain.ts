@@ -109,12 +109,20 @@ function isProtected(path: string | undefined): boolean {
   const home = realPathOf(homedir());
   return (
     /\/\.git\/(?:hooks|config|info)(?:\/|$)|\/\.git$/.test(path) ||
-    PROTECTED_IN_WORKSPACE.some(
-      (name) => path.endsWith(`/${name}`) || path.endsWith(`/${name.split('/')[0]}`),
-    ) ||
+    PROTECTED_IN_WORKSPACE.some((name) => path.endsWith(`/${name}`)) ||
+    SETTINGS_DIRECTORIES.some((name) => path.includes(`/${name}/`) || path.endsWith(`/${name}`)) ||
     PROTECTED_IN_HOME.some((name) => isInside(path, join(home, name)))
   );
 }
+
+const SETTINGS_DIRECTORIES = [
+  ...new Set(
+    PROTECTED_IN_WORKSPACE.flatMap((name) => {
+      const [first = '', ...rest] = name.split('/');
+      return rest.length === 0 || first === 'node_modules' ? [] : [first];
+    }),
+  ),
+];
 
 const NO_NETWORK =
   /Could not resolve host|unable to resolve host|Could not resolve '|Temporary failure resolving|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated|Failed to connect to|Could not connect to|unable to access 'https?:|Connection refused|dial tcp|NameResolutionError|Network unreachable|ping: .*(?:unknown host|not permitted)/i;

@@ -23,6 +23,8 @@ export interface Profile {
   readonly mounts: readonly Mount[];
   /** Mount points inside writable directories, and what must be found there: a path, or nothing of the host's. */
   readonly pinned: readonly PinnedMount[];
+  /** Of those, what would be open to a command if the mount were gone. */
+  readonly kept: readonly string[];
   /** Where a command can write of the host's files, but for /tmp. */
   readonly writable: readonly string[];
   readonly network: boolean;
@@ -48,6 +50,8 @@ export interface BubblewrapWall {
   /** The compiled filter, in base64. */
   readonly seccomp: string | undefined;
   readonly pinned: readonly PinnedMount[];
+  /** Mount points that must stay mounted while the command runs. */
+  readonly kept: readonly string[];
   /** What must not appear while the command runs. */
   readonly watched: readonly WatchedPath[];
 }

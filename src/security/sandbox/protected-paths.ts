@@ -2,7 +2,10 @@
  * What can be written to of a home directory, and what of a workspace must stay as it is. Data; a new one is a line.
  */
 
-/** What somebody else executes, or obeys, when it lies in the top of a workspace: read-only where it is there. */
+/**
+ * What somebody else executes, or obeys, when it lies in the top of a workspace: read-only where it is there, together
+ * with the directory of settings that it is in.
+ */
 export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   'mcp-shell-server.toml',
   '.mcp.json',
@@ -31,6 +34,9 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   // What npx would start instead of the server, in a client that starts it here.
   'node_modules/.bin/mcp-shell-server',
 ];
+
+/** Directories inside of those in which work goes on. */
+export const WORK_IN_PROTECTED: readonly string[] = ['.claude/worktrees'];
 
 /** Of each repository in a workspace, below its .git. */
 export const PROTECTED_IN_GIT: readonly string[] = [

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findAppeared, watchedPaths } from './appeared.ts';
 import { protectedIn } from './protected.ts';
-import { createHost, type Host } from './sandbox.fixture.ts';
+import { createHost, type Host, linesOf } from './sandbox.fixture.ts';
 
 /** Paths below the host's root that are read-only. */
 function protectedOf(
@@ -31,14 +31,13 @@ describe('what is read-only in a workspace', () => {
     const host = createHost();
     host.makeRepository('home/project');
     const names = ['.mcp.json', '.envrc', '.vscode/tasks.json', '.claude/settings.json'];
-    const others = ['package.json', 'src/.mcp.json', '.vscode/snippets.json', '.claude/agents/x.md'];
+    const others = ['package.json', 'src/.mcp.json', '.kiro/specs/x.md', 'node_modules/.bin/tsc'];
     for (const name of [...names, ...others]) host.write(`home/project/${name}`);
     host.makeDirectory('home/project/.claude/hooks');
     expect(protectedOf(host)).toEqual([
       'home/project/.mcp.json',
-      'home/project/.claude/settings.json',
-      'home/project/.claude/hooks',
-      'home/project/.vscode/tasks.json',
+      'home/project/.claude',
+      'home/project/.vscode',
       'home/project/.envrc',
       'home/project/.git/hooks',
       'home/project/.git/config',
@@ -52,7 +51,7 @@ describe('what is read-only in a workspace', () => {
     'opencode.jsonc',
     '.devcontainer/devcontainer.json',
     '.devcontainer.json',
-  ])('is %s, which starts programs for a client; it is named where it appears', (name) => {
+  ])('is %s with its directory, which starts programs for a client; it is named where it appears', (name) => {
     const host = createHost();
     const watched = watchedPaths({
       writable: [host.workspace],
@@ -62,7 +61,44 @@ describe('what is read-only in a workspace', () => {
     });
     const path = host.write(`home/project/${name}`);
     expect(findAppeared(watched)).toEqual([path]);
-    expect(protectedOf(host)).toEqual([`home/project/${name}`]);
+    const directory = name.includes('/') ? dirname(name) : name;
+    expect(protectedOf(host)).toEqual([`home/project/${directory}`]);
+  });
+
+  test('is a directory of settings as a whole, but for work trees in it and what the operator opened', () => {
+    const host = createHost();
+    host.write('home/project/.claude/agents/x.md');
+    host.write('home/project/.vscode/tasks.json');
+    host.makeDirectory('home/project/.claude/worktrees');
+    const mounts = host.profile({ security: { writablePaths: [join(host.workspace, '.vscode')] } }).mounts;
+    expect(linesOf(mounts, host.workspace)).toEqual([
+      'readable .claude',
+      'writable .vscode',
+      'readable .vscode/tasks.json',
+      'writable .claude/worktrees',
+    ]);
+  });
+
+  test('is where a link in such a directory leads, too', () => {
+    const host = createHost();
+    host.write('home/project/shared/mcp.json');
+    host.makeDirectory('home/project/.cursor');
+    host.link('home/project/.cursor/mcp.json', '../shared/mcp.json');
+    expect(protectedOf(host)).toEqual(['home/project/.cursor', 'home/project/shared/mcp.json']);
+  });
+
+  test('is in a work tree inside such a directory', () => {
+    const host = createHost();
+    const inner = host.makeRepository('home/project/.claude/worktrees/x');
+    const { mounts } = host.profile({ repositories: [inner] });
+    expect(linesOf(mounts, inner)).toEqual(['writable .git', 'readable .git/hooks', 'readable .git/config']);
+  });
+
+  test('is the file alone where the directory around it is a link', () => {
+    const host = createHost();
+    host.write('home/project/src/tasks.json');
+    host.link('home/project/.vscode', 'src');
+    expect(protectedOf(host)).toEqual(['home/project/src/tasks.json']);
   });
 
   test('is nothing where there is nothing', () => {

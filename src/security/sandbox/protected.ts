@@ -1,6 +1,6 @@
 /** What can be written to and yet must not be: files that somebody outside executes or obeys. */
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isShut, isThere, kindOf, shutAround } from './look.ts';
 import type { Mount } from './profile.ts';
@@ -9,6 +9,7 @@ import {
   PROTECTED_IN_GIT,
   PROTECTED_IN_HOME,
   PROTECTED_IN_WORKSPACE,
+  WORK_IN_PROTECTED,
 } from './protected-paths.ts';
 
 export interface ProtectedInput {
@@ -24,7 +25,7 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   const home = realPathOf(input.homedir);
   const opened = input.security.writablePaths.map(realPathOf);
   const candidates = [
-    ...writable.flatMap((directory) => PROTECTED_IN_WORKSPACE.map((name) => join(directory, name))),
+    ...writable.flatMap((directory) => inWorkspace(directory, opened)),
     ...[...writable, ...input.repositories].flatMap(gitPaths),
     ...input.gitDirectories.flatMap(insideGit),
     ...PROTECTED_IN_HOME.map((name) => join(home, name)),
@@ -38,12 +39,32 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     .filter((path) => rootOf(path, writable) !== undefined && !opened.includes(path))
     // What cannot be looked into is protected as a whole: the next command could open it.
     .flatMap((path) => (isThere(path) ? path : (shutAround(path) ?? [])));
-  return (
-    [...new Set(paths.map(realPathOf))]
-      // A link that is left leads nowhere, and nothing can be mounted on it.
-      .filter((real) => rootOf(real, writable) !== undefined && kindOf(real) !== 'link')
-      .map((path): Mount => ({ kind: 'readable', path }))
-  );
+  const protectedPaths = [...new Set(paths.map(realPathOf))]
+    // A link that is left leads nowhere, and nothing can be mounted on it.
+    .filter((real) => rootOf(real, writable) !== undefined && kindOf(real) !== 'link');
+  const work = writable
+    .flatMap((directory) => WORK_IN_PROTECTED.map((name) => join(directory, name)))
+    .filter((path) => protectedPaths.includes(dirname(path)) && kindOf(path) === 'directory');
+  return [
+    ...protectedPaths
+      .filter((path) => rootOf(path, protectedPaths) === undefined || rootOf(path, work) !== undefined)
+      .map((path): Mount => ({ kind: 'readable', path })),
+    ...work.map((path): Mount => ({ kind: 'writable', path })),
+  ];
+}
+
+/**
+ * A file in a directory of settings is protected with the directory: a mount on the file alone is gone as soon as somebody
+ * outside replaces it.
+ */
+function inWorkspace(directory: string, opened: readonly string[]): string[] {
+  return PROTECTED_IN_WORKSPACE.flatMap((name) => {
+    const path = join(directory, name);
+    const around = dirname(path);
+    const isWhole = name.includes('/') && !name.startsWith('node_modules/');
+    // The file itself may be a link.
+    return isWhole && kindOf(around) === 'directory' && !opened.includes(around) ? [around, path] : [path];
+  });
 }
 
 /** Also of a worktree or submodule, whose `.git` is a file that names the directory. */

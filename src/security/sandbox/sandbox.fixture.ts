@@ -128,6 +128,7 @@ export function wallOf(host: Host, changes: HostChanges = {}): BubblewrapWall {
     options: bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false }),
     seccomp: undefined,
     pinned: profile.pinned,
+    kept: profile.kept,
     watched: [],
   };
 }

@@ -208,6 +208,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       options: bwrapOptions(profile, { features: { disablesUserns }, hasSeccomp: seccomp !== undefined }),
       seccomp,
       pinned: profile.pinned,
+      kept: profile.kept,
       watched,
     };
     walls.set(profile, wall);

@@ -7,6 +7,7 @@ function textOf(mounts: readonly Mount[], network = true): string[] {
     root: 'host',
     mounts,
     pinned: [],
+    kept: [],
     writable: [],
     network,
     coversProc: false,
