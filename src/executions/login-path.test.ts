@@ -155,6 +155,7 @@ describe.skipIf(needs('bwrap'))('in its sandbox', () => {
       options,
       seccomp: undefined,
       pinned: [],
+      kept: [],
       watched: [],
     };
   }
