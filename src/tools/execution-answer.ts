@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Execution, Outcome, WaitResult } from '../executions/executions.ts';
 import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
@@ -52,7 +53,7 @@ export type ExecutionData = z.input<ReturnType<typeof executionSchema>>;
 export interface AnswerOptions {
   /** Over both streams together. */
   readonly inlineBytes: number;
-  /** Of each stream, where the caller said how much. */
+  /** Of each stream, where the caller said how much; no answer holds more than LIMITS.inlineOutputBytesMax. */
   readonly perStreamBytes: number | undefined;
   /** Why the caller is answered while it runs. */
   readonly why: Extract<WaitResult, { kind: 'running' }>['why'] | 'background' | undefined;
@@ -106,11 +107,15 @@ export async function describeExecution(
     created_at: isoTime(record.createdAtMs),
     ...(outcome !== undefined && { completed_at: isoTime(outcome.endedAtMs) }),
   };
-  return { data, text: renderText(data, message) };
+  return { data, text: renderText(data, message, isOnlyStderrCut(shown)) };
 }
 
+const isOnlyStderrCut = (shown: ReadonlyMap<StreamType, HeadAndTail>): boolean =>
+  [...shown].filter(([, { truncated }]) => truncated).every(([type]) => type === 'stderr') &&
+  shown.get('stderr')?.truncated === true;
+
 /** The output first, then one line on how it went, then what is worth knowing. */
-function renderText(data: ExecutionData, message: string): string {
+function renderText(data: ExecutionData, message: string, stderrFirst: boolean): string {
   const parts: string[] = [];
   if (data.stdout !== undefined && data.stdout !== '') parts.push(withNewline(data.stdout));
   if (data.stderr !== undefined && data.stderr !== '') parts.push(`[stderr]\n${withNewline(data.stderr)}`);
@@ -124,6 +129,7 @@ function renderText(data: ExecutionData, message: string): string {
     data.output_id === undefined ? '' : `output_id ${data.output_id}`,
     data.stderr === undefined || data.stderr === '' ? '' : `stderr_output_id ${data.stderr_output_id}`,
   ].filter((id) => id !== '');
+  if (stderrFirst) ids.reverse();
   const status = [data.status, how, describeDuration(data.execution_time_ms ?? 0), ...ids].join(', ');
   return `${parts.join('')}[${status}]${message === '' ? '' : `\n${message}`}`;
 }
@@ -141,7 +147,10 @@ async function readStreams(
   try {
     const sizes = new Map(sources.map(({ type, source }) => [type, source.size]));
     for (const { type, source } of sources) {
-      const budget = options.perStreamBytes ?? shareOf(type, sizes, options.inlineBytes);
+      const budget =
+        options.perStreamBytes === undefined
+          ? shareOf(type, sizes, options.inlineBytes)
+          : Math.min(options.perStreamBytes, LIMITS.inlineOutputBytesMax);
       const outputId = bundle.outputId(type) ?? '';
       shown.set(type, await headAndTail(source, budget, { outputId, signal: options.signal }));
     }
@@ -181,6 +190,7 @@ function sentences(
       `${part.invalidBytes} bytes of ${type} are not UTF-8 and are shown as U+FFFD; read_execution_output with encoding "base64" (or their own encoding) gives them exactly.`,
     );
   }
+  said.push(...describeCut(execution, shown, options.perStreamBytes));
   if (outcome?.reason === 'exit' && outcome.exitCode !== 0 && outcome.explanation === undefined) {
     const text = (shown.get('stderr') ?? shown.get('combined'))?.text ?? '';
     const hint = hintFor({
@@ -197,6 +207,26 @@ function sentences(
   if (session !== undefined) said.push(session);
   if (options.notice !== undefined) said.push(options.notice);
   return said;
+}
+
+function describeCut(
+  { bundle }: Execution,
+  shown: ReadonlyMap<StreamType, HeadAndTail>,
+  askedBytes = 0,
+): string[] {
+  const cut = [...shown].filter(([, { truncated, binary }]) => truncated && !binary);
+  if (cut.length === 0) return [];
+  const most = LIMITS.inlineOutputBytesMax;
+  return [
+    ...(askedBytes > most
+      ? [`An answer holds at most ${describeBytes(most)} of a stream, also where max_output_size is more.`]
+      : []),
+    ...(isOnlyStderrCut(shown)
+      ? [
+          `Only stderr is cut: read_execution_output with output_id "${bundle.outputId('stderr')}" has all of it.`,
+        ]
+      : []),
+  ];
 }
 
 function describeRunning({ record }: Execution, options: AnswerOptions): string {

@@ -37,7 +37,7 @@ const inputSchema = () =>
       .min(LIMITS.maxOutputSizeMin)
       .max(LIMITS.maxOutputSizeMax)
       .optional()
-      .describe('Bytes a stream'),
+      .describe('Bytes a stream; an answer shows 1 MiB at most'),
     capture_stderr: z.boolean().default(true),
     merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
     return_partial_on_timeout: z.boolean().default(true),
@@ -172,10 +172,9 @@ async function answer(
   why: Parameters<typeof describeExecution>[1]['why'],
 ): Promise<Answer<ExecutionData>> {
   const { settings, executions, clock, security } = call.modules;
-  const { max_output_size: asked } = input;
   return describeExecution(execution, {
     inlineBytes: settings.limits.inlineOutputBytes,
-    perStreamBytes: asked === undefined ? undefined : Math.min(asked, LIMITS.inlineOutputBytesMax),
+    perStreamBytes: input.max_output_size,
     why,
     path: await executions.commandPath(),
     now: clock.now(),

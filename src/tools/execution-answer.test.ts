@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type World } from '../../test/support/world.ts';
+import { LIMITS } from '../base/limits.ts';
+import { describeExecution } from './execution-answer.ts';
+
+let world: World;
+beforeAll(() => {
+  world = createWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function answerTo(command: string, perStreamBytes: number | undefined, mergeStderr = false) {
+  const { execution } = await world.run(command, { mergeStderr });
+  const { data, text } = await describeExecution(execution, {
+    inlineBytes: 2000,
+    perStreamBytes,
+    why: undefined,
+    path: '',
+    now: Date.now(),
+    signal: new AbortController().signal,
+  });
+  return { data, text, status: /^\[(?:completed|failed), .*\]$/m.exec(text)?.[0] ?? '' };
+}
+
+const print = (bytes: number): string => `yes | head -c ${bytes}`;
+
+describe('an answer whose output is cut', () => {
+  test.each<[string, string, 'stdout' | 'stderr']>([
+    ['only stdout', `${print(9000)}; echo a >&2`, 'stdout'],
+    ['both streams', `${print(9000)}; ${print(9000)} >&2`, 'stdout'],
+    ['only stderr', `echo a; ${print(9000)} >&2`, 'stderr'],
+    ['only stderr, of two', `${print(9000)} >&2`, 'stderr'],
+  ])('names the output first that has more: %s', async (_, command, first) => {
+    const { data, status } = await answerTo(command, undefined);
+    expect(data.output_truncated).toBe(true);
+    const ids = [`, output_id ${data.output_id}`, `, stderr_output_id ${data.stderr_output_id}`];
+    const found = ids.map((id) => status.indexOf(id)).filter((at) => at !== -1);
+    expect(found).toHaveLength(2);
+    expect(found[0]! < found[1]!).toBe(first === 'stdout');
+    const sentence = `Only stderr is cut: read_execution_output with output_id "${data.stderr_output_id}" has all of it.`;
+    expect(data.message ?? '').toBe(first === 'stderr' ? sentence : '');
+  });
+
+  test('says nothing of stderr where it is merged, or nothing is cut', async () => {
+    expect((await answerTo(`${print(9000)} >&2`, undefined, true)).data.message).toBeUndefined();
+    expect((await answerTo('echo a; echo b >&2', undefined)).data.message).toBeUndefined();
+  });
+
+  const MIB = LIMITS.inlineOutputBytesMax;
+  test.each([
+    ['as much as was asked for', MIB / 2, MIB / 2, false],
+    ['as much as there may be', MIB, MIB, false],
+    ['no more than there may be', 3 * MIB, MIB, true],
+  ])('has %s, and says where that is less', async (_, asked, bytes, isSaid) => {
+    const { data } = await answerTo(print(4 * MIB), asked);
+    expect(data.stdout?.length).toBeLessThanOrEqual(bytes);
+    expect(data.stdout?.length).toBeGreaterThan(bytes * 0.9);
+    expect(data.message).toBe(
+      isSaid ? 'An answer holds at most 1.0 MiB of a stream, also where max_output_size is more.' : undefined,
+    );
+  });
+
+  test('does not speak of a limit that cut nothing', async () => {
+    expect((await answerTo(print(2000), 3 * MIB)).data).toMatchObject({ output_truncated: false });
+    expect((await answerTo(print(2000), 3 * MIB)).data.message).toBeUndefined();
+  });
+});
