@@ -10,7 +10,10 @@ describe('an outcome is true', () => {
   const cases: { command: string; expected: object }[] = [
     { command: 'true', expected: { status: 'completed', reason: 'exit', exitCode: 0 } },
     { command: 'exit 3', expected: { status: 'failed', reason: 'exit', exitCode: 3 } },
-    { command: 'kill -9 $$', expected: { status: 'failed', reason: 'signal', exitCode: 137, signal: 'SIGKILL' } },
+    {
+      command: 'kill -9 $$',
+      expected: { status: 'failed', reason: 'signal', exitCode: 137, signal: 'SIGKILL' },
+    },
     {
       command: 'kill -TERM $$; sleep 5',
       expected: { status: 'failed', reason: 'signal', exitCode: 143, signal: 'SIGTERM' },

@@ -113,6 +113,12 @@ export function createRunning(options: RunningOptions): Running {
       const { id, mode } = entry.record;
       entries.set(id, entry);
       reserved.delete(id);
+      log.debug('execution_started', {
+        executionId: id,
+        requestId: entry.requestId,
+        mode,
+        pid: entry.record.process?.pid,
+      });
       const note = (): void => store.note(entry.record);
       // Most executions end before it would be written, and by its marker alone a process is found as well; only of a
       // detached one the wrapper must be known.

@@ -19,13 +19,13 @@ import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from 
 import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
 import { issuePermit, type LaunchPermit, type Limits } from './permit.ts';
 import { combinePolicies } from './policy/policy.ts';
-import { escapeText } from './policy/show.ts';
 import type { Wish } from './policy/tighten.ts';
 import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import { checkProgram, nameProgram } from './programs.ts';
 import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
-import { maskText, secretValues } from './secrets.ts';
+import { secretValues } from './secrets.ts';
+import { createShellToolLog, type ShellToolLog } from './shell-tool-log.ts';
 import { checkShell, chooseShells, judgedShell, type Shells, shellArgv, shellName } from './shells.ts';
 import { checkTerminal, checkTerminalShell, createTypedCheck, type TypedCheck } from './typed.ts';
 
@@ -78,6 +78,8 @@ export interface Security extends TypedCheck {
     },
     wish: Wish,
   ): ReturnType<RestrictionStore['tighten']>;
+  /** Says in the log how a command of the tool `shell` ended, or why it did not begin. */
+  readonly logShellTool: ShellToolLog;
   /** How commands of a principal were decided since then, by this server; the audit log has all of them. */
   decisionsSince(principal: string, sinceMs: number): DecisionTotals;
   dispose(): Promise<void>;
@@ -113,9 +115,11 @@ export function createSecurity(options: {
     clock: options.clock,
     syncs: settings.audit.syncs,
     maxFileBytes: settings.audit.maxFileBytes,
+    ...(settings.verbose && { log: options.log }),
   });
 
   const decisions = createDecisionCounts(options.clock);
+  const logShellTool = createShellToolLog(options.log, settings.shellTool.logsCommands);
 
   const input = createTypedCheck({ ...options, restrictions, audit, decisions });
 
@@ -234,21 +238,6 @@ export function createSecurity(options: {
     return shellArgv(shell, script ?? command);
   }
 
-  /** For the operator who follows the log; the audit has it anyway. */
-  function logCommand(
-    { rules, requestId, command, workingDirectory }: LaunchRequest,
-    decision: string,
-  ): void {
-    if (rules === undefined || !settings.shellTool.logsCommands) return;
-    const shown = escapeText(maskText(command).slice(0, LOGGED_LENGTH));
-    options.log.info('shell', {
-      request_id: requestId,
-      decision,
-      command: shown,
-      directory: workingDirectory,
-    });
-  }
-
   const noticed = new Set<string>();
 
   return {
@@ -307,7 +296,6 @@ export function createSecurity(options: {
       try {
         const { permit, rule } = await decide(request);
         decisions.note(request.principal, 'allow');
-        logCommand(request, 'allow');
         audit.write({
           event: 'execution_allowed',
           decision: 'allow',
@@ -321,7 +309,11 @@ export function createSecurity(options: {
           // Not decided yet: whether a person was asked and what they said, the edge records.
           const isOpen = error instanceof ApprovalNeeded;
           decisions.note(request.principal, isOpen ? 'ask' : 'deny');
-          logCommand(request, isOpen ? 'ask' : 'deny');
+          if (request.rules !== undefined)
+            logShellTool(
+              { ...about, directory: request.workingDirectory },
+              { decision: isOpen ? 'ask' : 'deny', code: error.code },
+            );
           audit.write({
             event: isOpen ? 'approval_needed' : 'execution_denied',
             decision: isOpen ? 'ask' : 'deny',
@@ -340,6 +332,7 @@ export function createSecurity(options: {
       return { wall: enclosure?.wall, limits: limitsOf(restrictions.of(principal).security) };
     },
     ...input,
+    logShellTool,
     decisionsSince: decisions.since,
     async dispose() {
       await sandbox.dispose();
@@ -355,9 +348,6 @@ const limitsOf = (security: SecuritySettings): Limits => ({
   cpuSeconds: security.maxCpuSeconds,
   fileBytes: security.maxFileBytes,
 });
-
-/** Of a command in the log. */
-const LOGGED_LENGTH = 1000;
 
 /** Paths of a caller count from the home directory where they are not absolute. */
 const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });

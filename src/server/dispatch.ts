@@ -126,6 +126,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { principal, client, requestId = createId('req') } = context;
     const started: StartedCall = { requestId, principal, client, tool: tool.name, calledAs };
     const startedAtMs = clock.now();
+    log.debug('request', { ...logged(started), client: client.name });
     return {
       started,
       audit: (outcome, code) =>

@@ -159,6 +159,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     response.once('close', () => {
       // Of a client that broke off there is a response which nobody began.
       if (response.headersSent) options.onAnswered?.(response.statusCode);
+      log.debug('http request', {
+        request_id: requestId,
+        method: request.method,
+        status: response.statusCode,
+      });
     });
     answer(request, response, requestId).catch((error: unknown) => {
       log.error('a request failed', { request_id: requestId, error: messageOf(error) });

@@ -73,6 +73,7 @@ export function serveStdioConnection(options: StdioConnectionOptions): StdioConn
       'method' in message && claimsRevision(message)
         ? serveBySdk(offer, transport, onError)
         : createStdioServer({ offer, send: transport.send, onError });
+    if ('method' in message) log.debug('message', { method: message.method.slice(0, 64) });
     server.receive(message);
   };
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same

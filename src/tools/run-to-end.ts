@@ -18,6 +18,8 @@ export interface CommandRequest {
   /** Of each stream; what is beyond is left out without a word inside the data. */
   readonly outputBytes: number;
   readonly rules?: StartRequest['rules'];
+  /** Told of the end, also of one that the caller does not wait for any more. */
+  readonly onEnded?: (execution: Execution) => void;
 }
 
 export interface Ended {
@@ -52,15 +54,9 @@ export async function runToEnd(request: CommandRequest, call: Call): Promise<End
     },
     call.signal,
   );
-  const { live } = execution;
-  if (live !== undefined) {
-    reportProgress(execution, call);
-    const waited = await waitForEnd(live, { patienceMs: LIMITS.timerMs }, call.signal);
-    if (waited.kind === 'aborted') {
-      await live.end('terminated');
-      call.signal.throwIfAborted();
-    }
-  }
+  const isAborted = await waitFor(execution, call);
+  request.onEnded?.(execution);
+  if (isAborted) call.signal.throwIfAborted();
   const { outcome, timeoutMs } = execution.record;
   if (outcome === undefined) throw new Error(`${execution.record.id} has ended without an outcome`);
   const stdout = readStream(execution, 'stdout', request.outputBytes);
@@ -73,6 +69,18 @@ export async function runToEnd(request: CommandRequest, call: Call): Promise<End
     isCut: stdout.isCut || stderr.isCut,
     timeoutSeconds: (timeoutMs ?? 0) / 1000,
   };
+}
+
+/** True where the caller did not wait for it, and it was ended therefore. */
+async function waitFor(execution: Execution, call: Call): Promise<boolean> {
+  const { live } = execution;
+  if (live === undefined) return false;
+  reportProgress(execution, call);
+  const waited = await waitForEnd(live, { patienceMs: LIMITS.timerMs }, call.signal);
+  if (waited.kind !== 'aborted') return false;
+  await live.end('terminated');
+  await live.finished;
+  return true;
 }
 
 /** The beginning of it, up to a whole character. */

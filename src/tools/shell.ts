@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Settings } from '../base/settings.ts';
+import type { Execution } from '../executions/executions.ts';
+import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import { writeAbortFile } from './abort-file.ts';
 import { hintFor } from './hints.ts';
 import { type Ended, runToEnd } from './run-to-end.ts';
@@ -21,6 +23,9 @@ const outputSchema = () =>
     partial_stdout: z.string().optional(),
     partial_stderr: z.string().optional(),
     output_truncated: z.boolean().optional(),
+    output_id: z.string().optional(),
+    stderr_output_id: z.string().optional(),
+    note: z.string().optional(),
     suggestion: z.string().optional(),
   });
 type Metadata = z.input<ReturnType<typeof outputSchema>>;
@@ -65,6 +70,7 @@ function shellTool({ usual, most }: Seconds): Tool {
           timeoutSeconds: timeout,
           outputBytes: call.modules.settings.shellTool.maxOutputBytes,
           rules: 'shell_tool',
+          onEnded: (execution) => logEnd(execution, call),
         },
         call,
       );
@@ -85,24 +91,61 @@ function describeSeconds(seconds: number): string {
 }
 
 async function describe(ended: Ended, call: Call): Promise<Answer<Metadata>> {
-  const { outcome, stdout, stderr } = ended;
+  const { outcome, execution } = ended;
   const suggestion = await suggestionFor(ended, call);
+  const [stdout, stderr] = await Promise.all([
+    show(execution, 'stdout', call),
+    show(execution, 'stderr', call),
+  ]);
+  const note = [stdout, stderr].flatMap(({ binary, text }) => (binary ? [text] : [])).join('\n');
   const data: Metadata = {
     ...(outcome.reason === 'timeout' ? timeoutMetadata(ended) : endMetadata(ended)),
     ...(ended.isCut && { output_truncated: true }),
+    ...(stdout.truncated && { output_id: execution.bundle.outputId('stdout') }),
+    ...(stderr.truncated && { stderr_output_id: execution.bundle.outputId('stderr') }),
+    ...(note !== '' && { note }),
     ...(suggestion !== undefined && { suggestion }),
   };
   return {
     data,
     text: headline(ended),
     more: [
-      `${stdout}${stderr === '' ? '' : `${stdout === '' || stdout.endsWith('\n') ? '' : '\n'}[stderr]\n${stderr}`}`,
+      `${stdout.text}${stderr.text === '' ? '' : `${stdout.text === '' || stdout.text.endsWith('\n') ? '' : '\n'}[stderr]\n${stderr.text}`}`,
       suggestion ?? '',
       ended.isCut ? 'The output was truncated.' : '',
     ].filter((text) => text !== ''),
     meta: data,
     isError: outcome.status !== 'completed',
   };
+}
+
+/** For a reader: head and tail with the id to read on, and of binary data a description. The metadata has it plain. */
+async function show({ bundle }: Execution, stream: 'stdout' | 'stderr', call: Call): Promise<HeadAndTail> {
+  const source = bundle.source(stream);
+  if (source === undefined)
+    return { text: '', truncated: false, binary: false, invalidBytes: 0, omittedBytes: 0, omittedLines: 0 };
+  try {
+    return await headAndTail(source, call.modules.settings.shellTool.maxOutputBytes, {
+      outputId: bundle.outputId(stream) ?? '',
+      signal: call.signal,
+    });
+  } finally {
+    source.close();
+  }
+}
+
+function logEnd({ record }: Execution, { requestId, modules }: Call): void {
+  const { command, directory, outcome } = record;
+  modules.security.logShellTool(
+    { requestId, command, directory },
+    {
+      execution_id: record.id,
+      status: outcome?.status,
+      exit_code: outcome?.exitCode,
+      signal: outcome?.signal,
+      duration_ms: (outcome?.endedAtMs ?? record.createdAtMs) - record.createdAtMs,
+    },
+  );
 }
 
 function headline({ outcome, timeoutSeconds }: Ended): string {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectStdio } from './support/clients.ts';
 import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
 import { startRaw } from './support/raw-process.ts';
+import { call as toolCall } from './support/raw-streams.ts';
 
 let place: Place;
 beforeEach(() => {
@@ -78,6 +79,35 @@ describe('stdio', () => {
       host: expect.any(String),
       user: expect.any(String),
     });
+  });
+
+  test('DEBUG=mcp-shell logs each request, decision, start and end, without secrets', async () => {
+    const server = startRaw(place.command([], { DEBUG: 'mcp-shell' }));
+    const secret = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789';
+    const about = { environment_variables: { API_TOKEN: secret }, input_data: secret };
+    server.say(toolCall(1, 'shell_execute', { command: `echo ${secret}; exit 3`, ...about }));
+    await server.next();
+    server.say(toolCall(2, 'shell_execute', { command: 'rm -rf /' }));
+    await server.next();
+    server.end();
+    await server.rest();
+    const lines = server.stderr().trim().split('\n');
+    const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const told = logged.filter(({ level, message }) => level === 'debug' && message !== 'shutting down');
+    expect(told).toMatchObject([
+      { message: 'message', method: 'tools/call' },
+      { message: 'request', tool: 'shell_execute', principal: 'local' },
+      { message: 'execution_allowed', decision: 'allow', command: 'echo ***; exit 3' },
+      { message: 'execution_started', executionId: expect.any(String), pid: expect.any(Number) },
+      { message: 'execution_ended', exitCode: 3, reason: 'exit', durationMs: expect.any(Number) },
+      { message: 'call', tool: 'shell_execute', outcome: 'answered', durationMs: expect.any(Number) },
+      { message: 'message' },
+      { message: 'request' },
+      { message: 'execution_denied', decision: 'deny', code: 'SECURITY_001' },
+      { message: 'a call was answered with an error', code: 'SECURITY_001' },
+      { message: 'call', outcome: 'failed', code: 'SECURITY_001' },
+    ]);
+    expect(server.stderr()).not.toContain(secret);
   });
 
   test('a probe leaves nothing on disk', async () => {

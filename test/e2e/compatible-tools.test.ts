@@ -258,8 +258,22 @@ describe('shell', () => {
 
   test('cuts at its own size, and says so outside of the data', async () => {
     const server = await start('shell', '[shell_tool]\nmax_output_size = "2KB"');
-    const { data } = await server.call('shell', { command: 'head -c 5000 /dev/zero | tr "\\0" x' });
+    const { data, text } = await server.call('shell', { command: 'head -c 5000 /dev/zero | tr "\\0" x' });
     expect(data).toMatchObject({ stdout: 'x'.repeat(2000), output_truncated: true });
+    expect(data).not.toHaveProperty('stderr_output_id');
+    // For a reader there are head and tail, with the id to read on.
+    expect(text).toMatch(/x\n\[… [\d,]+ bytes .* left out; to read them: read_execution_output .*\]\nx/);
+    expect(text).toContain(data.output_id);
+  });
+
+  test('describes binary output instead of showing it', async () => {
+    const server = await start('shell');
+    const { data, text } = await server.call('shell', { command: 'printf "\\0\\1\\377"; echo fine >&2' });
+    expect(data).toMatchObject({ exit_code: 0, stderr: 'fine\n', output_id: expect.stringMatching(/^out_/) });
+    expect(data.note).toMatch(
+      /^\[binary data: 3 bytes, beginning with 00 01 ff, sha256 .*encoding "base64"\]$/,
+    );
+    expect(text).toContain(`${data.note}\n[stderr]\nfine\n`);
   });
 
   test('leaves an abort file where a command failed, and none where it did not', async () => {
@@ -275,10 +289,21 @@ describe('shell', () => {
     const file = join(place.directory, 'settings.toml');
     writeFileSync(file, `shell_tool.log_commands = ${isLogged}`);
     const server = startRaw(place.command(['--tools', 'shell', '--config', file]));
-    server.say(call(1, 'shell', { command: 'export API_TOKEN=abcdef0123456789; echo logged' }));
+    server.say(call(1, 'shell', { command: 'export API_TOKEN=abcdef0123456789; echo logged; exit 3' }));
+    await server.next();
     server.end();
     await server.rest();
-    expect(server.stderr().includes('echo logged')).toBe(isLogged);
+    const lines = server
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('echo logged'));
+    const line = {
+      message: 'shell',
+      status: 'failed',
+      exit_code: 3,
+      duration_ms: expect.any(Number) as number,
+    };
+    expect(lines.map((text) => JSON.parse(text) as unknown)).toMatchObject(isLogged ? [line] : []);
     expect(server.stderr()).not.toContain('abcdef0123456789');
   });
 

@@ -11,6 +11,7 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { makePrivateDirectory, writeAllSync } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Log } from '../../base/log.ts';
 import { logFileName, NO_HASH, seal } from './chain.ts';
 import { encodeEntry } from './encode.ts';
 import type { AuditEntry, LogEntry } from './entries.ts';
@@ -40,6 +41,8 @@ export interface AuditOptions {
   /** Waits with each line until the disk has it, so that it survives a power cut. */
   readonly syncs?: boolean;
   readonly maxFileBytes?: number;
+  /** Is told of each entry too, as it is written: without secrets. */
+  readonly log?: Log;
 }
 
 interface OpenFile {
@@ -126,6 +129,7 @@ export function createAudit(options: AuditOptions): Audit {
 
   return {
     write(entry) {
+      if (options.log !== undefined) trace(options.log, entry);
       const nowMs = clock.now();
       const time = isoTime(nowMs);
       try {
@@ -150,6 +154,11 @@ export function createAudit(options: AuditOptions): Audit {
     health: () => ({ lines: sequence, lastWrittenAtMs, lost, problem }),
     close,
   };
+}
+
+function trace(log: Log, entry: AuditEntry): void {
+  const { event, ...fields } = JSON.parse(encodeEntry(entry)) as { event: string };
+  log.debug(event, fields);
 }
 
 function refusal(error: unknown): ShellServerError {
