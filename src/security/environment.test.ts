@@ -5,6 +5,7 @@ import {
   buildEnvironment,
   checkDangerous,
   type EnvironmentParts,
+  inheritedValue,
   MARKER_NAME,
   withoutOwn,
 } from './environment.ts';
@@ -215,4 +216,16 @@ test('without the server’s own names the rest stays', () => {
     MCP_SHEL: 'a',
     A: 'b',
   });
+});
+
+test('cd leads nowhere that the server has been, unless a caller says so', () => {
+  const inherited = { ...HOST, OLDPWD: '/etc', CDPATH: '/etc' };
+  expect(build({ inherited })).not.toHaveProperty('OLDPWD');
+  expect(build({ inherited })).not.toHaveProperty('CDPATH');
+  expect(build({ inherited, caller: { CDPATH: '/usr' } })).toMatchObject({ CDPATH: '/usr' });
+  const values = ['TZ', 'CDPATH', 'MCP_SHELL_TOKEN', 'NOT_SET'].map((name) =>
+    inheritedValue(name, inherited, { mode: 'inherited', allowed: [] }),
+  );
+  expect(values).toEqual(['Europe/Vienna', undefined, undefined, undefined]);
+  expect(inheritedValue('EDITOR_THEME', inherited, { mode: 'allowed', allowed: [] })).toBeUndefined();
 });

@@ -80,7 +80,7 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
   const environment: Record<string, string> = Object.create(null);
   const isFromNpm = parts.inherited['npm_lifecycle_event'] !== undefined;
   for (const [name, value] of Object.entries(parts.inherited)) {
-    if (OWN.test(name) || (isFromNpm && FROM_NPM.test(name))) continue;
+    if (OWN.test(name) || WAYS.has(name) || (isFromNpm && FROM_NPM.test(name))) continue;
     if (passes(name, parts)) environment[name] = value;
   }
   if (parts.isWalled) for (const name of TEMPORARY) delete environment[name];
@@ -108,7 +108,19 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
   return environment;
 }
 
-function passes(name: string, { mode, allowed }: EnvironmentParts): boolean {
+/** They would make `cd` lead where the server's own shell has been. */
+const WAYS = new Set(['OLDPWD', 'CDPATH']);
+
+/** A variable of the server's that a command gets. */
+export function inheritedValue(
+  name: string,
+  inherited: Readonly<Record<string, string>>,
+  given: Pick<EnvironmentParts, 'mode' | 'allowed'>,
+): string | undefined {
+  return WAYS.has(name) || OWN.test(name) || !passes(name, given) ? undefined : inherited[name];
+}
+
+function passes(name: string, { mode, allowed }: Pick<EnvironmentParts, 'mode' | 'allowed'>): boolean {
   if (mode === 'inherited') return true;
   if (mode === 'filtered') return !isSecretName(name);
   return COMMON.test(name) || allowed.includes(name);

@@ -15,7 +15,13 @@ import { type Audit, createAudit } from './audit/audit.ts';
 import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
-import { buildEnvironment, checkDangerous, checkEnvironment, MARKER_NAME } from './environment.ts';
+import {
+  buildEnvironment,
+  checkDangerous,
+  checkEnvironment,
+  inheritedValue,
+  MARKER_NAME,
+} from './environment.ts';
 import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
 import { issuePermit, type LaunchPermit, type Limits } from './permit.ts';
 import { combinePolicies } from './policy/policy.ts';
@@ -214,10 +220,16 @@ export function createSecurity(options: {
     at: { readonly policy: Policy; readonly argv: readonly string[] | undefined; readonly directory: string },
   ): Judgement | undefined {
     if (request.terminal !== undefined && request.command === '') return undefined;
+    const { security } = restrictions.of(request.principal);
     const context: JudgeContext = {
       directory: at.directory,
       home: homedir(),
       realPath: realPathOf,
+      inherited: (name) =>
+        inheritedValue(name, settings.environment, {
+          mode: security.environment,
+          allowed: security.allowedEnvironment,
+        }),
       environment: {
         ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
         ...request.callerEnvironment,

@@ -71,6 +71,7 @@ export function createTypedCheck(options: {
       directory,
       home: homedir(),
       realPath: realPathOf,
+      isContinued: true,
       environment: {},
       protectedProcesses: options.protectedProcesses(),
     });

@@ -60,9 +60,7 @@ const NAME = /^[A-Za-z_]\w*$/;
 const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   cd: changeDirectory,
   pushd: changeDirectory,
-  popd: ({ scope }) => {
-    scope.cwds = [null];
-  },
+  popd: ({ walk, scope }) => walk.goBack(scope),
   eval: ({ walk, invocation, args, scope }) => {
     if (args.length > 0) followText(walk, invocation, joinArgs(args), inside(scope, 'eval'));
   },
@@ -163,9 +161,15 @@ function inside(scope: Scope, label: string): Scope {
 function changeDirectory({ walk, args, scope, invocation }: Call): void {
   const target = args.find(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
   const isPushd = invocation.args[0]?.value === 'pushd';
-  if (target === undefined) scope.cwds = isPushd ? [null] : [walk.realPath(walk.context.home)];
-  else if (/^[-+]\d*$/.test(target.value ?? '')) scope.cwds = [null];
+  if (target === undefined && !isPushd) walk.enter(homeArg(walk, scope), scope);
+  else if (target === undefined || /^[-+]\d*$/.test(target.value ?? '')) walk.goBack(scope);
   else walk.enter(target, scope);
+}
+
+/** What `cd` alone leads to. */
+function homeArg(walk: Walk, scope: Scope): Arg {
+  const { home, assigned, variables } = walk.knowledge(scope);
+  return assigned.has('HOME') ? unknownArg('cd', variables.get('HOME') ?? []) : literalArg(home, 'cd');
 }
 
 function readFile({ walk, invocation, args, scope, input }: Call): void {

@@ -1,6 +1,6 @@
 /** One simple command: its assignments, redirections and words. */
 import type { Assignment, Command, Redirection as Redirect } from 'unbash';
-import type { Input, Scope, Walk } from './findings.ts';
+import { checkDepth, copyScope, type Input, type Scope, type Walk } from './findings.ts';
 import { inspectArithmetic, inspectBody, inspectParts, inspectWord, isNumberWord } from './inspect.ts';
 import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg } from './words.ts';
 
@@ -21,6 +21,9 @@ export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
 
   if (RESERVED.has(node.name.text)) {
     walk.unknown(`"${node.name.text}" may be read as grammar here`, text, scope);
+    const [first, last] = [node.args[0], node.args.at(-1)];
+    if (first !== undefined && last !== undefined)
+      walk.walkText(scope.source.slice(first.pos, last.end), guessScope(scope));
   }
   inspectWord(walk, node.name, scope);
   const args = evaluateWord(node.name, walk.knowledge(scope));
@@ -34,6 +37,12 @@ export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
   walk.invoke(args, text, scope, input, [...findings.invocations.slice(before), ...feeding]);
 }
 
+/** Of what another reading of the text would run. */
+function guessScope(scope: Scope): Scope {
+  checkDepth(scope);
+  return copyScope(scope, { isGuess: true, depth: scope.depth + 1 });
+}
+
 function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope): void {
   walkAssignmentArg(walk, assignment, scope);
   const { name, value, index, append, text } = assignment;
@@ -44,7 +53,10 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope): void 
       walk.unknown('an assignment that bash may read as a command', text, scope);
   }
   if (value.type === 'ArrayValue') {
-    walk.assign(name, undefined, text, scope);
+    const elements = value.elements.flatMap(
+      (element) => evaluateText(element, walk.knowledge(scope)).guesses,
+    );
+    walk.assign(name, unknownArg(text, elements, false), text, scope);
     return;
   }
   const result = evaluateText(value, walk.knowledge(scope));

@@ -3,7 +3,7 @@
 import { trustedName } from './entries.ts';
 import type { Cwds, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
-import { isInside, type RealPath, resolvePath } from './places.ts';
+import { isInside, isPlainTarget, type RealPath, resolvePath } from './places.ts';
 import {
   FIRST_IS_TEXT,
   LONG_TEXT_OPTIONS,
@@ -11,10 +11,11 @@ import {
   SHORT_TEXT_OPTIONS,
   TEXT_PROGRAMS,
 } from './tables/paths.ts';
-import type { Arg } from './words.ts';
+import type { JudgeContext } from './types.ts';
+import { type Arg, OPEN, UNDECIDED } from './words.ts';
 
 export interface Fence {
-  /** Where the path lies: `outside` however the shell got there, `unknown` where it depends. */
+  /** Where the path lies: `unknown` where it depends on where the shell is. */
   locate(path: string, cwds: Cwds): 'inside' | 'outside' | 'unknown';
 }
 
@@ -28,7 +29,7 @@ export function createFence(
   const isAllowed = (path: string): boolean => roots.some((root) => isInside(path, root));
   return {
     locate(typed, cwds) {
-      const path = typed === '~' ? home : typed;
+      const path = typed === '~' ? home : typed.replaceAll(OPEN, '');
       if (OPEN_DEVICES.test(path)) return 'inside';
       if (/^\/dev\/(?:tcp|udp)\//.test(path)) return 'outside';
       const places = path.startsWith('/') ? ['/'] : cwds;
@@ -37,7 +38,8 @@ export function createFence(
         return isAllowed(resolvePath(directory, path, realPath));
       });
       if (answers.every((answer) => answer === true)) return 'inside';
-      return answers.every((answer) => answer === false) ? 'outside' : 'unknown';
+      // The likeliest comes first; that an earlier `cd` may fail does not make this one harmless.
+      return answers[0] === false ? 'outside' : 'unknown';
     },
   };
 }
@@ -45,40 +47,58 @@ export function createFence(
 export interface PathUse {
   /** Undefined: only known when it runs. */
   readonly path: string | undefined;
+  /** What it may be then. */
+  readonly readings: readonly string[];
   readonly text: string;
   readonly cwds: Cwds;
+  /** The shell goes there, so that all that follows depends on it. */
+  readonly isEntered?: true;
+}
+
+/** What the shell was told of directories before it goes to one. */
+interface Told {
+  readonly isSearched: boolean;
+  /** Where it was before is not known. */
+  readonly isMoved: boolean;
+  readonly hasOwnHome: boolean;
 }
 
 /** The paths in the arguments of a command, as far as words tell. */
-export function pathsOf(invocation: Invocation): PathUse[] {
+export function pathsOf(invocation: Invocation, told: Told): PathUse[] {
   const { args, cwds } = invocation;
   const name = args[0]?.value;
   if (name === undefined) return [];
   const uses: PathUse[] = [];
-  if (name.includes('/') && trustedName(name) === undefined) uses.push({ path: name, text: name, cwds });
+  if (name.includes('/') && trustedName(name) === undefined) uses.push(known(name, name, cwds));
   const program = baseName(name);
-  if (name === 'cd' || name === 'pushd' || name === 'popd') return entered(args, cwds);
-  if (cwds.includes(null)) uses.push({ path: '.', text: invocation.text, cwds });
+  if (name === 'cd' || name === 'pushd' || name === 'popd') return entered(args, cwds, told);
+  if (cwds.includes(null)) uses.push(known('.', invocation.text, cwds));
   if (TEXT_PROGRAMS.has(program) || invocation.isFunction) {
     // Even for `echo` the shell reads the directory of a pattern.
     return [...uses, ...args.filter(({ isGlob }) => isGlob).flatMap((arg) => pathUse(arg, cwds))];
   }
   const own = invocation.ownWords === undefined ? args.slice(1) : args.slice(1, invocation.ownWords);
-  const found = program === 'find' || program === 'gfind' ? findPaths(own) : argumentPaths(program, own);
+  const found = (PATHS_OF[program] ?? argumentPaths)(own, program);
   return [...uses, ...found.flatMap((arg) => pathUse(arg, cwds))];
 }
 
-/** Where the shell goes; `cd -` and the stack lead to where only it knows. */
-function entered(args: readonly Arg[], cwds: Cwds): PathUse[] {
-  const name = args[0]?.value;
+const known = (path: string, text: string, cwds: Cwds): PathUse => ({ path, readings: [path], text, cwds });
+
+/** Where the shell goes. `cd -` and the stack lead back to where it was, which was looked at then. */
+function entered(args: readonly Arg[], cwds: Cwds, told: Told): PathUse[] {
+  const name = args[0]?.value ?? '';
   const target = args.slice(1).find(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
-  if (name === 'popd' || /^(?:-|[-+]\d+)$/.test(target?.value ?? ''))
-    return [{ path: undefined, text: target?.text ?? 'popd', cwds }];
-  if (target !== undefined) return [{ path: target.value, text: target.text, cwds }];
-  return [{ path: name === 'cd' ? '~' : undefined, text: name ?? '', cwds }];
+  const use = (path: string | undefined, readings: readonly string[]): PathUse[] => [
+    { path, readings, text: target?.text ?? name, cwds, isEntered: true },
+  ];
+  const isBack = name === 'popd' || /^(?:-|[-+]\d+)$/.test(target?.value ?? '');
+  if (isBack || (target === undefined && name === 'pushd')) return told.isMoved ? use(undefined, []) : [];
+  if (target === undefined) return told.hasOwnHome ? use(undefined, []) : use('~', ['~']);
+  if (told.isSearched && !isPlainTarget(target.value ?? '')) return use(undefined, []);
+  return use(target.value, target.readings);
 }
 
-function argumentPaths(program: string, args: readonly Arg[]): Arg[] {
+function argumentPaths(args: readonly Arg[], program: string): Arg[] {
   const isPathOption = (word: string): boolean =>
     !LONG_TEXT_OPTIONS.has(word) && SHORT_TEXT_OPTIONS[program]?.includes(word) !== true;
   const giving = FIRST_IS_TEXT[program];
@@ -116,7 +136,20 @@ function attachedValue(arg: Arg, isPathOption: (word: string) => boolean): Arg |
 }
 
 function cut(arg: Arg, from: number): Arg {
-  return { ...arg, value: arg.value?.slice(from), start: arg.start.slice(from) };
+  const readings = arg.readings.map((reading) => reading.slice(from));
+  return { ...arg, value: arg.value?.slice(from), start: arg.start.slice(from), readings };
+}
+
+/** Of a test: the files that it looks at; other words are compared as texts. */
+function testPaths(args: readonly Arg[]): Arg[] {
+  const word = (index: number): string => args[index]?.value ?? '';
+  return args.filter(
+    (arg, index) =>
+      /^-[a-hkprstuwxGLNOS]$/.test(word(index - 1)) ||
+      [index - 1, index + 1].some((place) => /^-(?:nt|ot|ef)$/.test(word(place))) ||
+      // What stands there may be such an operator.
+      (args[index - 1] !== undefined && args[index - 1]?.value === undefined && arg.value?.includes('/')),
+  );
 }
 
 /** Of find: where it starts, and the few tests and actions that take a file. */
@@ -135,13 +168,33 @@ function findPaths(args: readonly Arg[]): Arg[] {
   return [...starts, ...files];
 }
 
+const PATHS_OF: Readonly<Record<string, (args: readonly Arg[]) => Arg[]>> = {
+  find: findPaths,
+  gfind: findPaths,
+  test: testPaths,
+  '[': testPaths,
+};
+
 function pathUse(arg: Arg, cwds: Cwds): PathUse[] {
   const { value, text } = arg;
-  if (value === undefined) return [{ path: arg.isGlob ? globDirectory(arg) : undefined, text, cwds }];
-  // An address like https://host/x or host:/x is a path in the working directory, too, and as such inside.
+  if (value === undefined) {
+    const path = arg.isGlob ? globDirectory(arg) : undefined;
+    const readings = path === undefined ? arg.readings.map((each) => readingOf(each, arg.isGlob)) : [path];
+    return [{ path, readings, text, cwds }];
+  }
+  const path = readingOf(value, false);
+  return path === '' ? [] : [known(path, text, cwds)];
+}
+
+/** An address like https://host/x or host:/x is a path in the working directory, too, and as such inside. */
+function readingOf(value: string, isGlob: boolean): string {
   const assigned = /^[A-Za-z_][\w-]*=(.*)$/s.exec(value)?.[1];
   const path = value.startsWith('file://') ? value.slice(7) : (assigned ?? value);
-  return path === '' ? [] : [{ path, text, cwds }];
+  if (!isGlob) return path;
+  const [fixed = '', rest = ''] = /^([^*?[]*)([^]*)$/.exec(path)?.slice(1) ?? [];
+  // Behind a pattern `..` leads wherever that leads, and `.*` may be `..` itself.
+  if (/\/\.\.(?:\/|$)/.test(rest) || (/(?:^|\/)\.$/.test(fixed) && rest.includes('/'))) return UNDECIDED;
+  return fixed.slice(0, fixed.lastIndexOf('/') + 1);
 }
 
 /** Matches of a pattern lie in the directory before it, unless it goes up again. */
@@ -156,11 +209,29 @@ function globDirectory({ guesses, start }: Arg): string | undefined {
   return start.slice(0, start.lastIndexOf('/') + 1) || '.';
 }
 
-/** Paths of everything that was found, redirections included. */
-export function allPaths(findings: Findings): PathUse[] {
-  const redirected = findings.redirections
-    .filter(({ isGuess }) => !isGuess)
-    .flatMap(({ target, text, cwds }) => pathUse(target, cwds).map((use) => ({ ...use, text })));
-  const commands = findings.invocations.filter(({ isGuess }) => !isGuess);
-  return [...redirected, ...commands.flatMap(pathsOf)];
+/** Paths of everything that was found, redirections included; those of guesses apart, which can only refuse. */
+export function allPaths(
+  findings: Findings,
+  { environment = {}, isContinued }: JudgeContext,
+): { readonly certain: readonly PathUse[]; readonly guessed: readonly PathUse[] } {
+  const sets = (name: string): boolean =>
+    environment[name] !== undefined || findings.assignments.some((each) => each.name === name);
+  const told: Told = {
+    isSearched:
+      (environment['CDPATH'] ?? '') !== '' ||
+      findings.assignments.some(({ name, value }) => name === 'CDPATH' && value?.value !== ''),
+    isMoved: isContinued === true || sets('OLDPWD') || sets('DIRSTACK'),
+    hasOwnHome: sets('HOME'),
+  };
+  const moving = findings.invocations.find(({ args }) => /^(?:cd|pushd|popd)$/.test(args[0]?.value ?? ''));
+  const usesOf = (isGuess: boolean): PathUse[] => [
+    ...findings.redirections
+      .filter((each) => each.isGuess === isGuess)
+      .flatMap(({ target, text, cwds }) => pathUse(target, cwds).map((use) => ({ ...use, text }))),
+    ...findings.invocations
+      .filter((each) => each.isGuess === isGuess)
+      // There is no way back before the first one.
+      .flatMap((each) => pathsOf(each, { ...told, isMoved: told.isMoved || each === moving })),
+  ];
+  return { certain: usesOf(false), guessed: usesOf(true) };
 }

@@ -139,6 +139,8 @@ export interface Walk {
   realPath(path: string): string;
   /** The shell changes to this directory. */
   enter(target: Arg, scope: Scope): void;
+  /** The shell goes to a directory in which it was before: `cd -`, `popd`. */
+  goBack(scope: Scope): void;
   /** Throws where the command asks for more work than a decision is worth. */
   spend(units: number): void;
 }

@@ -1,7 +1,7 @@
 /** The decision: what was found, held against the rules, in the order in which they beat each other. */
 import { type AllowList, isNeutral, isRefusal } from './allow-list.ts';
 import { findDestructive } from './destructive.ts';
-import { allPaths, createFence } from './directories.ts';
+import { allPaths, createFence, type PathUse } from './directories.ts';
 import { type CompiledEntry, normalText } from './entries.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
@@ -11,6 +11,7 @@ import { escapeText, showPart } from './show.ts';
 import { OPEN_DEVICES, PROTECTED_FILES } from './tables/paths.ts';
 import { dangerOf } from './tables/variables.ts';
 import type { DenialCode, JudgeContext, Judgement, RuleClass } from './types.ts';
+import { OPEN } from './words.ts';
 
 export interface Rules {
   readonly allow: AllowList | undefined;
@@ -300,20 +301,29 @@ function findOutside(
 ): Denial | undefined {
   if (directories === undefined) return undefined;
   const fence = createFence(directories, openPaths, safeRealPath(context.realPath), context.home);
-  for (const { path, text, cwds } of allPaths(findings)) {
-    const place = path === undefined ? 'unknown' : fence.locate(path, cwds);
-    if (place === 'inside' || (place === 'unknown' && allow === undefined)) continue;
-    return {
-      code: 'SECURITY_002',
-      ruleClass: 'directory',
-      rule: path ?? text,
-      reason:
-        place === 'outside'
-          ? `${path} is outside the allowed directories.`
-          : `It cannot be decided beforehand whether ${text} is inside the allowed directories.`,
-      part: text,
-      hint: `Allowed: ${escapeText(directories.join(', '))}.`,
-    };
-  }
-  return undefined;
+  const { certain, guessed } = allPaths(findings, context);
+  const isOutside = ({ path, readings, cwds }: PathUse): boolean =>
+    (path === undefined ? readings : [path]).some((each) => fence.locate(each, cwds) === 'outside');
+  const isOpen = ({ path, readings, cwds, isEntered }: PathUse): boolean => {
+    if (path !== undefined) return allow !== undefined && fence.locate(path, cwds) === 'unknown';
+    return (
+      allow !== undefined ||
+      (isEntered === true && (readings.length === 0 || readings.some((each) => each.includes(OPEN))))
+    );
+  };
+  const found =
+    certain.find((use) => isOutside(use) || isOpen(use)) ??
+    guessed.find((use) => isOutside(use) && use.path !== '~');
+  if (found === undefined) return undefined;
+  const { path, text } = found;
+  return {
+    code: 'SECURITY_002',
+    ruleClass: 'directory',
+    rule: path ?? text,
+    reason: isOutside(found)
+      ? `${path ?? text} is outside the allowed directories.`
+      : `It cannot be decided beforehand whether ${text} is inside the allowed directories.`,
+    part: text,
+    hint: `Write the path out. Allowed: ${escapeText(directories.join(', '))}.`,
+  };
 }

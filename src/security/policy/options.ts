@@ -1,5 +1,5 @@
 /** Options of programs, read as getopt does: clusters, attached values, long names and their abbreviations. */
-import type { Arg } from './words.ts';
+import { type Arg, literalArg } from './words.ts';
 
 export interface OptionSpec {
   /** A getopt string: `n:` takes a value, `e::` may have one attached. */
@@ -80,7 +80,7 @@ function readShort(cluster: string, { short, numbers }: OptionSpec, next: Arg | 
 }
 
 function literal(value: string): Arg {
-  return { text: value, value, guesses: [value], start: value, isMany: false, isGlob: false };
+  return literalArg(value);
 }
 
 /** Every option word of a command line taken apart, without knowing the program: for comparing spellings. */

@@ -37,6 +37,11 @@ export function enterPath(cwds: Cwds, path: string, realPath: RealPath): Cwds {
   return [...new Set(places)];
 }
 
+/** A directory that `cd` does not look for in CDPATH. */
+export function isPlainTarget(path: string): boolean {
+  return /^(?:\/|\.{1,2}(?:\/|$))/.test(path);
+}
+
 /** Both absolute and normal; a directory is inside itself. */
 export function isInside(path: string, directory: string): boolean {
   return (

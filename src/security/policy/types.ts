@@ -44,6 +44,10 @@ export interface JudgeContext {
   /** What the caller and the session add to the environment. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly protectedProcesses?: readonly ProtectedProcess[];
+  /** A variable that the command gets from the server itself, where that is certain. */
+  readonly inherited?: (name: string) => string | undefined;
+  /** The shell has run other commands before, as in a terminal: where it was, and what it holds, is not known. */
+  readonly isContinued?: boolean;
 }
 
 export type Decision = 'allow' | 'deny' | 'ask';

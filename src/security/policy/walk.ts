@@ -4,11 +4,13 @@
  */
 import { applyBuiltin, setPositional } from './builtins.ts';
 import {
+  type Cwds,
   checkDepth,
   copyScope,
   type Findings,
   type Input,
   type Invocation,
+  joinCwds,
   NO_INPUT,
   type Scope,
   TooComplex,
@@ -17,9 +19,9 @@ import {
 import { followInvocation } from './follow.ts';
 import { walkScript } from './grammar.ts';
 import { parseBounded } from './parse.ts';
-import { enterPath, safeRealPath } from './places.ts';
+import { enterPath, isPlainTarget, safeRealPath } from './places.ts';
 import type { JudgeContext } from './types.ts';
-import { type Arg, guessedWords, literalArg } from './words.ts';
+import { type Arg, guessedWords, literalArg, OPEN, UNDECIDED } from './words.ts';
 
 /** Characters of nested text that are looked at, each time they are looked at. */
 const MAX_UNITS = 1_500_000;
@@ -97,25 +99,40 @@ function createWalk(context: JudgeContext): Walk {
     functions: new Map(),
     tooComplex: undefined,
   };
-  const assigned = new Set<string>();
+  // A caller that sets HOME changes what `~` is.
+  const assigned = new Set<string>(Object.keys(context.environment ?? {}));
+  /** Where the shell was before it went elsewhere: `cd -` and the stack of directories lead there. */
+  const left = new Set<string | null>(startedFrom(context));
   let units = 0;
   let bodies = 0;
 
   const realPath = createRealPath(context);
+  const leave = (places: Cwds): void => {
+    for (const place of places) left.add(place);
+  };
 
   const walk: Walk = {
     context,
     findings,
     realPath,
     enter(target, scope) {
-      const isSearched = assigned.has('CDPATH');
+      leave(scope.cwds);
+      const isSearched = assigned.has('CDPATH') && !isPlainTarget(target.value ?? '');
       const path = target.value ?? target.guesses[0];
       const places = path === undefined ? [null] : enterPath(scope.cwds, path, realPath);
       scope.cwds = target.value === undefined || isSearched ? [...places, null] : places;
     },
+    goBack(scope) {
+      const back = [...left];
+      leave(scope.cwds);
+      scope.cwds = joinCwds(back, scope.cwds);
+    },
     knowledge: ({ cwds, variables }) => ({
       home: context.home,
       directory: cwds.length === 1 ? (cwds[0] ?? undefined) : undefined,
+      places: cwds.filter((place) => place !== null),
+      previous: [...left].map((place) => place ?? UNDECIDED),
+      inherited: (name) => (context.isContinued === true ? OPEN : (context.inherited?.(name) ?? '')),
       variables,
       assigned,
     }),
@@ -158,6 +175,13 @@ function createWalk(context: JudgeContext): Walk {
     },
   };
   return walk;
+}
+
+/** The directory before the first, which a fresh shell has only where a caller gives it one. */
+function startedFrom({ environment, isContinued }: JudgeContext): (string | null)[] {
+  const given = environment?.['OLDPWD'];
+  if (isContinued === true) return [null];
+  return given === undefined ? [] : [given];
 }
 
 /** A path is asked for more than once in a judgement, and each time is a look at the disk. */

@@ -17,6 +17,8 @@ export interface Arg {
   /** It may become no word at all, or several. */
   readonly isMany: boolean;
   readonly isGlob: boolean;
+  /** What it may be as a path: like guesses, with OPEN in place of what nobody knows. */
+  readonly readings: readonly string[];
 }
 
 /** What is known about the shell at this point of the command. */
@@ -24,6 +26,11 @@ export interface Knowledge {
   readonly home: string;
   /** The working directory, where it is certain. */
   readonly directory: string | undefined;
+  /** Where the shell may be, and where it may have been before, as far as that is known. */
+  readonly places: readonly string[];
+  readonly previous: readonly string[];
+  /** What a variable holds that the command does not set. */
+  inherited(name: string): string;
   /** Name -> values that it was given so far. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
   /** Names that the command gives a value anywhere. */
@@ -34,12 +41,12 @@ const MAX_GUESSES = 6;
 const MAX_GUESS_LENGTH = 4000;
 
 export function literalArg(value: string, text = value): Arg {
-  return { text, value, guesses: [value], start: value, isMany: false, isGlob: false };
+  return { text, value, guesses: [value], start: value, isMany: false, isGlob: false, readings: [value] };
 }
 
 /** A word that nothing is known about, such as what xargs adds. */
 export function unknownArg(text: string, guesses: readonly string[] = [], isMany = true): Arg {
-  return { text, value: undefined, guesses, start: '', isMany, isGlob: false };
+  return { text, value: undefined, guesses, start: '', isMany, isGlob: false, readings: guesses };
 }
 
 /** A word may become several: braces are expanded, where they can be. */
@@ -68,17 +75,34 @@ function plainArg(text: string, value: string, knowledge: Knowledge): Arg {
   if (!text.startsWith('~')) return literalArg(value, text);
   const home = /^~(?=\/|$)/.test(text);
   if (home) {
-    const expanded = knowledge.home + value.slice(1);
-    if (!knowledge.assigned.has('HOME')) return literalArg(expanded, text);
-    return { ...unknownArg(text, [expanded], false) };
+    if (!knowledge.assigned.has('HOME')) return literalArg(knowledge.home + value.slice(1), text);
+    const homes = [...(knowledge.variables.get('HOME') ?? []), knowledge.home];
+    return unknownArg(
+      text,
+      homes.map((directory) => directory + value.slice(1)),
+      false,
+    );
   }
-  const user = /^~([\w.-]+)(?=\/|$)/.exec(text)?.[1];
-  const guess =
-    user === undefined
-      ? []
-      : [`${user === 'root' ? '/root' : `/home/${user}`}${value.slice(user.length + 1)}`];
-  return unknownArg(text, guess, false);
+  const [prefix = '', who = ''] = /^~([^/]*)/.exec(text) ?? [];
+  const guesses = homesOf(who, knowledge).map((directory) => directory + value.slice(prefix.length));
+  // `~+1` and the like count in a stack that only the shell knows.
+  return { ...unknownArg(text, guesses, false), readings: guesses.length === 0 ? [UNDECIDED] : guesses };
 }
+
+/** What stands behind a `~`: somebody's name, or the shell's own directories. */
+function homesOf(who: string, { home, places, previous }: Knowledge): readonly string[] {
+  if (who === '+') return places;
+  if (who === '-') return previous;
+  if (!/^[\w.-]+$/.test(who)) return [];
+  if (who === home.slice(home.lastIndexOf('/') + 1)) return [home];
+  return [who === 'root' ? '/root' : `/home/${who}`];
+}
+
+/** In a reading: a text that only the shell will know. */
+export const OPEN = '\0';
+
+/** The reading of a directory that nobody can tell: no fence holds all there is. */
+export const UNDECIDED = '/';
 
 interface Piece {
   readonly value: string | undefined;
@@ -87,6 +111,8 @@ interface Piece {
   readonly start?: string;
   readonly isMany?: boolean;
   readonly isGlob?: boolean;
+  /** Where it has none of its own: its guesses, or nothing. */
+  readonly readings?: readonly string[];
 }
 
 function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge): Arg {
@@ -105,7 +131,12 @@ function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge)
     start,
     isMany: pieces.some((piece) => piece.isMany === true),
     isGlob: pieces.some((piece) => piece.isGlob === true),
+    readings: value === undefined ? joinGuesses(pieces.map(asReading)) : [value],
   };
+}
+
+function asReading({ readings, guesses }: Piece): Piece {
+  return { value: undefined, guesses: readings ?? (guesses.length === 0 ? [OPEN] : guesses) };
 }
 
 function joinGuesses(pieces: readonly Piece[]): string[] {
@@ -140,7 +171,8 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
       // "$@" becomes several words even in quotes, and quotes inside of quotes open them again.
       const isMany =
         /\$(?:@|\{@|\{\w+\[@\])/.test(part.text) || /"/.test(part.text.slice(1, -1).replace(/\\[^]/g, ''));
-      return { value: inner.value, guesses: inner.guesses, start: inner.start, isMany };
+      const { value, guesses, start, readings } = inner;
+      return { value, guesses, start, isMany, readings };
     }
     case 'LocaleString':
       // A catalogue may translate it.
@@ -171,20 +203,54 @@ function variablePiece(name: string, knowledge: Knowledge): Piece {
   if (name === 'PWD' && !knowledge.assigned.has('PWD') && knowledge.directory !== undefined) {
     if (isPlain(knowledge.directory)) return known(knowledge.directory);
   }
-  if (name === 'HOME') return { value: undefined, guesses: [knowledge.home], isMany: true };
+  const given = knowledge.variables.get(name) ?? [];
+  if (name === 'HOME') return { value: undefined, guesses: [...given, knowledge.home], isMany: true };
   if (name === 'IFS') return { value: undefined, guesses: [' '], isMany: true };
   if (name === 'PPID' || name === '0') return { value: undefined, guesses: [`$${name}`], isMany: true };
-  return { value: undefined, guesses: knowledge.variables.get(name) ?? [], isMany: true };
+  return { value: undefined, guesses: given, isMany: true, readings: readingsOf(name, knowledge) };
 }
+
+/** What a variable may hold where a path is read: what it was given, else what the server gives it, else nothing. */
+function readingsOf(name: string, knowledge: Knowledge): readonly string[] {
+  const given = knowledge.variables.get(name) ?? [];
+  if (name === 'PWD' && !knowledge.assigned.has('PWD')) return orUndecided(knowledge.places);
+  if (given.length > 0) return given;
+  if (name === 'OLDPWD' && knowledge.previous.length > 0) return knowledge.previous;
+  return [knowledge.assigned.has(name) ? OPEN : knowledge.inherited(name)];
+}
+
+const orUndecided = (values: readonly string[]): readonly string[] =>
+  values.length === 0 ? [UNDECIDED] : values;
 
 function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Piece {
   if (part.prefix !== undefined || part.index !== undefined)
-    return { value: undefined, guesses: [], isMany: true };
+    return { value: undefined, guesses: [], isMany: true, readings: partReadings(part, knowledge) };
   const plain = variablePiece(part.parameter, knowledge);
   if (part.operation === undefined) return plain;
-  if (part.operation.type !== 'Default') return { value: undefined, guesses: [], isMany: true };
+  if (part.operation.type !== 'Default')
+    return { value: undefined, guesses: [], isMany: true, readings: partReadings(part, knowledge) };
   const other = evaluateText(part.operation.operand, knowledge).guesses;
   return { value: undefined, guesses: [...other, ...plain.guesses].slice(0, MAX_GUESSES), isMany: true };
+}
+
+/** `${x%.ts}`, `${a[0]}`, `${!x}`: what is left of a value as a path. */
+function partReadings(
+  { prefix, parameter, operation, text }: ParameterExpansionPart,
+  knowledge: Knowledge,
+): string[] {
+  if (prefix === '#') return [OPEN];
+  const values = readingsOf(parameter, knowledge);
+  if (prefix === '!') return values.flatMap((name) => readingsOf(name, knowledge));
+  if (operation === undefined) return [...values];
+  const isCase = /[\^,@]/.test(text.slice(2 + parameter.length)[0] ?? '');
+  return values.map((value) => {
+    if (isCase || !value.includes('/')) return value;
+    const isDown = !value.startsWith('/') && !/(?:^|\/)\.\.(?:\/|$)/.test(value);
+    const removed = text.slice(2 + parameter.length, -1);
+    // The name alone, and the beginning of a path that stays below: everything else could come out anywhere.
+    if (removed === '##*/') return OPEN;
+    return isDown && removed.startsWith('%') ? value : UNDECIDED;
+  });
 }
 
 /** What `$(echo rm)` gives: the one trick for which no program has to be run. */

@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+import { createPolicy, type JudgeContext } from './policy.ts';
+
+/** `⏎` stands for a line's end. */
+const CONTEXT: JudgeContext = {
+  directory: '/proj',
+  home: '/home/me',
+  inherited: (name) => ({ TMPDIR: '/tmp', SRC: 'src', ELSEWHERE: '/etc' })[name],
+};
+
+const FENCE = { allowedDirectories: ['/proj'], openPaths: ['/tmp'] } as const;
+const permissive = createPolicy({ mode: 'permissive', ...FENCE });
+const listed = createPolicy({
+  mode: 'custom',
+  allowedCommands: ['cat', 'ls', 'echo', 'pushd', 'popd', 'eval', 'xargs', 'printf', 'make', 'bash'],
+  ...FENCE,
+});
+
+/** Outside, or not to be decided: refused without an allow-list as well. */
+const REFUSED = String.raw`
+  cat ~root/x
+  cat ~daemon/x
+  ls ~me
+  cat ~me/x
+  cat ~-/x
+  cat ~+1/x
+  cat ~+/../x
+  cat ~1
+  p=/etc/x; cat $p
+  p=/etc/x; cat "$p"
+  p=/etc/x; cat "\${p}"
+  p=/etc; cat $p/x
+  p=etc; cat /$p/x
+  d=/etc f=x; cat "$d/$f"
+  p=/etc/x⏎cat $p
+  if true; then p=/etc/x; fi; cat $p
+  export p=/etc/x; cat $p
+  declare p=/etc/x; cat $p
+  p=~root; cat $p/x
+  p=..; cat $p/x
+  p=$PWD/..; cat $p/x
+  a=(src /etc/x); cat "\${a[1]}"
+  a=(src /etc/x); cat "\${a[@]}"
+  p=/etc/x; q=p; cat "\${!q}"
+  p=/etc/xx; cat \${p%x}
+  p=a/etc/x; cat \${p#a}
+  p=a/etc/x; cat \${p/a/}
+  p=a/etc/x; cat \${p:1}
+  p=/ETC; cat \${p,,}/x
+  cat \${p:-/etc/x}
+  cat \${p:=/etc/x}
+  set -- /etc/x; cat $1
+  f() { cat $1; }; f /etc/x
+  p=/etc/x; eval "cat $p"
+  bash -c 'cat $1' _ /etc/x
+  echo /etc/x | xargs cat
+  p=/etc/x; echo y > $p
+  echo y > $(echo /etc)/x
+  for p in a /etc/x; do cat $p; done
+  cat $UNSET/etc/x
+  cat "$UNSET"/etc/x
+  cat \${UNSET}/etc/x
+  cat $ELSEWHERE/x
+  cat $(cat f)/x
+  cat "$(cat f)"/x
+  cat $(dirname f)/../x
+  cat \${OLDPWD}/x
+  cat $OLDPWD/etc/x
+  cd a && cat $OLDPWD/../x
+  cat /etc/$x
+  cat ../$x
+  cat .*/x
+  cat */../../x
+  cd -
+  cd - && cat x
+  popd
+  pushd +1
+  OLDPWD=/etc; cd -
+  cd a; OLDPWD=/etc; cd -
+  cd $(cat f)
+  cd "$(git rev-parse --show-toplevel)"
+  cd $(echo /etc)
+  read d; cd $d
+  d=$(cat f); cd $d
+  p=/etc; cd $p
+  cd $ELSEWHERE
+  CDPATH=/etc; cd apt
+  CDPATH=/etc cd apt
+  export CDPATH=/; cd etc && cat x
+  CDPATH=$x; cd apt
+  HOME=/etc; cd; cat x
+  HOME=/etc; cat ~/x
+  HOME=/etc; cd ~
+  cd
+  cd ~
+  cd ..
+  for i in 1 2 3; do cd ..; done
+  env -C /etc cat x
+  [ -f /etc/x ]
+  test -e "$UNSET"/etc/x
+  [ /etc/x -nt y ]
+  op=-f; [ $op /etc/x ]
+`;
+
+/** Inside however it is read; the first of them can be decided even under an allow-list. */
+const DECIDED = String.raw`
+  cat ~+/x
+  cd a && cat ../x
+  cd a && cd - && cat x
+  cd a && make && cd -
+  cd a; make; cd -
+  pushd a && make && popd
+  pushd a; pushd b; popd; popd; cat x
+  CDPATH= cd a
+  CDPATH=; cd a
+  CDPATH=/etc; cd ./a
+  CDPATH=/etc; cd /proj/a
+  cat $PWD/x
+  cat *.ts
+  cat src/*.ts
+  cat /tmp/x
+`;
+
+const ALLOWED = String.raw`
+  p=src/x; cat $p
+  p=/proj/x; cat "$p"
+  d=src f=x; cat "$d/$f"
+  for f in *.ts; do cat "$f"; done
+  for f in src/*.ts; do cat "\${f%.ts}.js"; done
+  for f in src/*.ts; do cat "\${f##*/}"; done
+  for d in a b; do (cd $d && make); done
+  while read f; do cat "$f"; done < list
+  cat $(ls)
+  cat "$(ls | head -1)"
+  cat ./$x
+  cat src/$x/y
+  cat $x
+  cat "$@"
+  cat $TMPDIR/x
+  cat $SRC/x
+  cd $SRC && cat x
+  cd "$UNSET" && cat x
+  cd sub; cat $PWD/x
+  cd a; cat $OLDPWD/x
+  cd a; cat ~-/x
+  ls -d .*
+  ls -d .[a-z]*
+  echo /etc/x
+  echo "$UNSET/etc"
+  [ "$x" = /etc ] && echo y
+  [ -n /etc ] && test x != /etc/y
+  [ -f src/x ]
+`;
+
+const commandsOf = (text: string): string[] =>
+  text
+    .replaceAll('\\$', '$')
+    .split('\n')
+    .map((line) => line.trim().replaceAll('⏎', '\n'))
+    .filter((line) => line !== '');
+
+describe('paths under allowed_directories', () => {
+  test.each(commandsOf(REFUSED))('%s is refused', (command) => {
+    expect(permissive.judge(command, CONTEXT)).toMatchObject({ decision: 'deny', code: 'SECURITY_002' });
+    expect(listed.judge(command, CONTEXT).decision).toBe('deny');
+  });
+
+  test.each(commandsOf(DECIDED))('%s is decided', (command) => {
+    expect(permissive.judge(command, CONTEXT)).toMatchObject({ decision: 'allow' });
+  });
+
+  test.each(['cd a && cd - && cat x', 'cd a; make; cd -', 'pushd a && make && popd'])(
+    '%s is allowed under an allow-list',
+    (command) => {
+      expect(listed.judge(command, CONTEXT)).toMatchObject({ decision: 'allow' });
+    },
+  );
+
+  test.each(commandsOf(ALLOWED))('%s is allowed without an allow-list', (command) => {
+    expect(permissive.judge(command, CONTEXT)).toMatchObject({ decision: 'allow' });
+  });
+
+  test.each([
+    ['cd -', { OLDPWD: '/etc' }],
+    ['cd a; cd -', { OLDPWD: '/etc' }],
+    ['cd apt', { CDPATH: '/etc' }],
+    ['cat $p', { p: '/etc/x' }],
+    ['cd', { HOME: '/proj/../etc' }],
+    ['cat ~/x', { HOME: '/etc' }],
+  ])('%s with variables %o of a caller or a session is refused', (command, environment) => {
+    expect(permissive.judge(command, { ...CONTEXT, environment })).toMatchObject({ code: 'SECURITY_002' });
+  });
+
+  test.each(['cd a; cd -', 'cat $x/y', 'cd $x', 'popd', 'cat ~-/x', 'cd a; popd'])(
+    '%s in a shell that has run other commands is refused',
+    (command) => {
+      expect(permissive.judge(command, { ...CONTEXT, isContinued: true })).toMatchObject({
+        code: 'SECURITY_002',
+      });
+    },
+  );
+});
