@@ -11,15 +11,14 @@ import {
   CLIENT_KINDS,
   type ClientKind,
   connectHttp,
-  connectStdio,
   type ElicitReply,
   type TestClient,
 } from './support/clients.ts';
 import { until } from './support/long-command.ts';
 import { type Called, createPlace, type Place, read } from './support/product.ts';
-import { type RunningProduct, startProductHttp } from './support/product-http.ts';
+import { connectHere, openRaw, type RawHere } from './support/product-here.ts';
+import { openProductHttp, type ServedProduct } from './support/product-http.ts';
 import { openSession, type RawAnswer, sendRaw } from './support/raw-http.ts';
-import { type RawProcess, startRaw } from './support/raw-process.ts';
 import { call, type Message, modern } from './support/raw-streams.ts';
 
 const ASK = { MCP_SHELL_SECURITY_ASK_COMMANDS: 'git push,touch asked' };
@@ -27,10 +26,10 @@ const YES: ElicitReply = { action: 'accept', content: { approve: true } };
 const RULE = 'ask: touch asked';
 
 let place: Place;
-let http: RunningProduct;
+let http: ServedProduct;
 beforeAll(async () => {
   place = createPlace();
-  http = await startProductHttp(place, [], ASK);
+  http = await openProductHttp(place, [], ASK);
 });
 afterAll(async () => {
   await http.stop();
@@ -38,10 +37,10 @@ afterAll(async () => {
 });
 
 const clients: TestClient[] = [];
-const processes: RawProcess[] = [];
+const servers: RawHere[] = [];
 afterAll(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
-  for (const process of processes.splice(0)) process.kill();
+  await Promise.all(servers.splice(0).map((server) => server.leave()));
 });
 
 interface Connected {
@@ -65,7 +64,7 @@ async function connect(
   };
   const person = canAsk ? asked : undefined;
   const client = await (via === 'stdio'
-    ? connectStdio(kind, place.command([], { ...ASK, ...env }), person)
+    ? connectHere(kind, place.command([], { ...ASK, ...env }), person)
     : connectHttp(kind, http.url, http.token, person));
   clients.push(client);
   return {
@@ -346,11 +345,11 @@ const sendHttp: Send = async (args, retry) => {
 };
 
 function startAsking(): Send {
-  const process = startRaw(place.command([], ASK));
-  processes.push(process);
+  const server = openRaw(place.command([], ASK));
+  servers.push(server);
   return async (args, retry) => {
-    process.say(asking(args, retry));
-    return answerOf(await process.next(30_000));
+    server.say(asking(args, retry));
+    return answerOf(await server.next(30_000));
   };
 }
 
@@ -487,10 +486,10 @@ describe.each([
 });
 
 it('a client that can only open addresses is not asked', async () => {
-  const process = startRaw(place.command([], ASK));
-  processes.push(process);
-  process.say(asking({ command: 'touch asked' }, {}, { url: {} }));
-  expect(answerOf(await process.next())).toMatchObject({
+  const server = openRaw(place.command([], ASK));
+  servers.push(server);
+  server.say(asking({ command: 'touch asked' }, {}, { url: {} }));
+  expect(answerOf(await server.next())).toMatchObject({
     structuredContent: { error: { details: { approval: 'unavailable' } } },
   });
 });

@@ -8,12 +8,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
 import { createToken, type Principal, principalAt, runProgram } from './support/principals.ts';
 import { type Called, createPlace, type Place } from './support/product.ts';
-import { type RunningProduct, startProductHttp } from './support/product-http.ts';
+import { openProductHttp, type ServedProduct } from './support/product-http.ts';
 import { modernRequest, openSession, sendRaw } from './support/raw-http.ts';
 import { request } from './support/raw-streams.ts';
 
 let place: Place;
-let http: RunningProduct;
+let http: ServedProduct;
 let alice: Principal;
 let bob: Principal;
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   place = createPlace();
   // Made before the server runs, and while it does.
   const aliceToken = await createToken(place, 'alice');
-  http = await startProductHttp(place, ['--tools', 'all']);
+  http = await openProductHttp(place, ['--tools', 'all']);
   alice = principalAt(http.url, aliceToken);
   bob = principalAt(http.url, await createToken(place, 'bob'));
 

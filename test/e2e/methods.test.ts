@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { longCommand, until } from './support/long-command.ts';
 import { createPlace, type Place } from './support/product.ts';
-import { type RunningProduct, startProductHttp } from './support/product-http.ts';
+import { openRaw, type RawHere } from './support/product-here.ts';
+import { openProductHttp, type ServedProduct } from './support/product-http.ts';
 import { modernRequest, openSession, sendRaw } from './support/raw-http.ts';
-import { type RawProcess, startRaw } from './support/raw-process.ts';
+import { startRaw } from './support/raw-process.ts';
 import { initialize, modern, request } from './support/raw-streams.ts';
 
 const TABLE = `[security.allowed_arguments]
@@ -32,14 +33,14 @@ let place: Place;
 beforeEach(() => {
   place = createPlace();
 });
-const started: RawProcess[] = [];
-afterEach(() => {
-  for (const process of started.splice(0)) process.kill();
+const started: RawHere[] = [];
+afterEach(async () => {
+  for (const server of started.splice(0)) await server.leave();
   place.remove();
 });
 
-function start(args: readonly string[] = [], env: Record<string, string> = {}): RawProcess {
-  const server = startRaw(place.command(args, env));
+function start(args: readonly string[] = [], env: Record<string, string> = {}): RawHere {
+  const server = openRaw(place.command(args, env));
   started.push(server);
   return server;
 }
@@ -225,7 +226,7 @@ describe('--greeting', () => {
   });
 
   test('is refused where there is nobody to greet', async () => {
-    const server = start(['--greeting', '--http', '127.0.0.1:0']);
+    const server = startRaw(place.command(['--greeting', '--http', '127.0.0.1:0']));
     server.end();
     expect(await server.rest()).toEqual({ messages: [], code: 1, signal: null });
     expect(server.stderr()).toMatch(/--greeting.*--http/);
@@ -234,13 +235,13 @@ describe('--greeting', () => {
 
 describe('over HTTP', () => {
   let home: Place;
-  let http: RunningProduct;
+  let http: ServedProduct;
   const headers = { authorization: 'Bearer the-token-of-this-test' };
   beforeAll(async () => {
     home = createPlace();
     const file = join(home.directory, 'settings.toml');
     writeFileSync(file, TABLE);
-    http = await startProductHttp(home, ['--config', file]);
+    http = await openProductHttp(home, ['--config', file]);
   });
   afterAll(async () => {
     await http.stop();

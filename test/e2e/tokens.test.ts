@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLIENT_KINDS, connectHttp } from './support/clients.ts';
 import { createToken, principalAt, runProgram } from './support/principals.ts';
 import { createPlace, type Place, read } from './support/product.ts';
-import { type RunningProduct, startProductHttp } from './support/product-http.ts';
+import { openProductHttp, type ServedProduct } from './support/product-http.ts';
 import { modernRequest, openSession, type RawAnswer, sendRaw } from './support/raw-http.ts';
 import { startRaw } from './support/raw-process.ts';
 import { call, request } from './support/raw-streams.ts';
 
 let place: Place;
-let http: RunningProduct;
+let http: ServedProduct;
 beforeAll(async () => {
   place = createPlace();
-  http = await startProductHttp(place);
+  http = await openProductHttp(place);
 });
 afterAll(async () => {
   await http.stop();

@@ -9,15 +9,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectStdio } from '../support/clients.ts';
 import { withPrograms } from '../support/fixture-programs.ts';
 import { CLI, createPlace, type Place } from '../support/product.ts';
-import { type RawProcess, startRaw } from '../support/raw-process.ts';
+import { openRaw, type RawHere } from '../support/product-here.ts';
 
 let place: Place;
 beforeEach(() => {
   place = createPlace();
 });
-const started: RawProcess[] = [];
-afterEach(() => {
-  for (const server of started.splice(0)) server.kill();
+const started: RawHere[] = [];
+afterEach(async () => {
+  for (const server of started.splice(0)) await server.leave();
   place.remove();
 });
 
@@ -50,7 +50,7 @@ async function pipe(
 ): Promise<unknown[]> {
   const file = join(place.directory, 'settings.toml');
   writeFileSync(file, toml);
-  const server = startRaw(place.command(['--config', file, ...args], withPrograms(place, programs)));
+  const server = openRaw(place.command(['--config', file, ...args], withPrograms(place, programs)));
   started.push(server);
   if (line !== undefined) server.write(typeof line === 'string' ? `${line}\n` : `${JSON.stringify(line)}\n`);
   server.end();
@@ -251,7 +251,7 @@ describe('001: Development Notes', () => {
 });
 
 test('001: Troubleshooting, Debugging', async () => {
-  const server = startRaw(place.command([], { DEBUG: 'mcp-shell' }));
+  const server = openRaw(place.command([], { DEBUG: 'mcp-shell' }));
   started.push(server);
   server.say({ jsonrpc: '2.0', id: 1, method: 'shell/exec', params: { command: 'no-such' } });
   server.end();

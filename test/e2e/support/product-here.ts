@@ -4,18 +4,21 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { loadSettings } from '../../../src/base/config/config.ts';
+import { loadSettings, type SettingFlags } from '../../../src/base/config/config.ts';
+import { messageOf } from '../../../src/base/errors.ts';
 import { findInstallation } from '../../../src/base/installation.ts';
-import { silentLog } from '../../../src/base/log.ts';
+import { createLog, type Log } from '../../../src/base/log.ts';
+import type { Settings } from '../../../src/base/settings.ts';
 import { createFront, type Front, hasRules } from '../../../src/front.ts';
 import { type Catalogue, toolNamesIn } from '../../../src/server/catalogue.ts';
 import { serveStdioConnection } from '../../../src/server/stdio.ts';
 import { ROOT } from '../../support/root.ts';
 import { type Asked, type ClientKind, connectOver, type ServerCommand, type TestClient } from './clients.ts';
 import { CLI, connectProduct, type Product, type ProductOptions } from './product.ts';
+import { type RawEnd, type RawServer, speakRaw } from './raw-process.ts';
 
 /** Like startProduct, without a process. */
 export function openProduct(options: ProductOptions = {}): Promise<Product> {
@@ -27,6 +30,17 @@ export function connectHere(kind: ClientKind, server: ServerCommand, asked?: Ask
   return connectOver(kind, createTransport(server), asked);
 }
 
+/** Like startRaw, without a process. */
+export interface RawHere extends RawServer {
+  /** Cancels what is under way, and waits for the end. */
+  leave(): Promise<void>;
+}
+
+export function openRaw(server: ServerCommand): RawHere {
+  const { ended, leave, ...streams } = serveHere(server);
+  return { ...speakRaw(streams, ended), leave };
+}
+
 interface StreamTransport {
   onmessage?: (message: unknown) => void;
   onclose?: () => void;
@@ -36,69 +50,116 @@ interface StreamTransport {
 }
 
 function createTransport(server: ServerCommand): StreamTransport {
-  const input = new PassThrough();
-  const output = new PassThrough();
-  let ended: Promise<void> | undefined;
+  let served: ServedHere;
   let rest = '';
-  output.setEncoding('utf8').on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) transport.onmessage?.(JSON.parse(line));
-  });
   const transport: StreamTransport = {
     async start() {
-      ended = (await serveHere(server, input, output)).ended;
+      served = serveHere(server);
+      await served.ready;
+      served.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+        const lines = (rest + chunk).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) transport.onmessage?.(JSON.parse(line));
+      });
+      served.stderr.resume();
+      // As a client that has started a process finds it gone.
+      void served.ended.then(() => transport.onclose?.());
     },
     async send(message) {
-      input.write(`${JSON.stringify(message)}\n`);
+      served.stdin.write(`${JSON.stringify(message)}\n`);
     },
     async close() {
-      input.end();
-      await ended;
-      transport.onclose?.();
+      served.stdin.end();
+      await served.ended;
     },
   };
   return transport;
 }
 
-/** Resolves when it serves; `ended` when the input has ended and everything is closed. */
-async function serveHere(
-  server: ServerCommand,
-  input: PassThrough,
-  output: PassThrough,
-): Promise<{ readonly ended: Promise<void> }> {
-  const leaveHome = enterHome(server.env?.['HOME'] ?? '');
-  try {
-    const front = await prepare(server);
-    const gone = new Promise<void>((resolve) => {
-      const connection = serveStdioConnection({
-        input,
-        output,
-        offer: front.offer,
-        log: silentLog,
-        onClientGone: () => resolve(connection.closed),
+interface ServedHere {
+  readonly stdin: PassThrough;
+  readonly stdout: PassThrough;
+  readonly stderr: PassThrough;
+  /** Rejects where it cannot serve. */
+  readonly ready: Promise<unknown>;
+  /** When the input has ended and everything is closed. */
+  readonly ended: Promise<RawEnd>;
+  leave(): Promise<void>;
+}
+
+/** What `serve` of cli.ts does, on streams of its own. */
+function serveHere(server: ServerCommand): ServedHere {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const left = new AbortController();
+  const ready = prepareHere(server, stderr);
+
+  async function serve(): Promise<RawEnd> {
+    const { front, settings, log, greets, leave } = await ready;
+    try {
+      if (hasRules(settings)) await front.app();
+      await new Promise<void>((resolve) => {
+        const connection = serveStdioConnection({
+          input: stdin,
+          output: stdout,
+          offer: front.offer,
+          log,
+          greets,
+          onClientGone: () => resolve(connection.closed),
+        });
+        left.signal.addEventListener('abort', () => resolve(connection.close()));
+        if (left.signal.aborted) resolve(connection.close());
       });
-    });
-    return { ended: gone.then(front.dispose).finally(leaveHome) };
-  } catch (error) {
-    leaveHome();
-    throw error;
+    } finally {
+      await front.dispose();
+      leave();
+    }
+    return { code: 0, signal: null };
   }
+
+  const ended = serve().catch((error: unknown) => {
+    stderr.write(messageOf(error));
+    return { code: 1, signal: null };
+  });
+  return {
+    stdin,
+    stdout,
+    stderr,
+    ready,
+    ended,
+    async leave() {
+      left.abort();
+      await ended;
+    },
+  };
 }
 
 const DIST = join(ROOT, 'dist');
 
-async function prepare({ command, args, env = {}, cwd = ROOT }: ServerCommand): Promise<Front> {
-  const [cli, ...flags] = args;
+export interface PreparedHere {
+  readonly front: Front;
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly greets: boolean;
+  /** To be called when the server has ended. */
+  leave(): void;
+}
+
+/** What `prepare` of cli.ts does, with a log that is written elsewhere. */
+export async function prepareHere(server: ServerCommand, stderr: Writable): Promise<PreparedHere> {
+  const { command, args, env = {}, cwd = ROOT } = server;
+  const [cli, ...words] = args;
   if (command !== process.execPath || cli !== CLI) throw new Error(`${command} needs a process of its own`);
   const catalogue = JSON.parse(readFileSync(join(DIST, 'catalogue.json'), 'utf8')) as Catalogue;
+  const { greets, ...flags } = flagsOf(words);
   const { settings } = loadSettings({
-    flags: flagsOf(flags),
+    flags,
     environment: env,
     cwd,
     homedir: env['HOME'] ?? '',
     toolsets: toolNamesIn(catalogue),
   });
+  const log = createLog({ verbose: settings.verbose, write: (line) => void stderr.write(line) });
+  const leave = enterHome(env['HOME'] ?? '');
   const front = await createFront({
     settings,
     catalogue,
@@ -108,21 +169,28 @@ async function prepare({ command, args, env = {}, cwd = ROOT }: ServerCommand): 
     searchWorkerPath: join(DIST, 'search-worker.js'),
     scripts: join(DIST, 'shell-integration'),
     installation: findInstallation(pathToFileURL(CLI).href, process.execPath),
-    log: silentLog,
+    log,
     // This process is the test's: to collect all its garbage takes longer than most calls.
     tidy: () => undefined,
   });
-  if (hasRules(settings)) await front.app();
-  return front;
+  return { front, settings, log, greets, leave };
 }
 
-function flagsOf(args: readonly string[]): Record<string, string | undefined> {
+function flagsOf(args: readonly string[]): SettingFlags & { readonly greets: boolean } {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args: [...args],
-    options: { config: text, 'state-dir': text, tools: text, shell: { ...text, short: 's' } },
+    options: {
+      config: text,
+      'state-dir': text,
+      tools: text,
+      shell: { ...text, short: 's' },
+      http: text,
+      greeting: { type: 'boolean' },
+    },
   });
-  return { config: values.config, stateDir: values['state-dir'], tools: values.tools, shell: values.shell };
+  const { config, 'state-dir': stateDir, tools, shell, http: httpAddress, greeting: greets = false } = values;
+  return { config, stateDir, tools, shell, httpAddress, greets };
 }
 
 const home = { real: process.env['HOME'], now: '', users: 0 };

@@ -2,23 +2,32 @@
  * A server process spoken to in raw lines, for what no client sends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerCommand } from './clients.ts';
 
-export interface RawProcess {
-  readonly child: ChildProcess;
+export interface RawServer {
   /** Everything on stderr so far, and on stdout. */
   stderr(): string;
   stdout(): string;
   write(text: string | Uint8Array): void;
   say(...messages: unknown[]): void;
-  /** Closes the process's stdin. */
+  /** Closes the server's stdin. */
   end(): void;
   /** The next message on stdout; throws when none comes, or when a line is no JSON. */
   next(timeoutMs?: number): Promise<unknown>;
-  /** Every message until the process ends, and how it ended. */
-  rest(timeoutMs?: number): Promise<{ messages: unknown[]; code: number | null; signal: string | null }>;
+  /** Every message until the server ends, and how it ended. */
+  rest(timeoutMs?: number): Promise<{ messages: unknown[] } & RawEnd>;
+}
+
+export interface RawProcess extends RawServer {
+  readonly child: ChildProcess;
   kill(): void;
+}
+
+export interface RawEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
 }
 
 export function startRaw(server: ServerCommand): RawProcess {
@@ -27,24 +36,34 @@ export function startRaw(server: ServerCommand): RawProcess {
     cwd: server.cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  const ended = new Promise<RawEnd>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  child.stdin.on('error', () => undefined);
+  return { child, ...speakRaw(child, ended), kill: () => void child.kill('SIGKILL') };
+}
+
+export function speakRaw(
+  { stdin, stdout, stderr }: { stdin: Writable; stdout: Readable; stderr: Readable },
+  end: Promise<RawEnd>,
+): RawServer {
   const lines: string[] = [];
   let partial = '';
   let output = '';
   let errors = '';
-  let ended: { code: number | null; signal: string | null } | undefined;
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+  let ended: RawEnd | undefined;
+  stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
     const parts = (partial + chunk).split('\n');
     partial = parts.pop() ?? '';
     lines.push(...parts);
   });
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+  stderr.setEncoding('utf8').on('data', (chunk: string) => {
     errors += chunk;
   });
-  child.on('close', (code, signal) => {
-    ended = { code, signal };
+  void end.then((how) => {
+    ended = how;
   });
-  child.stdin.on('error', () => undefined);
 
   async function waitFor(what: string, timeoutMs: number, done: () => boolean): Promise<void> {
     const deadline = Date.now() + timeoutMs;
@@ -57,25 +76,23 @@ export function startRaw(server: ServerCommand): RawProcess {
   }
 
   return {
-    child,
     stderr: () => errors,
     stdout: () => output,
-    write: (text) => void child.stdin.write(text),
+    write: (text) => void stdin.write(text),
     say: (...messages) =>
-      void child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
-    end: () => void child.stdin.end(),
+      void stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
+    end: () => void stdin.end(),
     async next(timeoutMs = 30_000) {
       await waitFor('a message', timeoutMs, () => lines.length > 0 || ended !== undefined);
       const line = lines.shift();
-      if (line === undefined) throw new Error(`the process ended; stderr: ${errors}`);
+      if (line === undefined) throw new Error(`the server ended; stderr: ${errors}`);
       return JSON.parse(line);
     },
     async rest(timeoutMs = 30_000) {
-      await waitFor('the end of the process', timeoutMs, () => ended !== undefined);
+      await waitFor('the end of the server', timeoutMs, () => ended !== undefined);
       if (partial !== '') lines.push(partial);
       const messages = lines.splice(0).map((line) => JSON.parse(line) as unknown);
       return { messages, code: ended?.code ?? null, signal: ended?.signal ?? null };
     },
-    kill: () => void child.kill('SIGKILL'),
   };
 }
