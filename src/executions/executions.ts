@@ -19,6 +19,7 @@ import { createInventory } from './inventory.ts';
 import { type LimitKeepers, limitKeepers } from './limit-keepers.ts';
 import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
+import { createLostSessions, type LostSessions } from './lost-sessions.ts';
 import { createMonitors, type Monitors } from './monitors.ts';
 import { createPipes } from './pipes.ts';
 import { createPreparation } from './preparation.ts';
@@ -57,6 +58,8 @@ export interface Execution {
   usage(): Usage | undefined;
   /** What the session took over, once the execution ended; undefined where there is no session. */
   readonly sessionChange: SessionChange | 'nothing' | undefined;
+  /** Its session had state, which this server did not have when it began. */
+  readonly isSessionLost: boolean;
 }
 
 export interface Executions {
@@ -64,6 +67,7 @@ export interface Executions {
   readonly monitors: Monitors;
   /** Resolves when what earlier servers left is known. */
   ready(): Promise<void>;
+  readonly lostSessions: LostSessions;
   /** A principal has connected, and may be about to start something. */
   anticipate(principal: string): void;
   /** Starts it; resolves as soon as the process is there. */
@@ -122,6 +126,10 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     onEnded: options.onEnded ?? (() => undefined),
   });
   const sessions = createSessions(settings.defaultWorkdir, security.directories);
+  const lostSessions = createLostSessions(sessions, async (principal, sessionId) => {
+    await inventory.ready();
+    return store.summaries(principal).some((summary) => summary.sessionId === sessionId);
+  });
   const spawner = createForker();
   const pipes = createPipes(`${instance.directory}/pipes`, spawner);
   const cgroups = createCgroups();
@@ -159,7 +167,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   let disposing: Promise<void> | undefined;
 
   /** Stays true after the end, for the caller who started it or waited for it. */
-  function viewRunning(entry: RunningEntry): Execution {
+  function viewRunning(entry: RunningEntry, isSessionLost = false): Execution {
     const isRunning = (): boolean => running.entries.has(entry.record.id);
     return {
       get record() {
@@ -171,6 +179,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       get sessionChange() {
         return entry.sessionChange;
       },
+      isSessionLost,
       bundle: entry.bundle,
       usage: () => (isRunning() ? entry.meter.read(entry.live.tree) : undefined),
     };
@@ -183,6 +192,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       live: undefined,
       usage: () => undefined,
       sessionChange: undefined,
+      isSessionLost: false,
     };
   }
 
@@ -202,10 +212,16 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   return {
     sessions,
     monitors,
+    lostSessions,
     anticipate: preparation.anticipate,
     async start(request, signal) {
       inventory.open();
-      return viewRunning(await starter.start(request, signal));
+      const { principal, sessionId } = request;
+      if (sessionId === undefined) return viewRunning(await starter.start(request, signal));
+      const isLost = await lostSessions.has(principal, sessionId);
+      const entry = await starter.start(request, signal);
+      lostSessions.told(principal, sessionId);
+      return viewRunning(entry, isLost);
     },
     letGo(execution) {
       const entry = running.entries.get(execution.record.id);

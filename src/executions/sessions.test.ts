@@ -1,6 +1,7 @@
-import { mkdirSync, realpathSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import { createWorld } from '../../test/support/world.ts';
 
@@ -45,6 +46,41 @@ describe.each(SHELLS)('a session in $name', ({ name, shell, isMissing }) => {
 });
 
 describe('a session', () => {
+  test('that lost its state says so once, and only where something was lost', async () => {
+    await using world = createWorld();
+    const isLost = async (sessionId: string): Promise<boolean> =>
+      (await world.run('pwd', { sessionId })).execution.isSessionLost;
+    expect([await isLost('first'), await isLost('first')]).toEqual([false, false]);
+    for (let count = 0; count < 500; count++) world.executions.sessions.get('local', `s${count}`);
+    expect(await isLost('new')).toBe(false);
+    expect(world.executions.sessions.has('local', 'first')).toBe(false);
+    // What is refused tells nobody anything.
+    await expect(world.run('rm -rf /', { sessionId: 'first' })).rejects.toMatchObject({
+      code: 'SECURITY_001',
+    });
+    expect([await isLost('first'), await isLost('first')]).toEqual([true, false]);
+    const foreign = await world.run('pwd', { sessionId: 'new', principal: 'somebody else' });
+    expect(foreign.execution.isSessionLost).toBe(false);
+  });
+
+  test.each(['foreground', 'background', 'adaptive'] as const)(
+    'of a server before this one is lost, which is said to a command in the %s',
+    async (mode) => {
+      const directory = mkdtempSync(join(realpathSync(tmpdir()), 'sessions-'));
+      onTestFinished(() => rmSync(directory, { recursive: true }));
+      const before = createWorld({ directory });
+      await before.run('cd /; export A=1', { sessionId: 's' });
+      await before[Symbol.asyncDispose]();
+      await using world = createWorld({ directory });
+      const first = await world.run('pwd', { sessionId: 's', mode });
+      expect(first).toMatchObject({
+        stdout: `${world.settings.defaultWorkdir}\n`,
+        execution: { isSessionLost: true },
+      });
+      expect((await world.run('pwd', { sessionId: 's', mode })).execution.isSessionLost).toBe(false);
+    },
+  );
+
   test('says that nothing was carried where the shell left no state', async () => {
     await using world = createWorld();
     for (const command of ['exec true', 'kill -9 $$', `trap 'true' EXIT; cd /`]) {

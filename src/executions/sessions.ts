@@ -29,6 +29,8 @@ export interface Session {
 
 export interface Sessions {
   get(principal: string, sessionId: string): Session;
+  /** Whether there is state of it here. */
+  has(principal: string, sessionId: string): boolean;
   defaultDirectory(principal: string): string;
   setDefaultDirectory(principal: string, directory: string, applyToExisting: boolean): void;
 }
@@ -64,6 +66,7 @@ export function createSessions(startDirectory: string, directories: Directories)
       }
       return session;
     },
+    has: (principal, sessionId) => byPrincipal.get(principal)?.has(sessionId) ?? false,
     defaultDirectory: (principal) => defaults.get(principal) ?? startDirectory,
     setDefaultDirectory(principal, directory, applyToExisting) {
       defaults.set(principal, directory);

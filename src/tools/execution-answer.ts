@@ -10,7 +10,13 @@ import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { hintFor, leavesRunning } from './hints.ts';
-import { describeBytes, describeDuration, describeSession, listProcesses } from './words.ts';
+import {
+  describeBytes,
+  describeDuration,
+  describeLostSession,
+  describeSession,
+  listProcesses,
+} from './words.ts';
 
 /** Nothing is required: an error result is checked against the same schema. */
 export const executionFields = () => ({
@@ -43,6 +49,7 @@ export const executionFields = () => ({
       unset: z.array(z.string()),
     })
     .optional(),
+  session_lost: z.boolean().optional(),
   created_at: z.string().optional(),
   completed_at: z.string().optional(),
 });
@@ -203,6 +210,7 @@ function sentences(
     });
     if (hint !== undefined) said.push(hint);
   }
+  if (execution.isSessionLost) said.push(describeLostSession(record.sessionId ?? '', record.directory));
   const session = describeSession(record.sessionId, execution.sessionChange, options.why !== undefined);
   if (session !== undefined) said.push(session);
   if (options.notice !== undefined) said.push(options.notice);
@@ -312,10 +320,15 @@ function listPaths(paths: readonly string[]): string {
   return `${paths.slice(0, MAX_PATHS).join(', ')}${more}`;
 }
 
-function sessionFields({ sessionChange }: Execution): Pick<ExecutionData, 'session_changes'> {
-  if (sessionChange === undefined || sessionChange === 'nothing') return {};
+function sessionFields({
+  sessionChange,
+  isSessionLost,
+}: Execution): Pick<ExecutionData, 'session_changes' | 'session_lost'> {
+  const lost = isSessionLost ? { session_lost: true } : {};
+  if (sessionChange === undefined || sessionChange === 'nothing') return lost;
   const { directory, set, unset } = sessionChange;
   return {
+    ...lost,
     session_changes: { ...present('working_directory', directory), set: [...set], unset: [...unset] },
   };
 }

@@ -10,6 +10,7 @@ import { patienceMs } from './patience.ts';
 import { reportProgress } from './report-progress.ts';
 import { dimensionsInput, terminalCaller, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
+import { describeLostSession } from './words.ts';
 
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
 
@@ -100,6 +101,7 @@ async function openTerminal(input: Input, call: Call): Promise<Answer<ExecutionD
   }
   const { executions, terminals } = call.modules;
   const { session_id: sessionId } = input;
+  const isLost = sessionId !== undefined && (await executions.lostSessions.has(call.principal, sessionId));
   const session = sessionId === undefined ? undefined : executions.sessions.get(call.principal, sessionId);
   const carried = [...(session?.variables ?? [])].filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
@@ -116,7 +118,9 @@ async function openTerminal(input: Input, call: Call): Promise<Answer<ExecutionD
     },
     terminalCaller(call),
   );
-  const message = `It was typed into terminal ${state.id}. terminal_get_output shows it, terminal_send_input types into it, terminal_close ends it.`;
+  if (isLost) executions.lostSessions.told(call.principal, sessionId);
+  const lost = isLost ? ` ${describeLostSession(sessionId, state.workingDirectory ?? '')}` : '';
+  const message = `It was typed into terminal ${state.id}. terminal_get_output shows it, terminal_send_input types into it, terminal_close ends it.${lost}`;
   return {
     data: {
       status: 'running',
@@ -125,6 +129,7 @@ async function openTerminal(input: Input, call: Call): Promise<Answer<ExecutionD
       process_id: state.processId,
       ...(state.workingDirectory !== undefined && { working_directory: state.workingDirectory }),
       message,
+      ...(isLost && { session_lost: true }),
       created_at: isoTime(state.createdAtMs),
     },
     text: message,

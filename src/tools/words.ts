@@ -25,6 +25,10 @@ function listFew(texts: readonly string[]): string {
   return texts.slice(0, 10).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
+export function describeLostSession(sessionId: string, directory: string): string {
+  return `Session ${sessionId} was used before, but its directory and variables are gone: the server was restarted, or forgot it over many others. This began in ${directory}.`;
+}
+
 export function describeSession(
   sessionId: string | undefined,
   change: SessionChange | 'nothing' | undefined,
