@@ -15,7 +15,7 @@ describe.skipIf(cannot).each(['production', 'minimal'])('%s', (preset) => {
   let product: Product;
   beforeAll(async () => {
     developer = createDeveloper();
-    product = await developer.start(
+    product = await developer.open(
       `preset = "${preset}"
 allowed_commands = ["npm", "npx", "corepack", "node", "python3", "awk", "man"]`,
     );

@@ -50,7 +50,7 @@ beforeAll(async () => {
   developer.put('work/secret', 'x\n', 0o000);
   developer.put('work/Makefile', 'fails:\n\tfalse\n');
   execFileSync('git', ['init', '-q', '-b', 'main', developer.work]);
-  product = await developer.start('', { env: { PATH: `${join(developer.home, 'tools')}:/usr/bin:/bin` } });
+  product = await developer.open('', { env: { PATH: `${join(developer.home, 'tools')}:/usr/bin:/bin` } });
 });
 afterAll(() => developer?.remove());
 
@@ -239,7 +239,7 @@ describe.skipIf(cannot)('in development', () => {
   ])('a new repository is spoken of if git would run something in it: %s', async (name, how, said) => {
     developer.put(`new/${name}/file`, '');
     const cwd = join(developer.home, 'new', name);
-    const server = await developer.start('', { cwd });
+    const server = await developer.open('', { cwd });
     const { data } = await server.execute(how);
     expect(data).toMatchObject({ status: 'completed', exit_code: 0 });
     expect(data.message ?? '').toMatch(said);
@@ -257,7 +257,7 @@ describe.skipIf(cannot)('in development', () => {
 describe.skipIf(cannot)('in the sandbox preset', () => {
   let shut: Product;
   beforeAll(async () => {
-    shut = await developer.start(
+    shut = await developer.open(
       'preset = "sandbox"\nmax_file_mb = 40\nmax_tmp_mb = 20\nmax_pids = 64\nmax_memory_mb = 200',
     );
   });
@@ -331,7 +331,7 @@ describe.skipIf(cannot || needs('socat', 'curl'))('with some domains', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    some = await developer.start(`allowed_domains = ["${address}"]`);
+    some = await developer.open(`allowed_domains = ["${address}"]`);
   });
   afterAll(() => new Promise((resolve) => server.close(resolve)));
 
@@ -367,7 +367,7 @@ describe.skipIf(cannot || needs('socat', 'curl'))('with some domains', () => {
 
 describe.skipIf(cannot)('what the operator opens', () => {
   test('expose, by name and by path', async () => {
-    const open = await developer.start(`expose = ["gh", "~/.bash_history"]`, {
+    const open = await developer.open(`expose = ["gh", "~/.bash_history"]`, {
       env: { PATH: `${join(developer.home, 'tools')}:/usr/bin:/bin` },
     });
     expect((await works(open, 'gh pr list; cat ~/.config/gh/hosts.yml ~/.bash_history')).stdout).toBe(
@@ -386,10 +386,10 @@ describe.skipIf(cannot)('what the operator opens', () => {
     try {
       await expect.poll(() => existsSync(socket)).toBe(true);
       const env = { SSH_AUTH_SOCK: socket };
-      const open = await developer.start('expose = ["ssh-agent"]', { env });
+      const open = await developer.open('expose = ["ssh-agent"]', { env });
       const listed = await open.execute('ssh-add -l; cat ~/.ssh/config; cat ~/.ssh/id_ed25519');
       expect(listed.data.stdout).toBe('The agent has no identities.\nHost none\n');
-      const closed = await developer.start('', { env });
+      const closed = await developer.open('', { env });
       const refused = await closed.execute('ssh-add -l');
       expect(refused.data).toMatchObject({ success: false, message: expect.stringContaining('"ssh-agent"') });
     } finally {
@@ -406,7 +406,7 @@ describe.skipIf(cannot)('what the operator opens', () => {
       const command = `curl -sS --unix-socket ${socket} http://localhost/`;
       expect((await product.execute(command)).data.success).toBe(false);
       for (const setting of ['expose', 'readable_paths']) {
-        const open = await developer.start(`${setting} = ["${socket}"]`);
+        const open = await developer.open(`${setting} = ["${socket}"]`);
         expect((await works(open, command)).stdout).toBe('served');
       }
     } finally {
@@ -416,7 +416,7 @@ describe.skipIf(cannot)('what the operator opens', () => {
 
   test('readable_paths and writable_paths, .git/config among them', async () => {
     const config = join(developer.work, '.git/config');
-    const open = await developer.start(
+    const open = await developer.open(
       `readable_paths = ["${join(developer.home, '.aws')}"]\nwritable_paths = ["${join(developer.home, 'shown')}", "${config}"]`,
     );
     expect(

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
-import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
+import { CLI, createPlace, type Place, type Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { LONG_MS, openTerminal, writePrompts } from './support/terminal.ts';
 
 let place: Place;
@@ -13,7 +14,7 @@ let product: Product;
 beforeEach(async () => {
   place = createPlace();
   writePrompts(place.directory);
-  product = await startProduct({ place });
+  product = await openProduct({ place });
 });
 afterEach(async () => {
   await product.close();
@@ -67,7 +68,7 @@ describe('terminals', () => {
     expect((await run('terminals')).stdout).toBe('No terminal is open.\n');
     const terminal = await openTerminal(product, { session_name: 'build' });
     await terminal.run('cat');
-    const other = await startProduct({ place });
+    const other = await openProduct({ place });
     const second = await openTerminal(other, { session_name: 'other' });
     const listed = JSON.parse((await run('terminals', '--json')).stdout) as unknown;
     expect(listed).toMatchObject([

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { verifyAudit } from '../../src/security/security.ts';
 import { needs } from '../setup/needs.ts';
 import { storedExecution, storedExecutions } from '../support/stored.ts';
-import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
+import { CLI, createPlace, type Place, type Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { startRaw } from './support/raw-process.ts';
 
 const ENV = { MCP_SHELL_SECURITY_SANDBOX: 'off' };
@@ -16,7 +17,7 @@ let place: Place;
 let product: Product;
 beforeEach(async () => {
   place = createPlace();
-  product = await startProduct({ place, env: ENV });
+  product = await openProduct({ place, env: ENV });
 });
 afterEach(async () => {
   await product.close();
@@ -112,7 +113,7 @@ describe('top', () => {
     expect(await look()).toMatchObject({ servers: 0, rows: [{ id, state: 'running' }] });
     expect(await run('top', '--end', id)).toMatchObject({ code: 0 });
     expect(await look()).toMatchObject({ rows: [{ id, state: 'failed' }] });
-    product = await startProduct({ place, env: ENV });
+    product = await openProduct({ place, env: ENV });
     expect((await product.call('process_get_execution', { execution_id: id })).data).toMatchObject({
       status: 'failed',
       termination_reason: 'terminated',
@@ -227,7 +228,7 @@ describe('state', () => {
       stdout: expect.stringContaining('Nothing runs'),
     });
     expect(readdirSync(place.directory)).toEqual(['work']);
-    product = await startProduct({ place, env: ENV });
+    product = await openProduct({ place, env: ENV });
   });
 });
 

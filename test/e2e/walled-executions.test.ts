@@ -15,7 +15,8 @@ import {
   WALL,
   works,
 } from './support/developer.ts';
-import { type Called, type Product, startProduct } from './support/product.ts';
+import type { Called, Product } from './support/product.ts';
+import { openProduct } from './support/product-here.ts';
 import { startRaw } from './support/raw-process.ts';
 
 const cannot = lacks(process.platform !== 'linux', 'bubblewrap is for Linux') || needs('bwrap');
@@ -38,7 +39,7 @@ let product: Product;
 beforeAll(async () => {
   if (cannot) return;
   developer = createDeveloper();
-  product = await developer.start();
+  product = await developer.open();
 });
 afterAll(() => developer?.remove());
 
@@ -92,7 +93,7 @@ describe.skipIf(cannot)('behind the wall', () => {
   });
 
   test('two servers in one workspace and home', async () => {
-    const other = await developer.start();
+    const other = await developer.open();
     await works(product, 'echo first > shared && echo tmp > /tmp/shared-tmp');
     expect((await works(other, 'cat shared /tmp/shared-tmp && echo second >> shared')).stdout).toBe(
       'first\ntmp\n',
@@ -239,7 +240,7 @@ while True: pass" & wait`,
     const { execution_id } = result.structuredContent;
     victim.kill();
     await victim.rest();
-    const next = await startProduct({ place: { ...developer, remove: () => undefined } });
+    const next = await openProduct({ place: { ...developer, remove: () => undefined } });
     try {
       expect((await next.call('process_get_execution', { execution_id })).data).toMatchObject({
         status: 'running',
@@ -301,7 +302,7 @@ for (let each = 0; each < 8; each++) next();`,
     const gone = once(churn, 'exit');
     try {
       await expect.poll(() => readdirSync(directory).length).toBeGreaterThan(0);
-      const servers = await Promise.all([developer.start(), developer.start()]);
+      const servers = await Promise.all([developer.open(), developer.open()]);
       for (const server of servers) await server.execute('true');
       churn.kill();
       await gone;
@@ -345,7 +346,7 @@ for (let each = 0; each < 8; each++) next();`,
 
   test('background work ends with its server', async () => {
     const seconds = `36${Math.random().toString().slice(2, 10)}`;
-    const other = await startProduct({ place: { ...developer, remove: () => undefined } });
+    const other = await openProduct({ place: { ...developer, remove: () => undefined } });
     const { data } = await other.execute(`echo up; setsid sleep ${seconds}`, {
       execution_mode: 'background',
     });
@@ -358,7 +359,7 @@ for (let each = 0; each < 8; each++) next();`,
 describe.skipIf(cannot)('limits', () => {
   let limited: Product;
   beforeAll(async () => {
-    limited = await developer.start('max_memory_mb = 200\nmax_pids = 64\nmax_cpu_percent = 50');
+    limited = await developer.open('max_memory_mb = 200\nmax_pids = 64\nmax_cpu_percent = 50');
   });
 
   describe.each(['foreground', 'detached'])('%s', (execution_mode) => {
@@ -404,7 +405,7 @@ describe.skipIf(cannot)('limits', () => {
   });
 
   test.each(['foreground', 'detached'])('processor time: %s', async (execution_mode) => {
-    const short = await developer.start('max_cpu_seconds = 1');
+    const short = await developer.open('max_cpu_seconds = 1');
     const data = await ended(short, 'echo before; while :; do :; done', {
       execution_mode,
       timeout_seconds: 30,

@@ -41,7 +41,7 @@ const OWN = { environment_variables: { SECONDS: '1' } };
 
 /** One stands, and perhaps two. */
 async function ready(settings = ''): Promise<Product> {
-  const product = await developer.start(settings);
+  const product = await developer.open(settings);
   for (let n = 0; n < 2; n++) await product.execute('true');
   return product;
 }
@@ -148,7 +148,7 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a wall is being b
       server.kill();
     }
     // Nearly all of it ends by itself; bwrap leaves a process where it is killed right after it has made it.
-    const next = await developer.start();
+    const next = await developer.open();
     await next.execute('true');
     await expect.poll(() => left.filter(isAlive), { timeout: 20_000, interval: 20 }).toEqual([]);
   });

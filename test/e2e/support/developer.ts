@@ -19,6 +19,7 @@ import { expect } from 'vitest';
 import { removeTree } from '../../../src/base/files.ts';
 import { ROOT } from '../../support/root.ts';
 import { type Called, CLI, type Place, type Product, startProduct } from './product.ts';
+import { openProduct } from './product-here.ts';
 
 /** A user of every Linux, with an entry in /etc/passwd. */
 export const NOBODY = 65_534;
@@ -28,8 +29,10 @@ export interface Developer extends Omit<Place, 'remove'> {
   readonly home: string;
   /** Writes a file below the home directory. */
   put(path: string, text: string, mode?: number): string;
-  /** A server, with these lines of [security]; ended with the developer. */
+  /** A server in a process of its own, with these lines of [security]; ended with the developer. */
   start(settings?: string, options?: StartOptions): Promise<Product>;
+  /** The same in this process, for somebody who is the user that the tests run as. */
+  open(settings?: string, options?: Omit<StartOptions, 'rlimits'>): Promise<Product>;
   remove(): Promise<void>;
 }
 
@@ -75,6 +78,29 @@ export function createDeveloper(options: { readonly uid?: number | undefined } =
     };
   }
 
+  async function serve(
+    start: typeof startProduct,
+    settings = '',
+    { cwd = work, env = {}, rlimits = [] }: StartOptions = {},
+  ): Promise<Product> {
+    const file = join(directory, `settings-${configs++}.toml`);
+    writeFileSync(file, `[security]\n${settings}\n`);
+    const place: Place = {
+      directory,
+      work: cwd,
+      stateDir: join(home, '.local/state/mcp-shell-server'),
+      command: () => {
+        const how = { ...command(['--config', file], env), cwd };
+        if (rlimits.length === 0) return how;
+        return { ...how, command: 'prlimit', args: [...rlimits, how.command, ...how.args] };
+      },
+      remove: () => undefined,
+    };
+    const product = await start({ place });
+    servers.push(product);
+    return product;
+  }
+
   return {
     directory,
     home,
@@ -89,24 +115,8 @@ export function createDeveloper(options: { readonly uid?: number | undefined } =
       own();
       return file;
     },
-    async start(settings = '', { cwd = work, env = {}, rlimits = [] } = {}) {
-      const file = join(directory, `settings-${configs++}.toml`);
-      writeFileSync(file, `[security]\n${settings}\n`);
-      const place: Place = {
-        directory,
-        work: cwd,
-        stateDir: join(home, '.local/state/mcp-shell-server'),
-        command: () => {
-          const start = { ...command(['--config', file], env), cwd };
-          if (rlimits.length === 0) return start;
-          return { ...start, command: 'prlimit', args: [...rlimits, start.command, ...start.args] };
-        },
-        remove: () => undefined,
-      };
-      const product = await startProduct({ place });
-      servers.push(product);
-      return product;
-    },
+    start: (settings, options) => serve(startProduct, settings, options),
+    open: (settings, options) => serve(openProduct, settings, options),
     async remove() {
       await Promise.all(servers.map((server) => server.close()));
       removeTree(directory);
