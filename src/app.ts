@@ -32,7 +32,7 @@ import type { TurnedAway } from './server/http.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
 import type { ServerFactory } from './server/server.ts';
 import { LOCAL_PRINCIPAL } from './server/stdio.ts';
-import { createTerminals, type Terminals } from './terminals/terminals.ts';
+import { createTerminals, salvage, type Terminals } from './terminals/terminals.ts';
 import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
@@ -116,6 +116,7 @@ export function createApp(options: AppOptions): App {
   disposables.add('search thread', searchThread.dispose);
   const executions = createExecutions({
     onTakenOver: (dead) => terminals.takeOver(dead),
+    salvage,
     settings,
     security,
     outputs,
@@ -126,20 +127,18 @@ export function createApp(options: AppOptions): App {
     log,
     onEnded: options.tidy ?? createHeap().tidy,
   });
-  disposables.add('executions', executions.dispose);
-
   const terminals: Terminals = createTerminals({
     settings,
     security,
-    outputs,
     executions,
     instance,
     hostPath,
     scripts,
-    clock,
     log,
   });
   disposables.add('terminals', terminals.dispose);
+  // Before the hosts that hold some of them leave.
+  disposables.add('executions', executions.dispose);
 
   const modules: Modules = { settings, clock, outputs, searchThread, security, executions, terminals };
   const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
@@ -198,8 +197,8 @@ export function createApp(options: AppOptions): App {
     recordTurnedAway: (entry) => security.audit.write(turnedAwayLine(entry)),
     onCallEnded: (listener) => void listeners.push(listener),
     health: () => ({
-      executions: executions.count(),
-      terminals: terminals.count(),
+      executions: executions.count('executions'),
+      terminals: executions.count('terminals'),
       audit: security.audit.health(),
     }),
     dispose: disposables.dispose,

@@ -20,6 +20,11 @@ export function randomText(): string {
   return text;
 }
 
+/** Of another thing with the same random part: a terminal and its execution. */
+export function renameId(id: string, prefix: IdPrefix): string {
+  return `${prefix}_${id.slice(id.indexOf('_') + 1)}`;
+}
+
 export function isId(prefix: IdPrefix, value: string): boolean {
   return new RegExp(`^${prefix}_[${ALPHABET}]{${LENGTH}}$`).test(value);
 }

@@ -137,11 +137,11 @@ async function openOutputs(settings: Settings, options: PruneOptions): Promise<O
   const keptBytes = new Map<string, number>();
   // Oldest first, as they were made.
   for (const summary of store.summaries().toReversed()) {
-    const { id, command: name, status } = summary;
+    const { id, sessionName, command, status } = summary;
     const storage = store.storageOf(id);
     // Without an outcome it runs, or a server has yet to say how it ended.
     const isRunning = (): boolean => status === 'running';
-    outputs.adoptBundle({ ...summary, name, storage, isRunning });
+    outputs.adoptBundle({ ...summary, name: sessionName ?? command, storage, isRunning });
     const stored = [...(storage?.sizes.values() ?? [])].reduce((sum, size) => sum + size, 0);
     const { bytes } = await measureDirectory(join(stateDir, 'executions', id));
     keptBytes.set(id, stored + bytes);

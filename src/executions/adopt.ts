@@ -1,10 +1,10 @@
 /**
- * What earlier servers left. A detached execution is watched again; background work of a server that was killed has
- * lost its pipes and its owner, so it is ended and its record says so.
+ * What earlier servers left. A detached execution and a terminal are followed again; background work of a server that was
+ * killed has lost its pipes and its owner, so it is ended and its record says so.
  */
 import type { Log } from '../base/log.ts';
 import { openGroup } from './cgroups/cgroups.ts';
-import { adoptDetached, lostOutcome } from './detached/launch-detached.ts';
+import { adoptHeld, type FollowOptions, lostOutcome } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/protocol.ts';
 import type { Live } from './live.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
@@ -15,20 +15,22 @@ export type Adoption =
   | { readonly kind: 'running'; readonly live: Live }
   | { readonly kind: 'ended'; readonly outcome: Promise<Outcome> };
 
-export interface AdoptOptions {
-  readonly bundle: string;
+export interface AdoptOptions extends FollowOptions {
   readonly bootId: string;
   readonly log: Log;
-  now(): number;
 }
 
 /** For a record without an outcome whose server is dead. */
 export function adopt(record: ExecutionRecord, options: AdoptOptions): Adoption {
   const left = readOutcome(options.bundle);
   if (left !== undefined) return { kind: 'ended', outcome: Promise.resolve(left) };
-  const live = adoptDetached(record, options.bundle, options.bootId, options.now);
+  const live = adoptHeld(record, options.bootId, options);
   if (live !== undefined) return { kind: 'running', live };
-  return { kind: 'ended', outcome: endAbandoned(record, options) };
+  const ended = endAbandoned(record, options).then(async (outcome) => {
+    await options.salvage?.(record, options.bundle);
+    return outcome;
+  });
+  return { kind: 'ended', outcome: ended };
 }
 
 async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: AdoptOptions): Promise<Outcome> {

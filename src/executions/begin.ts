@@ -6,7 +6,7 @@ import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs, Sink, StreamType } from '../outputs/types.ts';
 import { findAppeared, type LaunchPermit, maskBeginning } from '../security/security.ts';
-import { launchDetached } from './detached/launch-detached.ts';
+import { type FollowOptions, follow, type Held, launchDetached } from './detached/launch-detached.ts';
 import type { Instance } from './instance.ts';
 import { type Launched, type LaunchTools, launch } from './launch.ts';
 import type { Live } from './live.ts';
@@ -25,6 +25,7 @@ export interface BeginOptions {
   readonly clock: Clock;
   readonly running: Running;
   readonly tools: LaunchTools;
+  readonly salvage?: FollowOptions['salvage'];
 }
 
 export interface Beginning {
@@ -43,24 +44,16 @@ export interface Begun {
 
 export async function begin(
   options: BeginOptions,
-  request: Pick<StartRequest, 'mode' | 'inputData'>,
+  request: Pick<StartRequest, 'mode' | 'inputData' | 'terminal'>,
   { record, permit, wantsState }: Beginning,
 ): Promise<Begun> {
-  const { instance, clock } = options;
-  if (request.mode === 'detached') {
+  const { instance, clock, salvage } = options;
+  if (request.mode === 'detached' || request.terminal !== undefined) {
     const bundle = createBundle(options, record);
-    const spec = {
-      id: record.id,
-      permit,
-      ...(request.inputData !== undefined && { inputData: request.inputData }),
-      bundle: bundle.directory,
-      streams: [...record.streams],
-      maxOutputBytes: options.settings.limits.maxOutputBytes,
-      ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
-    };
-    const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
-    const tools = { wrapperPath: options.wrapperPath, bootId: instance.bootId, path, now: clock.now };
-    return { live: watching(await launchDetached(spec, tools), permit), bundle, sinks: new Map() };
+    const held = await hold(options, request, { record, permit }, bundle.directory);
+    const known = { ...held, ...processFields(permit, instance.bootId) };
+    const about = { bundle: bundle.directory, now: clock.now, ...(salvage !== undefined && { salvage }) };
+    return { live: watching(follow(record, known, about), permit), bundle, sinks: new Map() };
   }
   const made = once(() => {
     const bundle = createBundle(options, record);
@@ -79,29 +72,49 @@ export async function begin(
     options.tools,
   );
   const { sinks } = made();
-  return { live: watching(liveOf(launched, permit, sinks, instance.bootId), permit), ...made() };
+  const live = liveOf(launched, processFields(permit, instance.bootId), sinks);
+  return { live: watching(live, permit), ...made() };
+}
+
+/** Starts it in a process that may outlive us. */
+function hold(
+  options: BeginOptions,
+  request: Pick<StartRequest, 'inputData' | 'terminal'>,
+  { record, permit }: Pick<Beginning, 'record' | 'permit'>,
+  bundle: string,
+): Promise<Held> {
+  if (request.terminal !== undefined) return request.terminal.open({ record, permit, directory: bundle });
+  const spec = {
+    id: record.id,
+    permit,
+    ...(request.inputData !== undefined && { inputData: request.inputData }),
+    bundle,
+    streams: [...record.streams],
+    maxOutputBytes: options.settings.limits.maxOutputBytes,
+    ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
+  };
+  const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
+  return launchDetached(spec, { wrapperPath: options.wrapperPath, path });
+}
+
+function processFields({ marker, wall }: LaunchPermit, bootId: string) {
+  return { bootId, marker, ...(wall?.kind === 'bubblewrap' && { isWalled: true }) };
 }
 
 function liveOf(
   { identity, group, tree, ending, capture }: Launched,
-  permit: LaunchPermit,
+  fields: ReturnType<typeof processFields>,
   sinks: ReadonlyMap<StreamType, Sink>,
-  bootId: string,
 ): Live {
   return {
     tree,
-    process: {
-      ...identity,
-      bootId,
-      marker: permit.marker,
-      ...(group !== undefined && { group: group.path }),
-      ...(permit.wall?.kind === 'bubblewrap' && { isWalled: true }),
-    },
+    process: { ...identity, ...fields, ...(group !== undefined && { group: group.path }) },
     finished: ending.finished,
     end: ending.end,
     request: ending.request,
     outputBytes: () => Math.max(0, ...[...sinks.values()].map((sink) => sink.totalBytes)),
     onOutput: capture.onOutput,
+    checkEnd: () => undefined,
     state: capture.state,
   };
 }
@@ -111,12 +124,12 @@ function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
     const bundle = options.outputs.createBundle({
       id: record.id,
       owner: record.owner,
-      name: maskBeginning(record.command, LIMITS.outputNameLength),
+      name: record.terminal?.sessionName ?? maskBeginning(record.command, LIMITS.outputNameLength),
       createdAtMs: record.createdAtMs,
       streams: record.streams,
       isRunning: activityOf(options.running, record.id),
-      // The wrapper of a detached execution writes to files.
-      isSpooled: record.mode !== 'detached',
+      // Another process writes to files.
+      isSpooled: record.mode !== 'detached' && record.mode !== 'terminal',
     });
     options.store.begin(record);
     return bundle;

@@ -54,6 +54,8 @@ export interface EndingOptions {
   readonly memoryLimitBytes: number | undefined;
   /** Of the whole tree, however many processors it uses. */
   readonly cpuLimitSeconds?: number | undefined;
+  /** In a terminal, where an interactive shell ignores TERM: it is ended as when its window is closed. */
+  readonly isTerminal?: boolean;
   /** From now on. */
   readonly timeoutMs?: number | undefined;
   /** Where it keeps the memory limit, that one counts and nothing is measured. */
@@ -64,6 +66,7 @@ export interface EndingOptions {
 }
 
 export function createEnding(capture: Captured, tree: ProcessTree, options: EndingOptions): Ending {
+  const polite = options.isTerminal === true ? 'SIGHUP' : 'SIGTERM';
   const { memoryLimitBytes, cpuLimitSeconds, timeoutMs, group, kept, now } = options;
   let cause: Cause | undefined;
   let requests = 0;
@@ -74,7 +77,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
   });
 
   const watchdog = startWatchdog(tree, { memoryLimitBytes, cpuLimitSeconds, group }, (limit) => {
-    void end(limit, limit === 'memory_limit' ? 'SIGKILL' : 'SIGTERM');
+    void end(limit, limit === 'memory_limit' ? 'SIGKILL' : polite);
   });
   const timer =
     timeoutMs === undefined
@@ -123,7 +126,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     };
   }
 
-  function end(newCause: Cause, signal: EndSignal = 'SIGTERM'): Promise<Survivor[]> {
+  function end(newCause: Cause, signal: EndSignal = polite): Promise<Survivor[]> {
     cause ??= newCause;
     const previous = ladder;
     ladder =

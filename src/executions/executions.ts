@@ -11,6 +11,7 @@ import type { Settings } from '../base/settings.ts';
 import type { Bundle, Outputs } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
+import type { FollowOptions } from './detached/launch-detached.ts';
 import { createEndRequests } from './end-requests.ts';
 import { createExplainer } from './explainer.ts';
 import { createForker } from './forker.ts';
@@ -19,7 +20,7 @@ import { createInventory } from './inventory.ts';
 import { type LimitKeepers, limitKeepers } from './limit-keepers.ts';
 import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
-import { createLostSessions, type LostSessions } from './lost-sessions.ts';
+import { createLostSessions } from './lost-sessions.ts';
 import { createMonitors, type Monitors } from './monitors.ts';
 import { createPipes } from './pipes.ts';
 import { createPreparation } from './preparation.ts';
@@ -27,6 +28,7 @@ import type { ExecutionRecord } from './record.ts';
 import { createRunning, type RunningEntry } from './running.ts';
 import { createSandboxPool } from './sandbox-pool.ts';
 import { createSessions, type SessionChange, type Sessions } from './sessions.ts';
+import { type SlotKind, slotKind } from './slots.ts';
 import { createStarter, type StartRequest } from './start.ts';
 import { createStore, type Summary } from './store.ts';
 import type { Usage } from './usage.ts';
@@ -42,10 +44,10 @@ export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
 export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
-export { EXECUTION_MODES, TERMINATION_REASONS } from './record.ts';
+export { EXECUTION_MODES, pidOf, TERMINATION_REASONS } from './record.ts';
 export { type Figure, METRICS, type Metric, type Sample } from './sampler.ts';
 export type { SessionChange } from './sessions.ts';
-export type { StartRequest } from './start.ts';
+export type { StartRequest, TerminalStart } from './start.ts';
 export type { Summary } from './store.ts';
 export { type WaitResult, waitForEnd } from './wait.ts';
 
@@ -67,7 +69,6 @@ export interface Executions {
   readonly monitors: Monitors;
   /** Resolves when what earlier servers left is known. */
   ready(): Promise<void>;
-  readonly lostSessions: LostSessions;
   /** A principal has connected, and may be about to start something. */
   anticipate(principal: string): void;
   /** Starts it; resolves as soon as the process is there. */
@@ -81,8 +82,10 @@ export interface Executions {
   /** By the number of a process that this server started and that still runs; throws RESOURCE_001. */
   getByPid(principal: string, pid: number): Promise<Execution>;
   list(principal: string): Promise<readonly Summary[]>;
+  /** The host of a terminal says that it has ended, or is gone. */
+  checkEnd(executionId: string): void;
   /** How many run, of all principals. */
-  count(): number;
+  count(kind: SlotKind): number;
   /** Who keeps each limit of a principal's commands, found out by trying. */
   limitKeepers(principal: string): Promise<LimitKeepers>;
   /** The PATH that commands see. */
@@ -103,6 +106,8 @@ export interface ExecutionsOptions {
   readonly log: Log;
   /** Told of servers that are gone and were taken over, while what they left in their directories is still there. */
   readonly onTakenOver?: (dead: readonly string[]) => Promise<void>;
+  /** The host of a terminal was killed: makes a transcript of what it had written. */
+  readonly salvage?: FollowOptions['salvage'];
   /** Told of each execution that ended. */
   readonly onEnded?: () => void;
 }
@@ -162,6 +167,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     clock,
     log,
     onTakenOver: options.onTakenOver ?? (() => Promise.resolve()),
+    ...(options.salvage !== undefined && { salvage: options.salvage }),
   });
   const monitors = createMonitors({ clock });
   let disposing: Promise<void> | undefined;
@@ -212,7 +218,6 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   return {
     sessions,
     monitors,
-    lostSessions,
     anticipate: preparation.anticipate,
     async start(request, signal) {
       inventory.open();
@@ -249,7 +254,9 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     async getByPid(principal, pid) {
       await inventory.ready();
       for (const entry of running.entries.values()) {
-        if (entry.record.owner === principal && entry.live.process.pid === pid) return viewRunning(entry);
+        const { pid: leader, program } = entry.live.process;
+        if (entry.record.owner === principal && (leader === pid || program === pid))
+          return viewRunning(entry);
       }
       throw notFound(`running process ${pid}`);
     },
@@ -257,7 +264,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       await inventory.ready();
       return store.summaries(principal);
     },
-    count: () => running.entries.size,
+    checkEnd: (executionId) => running.entries.get(executionId)?.live.checkEnd(),
+    count: (kind) => [...running.entries.values()].filter(({ record }) => slotKind(record) === kind).length,
     limitKeepers: async (principal) =>
       limitKeepers({
         held: cgroups.held(),

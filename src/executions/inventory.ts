@@ -9,7 +9,7 @@ import { SERVER_MARKER_NAME } from '../base/marker.ts';
 import type { Bundle, BundleSpec, Outputs } from '../outputs/types.ts';
 import { type Audit, MARKER_NAME } from '../security/security.ts';
 import { adopt } from './adopt.ts';
-import { lostOutcome } from './detached/launch-detached.ts';
+import { type FollowOptions, lostOutcome } from './detached/launch-detached.ts';
 import type { EndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
 import type { ExecutionRecord } from './record.ts';
@@ -40,6 +40,7 @@ export interface InventoryOptions {
   readonly log: Log;
   /** Told of the servers that were taken over, before their directories go. */
   onTakenOver(dead: readonly string[]): Promise<void>;
+  readonly salvage?: FollowOptions['salvage'];
 }
 
 /** Which call started it, the log of the server knows that did. */
@@ -63,6 +64,7 @@ export function createInventory({
   clock,
   log,
   onTakenOver,
+  salvage,
 }: InventoryOptions): Inventory {
   let isOpen = false;
   let scanning: Promise<void> | undefined;
@@ -142,11 +144,11 @@ export function createInventory({
     await endByMarker(`${SERVER_MARKER_NAME}=${dead}`);
   }
 
-  function specOf({ id, owner, command, createdAtMs, streams, endedAtMs, status }: Summary): BundleSpec {
+  function specOf({ id, owner, createdAtMs, streams, endedAtMs, status, ...about }: Summary): BundleSpec {
     return {
       id,
       owner,
-      name: command,
+      name: about.sessionName ?? about.command,
       createdAtMs,
       streams,
       endedAtMs,
@@ -170,7 +172,13 @@ export function createInventory({
   async function takeOver(record: ExecutionRecord, bundle: Bundle): Promise<void> {
     const ours: ExecutionRecord = { ...record, instance: instance.id };
     const { now } = clock;
-    const adoption = adopt(ours, { bundle: bundle.directory, bootId: instance.bootId, log, now });
+    const adoption = adopt(ours, {
+      bundle: bundle.directory,
+      bootId: instance.bootId,
+      log,
+      now,
+      ...(salvage !== undefined && { salvage }),
+    });
     if (adoption.kind === 'running') {
       running.track({
         record: ours,

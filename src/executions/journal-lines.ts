@@ -12,6 +12,8 @@ export interface Summary {
   readonly mode: ExecutionMode;
   readonly status: Status;
   readonly sessionId?: string | undefined;
+  /** Of a terminal. */
+  readonly sessionName?: string | undefined;
   readonly directory: string;
   readonly createdAtMs: number;
   readonly endedAtMs?: number | undefined;
@@ -88,6 +90,7 @@ export function summarize(record: ExecutionRecord): Summary {
     mode: record.mode,
     status: 'running',
     ...(record.sessionId !== undefined && { sessionId: record.sessionId }),
+    ...(record.terminal !== undefined && { sessionName: record.terminal.sessionName }),
     directory: record.directory,
     createdAtMs: record.createdAtMs,
     streams: record.streams,

@@ -83,6 +83,7 @@ export async function launch(
     memoryLimitBytes: limits.memoryBytes,
     cpuLimitSeconds: limits.cpuSeconds,
     timeoutMs: io.timeoutMs,
+    isTerminal: io.terminal !== undefined,
     group,
     kept,
     now: tools.now,

@@ -1,5 +1,6 @@
 /**
- * An execution that is running now, whoever holds its pipes: this server, or the wrapper of a detached one.
+ * An execution that is running now, whoever holds its pipes: this server, the wrapper of a detached one, or the host of a
+ * terminal.
  */
 import type { Cause, EndSignal } from './ending.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
@@ -18,6 +19,8 @@ export interface Live {
   outputBytes(): number;
   /** Called with each chunk; only where this server copies the output. */
   onOutput(listener: (chunk: Uint8Array) => void): void;
+  /** Its wrapper or host is looked at now, where that would be later: it may have ended. */
+  checkEnd(): void;
   /** What the session's shell left, once it ended. */
   state(): Buffer;
 }

@@ -3,21 +3,21 @@
  * watches. It reads records and the process table, changes nothing, and ends one on request, where its server does it
  * or, if that is gone, by the same kill ladder.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { isId } from '../base/ids.ts';
 import { silentLog } from '../base/log.ts';
 import { openGroup } from './cgroups/cgroups.ts';
-import { adoptDetached } from './detached/launch-detached.ts';
+import { adoptHeld } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/protocol.ts';
 import { requestEnd } from './end-requests.ts';
 import { createInstance } from './instance.ts';
 import { createLooks } from './look.ts';
 import { isAlive } from './process-table.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
-import { createStore, type Store } from './store.ts';
+import { createStore, listIds, type Store } from './store.ts';
 import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 import { createUsageMeter, type Usage, type UsageMeter } from './usage.ts';
@@ -27,6 +27,8 @@ export interface ObservedExecution {
   readonly owner: string;
   readonly command: string;
   readonly mode: string;
+  /** Of a terminal. */
+  readonly sessionName: string | undefined;
   readonly directory: string;
   readonly createdAtMs: number;
   readonly endedAtMs: number | undefined;
@@ -144,8 +146,8 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
       const processes = lookAtProcesses();
       const summaries = store.summaries();
       return {
-        servers: listServers(run).filter(instance.isInstanceAlive).length,
-        unreadable: listBundles(directory).filter((id) => store.summary(id) === undefined).length,
+        servers: listIds(run, 'inst').filter(instance.isInstanceAlive).length,
+        unreadable: listIds(directory, 'exec').filter((id) => store.summary(id) === undefined).length,
         executions: summaries.map(({ id, owner, command, mode, directory: place, createdAtMs, ...rest }) => {
           const record = open.get(id);
           const outcome = record === undefined ? undefined : outcomeOf(record);
@@ -155,6 +157,7 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
             owner,
             command,
             mode,
+            sessionName: rest.sessionName,
             directory: place,
             createdAtMs,
             endedAtMs: rest.endedAtMs ?? outcome?.endedAtMs,
@@ -175,7 +178,7 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
       if (isServed(record) && requestEnd(join(run, record.instance), id))
         return (await hasEnded(id)) ? 'ended' : 'requested';
       onDirect();
-      const detached = adoptDetached(record, join(directory, id), instance.bootId, clock.now);
+      const detached = adoptHeld(record, instance.bootId, { bundle: join(directory, id), now: clock.now });
       if (detached !== undefined) {
         await detached.end('terminated');
         return (await hasEnded(id)) ? 'ended' : 'requested';
@@ -185,20 +188,4 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
       return 'ended';
     },
   };
-}
-
-function listServers(run: string): string[] {
-  try {
-    return readdirSync(run).filter((name) => isId('inst', name));
-  } catch {
-    return [];
-  }
-}
-
-function listBundles(directory: string): string[] {
-  try {
-    return readdirSync(directory).filter((name) => isId('exec', name));
-  } catch {
-    return [];
-  }
 }

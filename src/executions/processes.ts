@@ -1,6 +1,7 @@
 /** For our other processes (the wrapper of a detached execution has its own way in): to start, watch and end a tree. */
 export { createCgroups } from './cgroups/cgroups.ts';
-export { lostOutcome } from './detached/launch-detached.ts';
+export type { Held } from './detached/launch-detached.ts';
+export { leaveOutcome, reserveOutcome } from './detached/protocol.ts';
 export { runHelper } from './helper.ts';
 export { type Launched, launch } from './launch.ts';
 export { startOwnProgram } from './own-program.ts';
@@ -13,8 +14,5 @@ export {
   type ProcessEntry,
   type ProcessIdentity,
 } from './process-table.ts';
-export { type Outcome, outcomeSchema } from './record.ts';
-export { NOT_SET_UP } from './sandboxed.ts';
+export type { Outcome } from './record.ts';
 export { createSpawner } from './spawner.ts';
-export { endByMarker } from './terminate.ts';
-export { createUsageMeter, type Usage } from './usage.ts';

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { renameId } from '../base/ids.ts';
 
-export const EXECUTION_MODES = ['foreground', 'background', 'detached', 'adaptive'] as const;
+export const EXECUTION_MODES = ['foreground', 'background', 'detached', 'adaptive', 'terminal'] as const;
 export type ExecutionMode = (typeof EXECUTION_MODES)[number];
 
 export const TERMINATION_REASONS = [
@@ -63,6 +64,8 @@ const recordSchema = z.object({
   defaultDirectory: z.string(),
   /** What the caller set, secrets masked. */
   environment: z.record(z.string(), z.string()),
+  /** Of one with a screen. */
+  terminal: z.object({ sessionName: z.string(), shell: z.string(), autoSaves: z.boolean() }).optional(),
   streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log', 'cast'])),
   createdAtMs: z.number(),
   timeoutMs: z.number().optional(),
@@ -77,7 +80,9 @@ const recordSchema = z.object({
       group: z.string().optional(),
       /** The process is the wall's, and the command is behind it. */
       isWalled: z.boolean().optional(),
-      /** The wrapper of a detached execution. */
+      /** The program in a terminal, where a sandbox is around it. */
+      program: z.number().optional(),
+      /** The wrapper of a detached execution, or the host of a terminal: it may outlive the server. */
       wrapper: z.object({ pid: z.number(), startTime: z.number() }).optional(),
     })
     .optional(),
@@ -85,17 +90,55 @@ const recordSchema = z.object({
 });
 export type ExecutionRecord = Readonly<z.infer<typeof recordSchema>>;
 
+/** The number that callers know it by. */
+export function pidOf(process: ExecutionRecord['process']): number | undefined {
+  return process?.program ?? process?.pid;
+}
+
 /** Undefined where this version cannot read it. */
 export function parseRecord(value: unknown): ExecutionRecord | undefined {
   return recordSchema.safeParse(value).data;
+}
+
+/** Earlier versions had a register of their own for terminals, beside the executions. */
+const oldTerminalSchema = z
+  .object({
+    id: z.string(),
+    owner: z.string(),
+    instance: z.string(),
+    sessionName: z.string(),
+    shell: z.string(),
+    createdAtMs: z.number(),
+    marker: z.string(),
+    autoSaves: z.boolean(),
+  })
+  .transform(({ id, sessionName, shell, autoSaves, ...about }) => ({
+    ...about,
+    format: 1,
+    id: renameId(id, 'exec'),
+    command: shell,
+    mode: 'terminal',
+    directory: '',
+    defaultDirectory: '',
+    environment: {},
+    terminal: { sessionName, shell, autoSaves },
+    streams: ['log', 'cast'],
+  }));
+
+export function readOldTerminal(directory: string): ExecutionRecord | undefined {
+  return parseRecord(oldTerminalSchema.safeParse(readJson(join(directory, OLD_RECORD))).data);
 }
 
 /** Where earlier versions had the record of a bundle. */
 export const OLD_RECORD = 'record.json';
 
 export function readOldRecord(directory: string): ExecutionRecord | undefined {
+  return parseRecord(readJson(join(directory, OLD_RECORD)));
+}
+
+function readJson(path: string): unknown {
   try {
-    return parseRecord(JSON.parse(readFileSync(join(directory, OLD_RECORD), 'utf8')));
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
     return undefined;
   }

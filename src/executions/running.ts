@@ -2,7 +2,9 @@
  * The executions that run now: from the moment they have a process to the one in which their end is on disk. Each is
  * concluded exactly once, before anybody who waits for it is told.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
+import { renameId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
 import { type Audit, type AuditEntry, maskBeginning } from '../security/security.ts';
@@ -46,6 +48,8 @@ export interface Running {
 export type EndedCall = Pick<RunningEntry, 'requestId' | 'client'>;
 
 const NOTE_AFTER_MS = 25;
+/** Of a shutdown's 5 s. */
+const SHUTDOWN_MS = 3500;
 /** What a server that is killed had in memory of an output is lost: so much of it at most. */
 const LASTS_MS = 250;
 
@@ -120,10 +124,11 @@ export function createRunning(options: RunningOptions): Running {
         pid: entry.record.process?.pid,
       });
       const note = (): void => store.note(entry.record);
-      // Most executions end before it would be written, and by its marker alone a process is found as well; only of a
-      // detached one the wrapper must be known.
-      const noting = mode === 'detached' ? undefined : setTimeout(note, NOTE_AFTER_MS);
-      if (mode === 'detached') note();
+      // Most executions end before it would be written, and by its marker alone a process is found as well; only a
+      // wrapper or a host must be known.
+      const isHeld = entry.live.process.wrapper !== undefined;
+      const noting = isHeld ? undefined : setTimeout(note, NOTE_AFTER_MS);
+      if (isHeld) note();
       const lasting = setTimeout(() => entry.bundle.outlast(), LASTS_MS);
       // Nobody waits for it: it is there to be looked at later.
       if (mode === 'background') entry.bundle.outlast();
@@ -154,7 +159,8 @@ export function createRunning(options: RunningOptions): Running {
       await Promise.all(
         ours.map(async (entry) => {
           await entry.live.end('server_shutdown');
-          await entry.live.finished;
+          // The transcript of a terminal may take longer: whoever comes next finds it.
+          await Promise.race([entry.live.finished, sleep(SHUTDOWN_MS, undefined, { ref: false })]);
         }),
       );
       isClosed = true;
@@ -178,6 +184,7 @@ function endOf(
     requestId,
     session: record.sessionId,
     executionId: record.id,
+    ...(record.terminal !== undefined && { terminalId: renameId(record.id, 'term') }),
     // Masked before it is cut: a part of a secret has not its shape.
     command: maskBeginning(record.command, COMMAND_CHARS),
     status: outcome.status,
@@ -188,6 +195,7 @@ function endOf(
     securityEvent: outcome.securityEvent,
     appeared: outcome.appeared,
     unprotected: outcome.unprotected,
+    ...(outcome.survivors.length > 0 && { survivors: outcome.survivors.map(({ pid }) => pid) }),
     durationMs: outcome.endedAtMs - record.createdAtMs,
     outputs: record.streams.map((stream) => bundle.outputId(stream)),
   };

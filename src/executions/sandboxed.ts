@@ -289,7 +289,11 @@ export function readMounts(pid: number): string | undefined {
  */
 export class SandboxFailed extends ShellServerError {}
 
-/** What terminals have of it, which are started by another process. */
+/** Also by its details, which is what a terminal's host passes on. */
+export const isSandboxFailure = (error: unknown): boolean =>
+  error instanceof SandboxFailed ||
+  (error instanceof ShellServerError && error.details?.['sandbox'] === NOT_SET_UP);
+
 export const NOT_SET_UP = 'not set up';
 
 export function sandboxFailed(reason: string): SandboxFailed {

@@ -33,6 +33,6 @@ it('a principal has its own number of executions, and all together have one', as
   });
   const [first] = alices;
   if (first?.status === 'fulfilled') await first.value.live?.end('terminated');
-  await expect.poll(() => world.executions.count()).toBe(2);
+  await expect.poll(() => world.executions.count('executions')).toBe(2);
   await start('bob');
 });

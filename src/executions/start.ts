@@ -7,16 +7,17 @@ import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { StreamType } from '../outputs/types.ts';
-import { maskEnvironment, type Security } from '../security/security.ts';
+import { type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
 import { type BeginOptions, begin } from './begin.ts';
+import type { Held } from './detached/launch-detached.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Preparation } from './preparation.ts';
 import type { ExecutionMode, ExecutionRecord } from './record.ts';
 import type { RunningEntry } from './running.ts';
-import { SandboxFailed } from './sandboxed.ts';
+import { isSandboxFailure } from './sandboxed.ts';
 import { parseState, withStateReport } from './session-state.ts';
 import type { Session, Sessions } from './sessions.ts';
-import { createSlots } from './slots.ts';
+import { createSlots, slotKind } from './slots.ts';
 import { createUsageMeter } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
@@ -41,6 +42,24 @@ export interface StartRequest {
   readonly rules?: 'shell_tool' | undefined;
   /** How long the caller can wait for its turn in the session. */
   readonly patienceMs: number;
+  /** With the mode `terminal`. */
+  readonly terminal?: TerminalStart | undefined;
+}
+
+type TerminalRequest = NonNullable<Parameters<Security['authorize']>[0]['terminal']>;
+
+/** A shell with a screen, which the host of terminals starts and holds. */
+export interface TerminalStart {
+  readonly record: NonNullable<ExecutionRecord['terminal']>;
+  /** What is typed into the shell at once. */
+  readonly command: string;
+  readonly shell: TerminalRequest;
+  open(what: {
+    readonly record: ExecutionRecord;
+    readonly permit: LaunchPermit;
+    /** Where its files lie. */
+    readonly directory: string;
+  }): Promise<Held>;
 }
 
 export interface StarterOptions extends BeginOptions {
@@ -76,7 +95,7 @@ export function createStarter(options: StarterOptions): Starter {
     const release = carriesState ? await session.acquire(signal, request.patienceMs) : () => undefined;
     try {
       signal.throwIfAborted();
-      await options.preparation.ready(request.principal);
+      if (request.terminal === undefined) await options.preparation.ready(request.principal);
       const entry = await startNow(options, request, { session, carriesState, release, onTracked });
       if (!signal.aborted) return entry;
       // Cancelled while it started: nobody would ever learn its id.
@@ -92,7 +111,7 @@ export function createStarter(options: StarterOptions): Starter {
   return {
     start(request, signal) {
       if (isStopped) throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
-      const handOver = slots.take(request.principal);
+      const handOver = slots.take(request.principal, slotKind(request));
       const started = start(request, signal, handOver);
       starting.add(started);
       const forget = (): void => {
@@ -130,7 +149,7 @@ async function startNow(
       return await tryStart(options, request, part);
     } catch (error) {
       options.security.sandbox.forget(request.principal);
-      if (!(error instanceof SandboxFailed) || attempt === WALL_ATTEMPTS) throw error;
+      if (!isSandboxFailure(error) || attempt === WALL_ATTEMPTS) throw error;
     }
   }
 }
@@ -150,7 +169,7 @@ async function tryStart(
     client: request.client,
     requestId: request.requestId,
     executionId: id,
-    command: request.command,
+    command: request.terminal?.command ?? request.command,
     argv: request.argv,
     mode: request.mode,
     sessionId: request.sessionId,
@@ -163,6 +182,7 @@ async function tryStart(
     sessionEnvironment: session?.variables ?? new Map(),
     path: await options.loginPath.resolve(),
     ...(script !== undefined && { script }),
+    ...(request.terminal !== undefined && { terminal: request.terminal.shell }),
   });
   const record: ExecutionRecord = {
     format: 1,
@@ -175,6 +195,7 @@ async function tryStart(
     directory: permit.directory,
     defaultDirectory,
     environment: maskEnvironment(request.environment),
+    ...(request.terminal !== undefined && { terminal: request.terminal.record }),
     streams: streamsOf(request),
     createdAtMs: clock.now(),
     ...timeLimit(request.timeoutMs, permit.maxDurationMs),
@@ -232,6 +253,7 @@ function recordFailure(
 }
 
 function streamsOf(request: StartRequest): StreamType[] {
+  if (request.mode === 'terminal') return ['log', 'cast'];
   if (request.mergeStderr) return ['combined'];
   return request.captureStderr ? ['stdout', 'stderr'] : ['stdout'];
 }

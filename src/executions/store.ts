@@ -3,10 +3,11 @@
  * a line when it begins, one when its process is known, if it lasts, and one when it ends, with what it printed where
  * that is little. Commands may have 120 KiB and there may be thousands of them, so that only their beginning is held.
  */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
-import { isId } from '../base/ids.ts';
+import { makePrivateDirectory } from '../base/files.ts';
+import { type IdPrefix, isId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { OutputStorage, StoredContent, StreamType } from '../outputs/types.ts';
 import { createJournal, type Place } from './journal.ts';
@@ -21,7 +22,15 @@ import {
   type Summary,
   summarize,
 } from './journal-lines.ts';
-import { type ExecutionRecord, OLD_RECORD, type Outcome, parseRecord, readOldRecord } from './record.ts';
+import {
+  type ExecutionRecord,
+  OLD_RECORD,
+  type Outcome,
+  parseRecord,
+  pidOf,
+  readOldRecord,
+  readOldTerminal,
+} from './record.ts';
 
 export type { Summary } from './journal-lines.ts';
 
@@ -204,7 +213,8 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
 
   /** Bundles of earlier versions have their record beside their output; it is taken into the journal once. */
   function importOld(visit: (summary: Summary) => void): void {
-    for (const name of listBundles(directory)) {
+    if (instance !== undefined) importTerminals();
+    for (const name of listIds(directory, 'exec')) {
       const file = join(directory, name, OLD_RECORD);
       if (index.has(name) || !existsSync(file)) continue;
       const record = readOldRecord(join(directory, name));
@@ -223,6 +233,22 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
     }
   }
 
+  /** With their directories: from then on they are executions like others, concluded by whoever adopts them. */
+  function importTerminals(): void {
+    const terminals = join(directory, '..', 'terminals');
+    for (const name of listIds(terminals, 'term')) {
+      const record = readOldTerminal(join(terminals, name));
+      if (record === undefined || isInstanceAlive(record.instance)) continue;
+      makePrivateDirectory(directory);
+      try {
+        renameSync(join(terminals, name), join(directory, record.id));
+        writeFileSync(join(directory, record.id, OLD_RECORD), JSON.stringify(record), { mode: 0o600 });
+      } catch {
+        // Another server was faster.
+      }
+    }
+  }
+
   function beginLine(record: ExecutionRecord, roomBytes: number): void {
     const { process: _process, outcome: _outcome, ...details } = record;
     const summary = summarize(record);
@@ -233,8 +259,9 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
     const { id, process: known, instance: owner } = record;
     const entry = index.get(id);
     if (entry === undefined) return;
-    const note = append('N', { id, pid: known?.pid }, { process: known, instance: owner }, 0);
-    put({ ...entry, note, summary: { ...entry.summary, pid: known?.pid } });
+    const pid = pidOf(known);
+    const note = append('N', { id, pid }, { process: known, instance: owner }, 0);
+    put({ ...entry, note, summary: { ...entry.summary, pid } });
   }
 
   function endLine(record: ExecutionRecord, outcome: Outcome, content: StoredContent | undefined): void {
@@ -273,7 +300,7 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
       running.delete(record.id);
       const entry = index.get(record.id);
       if (entry !== undefined)
-        put({ ...entry, summary: { ...entry.summary, ...howEnded(outcome), pid: record.process?.pid } });
+        put({ ...entry, summary: { ...entry.summary, ...howEnded(outcome), pid: pidOf(record.process) } });
       save(record.id, () => endLine(record, outcome, content));
       remember(record);
       for (const [id, write] of unsaved) if (id !== record.id) save(id, write);
@@ -325,9 +352,9 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
   };
 }
 
-function listBundles(directory: string): string[] {
+export function listIds(directory: string, prefix: IdPrefix): string[] {
   try {
-    return readdirSync(directory).filter((name) => isId('exec', name));
+    return readdirSync(directory).filter((name) => isId(prefix, name));
   } catch {
     return [];
   }

@@ -61,7 +61,8 @@ export function createBundleFiles(
   try {
     makeDirectory(parent, directory);
     isMade = true;
-    const files = derivesCombined(spec.streams) ? [...spec.streams, ARRIVAL_FILE] : spec.streams;
+    const streams = spec.streams.filter((type) => !isLate(type));
+    const files = derivesCombined(streams) ? [...streams, ARRIVAL_FILE] : streams;
     for (const file of files) {
       const data = content.get(file as StreamType) ?? '';
       writeFileSync(join(directory, file), data, { flag: 'wx', mode: 0o600 });
@@ -101,6 +102,9 @@ export function createBundle(options: BundleOptions): StoredBundle {
   let arrival: ArrivalLog | undefined;
   let wasOpened = false;
   let lastKeptBytes: number | undefined;
+  /** What is written at the end may be there or not, whoever writes it. */
+  const present = (): readonly StreamType[] =>
+    captured.some(isLate) ? captured.filter((type) => !isLate(type) || isFile(pathOf(type))) : captured;
   const lineIndexes: Partial<Record<StreamType, LineIndex>> = {};
 
   function openSinks(earlier: StoredContent['arrival'] = []): ReadonlyMap<StreamType, Sink> {
@@ -170,7 +174,7 @@ export function createBundle(options: BundleOptions): StoredBundle {
     }
     // What runs may have files yet.
     if (!options.isRunning()) {
-      captured = captured.filter((type) => sizes.has(type));
+      captured = captured.filter((type) => isLate(type) || sizes.has(type));
       hasDerived = hasDerived && derivesCombined(captured) && isFile(arrivalPath);
     }
     if (hasDerived) sizes.set('combined', (sizes.get('stdout') ?? 0) + (sizes.get('stderr') ?? 0));
@@ -204,9 +208,9 @@ export function createBundle(options: BundleOptions): StoredBundle {
   return {
     id: options.id,
     directory,
-    types: () => (hasDerived ? [...captured, 'combined'] : captured),
+    types: () => (hasDerived ? [...captured, 'combined'] : present()),
     outputId: (type) =>
-      captured.includes(type) || (type === 'combined' && hasDerived) ? options.outputIdOf(type) : undefined,
+      present().includes(type) || (type === 'combined' && hasDerived) ? options.outputIdOf(type) : undefined,
     isDerived: (type) => type === 'combined' && hasDerived,
     openSinks,
     source,
@@ -219,6 +223,9 @@ export function createBundle(options: BundleOptions): StoredBundle {
     isOnDisk: () => true,
   };
 }
+
+/** A terminal's, made when it has ended. */
+const isLate = (type: StreamType): boolean => type === 'log' || type === 'cast';
 
 export function derivesCombined(streams: readonly StreamType[]): boolean {
   return streams.includes('stdout') && streams.includes('stderr') && !streams.includes('combined');

@@ -113,7 +113,19 @@ describe('bundles', () => {
       idsOf(world.create({ streams })).map((value) => value !== undefined);
     expect(defined(['stdout'])).toEqual([true, false, false, false]);
     expect(defined(['combined'])).toEqual([false, false, true, false]);
-    expect(defined(['log'])).toEqual([false, false, false, true]);
+    expect(defined(['log'])).toEqual([false, false, false, false]);
+  });
+
+  it('of a terminal have a transcript from when it was written until it was deleted, whoever did', () => {
+    const world = createWorld();
+    const bundle = world.create({ streams: ['log', 'cast'] });
+    const listed = () => world.outputs.list('local', { limit: 10 }).outputs.map(({ type }) => type);
+    expect([listed(), bundle.outputId('log'), bundle.source('log')]).toEqual([[], undefined, undefined]);
+    writeFileSync(join(bundle.directory, 'log'), 'words\n');
+    expect(listed()).toEqual(['log']);
+    const outputId = bundle.outputId('log') ?? '';
+    expect(world.outputs.delete('local', [outputId])).toMatchObject({ deleted: [outputId] });
+    expect([listed(), bundle.outputId('log')]).toEqual([[], undefined]);
   });
 
   it.each([

@@ -58,7 +58,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
     // No closure may hold the spec itself: its name may be a whole command, and there may be thousands.
     const { isRunning, streams } = spec;
     const about = {
-      parent: spec.parent ?? options.directory,
+      parent: options.directory,
       id: spec.id,
       captured: TYPES.filter((type) => streams.includes(type)),
       isNew,

@@ -10,9 +10,13 @@ import type { Bundle, BundleSpec, OutputStorage, Sink, StreamType } from './type
 
 const directory = useTestDirectory();
 
-function create(changes: Partial<BundleSpec> = {}, maxOutputBytes = 1_000_000) {
+function create(
+  changes: Partial<BundleSpec> = {},
+  maxOutputBytes = 1_000_000,
+  parent = join(directory.path, 'executions'),
+) {
   const outputs = createOutputs({
-    directory: join(directory.path, 'executions'),
+    directory: parent,
     limits: { maxOutputBytes, tailBytes: 100 },
     retention: { maxAgeHours: 1, maxTotalBytes: 1e9, maxCount: 100 },
     clock: systemClock,
@@ -161,7 +165,7 @@ describe('outputs that grow or last', () => {
 
 describe('a disk that refuses', () => {
   it('leaves what is in memory, counts the rest and says why', () => {
-    const { bundle, write, sinks, close } = create({ parent: '/proc/none' });
+    const { bundle, write, sinks, close } = create({}, 1_000_000, '/proc/none');
     write('stdout', 'x'.repeat(10_000));
     write('stdout', 'y'.repeat(10_000));
     expect(sinkOf(sinks, 'stdout').problem).toMatch(/^E[A-Z]+: /);

@@ -1,6 +1,6 @@
 /**
  * What the other rooms need to know about outputs. An output is bytes on disk with an id; the outputs of one
- * execution (or terminal) lie in one directory, a bundle.
+ * execution lie in one directory, a bundle.
  */
 import type { LineIndex } from './line-index.ts';
 
@@ -36,12 +36,10 @@ export interface OutputStorage {
 }
 
 export interface BundleSpec {
-  /** The execution or terminal; the directory's name, and the base of the outputs' ids. */
+  /** The execution; the directory's name, and the base of the outputs' ids. */
   readonly id: string;
   /** The principal that may see it. */
   readonly owner: string;
-  /** Where its directory lies, if not with those of executions. */
-  readonly parent?: string;
   /** What it is called in lists: the command, cut. */
   readonly name: string;
   readonly createdAtMs: number;

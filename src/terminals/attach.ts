@@ -20,7 +20,7 @@ export interface Viewed {
 /** Newest first. */
 export async function listTerminals(stateDirectory: string): Promise<TerminalState[]> {
   const found = await forEachHost(stateDirectory, async (host) => {
-    const states = await host.ask('list', { withUsage: true });
+    const states = await host.ask('list', {});
     await host.end();
     return states;
   });
@@ -30,7 +30,7 @@ export async function listTerminals(stateDirectory: string): Promise<TerminalSta
 /** By its id, the beginning of it, or its session's name. */
 export async function attachTo(stateDirectory: string, wanted: string): Promise<Viewed> {
   const found = await forEachHost(stateDirectory, async (host) => {
-    const states = await host.ask('list', { withUsage: false });
+    const states = await host.ask('list', {});
     const matching = states.filter((state) => state.outcome === undefined && isMeant(state, wanted));
     if (matching.length === 0) await host.end();
     return matching.map((state) => ({ host, state }));
@@ -53,17 +53,6 @@ export async function attachTo(stateDirectory: string, wanted: string): Promise<
 
 const isMeant = ({ id, sessionName }: TerminalState, wanted: string): boolean =>
   id === wanted || sessionName === wanted || (wanted.length >= 4 && id.startsWith(wanted));
-
-/** Ends what runs in it. */
-export async function closeTerminal(stateDirectory: string, id: string): Promise<boolean> {
-  const closed = await forEachHost(stateDirectory, async (host) => {
-    const state = (await host.ask('list', { withUsage: false })).find((each) => each.id === id);
-    if (state !== undefined) await host.ask('close', { id, savesHistory: state.autoSaves });
-    await host.end();
-    return state !== undefined;
-  });
-  return closed.includes(true);
-}
 
 async function view(host: Host, state: TerminalState): Promise<Viewed> {
   const early: Buffer[] = [];

@@ -39,9 +39,9 @@ test.for([
   const host = await startHost({ program, directory, graceMs: 1000 });
   expect(statSync(join(directory, 'terminals.sock')).mode & 0o777).toBe(0o600);
   const other = await connectHost(join(directory, 'terminals.sock'), false);
-  expect(await other.ask('list', { withUsage: false })).toEqual([]);
+  expect(await other.ask('list', {})).toEqual([]);
   await expect(other.ask('state', { id: 'term_x' })).rejects.toMatchObject({ code: 'RESOURCE_002' });
-  await expect(other.ask('toString' as 'list', { withUsage: false })).rejects.toMatchObject({
+  await expect(other.ask('toString' as 'list', {})).rejects.toMatchObject({
     code: 'SYSTEM_001',
   });
   await other.end();
@@ -56,7 +56,7 @@ test('a host waits for a server that is slow to connect', async () => {
   await startOwnProgram({ path: program, spec, cwd: directory, searchPath: '/bin', what: 'It' }).reply;
   await sleep(2000);
   const host = await connectHost(join(directory, 'terminals.sock'));
-  expect(await host.ask('list', { withUsage: false })).toEqual([]);
+  expect(await host.ask('list', {})).toEqual([]);
   const gone = new Promise<void>((resolve) => host.onClose(resolve));
   await host.ask('shutdown', {});
   await gone;
@@ -80,7 +80,7 @@ test('hosts go from one server to the next; sockets without anybody are removed'
   renameSync(first, join(second, 'inst_a'));
   const [taken, ...others] = await takeOverHosts(second, 'inst_a');
   expect(others).toEqual([]);
-  expect(await taken?.ask('list', { withUsage: false })).toEqual([]);
+  expect(await taken?.ask('list', {})).toEqual([]);
   rmSync(join(second, 'inst_a'), { recursive: true });
   expect(findSockets(state)).toHaveLength(1);
   // And once more.

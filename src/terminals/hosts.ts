@@ -4,7 +4,7 @@ import { createConnection, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
-import { startOwnProgram } from '../executions/processes.ts';
+import { type ProcessIdentity, startOwnProgram } from '../executions/processes.ts';
 import { type Channel, createChannel } from './channel.ts';
 import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
 
@@ -26,16 +26,21 @@ const MAX_SOCKET_PATH = 100;
 
 export const socketIn = (directory: string): string => join(directory, SOCKET);
 
+/** Of ours, which can be found again by whoever takes over. */
+export interface OwnHost extends Host {
+  readonly identity: ProcessIdentity;
+}
+
 /** Starts one, which goes on by itself, and connects to it. */
 export async function startHost(options: {
   readonly program: string;
   readonly directory: string;
   readonly graceMs: number;
-}): Promise<Host> {
+}): Promise<OwnHost> {
   const socket = socketIn(options.directory);
   rmSync(socket, { force: true });
   const spec: HostSpec = { socket: SOCKET, directory: options.directory, graceMs: options.graceMs };
-  const { reply } = startOwnProgram({
+  const { identity, reply } = startOwnProgram({
     path: options.program,
     spec,
     // That of its socket, whose whole path may be too long for one.
@@ -48,7 +53,7 @@ export async function startHost(options: {
     throw new ShellServerError('EXECUTION_001', `Terminals cannot be started: ${said.error}.`, {
       hint: '`mcp-shell-server doctor` says whether this machine can have terminals.',
     });
-  return connectHost(socket);
+  return { ...(await connectHost(socket)), identity };
 }
 
 /** Throws where nobody is there, or somebody of another version. */

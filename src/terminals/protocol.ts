@@ -2,11 +2,11 @@
  * What the server and the host of the terminals say to each other over their socket: one JSON value a line, both being
  * ours and of one version. A host that outlived its server is spoken to by the next one, so the version is checked.
  */
-import type { Outcome, Usage } from '../executions/processes.ts';
-import type { Limits, Wall } from '../security/security.ts';
+import type { Held, Outcome } from '../executions/processes.ts';
+import type { LaunchPermit } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 
 /** On the host's stdin, before it listens. */
 export interface HostSpec {
@@ -16,9 +16,6 @@ export interface HostSpec {
   /** How long its terminals live on without a server. */
   readonly graceMs: number;
 }
-
-/** In a terminal's directory; written by the host, which may outlive the server. */
-export const OUTCOME = 'outcome.json';
 
 export interface Dimensions {
   readonly columns: number;
@@ -35,14 +32,8 @@ export interface TerminalSpec {
   readonly dimensions: Dimensions;
   readonly createdAtMs: number;
   readonly autoSaves: boolean;
-  readonly argv: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  readonly workingDirectory: string;
-  readonly marker: string;
-  readonly wall: Wall | undefined;
-  readonly limits: Limits;
-  readonly masked: readonly string[];
-  readonly maxDurationMs: number | undefined;
+  readonly permit: LaunchPermit;
+  readonly timeoutMs: number | undefined;
   readonly maxBytes: number;
   readonly tailBytes: number;
   /** By which the shell's marks are known. */
@@ -64,7 +55,6 @@ export interface TerminalState {
   readonly dimensions: Dimensions;
   readonly createdAtMs: number;
   readonly autoSaves: boolean;
-  readonly directory: string;
   readonly processId: number;
   readonly lastActivityMs: number;
   /** Nothing but the shell is in front, waiting for a command. */
@@ -77,8 +67,6 @@ export interface TerminalState {
   readonly viewers: number;
   readonly rules: string;
   readonly outcome: Outcome | undefined;
-  /** Of everything in it, where it was asked for. */
-  readonly usage?: Usage | undefined;
 }
 
 export interface FrontInfo {
@@ -138,6 +126,8 @@ export interface SendRequest {
 export interface SendResult {
   readonly sent: 'all' | 'nothing' | 'part';
   readonly why: 'guard' | 'changed' | 'ended' | undefined;
+  /** How the terminal has ended. */
+  readonly outcome?: Outcome | undefined;
   readonly front: readonly FrontInfo[];
   readonly bytes: number;
   readonly waited: Waited | undefined;
@@ -192,6 +182,8 @@ export interface ReadResult {
   /** Where they were asked for. */
   readonly front: readonly FrontInfo[];
   readonly waited: Waited | undefined;
+  /** How the terminal has ended. */
+  readonly outcome?: Outcome | undefined;
   /** After a wait, or at the shell's prompt: then they usually hold until something is typed. */
   readonly facts: InputFacts | undefined;
 }
@@ -200,16 +192,20 @@ export interface ReadResult {
 export interface Methods {
   readonly hello: [{ readonly protocol: number; readonly isServer: boolean }, { readonly protocol: number }];
   /** Answered when its shell has a prompt. */
-  readonly create: [TerminalSpec, { readonly state: TerminalState; readonly facts: InputFacts | undefined }];
-  readonly list: [{ readonly withUsage: boolean }, readonly TerminalState[]];
+  readonly create: [
+    TerminalSpec,
+    { readonly state: TerminalState; readonly facts: InputFacts | undefined; readonly process: Held },
+  ];
+  readonly list: [Record<string, never>, readonly TerminalState[]];
   readonly state: [{ readonly id: string }, TerminalState];
   readonly facts: [{ readonly id: string }, InputFacts];
   readonly send: [SendRequest, SendResult];
   readonly read: [ReadRequest, ReadResult];
   readonly resize: [{ readonly id: string; readonly dimensions: Dimensions }, TerminalState];
+  /** Answered when it is gone, and what is to be kept of it is on disk; undefined: what was said when it was opened. */
   readonly close: [
-    { readonly id: string; readonly savesHistory: boolean },
-    { readonly outcome: Outcome; readonly isSaved: boolean },
+    { readonly id: string; readonly savesHistory: boolean | undefined },
+    { readonly isSaved: boolean },
   ];
   /** What the terminal writes from now on comes as `output` events; answered with what its screen shows. */
   readonly attach: [{ readonly id: string }, { readonly snapshot: string; readonly dimensions: Dimensions }];
@@ -222,8 +218,8 @@ export type MethodName = keyof Methods;
 
 export type HostEvent =
   | { readonly event: 'output'; readonly id: string; readonly base64: string }
-  /** Its program has ended; it can still be read. */
-  | { readonly event: 'over'; readonly id: string }
-  /** It is gone, and what was to be kept of it is. */
-  | { readonly event: 'ended'; readonly id: string; readonly outcome: Outcome; readonly isSaved: boolean }
+  /** Its program has ended, and its outcome is on disk; it can still be read. */
+  | { readonly event: 'ended'; readonly id: string }
+  /** It can be read no more. */
+  | { readonly event: 'gone'; readonly id: string; readonly isSaved: boolean }
   | { readonly event: 'attached' | 'detached'; readonly id: string };

@@ -205,7 +205,7 @@ export async function readOldLines(directory: string, from: number, to: number):
 export const TRANSCRIPT = 'log';
 export const CAST = 'cast';
 
-/** Writes the transcript and the recording, from the bytes as they came, which then go. */
+/** Writes the transcript and the recording, from the bytes as they came. */
 export async function saveHistory(directory: string, title: string): Promise<void> {
   const transcript = openSync(join(directory, TRANSCRIPT), 'w', 0o600);
   let text = '';
@@ -226,7 +226,10 @@ export async function saveHistory(directory: string, title: string): Promise<voi
     closeSync(transcript);
   }
   await writeCast(directory, title);
-  discardRaw(directory);
+}
+
+export function discardHistory(directory: string): void {
+  for (const name of [TRANSCRIPT, CAST]) rmSync(join(directory, name), { force: true });
 }
 
 export function discardRaw(directory: string): void {

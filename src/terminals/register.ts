@@ -1,20 +1,32 @@
-/** Which terminals there are, whose they are and what they are called, and whether there is room for one more. */
+/** Which terminals there are, whose they are and what they are called. */
 import { ShellServerError } from '../base/errors.ts';
-import type { Settings } from '../base/settings.ts';
-import type { Entry, KnownEntry } from './open.ts';
-import { createTyping } from './typing.ts';
+import { isId, renameId } from '../base/ids.ts';
+import type { Host } from './hosts.ts';
+import type { InputFacts } from './protocol.ts';
+import { createTyping, type Typing } from './typing.ts';
+
+/** A terminal that can be read, as the server knows it. */
+export interface Entry {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionName: string;
+  readonly host: Host;
+  readonly typing: Typing;
+  hasEnded: boolean;
+  /** As the host told them last; undefined where something may have changed since. */
+  facts: InputFacts | undefined;
+  /** The last line that each reader was given, as it was then: it may have grown since. */
+  readonly lastRead: Map<string, { readonly line: number; readonly text: string }>;
+}
+
+export type KnownEntry = Pick<Entry, 'id' | 'owner' | 'sessionName' | 'host'>;
 
 export interface Register {
   readonly entries: Map<string, Entry>;
   /** Throws RESOURCE_002 where it is not there, or somebody else's. */
   find(principal: string, id: string): Entry;
   remember(known: KnownEntry): Entry;
-  /** Those in which something still runs. */
-  openOnes(): Entry[];
-  /**
-   * A place and a name for one that is being opened, until it is released. Throws RESOURCE_005 where there are too
-   * many, and RESOURCE_004 where the name is taken.
-   */
+  /** A name for one that is being opened, until it is released. Throws RESOURCE_004 where it is taken. */
   reserve(principal: string, asked: string | undefined): Reservation;
 }
 
@@ -23,32 +35,18 @@ export interface Reservation {
   release(): void;
 }
 
-export function createRegister({ maxTerminals, maxTerminalsTotal }: Settings['limits']): Register {
+export function createRegister(): Register {
   const entries = new Map<string, Entry>();
   /** Those that have a name and no terminal yet. */
   const opening = new Set<{ readonly owner: string; readonly sessionName: string }>();
   let lastNumber = 0;
 
-  const openOnes = (): Entry[] => [...entries.values()].filter(({ hasEnded }) => !hasEnded);
-
-  function checkRoom(principal: string): void {
-    const owners = [...openOnes(), ...opening].map(({ owner }) => owner);
-    const isOwn = owners.filter((owner) => owner === principal).length >= maxTerminals;
-    if (!isOwn && owners.length < maxTerminalsTotal) return;
-    const limit = isOwn ? maxTerminals : maxTerminalsTotal;
-    const whose = isOwn ? '' : ' of all callers together';
-    throw new ShellServerError(
-      'RESOURCE_005',
-      `${limit} terminals${whose} are open, which is the most there may be.`,
-      { hint: 'Close one with terminal_close; terminal_list shows them.', details: { limit } },
-    );
-  }
-
   function nameOf(principal: string, asked: string | undefined): string {
     const isTheirs = (each: { readonly owner: string }): boolean => each.owner === principal;
     const taken = new Map<string, string | undefined>();
     for (const { sessionName } of [...opening].filter(isTheirs)) taken.set(sessionName, undefined);
-    for (const { sessionName, id } of openOnes().filter(isTheirs)) taken.set(sessionName, id);
+    for (const { sessionName, id, hasEnded } of [...entries.values()].filter(isTheirs))
+      if (!hasEnded) taken.set(sessionName, id);
     if (asked === undefined) {
       do lastNumber++;
       while (taken.has(`terminal-${lastNumber}`));
@@ -68,13 +66,14 @@ export function createRegister({ maxTerminals, maxTerminalsTotal }: Settings['li
 
   return {
     entries,
-    openOnes,
     find(principal, id) {
       const entry = entries.get(id);
       if (entry !== undefined && entry.owner === principal) return entry;
-      const shown = JSON.stringify(id.slice(0, 64));
-      throw new ShellServerError('RESOURCE_002', `There is no terminal ${shown}.`, {
-        hint: 'terminal_list shows those that are open. What a closed one wrote is kept: list_execution_outputs with output_type "log".',
+      const ended = isId('term', id)
+        ? ` How one ended: process_get_execution with execution_id "${renameId(id, 'exec')}".`
+        : '';
+      throw new ShellServerError('RESOURCE_002', `There is no terminal ${JSON.stringify(id.slice(0, 64))}.`, {
+        hint: `terminal_list shows those that are open. What a closed one wrote is kept: list_execution_outputs with output_type "log".${ended}`,
       });
     },
     remember(known) {
@@ -89,7 +88,6 @@ export function createRegister({ maxTerminals, maxTerminalsTotal }: Settings['li
       return entry;
     },
     reserve(principal, asked) {
-      checkRoom(principal);
       const reserved = { owner: principal, sessionName: nameOf(principal, asked) };
       opening.add(reserved);
       return { sessionName: reserved.sessionName, release: () => void opening.delete(reserved) };

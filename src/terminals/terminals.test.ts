@@ -9,7 +9,7 @@ let world: World;
 let mine: TerminalState;
 beforeAll(async () => {
   world = createWorld();
-  mine = await world.terminals.create(request, caller('me'));
+  mine = (await world.terminals.create(request, caller('me'))).state;
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -56,7 +56,7 @@ describe('another principal', () => {
   });
 
   test('has names of its own', async () => {
-    const theirs = await world.terminals.create(request, caller('other'));
+    const { state: theirs } = await world.terminals.create(request, caller('other'));
     expect(theirs.sessionName).toBe('shared name');
     await world.terminals.close('other', theirs.id, false);
   });

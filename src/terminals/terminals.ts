@@ -1,21 +1,18 @@
 /**
- * The door of the terminals: opened with a permit like every execution, typed into under the same policy, read, resized
- * and closed. They live in a process of their own (host/); here is who may do what with which of them, and what of
- * them stays.
+ * The door of the terminals. A terminal is an execution with a screen: started, recorded, limited and ended as every
+ * other is. They live in a process of their own (host/); here is who may type into which of them, read, resize and close
+ * it.
  */
-import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import { rmSync } from 'node:fs';
 import { messageOf } from '../base/errors.ts';
+import { renameId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import type { Executions, Instance } from '../executions/executions.ts';
-import type { Outcome } from '../executions/processes.ts';
-import type { Outputs } from '../outputs/types.ts';
+import type { Execution, ExecutionRecord, Executions, Instance } from '../executions/executions.ts';
 import type { Security } from '../security/security.ts';
 import { Gone } from './channel.ts';
-import { createHistory } from './history.ts';
-import { type Host, startHost, takeOverHosts } from './hosts.ts';
-import { type Caller, type CreateRequest, createOpening, type Entry, type Place } from './open.ts';
+import { type Host, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
+import { type Caller, type CreateRequest, createOpening, type Opened } from './open.ts';
 import type {
   Dimensions,
   HostEvent,
@@ -27,10 +24,10 @@ import type {
   Typed,
   WaitSpec,
 } from './protocol.ts';
-import { createRegister } from './register.ts';
+import { createRegister, type Entry } from './register.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
-export type { Caller, CreateRequest } from './open.ts';
+export type { Caller, CreateRequest, Opened } from './open.ts';
 export type {
   ReadResult,
   SendResult,
@@ -55,13 +52,12 @@ export interface LookRequest extends Omit<ReadRequest, 'id' | 'view'> {
 }
 
 export interface Closed {
-  readonly outcome: Outcome;
+  readonly execution: Execution;
   readonly isSaved: boolean;
-  readonly outputIds: readonly string[];
 }
 
 export interface Terminals {
-  create(request: CreateRequest, caller: Caller): Promise<TerminalState>;
+  create(request: CreateRequest, caller: Caller): Promise<Opened>;
   /** Newest first. */
   list(principal: string): Promise<TerminalState[]>;
   /** Throws RESOURCE_002, as everything below does where there is no such terminal of the caller's. */
@@ -69,9 +65,8 @@ export interface Terminals {
   send(id: string, input: InputOptions, caller: Caller): Promise<SendResult>;
   read(id: string, request: LookRequest, caller: Caller): Promise<ReadResult>;
   resize(principal: string, id: string, dimensions: Dimensions): Promise<TerminalState>;
-  close(principal: string, id: string, savesHistory: boolean): Promise<Closed>;
-  /** How many are open, of all principals. */
-  count(): number;
+  /** Where nothing is said of the history, what was said when it was opened holds. */
+  close(principal: string, id: string, savesHistory: boolean | undefined): Promise<Closed>;
   /** What servers that are gone have left in their directories, which are ours by now. */
   takeOver(dead: readonly string[]): Promise<void>;
   dispose(): Promise<void>;
@@ -80,19 +75,19 @@ export interface Terminals {
 export interface TerminalsOptions {
   readonly settings: Settings;
   readonly security: Security;
-  readonly outputs: Outputs;
   readonly executions: Executions;
-  readonly instance: Pick<Instance, 'id' | 'directory' | 'isInstanceAlive'>;
+  readonly instance: Pick<Instance, 'directory'>;
   /** The program of the process that holds them. */
   readonly hostPath: string;
   /** The start-up files of shells. */
   readonly scripts: string;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Of a shutdown's 5 s. */
-const SHUTDOWN_MS = 3500;
+/** For a host to leave. */
+const SHUTDOWN_MS = 500;
+/** For the end of an execution to be on disk, of which its host has told. */
+const CONCLUDE_MS = 10_000;
 /** Another program may have come to the front between the decision and the input. */
 const MAX_DECISIONS = 3;
 /** For a shell to show what was typed before. */
@@ -100,36 +95,36 @@ const SHOWN_MS = 5000;
 
 export function createTerminals(options: TerminalsOptions): Terminals {
   const { settings, security, executions, instance, log } = options;
-  const parent = join(settings.stateDir, 'terminals');
-  const history = createHistory({ ...options, parent });
-  const open = createOpening({ ...options, parent, discard: history.discard });
-  const register = createRegister(settings.limits);
+  const register = createRegister();
+  const open = createOpening({ ...options, register, hostOf });
   const { entries, find, remember } = register;
   const hosts = new Set<Host>();
-  let own: Promise<Host> | undefined;
-  let isDisposed = false;
+  let own: Promise<OwnHost> | undefined;
 
-  function watch(host: Host): Host {
+  function watch<Watched extends Host>(host: Watched): Watched {
     hosts.add(host);
     host.onEvent(hear);
     host.onClose(() => {
       hosts.delete(host);
-      for (const entry of entries.values()) if (entry.host === host) void lose(entry);
+      for (const entry of [...entries.values()].filter((each) => each.host === host)) end(entry, true);
     });
     return host;
+  }
+
+  function end(entry: Entry, isGone: boolean): void {
+    entry.hasEnded = true;
+    if (isGone) entries.delete(entry.id);
+    executions.checkEnd(renameId(entry.id, 'exec'));
   }
 
   function hear(event: HostEvent): void {
     if (event.event === 'output') return;
     const entry = entries.get(event.id);
     if (entry === undefined) return;
-    if (event.event === 'ended') {
-      entries.delete(event.id);
-      history.conclude(entry, event.outcome, event.isSaved);
-      return;
-    }
-    if (event.event === 'over') {
-      entry.hasEnded = true;
+    if (event.event === 'ended') return end(entry, false);
+    if (event.event === 'gone') {
+      end(entry, true);
+      if (!event.isSaved) void conclude(entry).then(discard, () => undefined);
       return;
     }
     // A person has looked, and perhaps typed.
@@ -143,13 +138,14 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     });
   }
 
-  /** Its host is gone, and so is it. */
-  async function lose(entry: Entry): Promise<void> {
-    entries.delete(entry.id);
-    if (!isDisposed) await history.recover(entry.id);
+  /** Its host has told of the end, and has left what there is to know of it. */
+  async function conclude({ id, owner }: Entry): Promise<Execution> {
+    const executionId = renameId(id, 'exec');
+    executions.checkEnd(executionId);
+    return executions.waitFor(owner, executionId, CONCLUDE_MS, new AbortController().signal);
   }
 
-  async function hostOf(): Promise<Host> {
+  async function hostOf(): Promise<OwnHost> {
     own ??= startHost({
       program: options.hostPath,
       directory: instance.directory,
@@ -197,15 +193,16 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       if (result.facts !== undefined) entry.facts = result.facts;
       if (result.sent !== 'nothing' && isShell) typing.commit(input.typed, line);
       if (result.after !== undefined) noteRead(entry, reader, result.after);
+      if (result.outcome !== undefined) await conclude(entry);
       if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
     }
   }
 
   async function takeOverHost(host: Host, dead: string): Promise<void> {
     watch(host);
-    for (const state of await host.ask('list', { withUsage: false })) {
-      const { id, owner, sessionName, createdAtMs } = state;
-      remember({ id, owner, sessionName, createdAtMs, host }).hasEnded = state.outcome !== undefined;
+    for (const state of await host.ask('list', {})) {
+      const { id, owner, sessionName } = state;
+      remember({ id, owner, sessionName, host }).hasEnded = state.outcome !== undefined;
       log.info('took over a terminal', { terminal: id, from: dead });
     }
   }
@@ -217,25 +214,11 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   return {
     async create(request, caller) {
       await executions.ready();
-      const { sessionName, release } = register.reserve(caller.principal, request.sessionName);
-      const place: Place = {
-        sessionName,
-        hostOf,
-        remember: (known) => {
-          release();
-          return remember(known);
-        },
-        forget: (id) => entries.delete(id),
-      };
-      try {
-        return await open(request, caller, place).catch((error: unknown) => {
-          // It had nothing to do any more, and was just leaving.
-          if (!(error instanceof Gone)) throw error;
-          return open(request, caller, place);
-        });
-      } finally {
-        release();
-      }
+      return open(request, caller).catch((error: unknown) => {
+        // It had nothing to do any more, and was just leaving.
+        if (!(error instanceof Gone)) throw error;
+        return open(request, caller);
+      });
     },
     async list(principal) {
       await executions.ready();
@@ -263,6 +246,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const from = isNew ? (before?.line ?? 0) : request.from;
       const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
       entry.facts = result.facts ?? entry.facts;
+      if (result.outcome !== undefined) await conclude(entry);
       if (view === 'screen') return result;
       noteRead(entry, reader, result);
       const isKnown =
@@ -276,11 +260,9 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     async close(principal, id, savesHistory) {
       await executions.ready();
       const entry = find(principal, id);
-      const closed = await entry.host.ask('close', { id, savesHistory });
-      entries.delete(id);
-      return { ...closed, outputIds: history.outputIds(id) };
+      const { isSaved } = await entry.host.ask('close', { id, savesHistory });
+      return { execution: await conclude(entry), isSaved };
     },
-    count: () => register.openOnes().length,
     async takeOver(dead) {
       for (const id of dead) {
         const found = await takeOverHosts(instance.directory, id).catch((error: unknown) => {
@@ -289,10 +271,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
         });
         for (const host of found) await takeOverHost(host, id);
       }
-      await history.look(new Set(entries.keys()));
     },
     async dispose() {
-      isDisposed = true;
       const leaving = [...hosts].map(async (host) => {
         await Promise.race([host.ask('shutdown', {}), rest(SHUTDOWN_MS)]).catch(() => undefined);
         await host.end();
@@ -300,6 +280,20 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       await Promise.allSettled(leaving);
     },
   };
+}
+
+/** Nothing of it was to be kept. */
+function discard({ bundle }: Execution): void {
+  if (bundle.outputId('log') === undefined) rmSync(bundle.directory, { recursive: true, force: true });
+}
+
+/** What a host that was killed had written, as it would have kept it. */
+export async function salvage({ terminal }: ExecutionRecord, directory: string): Promise<void> {
+  if (terminal === undefined) return;
+  // The emulator is only needed here where a host was killed.
+  const { discardRaw, saveHistory } = await import('./recording.ts');
+  if (terminal.autoSaves) await saveHistory(directory, terminal.sessionName).catch(() => undefined);
+  discardRaw(directory);
 }
 
 const rest = (ms: number): Promise<void> =>

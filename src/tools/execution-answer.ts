@@ -4,9 +4,15 @@
  */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
+import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { Execution, Outcome, WaitResult } from '../executions/executions.ts';
-import { TERMINATION_REASONS } from '../executions/executions.ts';
+import {
+  type Execution,
+  type Outcome,
+  pidOf,
+  TERMINATION_REASONS,
+  type WaitResult,
+} from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { hintFor, leavesRunning } from './hints.ts';
@@ -83,7 +89,7 @@ export async function describeExecution(
   const shown = await readStreams(execution, options);
   const message = sentences(execution, shown, options).join(' ');
   const merged = shown.get('combined');
-  const stdout = merged ?? shown.get('stdout');
+  const stdout = merged ?? shown.get('stdout') ?? shown.get('log');
   const stderr = shown.get('stderr');
   const data: ExecutionData = {
     execution_id: record.id,
@@ -98,12 +104,16 @@ export async function describeExecution(
     ...(stdout !== undefined && { stdout: stdout.text }),
     ...(stderr !== undefined && { stderr: stderr.text }),
     output_truncated: [...shown.values()].some((part) => part.truncated),
-    ...present('output_id', bundle.outputId(merged === undefined ? 'stdout' : 'combined')),
+    ...present(
+      'output_id',
+      bundle.outputId(merged === undefined ? 'stdout' : 'combined') ?? bundle.outputId('log'),
+    ),
     ...present('stderr_output_id', bundle.outputId('stderr')),
     ...(outcome !== undefined &&
       outcome.survivors.length > 0 && { survivors: outcome.survivors.map(toWire) }),
     execution_time_ms: (outcome?.endedAtMs ?? options.now) - record.createdAtMs,
-    ...present('process_id', record.process?.pid),
+    ...present('process_id', pidOf(record.process)),
+    ...present('terminal_id', terminalIdOf(record)),
     ...(isTransition(options.why) && { transition_reason: options.why }),
     ...((outcome === undefined || outcome.reason !== 'exit') && { partial_output: true }),
     ...(message !== '' && { message }),
@@ -147,6 +157,8 @@ async function readStreams(
 ): Promise<Map<StreamType, HeadAndTail>> {
   const { bundle, record } = execution;
   const sources = record.streams.flatMap((type) => {
+    // A recording is to be played, not read.
+    if (type === 'cast') return [];
     const source = bundle.source(type);
     return source === undefined ? [] : [{ type, source }];
   });
@@ -217,6 +229,13 @@ function sentences(
   return said;
 }
 
+/** Undefined where it has none. */
+export const terminalIdOf = ({
+  id,
+  terminal,
+}: Pick<Execution['record'], 'id' | 'terminal'>): string | undefined =>
+  terminal === undefined ? undefined : renameId(id, 'term');
+
 function describeCut(
   { bundle }: Execution,
   shown: ReadonlyMap<StreamType, HeadAndTail>,
@@ -244,6 +263,9 @@ function describeRunning({ record }: Execution, options: AnswerOptions): string 
     record.timeoutMs === undefined
       ? ''
       : ` It is ended ${describeDuration(record.timeoutMs)} after its start.`;
+  const terminalId = terminalIdOf(record);
+  if (terminalId !== undefined)
+    return `${options.why === undefined ? 'Runs' : 'Started'} in terminal ${terminalId}.${limit} terminal_get_output shows it, terminal_send_input types into it, terminal_close ends it.`;
   switch (options.why) {
     case 'foreground_timeout':
       return `Still running after ${describeDuration(options.now - record.createdAtMs)}; it goes on in the background.${limit} ${how}`;

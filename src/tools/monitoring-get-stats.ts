@@ -99,13 +99,14 @@ async function processes({ principal, modules }: Call, rangeMinutes: number): Pr
   const sinceMs = now - rangeMinutes * 60_000;
   const all = await executions.list(principal);
   const byStatus: Record<Status, number> = { running: 0, completed: 0, failed: 0, timeout: 0 };
+  const open = all.filter(({ mode, status }) => mode === 'terminal' && status === 'running').length;
   for (const { status, endedAtMs } of all) if ((endedAtMs ?? now) >= sinceMs) byStatus[status]++;
   const decisions = security.decisionsSince(principal, sinceMs);
   // Executions are found on the disk; what was decided before this server was there, the audit log alone knows.
   const startedAtMs = now - process.uptime() * 1000;
   return {
     data: {
-      active_processes: byStatus.running,
+      active_processes: byStatus.running - open,
       executions_by_status: byStatus,
       policy_decisions: { ...decisions },
       decisions_since: isoTime(Math.max(sinceMs, startedAtMs)),

@@ -78,14 +78,14 @@ export const processGetExecution = defineTool({
 });
 
 function sizes({ bundle, record }: Execution): { stdout_size?: number; stderr_size?: number } {
-  const sizeOf = (type: 'stdout' | 'stderr' | 'combined'): number | undefined => {
+  const sizeOf = (type: 'stdout' | 'stderr' | 'combined' | 'log'): number | undefined => {
     if (!record.streams.includes(type)) return undefined;
     const source = bundle.source(type);
     const size = source?.size;
     source?.close();
     return size;
   };
-  const stdout = sizeOf('stdout') ?? sizeOf('combined');
+  const stdout = sizeOf('stdout') ?? sizeOf('combined') ?? sizeOf('log');
   const stderr = sizeOf('stderr');
   return {
     ...(stdout !== undefined && { stdout_size: stdout }),

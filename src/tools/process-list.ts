@@ -1,6 +1,7 @@
 /** process_list: what this caller ran, newest first. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
+import { renameId } from '../base/ids.ts';
 import { createFilter } from '../base/pattern.ts';
 import type { Summary } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
@@ -11,6 +12,7 @@ const processFields = () =>
   z.object({
     execution_id: z.string(),
     process_id: z.number().optional(),
+    terminal_id: z.string().optional(),
     command: z.string(),
     status: z.string(),
     execution_mode: z.string(),
@@ -73,6 +75,7 @@ function toWire(summary: Summary, now: number): z.input<ReturnType<typeof proces
   return {
     execution_id: summary.id,
     ...(summary.pid !== undefined && { process_id: summary.pid }),
+    ...(summary.mode === 'terminal' && { terminal_id: renameId(summary.id, 'term') }),
     command: summary.command,
     status: summary.status,
     execution_mode: summary.mode,

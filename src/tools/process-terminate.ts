@@ -1,7 +1,7 @@
 /** process_terminate: ends an execution, or sends it a signal. */
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
-import { type EndSignal, type Execution, type Live, waitForEnd } from '../executions/executions.ts';
+import { type EndSignal, type Execution, type Live, pidOf, waitForEnd } from '../executions/executions.ts';
 import { type Call, defineTool } from './tool.ts';
 import { listProcesses } from './words.ts';
 
@@ -86,7 +86,7 @@ function describe({ record }: Execution) {
   const survivors = record.outcome?.survivors ?? [];
   return {
     execution_id: record.id,
-    ...(record.process !== undefined && { process_id: record.process.pid }),
+    ...(record.process !== undefined && { process_id: pidOf(record.process) }),
     ...(record.outcome?.exitCode !== undefined && { exit_code: record.outcome.exitCode }),
     status: record.outcome?.status ?? 'running',
     ...(survivors.length > 0 && { survivors: survivors.map(({ pid, name }) => ({ process_id: pid, name })) }),
@@ -95,7 +95,9 @@ function describe({ record }: Execution) {
 
 function describeEnd({ record }: Execution, signal: string, hasEnded: boolean, toTree: boolean): string {
   const { outcome } = record;
-  const sent = `${signal} was sent to ${toTree ? 'the whole tree of' : 'the process of'} ${record.id}.`;
+  // An interactive shell ignores TERM alone.
+  const isHungUp = record.terminal !== undefined && signal === 'TERM';
+  const sent = `${signal}${isHungUp ? ' with HUP' : ''} was sent to ${toTree ? 'the whole tree of' : 'the process of'} ${record.id}.`;
   if (!hasEnded) {
     return toTree
       ? `${sent} It has not ended within 5 s; force: true goes on to KILL.`

@@ -1,6 +1,5 @@
 /** shell_execute: runs a command, and answers when it ended or when waiting longer would not help the caller. */
 import { z } from 'zod';
-import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type Execution, waitForEnd } from '../executions/executions.ts';
@@ -10,7 +9,6 @@ import { patienceMs } from './patience.ts';
 import { reportProgress } from './report-progress.ts';
 import { dimensionsInput, terminalCaller, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
-import { describeLostSession } from './words.ts';
 
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
 
@@ -60,6 +58,7 @@ export const shellExecute = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   meta: { 'anthropic/alwaysLoad': true },
   async run(input, call) {
+    checkTerminalParameters(input);
     if (input.create_terminal) return openTerminal(input, call);
     const { executions } = call.modules;
     const mode = modeOf(input.execution_mode);
@@ -93,47 +92,55 @@ export const shellExecute = defineTool({
 
 /** What a session carries, its terminal begins with. */
 async function openTerminal(input: Input, call: Call): Promise<Answer<ExecutionData>> {
-  if (input.input_data !== undefined) {
-    throw new ShellServerError('PARAM_002', 'input_data has no meaning with create_terminal.', {
-      hint: 'A terminal is typed into: terminal_send_input.',
-      details: { parameter: 'input_data' },
-    });
-  }
-  const { executions, terminals } = call.modules;
-  const { session_id: sessionId } = input;
-  const isLost = sessionId !== undefined && (await executions.lostSessions.has(call.principal, sessionId));
-  const session = sessionId === undefined ? undefined : executions.sessions.get(call.principal, sessionId);
-  const carried = [...(session?.variables ?? [])].filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  const state = await terminals.create(
+  const { execution } = await call.modules.terminals.create(
     {
       sessionName: undefined,
       shellType: input.terminal_shell,
       dimensions: toDimensions(input.terminal_dimensions ?? { width: 120, height: 30 }),
-      workingDirectory: input.working_directory ?? session?.directory,
-      environment: { ...Object.fromEntries(carried), ...input.environment_variables },
+      workingDirectory: input.working_directory,
+      environment: input.environment_variables ?? {},
+      sessionId: input.session_id,
+      timeoutMs: timeoutMs(input, 'terminal'),
       autoSaves: true,
       command: input.command,
     },
     terminalCaller(call),
   );
-  if (isLost) executions.lostSessions.told(call.principal, sessionId);
-  const lost = isLost ? ` ${describeLostSession(sessionId, state.workingDirectory ?? '')}` : '';
-  const message = `It was typed into terminal ${state.id}. terminal_get_output shows it, terminal_send_input types into it, terminal_close ends it.${lost}`;
-  return {
-    data: {
-      status: 'running',
-      success: true,
-      terminal_id: state.id,
-      process_id: state.processId,
-      ...(state.workingDirectory !== undefined && { working_directory: state.workingDirectory }),
-      message,
-      ...(isLost && { session_lost: true }),
-      created_at: isoTime(state.createdAtMs),
-    },
-    text: message,
-  };
+  return answer(execution, input, call, 'background');
+}
+
+/** Parameters that would do nothing are a mistake about what will happen. */
+function checkTerminalParameters(input: Input): void {
+  const useless = input.create_terminal ? uselessInTerminal(input) : uselessElsewhere(input);
+  const [parameter, hint] = useless[0] ?? [];
+  if (parameter === undefined) return;
+  const how = input.create_terminal ? 'with' : 'without';
+  throw new ShellServerError('PARAM_002', `${parameter} has no effect ${how} create_terminal.`, {
+    hint: `Leave it out. ${hint ?? ''}`.trimEnd(),
+    details: { parameter },
+  });
+}
+
+function uselessInTerminal(input: Input): (readonly [name: string, hint: string])[] {
+  const { foreground_timeout_seconds: seconds } = input;
+  const output = 'A terminal has one screen: terminal_get_output reads it.';
+  const answered = 'A terminal is answered at once; terminal_get_output with timeout_seconds waits.';
+  const found: [string, string, boolean][] = [
+    ['input_data', 'A terminal is typed into: terminal_send_input.', input.input_data !== undefined],
+    ['execution_mode', answered, !['adaptive', 'background', 'async'].includes(input.execution_mode)],
+    ['foreground_timeout_seconds', answered, seconds !== LIMITS.foregroundTimeoutSecondsDefault],
+    ['return_partial_on_timeout', answered, !input.return_partial_on_timeout],
+    ['max_output_size', output, input.max_output_size !== undefined],
+    ['capture_stderr', output, !input.capture_stderr],
+    ['merge_stderr', output, input.merge_stderr],
+  ];
+  return found.flatMap(([name, hint, isGiven]) => (isGiven ? [[name, hint] as const] : []));
+}
+
+function uselessElsewhere(input: Input): (readonly [name: string, hint: string])[] {
+  return (['terminal_shell', 'terminal_dimensions'] as const).flatMap((name) =>
+    input[name] === undefined ? [] : [[name, 'create_terminal: true opens a terminal.'] as const],
+  );
 }
 
 async function waitAndAnswer(

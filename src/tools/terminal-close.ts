@@ -1,6 +1,7 @@
 /** terminal_close: ends everything in a terminal; what it showed stays as an output, if wanted. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
+import { describeEnd, endOutput } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 import { listProcesses } from './words.ts';
 
@@ -9,24 +10,30 @@ export const terminalClose = defineTool({
   title: 'Close a terminal',
   description:
     'Ends everything that runs in a terminal. With save_history its transcript and its recording (asciicast) become outputs of type log.',
-  input: () => z.strictObject({ terminal_id: z.string(), save_history: z.boolean().default(true) }),
+  input: () =>
+    z.strictObject({
+      terminal_id: z.string(),
+      save_history: z.boolean().optional().describe('Default: auto_save_history'),
+    }),
   output: () =>
     z.object({
       success: z.boolean().optional(),
       terminal_id: z.string().optional(),
       history_saved: z.boolean().optional(),
       closed_at: z.string().optional(),
-      exit_code: z.number().optional(),
-      output_id: z.string().optional(),
+      ...endOutput(),
       recording_output_id: z.string().optional(),
       survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
     }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   async run(input, call) {
     const closed = await call.modules.terminals.close(call.principal, input.terminal_id, input.save_history);
-    const { outcome, isSaved, outputIds } = closed;
-    const [transcript, recording] = outputIds;
-    const { survivors, exitCode } = outcome;
+    const { isSaved, execution } = closed;
+    const { outcome } = execution.record;
+    const ended = await describeEnd(call, input.terminal_id, true);
+    const transcript = ended.output_id;
+    const recording = execution.bundle.outputId('cast');
+    const survivors = outcome?.survivors ?? [];
     const left = survivors.length === 0 ? '' : ` Could not be ended: ${listProcesses(survivors)}.`;
     const kept =
       transcript === undefined
@@ -37,9 +44,8 @@ export const terminalClose = defineTool({
         success: survivors.length === 0,
         terminal_id: input.terminal_id,
         history_saved: isSaved,
-        closed_at: isoTime(outcome.endedAtMs),
-        ...(exitCode !== undefined && { exit_code: exitCode }),
-        ...(transcript !== undefined && { output_id: transcript }),
+        closed_at: isoTime(outcome?.endedAtMs ?? call.modules.clock.now()),
+        ...ended,
         ...(recording !== undefined && { recording_output_id: recording }),
         ...(survivors.length > 0 && {
           survivors: survivors.map(({ pid, name }) => ({ process_id: pid, name })),

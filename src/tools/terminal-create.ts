@@ -28,7 +28,7 @@ export const terminalCreate = defineTool({
   output: () => z.object(terminalFields()),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   async run(input, call) {
-    const state = await call.modules.terminals.create(
+    const { state } = await call.modules.terminals.create(
       {
         sessionName: input.session_name,
         shellType: input.shell_type,

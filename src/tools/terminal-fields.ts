@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
+import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { compilePattern } from '../base/pattern.ts';
+import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import { type TerminalState, WAIT_REASONS, type Waited, type WaitSpec } from '../terminals/terminals.ts';
 import { patienceMs } from './patience.ts';
@@ -42,16 +44,24 @@ export const waitInput = () => ({
 export const frontOutput = () =>
   z.array(z.object({ process_id: z.number(), name: z.string(), path: z.string().optional() }));
 
+/** Of a terminal that has ended. */
+export const endOutput = () => ({
+  exit_code: z.number().optional(),
+  termination_reason: z.enum(TERMINATION_REASONS).optional(),
+  output_id: z.string().optional(),
+});
+
 export const waitOutput = () => ({
   wait_reason: z.enum(WAIT_REASONS).optional(),
   matched: z.boolean().optional(),
   matched_line: z.string().optional(),
-  exit_code: z.number().optional(),
   secret_prompt: z.boolean().optional(),
+  ...endOutput(),
 });
 
 export const terminalFields = () => ({
   terminal_id: z.string().optional(),
+  execution_id: z.string().optional(),
   session_name: z.string().optional(),
   shell_type: z.string().optional(),
   dimensions: dimensionsOutput().optional(),
@@ -69,6 +79,7 @@ export const terminalDetails = () => ({
   title: z.string().optional(),
   full_screen: z.boolean().optional(),
   viewers: z.number().optional(),
+  ...endOutput(),
 });
 
 interface WaitInput {
@@ -128,9 +139,23 @@ export function toDimensions({ width: columns, height: rows }: { width: number; 
   return { columns, rows };
 }
 
+/** How it ended, with its transcript, once it has. */
+export async function describeEnd(call: Call, terminalId: string, hasEnded: boolean) {
+  if (!hasEnded) return {};
+  const { executions } = call.modules;
+  const { record, bundle } = await executions.get(call.principal, renameId(terminalId, 'exec'));
+  const outputId = bundle.outputId('log');
+  return {
+    ...(record.outcome?.exitCode !== undefined && { exit_code: record.outcome.exitCode }),
+    ...(record.outcome !== undefined && { termination_reason: record.outcome.reason }),
+    ...(outputId !== undefined && { output_id: outputId }),
+  };
+}
+
 export function describeTerminal(state: TerminalState) {
   return {
     terminal_id: state.id,
+    execution_id: renameId(state.id, 'exec'),
     session_name: state.sessionName,
     shell_type: state.shell,
     dimensions: { width: state.dimensions.columns, height: state.dimensions.rows },
@@ -150,6 +175,8 @@ export function describeDetails(state: TerminalState) {
     ...(state.title !== '' && { title: state.title }),
     full_screen: state.isAlternate,
     ...(state.viewers > 0 && { viewers: state.viewers }),
+    ...(state.outcome?.exitCode !== undefined && { exit_code: state.outcome.exitCode }),
+    ...(state.outcome !== undefined && { termination_reason: state.outcome.reason }),
   };
 }
 

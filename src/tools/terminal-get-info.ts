@@ -1,7 +1,7 @@
 /** terminal_get_info: one terminal as it is now. */
 import { z } from 'zod';
 import { escapeText } from '../security/security.ts';
-import { describeDetails, frontWords, terminalDetails } from './terminal-fields.ts';
+import { describeDetails, describeEnd, frontWords, terminalDetails } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
 export const terminalGetInfo = defineTool({
@@ -13,9 +13,11 @@ export const terminalGetInfo = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const state = await call.modules.terminals.get(call.principal, input.terminal_id);
-    const data = describeDetails(state);
-    const ended =
-      state.outcome === undefined ? '' : ` It ended with exit code ${state.outcome.exitCode ?? 'unknown'}.`;
+    const hasEnded = state.outcome !== undefined;
+    const data = { ...describeDetails(state), ...(await describeEnd(call, state.id, hasEnded)) };
+    const ended = hasEnded
+      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.`
+      : '';
     const last = state.lastExitCode === undefined ? '' : ` Last exit code ${state.lastExitCode}.`;
     return {
       data,

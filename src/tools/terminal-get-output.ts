@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { LookRequest, ReadResult } from '../terminals/terminals.ts';
 import {
+  describeEnd,
   describeFront,
   describeWait,
   fitOutput,
@@ -92,6 +93,7 @@ export const terminalGetOutput = defineTool({
         title: fresh.title,
         full_screen: fresh.isAlternate,
         ...describeWait(fresh.waited, fresh.isSecretPrompt),
+        ...(await describeEnd(call, input.terminal_id, fresh.outcome !== undefined)),
       },
       text: `${text}${text === '' ? '' : '\n'}[${describeView(fresh, view, lines.length, input.include_foreground_process)}]`,
     };

@@ -5,6 +5,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { readControlCodes, readHex, type SendResult, type Typed } from '../terminals/terminals.ts';
 import {
+  describeEnd,
   describeFront,
   describeWait,
   emptyInput,
@@ -102,9 +103,10 @@ export const terminalSendInput = defineTool({
       }),
       timestamp: isoTime(clock.now()),
     };
+    const ended = await describeEnd(call, input.terminal_id, result.outcome !== undefined);
     if (!isSent) {
       const message = whyNothing(result, input);
-      return { data: { ...said, message }, text: message };
+      return { data: { ...said, message, ...ended }, text: message };
     }
     if (result.waited === undefined) {
       const message =
@@ -113,7 +115,7 @@ export const terminalSendInput = defineTool({
           : 'The program in front is not reading: what it has not taken yet it gets when it does.';
       return { data: { ...said, message }, text: message };
     }
-    return answerWaited(call, result, said);
+    return answerWaited(call, result, said, ended);
   },
 });
 
@@ -121,6 +123,7 @@ function answerWaited<Said extends object>(
   call: Call,
   { waited, after: view, screen, fromLine, fromText }: SendResult,
   said: Said,
+  ended: Awaited<ReturnType<typeof describeEnd>>,
 ) {
   if (view === undefined) return { data: said, text: '' };
   const { settings } = call.modules;
@@ -153,6 +156,7 @@ function answerWaited<Said extends object>(
       full_screen: view.isAlternate,
       foreground_process: describeFront(view.front),
       ...describeWait(waited, view.isSecretPrompt),
+      ...ended,
     },
     text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]`,
   };

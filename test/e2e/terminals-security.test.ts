@@ -143,7 +143,9 @@ describe('what is typed at a prompt', () => {
       { input: { text: '<up><ctrl+c>' } },
     ]);
     await terminal.close();
-    expect(audited('terminal_ended')).toMatchObject([{ terminalId: terminal.id, reason: 'terminated' }]);
+    expect(audited('execution_ended')).toMatchObject([
+      { executionId: terminal.opened.execution_id, terminalId: terminal.id, reason: 'terminated' },
+    ]);
   });
 });
 

@@ -189,6 +189,7 @@ describe('how one is opened', () => {
     });
     expect(terminal.opened).toEqual({
       terminal_id: expect.stringMatching(/^term_[a-z0-9]{20,}$/),
+      execution_id: expect.stringMatching(/^exec_[a-z0-9]{20,}$/),
       session_name: 'build',
       shell_type: 'bash',
       dimensions: { width: 77, height: 11 },

@@ -1,9 +1,10 @@
 /** Terminals in large numbers: nothing that a program writes before its end is lost, and as many as there may be at once. */
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCgroups } from '../../src/executions/processes.ts';
+import type { LaunchPermit } from '../../src/security/security.ts';
 import { startTerminal } from '../../src/terminals/host/terminal.ts';
 import { startProduct } from '../e2e/support/product.ts';
 import { openTerminal } from '../e2e/support/terminal.ts';
@@ -23,6 +24,7 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
   let lost = 0;
   async function run(number: number): Promise<void> {
     const own = join(directory, `${number}`);
+    mkdirSync(own);
     const terminal = await startTerminal(
       {
         id: `term_${number}`,
@@ -33,14 +35,17 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
         dimensions: { columns: 80, rows: 24 },
         createdAtMs: Date.now(),
         autoSaves: false,
-        argv: ['/bin/sh', '-c', 'seq 1 20000'],
-        environment: { PATH: '/usr/bin:/bin', SHELL_TEST_RUN: process.env['SHELL_TEST_RUN'] ?? '' },
-        workingDirectory: directory,
-        marker: `STRESS_MARK=${number}`,
-        wall: undefined,
-        limits: {},
-        masked: [],
-        maxDurationMs: undefined,
+        permit: {
+          argv: ['/bin/sh', '-c', 'seq 1 20000'],
+          environment: { PATH: '/usr/bin:/bin', SHELL_TEST_RUN: process.env['SHELL_TEST_RUN'] ?? '' },
+          directory,
+          marker: `STRESS_MARK=${number}`,
+          wall: undefined,
+          limits: {},
+          masked: [],
+          maxDurationMs: undefined,
+        } as unknown as LaunchPermit,
+        timeoutMs: undefined,
         maxBytes: 1024 * 1024,
         tailBytes: 1024,
         nonce: 'x',
@@ -52,7 +57,7 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
     );
     expect(await terminal.finished).toMatchObject({ exitCode: 0 });
     if (!readFileSync(join(own, 'raw')).equals(expected)) lost++;
-    await terminal.conclude(false);
+    terminal.dispose();
     rmSync(own, { recursive: true });
   }
   let next = 0;

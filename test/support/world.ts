@@ -24,7 +24,7 @@ import type { Outputs } from '../../src/outputs/types.ts';
 import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
 import { createSecurity, type Security } from '../../src/security/security.ts';
 import { chooseShells } from '../../src/security/shells.ts';
-import { createTerminals, type Terminals } from '../../src/terminals/terminals.ts';
+import { createTerminals, salvage, type Terminals } from '../../src/terminals/terminals.ts';
 import { ROOT } from './root.ts';
 
 export interface World {
@@ -164,6 +164,7 @@ export function createWorld(options: WorldOptions = {}): World {
     instance,
     directory: executionsDirectory,
     onTakenOver: (dead) => terminals.takeOver(dead),
+    salvage,
     wrapperPath: WRAPPER,
     clock,
     log,
@@ -171,12 +172,10 @@ export function createWorld(options: WorldOptions = {}): World {
   const terminals = createTerminals({
     settings,
     security: guard,
-    outputs,
     executions,
     instance,
     hostPath: join(ROOT, 'dist/pty-host.js'),
     scripts: join(ROOT, 'dist/shell-integration'),
-    clock,
     log,
   });
   const never = new AbortController().signal;
@@ -204,8 +203,8 @@ export function createWorld(options: WorldOptions = {}): World {
       };
     },
     async [Symbol.asyncDispose]() {
-      await terminals.dispose();
       await executions.dispose();
+      await terminals.dispose();
       await guard.dispose();
       if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
     },

@@ -4,7 +4,6 @@ import { systemClock } from '../../base/clock.ts';
 import { createId } from '../../base/ids.ts';
 import { createObserver, type ObservedExecution, OPERATOR } from '../../executions/executions.ts';
 import { createAudit } from '../../security/security.ts';
-import { closeTerminal, listTerminals, type TerminalState } from '../../terminals/attach.ts';
 import type { Tone } from '../paint.ts';
 
 export interface TopRow {
@@ -54,42 +53,6 @@ export function executionsSource(stateDir: string): TopSource {
   };
 }
 
-/** Terminals, which live in processes of their own. */
-export function terminalsSource(stateDir: string): TopSource {
-  return {
-    async look() {
-      const states = await listTerminals(stateDir);
-      return { servers: 0, rows: states.map(terminalRow) };
-    },
-    async end(id) {
-      return (await closeTerminal(stateDir, id))
-        ? `${id} was ended with everything in it.`
-        : `There is no terminal ${id}.`;
-    },
-  };
-}
-
-function terminalRow(state: TerminalState): TopRow {
-  const isOpen = state.outcome === undefined;
-  const front = state.front.map(({ name }) => name).join(', ');
-  const status = isOpen ? (state.isIdle ? 'idle' : 'active') : 'exited';
-  return {
-    id: state.id,
-    state: status,
-    tone: status === 'active' ? 'good' : 'quiet',
-    owner: state.owner,
-    pid: state.processId,
-    startedAtMs: state.createdAtMs,
-    endedAtMs: state.outcome?.endedAtMs,
-    cpuPercent: state.usage?.cpuPercent,
-    memoryBytes: state.usage?.memoryBytes,
-    processes: state.usage?.processes,
-    command: `[terminal ${state.sessionName}] ${front}`,
-    detail: [state.id, state.shell, state.workingDirectory ?? ''].filter((part) => part !== '').join('  '),
-    canEnd: isOpen,
-  };
-}
-
 const TONES = {
   running: 'good',
   lost: 'warn',
@@ -99,7 +62,8 @@ const TONES = {
 } as const satisfies Record<ObservedExecution['state'], Tone>;
 
 function toRow(execution: ObservedExecution): TopRow {
-  const { id, owner, pid, state, command, createdAtMs, endedAtMs, usage, mode, directory } = execution;
+  const { id, owner, pid, state, command, createdAtMs, endedAtMs, usage, mode, directory, sessionName } =
+    execution;
   const how = execution.signal ?? (execution.exitCode === undefined ? '' : `exit code ${execution.exitCode}`);
   return {
     id,
@@ -112,7 +76,7 @@ function toRow(execution: ObservedExecution): TopRow {
     cpuPercent: usage?.cpuPercent,
     memoryBytes: usage?.memoryBytes,
     processes: usage?.processes,
-    command,
+    command: sessionName === undefined ? command : `[terminal ${sessionName}] ${command}`,
     detail: [id, mode, how, directory].filter((part) => part !== '').join('  '),
     // What is left of one that was lost, if anything is.
     canEnd: state === 'running' || (state === 'lost' && (usage?.processes ?? 0) > 0),

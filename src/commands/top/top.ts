@@ -2,7 +2,7 @@
 import { loadavg } from 'node:os';
 import type { CommandContext } from '../context.ts';
 import { createPaint, type Paint, widthOf } from '../paint.ts';
-import { executionsSource, type TopRow, type TopSource, terminalsSource } from './rows.ts';
+import { executionsSource, type TopRow, type TopSource } from './rows.ts';
 import { drawTop, type TopView } from './screen.ts';
 
 export interface TopOptions {
@@ -17,7 +17,7 @@ const ENDED_MS = 600_000;
 
 export async function top(context: CommandContext, options: TopOptions): Promise<void> {
   const { stateDir } = context.settings();
-  const sources = [executionsSource(stateDir), terminalsSource(stateDir)];
+  const sources = [executionsSource(stateDir)];
   if (options.end !== undefined) return endOne(context, sources, options.end);
   const isLive =
     options.once !== true && options.json !== true && context.output.isTTY && context.input.isTTY;

@@ -1,6 +1,7 @@
 /**
- * Starts a detached execution through its wrapper, and finds one again that an earlier server started. Either way the
- * server only looks: at the bundle's files, and at whether the wrapper is alive.
+ * Starts a detached execution through its wrapper, and follows what another process of ours holds: that wrapper, or the
+ * host of a terminal, of this server or of an earlier one. The server only looks: at the bundle's files, and at whether
+ * that process is alive.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,17 +20,22 @@ import { claimCause, readOutcome, type WrapperSpec, withdrawCause, wrapperReplyS
 /** How often a wrapper that is not our child is looked at: less and less, until somebody ends it. */
 const MIN_POLL_MS = 25;
 const MAX_POLL_MS = 1000;
+/** A host tells when a terminal has ended; this is for one that cannot be spoken to. */
+const MAX_HOST_POLL_MS = 10_000;
 
 export interface DetachedTools {
   /** The wrapper's program, beside the server's own. */
   readonly wrapperPath: string;
-  readonly bootId: string;
   /** PATH for mkfifo; nothing else of the environment is the wrapper's business. */
   readonly path: string;
-  now(): number;
 }
 
-export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): Promise<Live> {
+/** What another process of ours has started. */
+export type Held = Pick<Process, 'pid' | 'startTime' | 'group' | 'program' | 'wrapper'>;
+
+type Process = NonNullable<ExecutionRecord['process']>;
+
+export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): Promise<Held> {
   const { identity: wrapper, reply: replied } = startOwnProgram({
     path: tools.wrapperPath,
     spec,
@@ -51,50 +57,44 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
   if ('error' in reply) {
     throw new (reply.isWallFailure === true ? SandboxFailed : ShellServerError)('EXECUTION_001', reply.error);
   }
-  const known = {
-    pid: reply.pid,
-    startTime: reply.startTime,
-    bootId: tools.bootId,
-    marker: spec.permit.marker,
-    ...(reply.group !== undefined && { group: reply.group }),
-    ...(spec.permit.wall?.kind === 'bubblewrap' && { isWalled: true }),
-    wrapper,
-  };
-  return watch(known, spec.bundle, spec.streams, tools.now);
+  return { ...reply, wrapper };
 }
 
-/** A detached execution of a server that is gone; undefined where neither wrapper nor outcome is left. */
-export function adoptDetached(
-  record: ExecutionRecord,
-  bundle: string,
-  bootId: string,
-  now: () => number,
-): Live | undefined {
+export interface FollowOptions {
+  /** The directory. */
+  readonly bundle: string;
+  now(): number;
+  /** Whoever held it was killed: keeps what there is of its output. */
+  salvage?(record: ExecutionRecord, bundle: string): Promise<void>;
+}
+
+/** Of a server that is gone; undefined where neither wrapper nor outcome is left. */
+export function adoptHeld(record: ExecutionRecord, bootId: string, options: FollowOptions): Live | undefined {
   const { process: known } = record;
   if (known?.wrapper === undefined || known.bootId !== bootId || !isAlive(known.wrapper)) return undefined;
-  return watch(known, bundle, record.streams, now);
+  return follow(record, known, options);
 }
 
-function watch(
-  known: NonNullable<ExecutionRecord['process']>,
-  bundle: string,
-  streams: readonly string[],
-  now: () => number,
-): Live {
+export function follow(record: ExecutionRecord, known: Process, options: FollowOptions): Live {
+  const { bundle, now } = options;
+  const { streams, mode } = record;
+  const isTerminal = mode === 'terminal';
   const tree = treeOf(known);
-  const poll = pollForOutcome(known.wrapper ?? known, bundle);
+  const poll = pollForOutcome(known.wrapper ?? known, bundle, isTerminal ? MAX_HOST_POLL_MS : MAX_POLL_MS);
   const finished = poll.outcome.then(async (outcome) => {
     if (outcome !== undefined) return outcome;
     // The wrapper was killed, and with it the pipes: what it left cannot go on.
     const survivors = await terminateTree(tree, { signal: 'SIGTERM' });
     tree.release();
+    await options.salvage?.(record, bundle);
     return { ...lostOutcome(now()), survivors };
   });
   return {
     tree,
     process: known,
     finished,
-    async end(cause, signal = 'SIGTERM') {
+    // As when its window is closed: an interactive shell ignores TERM.
+    async end(cause, signal = isTerminal ? 'SIGHUP' : 'SIGTERM') {
       claimCause(bundle, cause);
       return terminateTree(tree, { signal }).finally(poll.hurry);
     },
@@ -102,12 +102,14 @@ function watch(
       poll.hurry();
       if (scope === 'leader') return signalAndWait(tree, finished, { signal, scope, windowMs });
       const claim = claimCause(bundle, 'terminated');
+      if (isTerminal && signal === 'SIGTERM') await tree.signal('SIGHUP');
       const hasEnded = await signalAndWait(tree, finished, { signal, scope, windowMs });
       if (!hasEnded) withdrawCause(bundle, claim);
       return hasEnded;
     },
     outputBytes: () => Math.max(0, ...streams.map((stream) => sizeOf(join(bundle, stream)))),
     onOutput: () => undefined,
+    checkEnd: poll.hurry,
     state: () => Buffer.alloc(0),
   };
 }
@@ -130,6 +132,7 @@ function treeOf(known: {
 function pollForOutcome(
   wrapper: ProcessIdentity,
   bundle: string,
+  maxPauseMs: number,
 ): { readonly outcome: Promise<Outcome | undefined>; hurry(): void } {
   let pauseMs = MIN_POLL_MS;
   let wake = (): void => undefined;
@@ -143,7 +146,7 @@ function pollForOutcome(
         wake = resolve;
         setTimeout(resolve, pauseMs).unref();
       });
-      pauseMs = Math.min(pauseMs * 1.5, MAX_POLL_MS);
+      pauseMs = Math.min(pauseMs * 1.5, maxPauseMs);
     }
   }
   return {

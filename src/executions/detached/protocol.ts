@@ -1,6 +1,7 @@
 /**
  * What the server and the wrapper of a detached execution say to each other: one specification on the wrapper's stdin,
- * one line back, and from then on only files in the bundle, since the server may be gone.
+ * one line back, and from then on only files in the bundle, since the server may be gone. The host of a terminal leaves
+ * the same files.
  */
 import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { z } from 'zod';
 import { writeFileWhole } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
 import type { LaunchPermit } from '../../security/security.ts';
-import { CAUSES, type Cause } from '../ending.ts';
+import { CAUSES, type Cause, judge } from '../ending.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
 
 export const wrapperSpecSchema = z.object({
@@ -38,9 +39,18 @@ export function reserveOutcome(bundle: string): void {
   writeFileWhole(join(bundle, RESERVE), ' '.repeat(16 * 1024));
 }
 
-export function writeOutcome(bundle: string, outcome: Outcome): void {
+/** A server that ended the tree wrote its cause first; seen from where it is held the process died by a signal. */
+export function leaveOutcome(bundle: string, ended: Outcome): Outcome {
+  const cause = readCause(bundle);
+  const { exitCode, signal } = ended;
+  const exit = { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null };
+  // What was ended from here (a limit) is judged already.
+  const isOurs = ended.reason !== 'exit' && ended.reason !== 'signal';
+  const outcome = cause === undefined || isOurs ? ended : { ...ended, ...judge(exit, cause) };
+  if (!existsSync(bundle)) return outcome;
   rmSync(join(bundle, RESERVE), { force: true });
   writeFileWhole(join(bundle, OUTCOME), JSON.stringify(outcome));
+  return outcome;
 }
 
 export function readOutcome(bundle: string): Outcome | undefined {
@@ -77,7 +87,7 @@ export function withdrawCause(bundle: string, claim: string): void {
 
 const causeSchema = z.enum(CAUSES);
 
-export function readCause(bundle: string): Cause | undefined {
+function readCause(bundle: string): Cause | undefined {
   return causeSchema.safeParse(readText(join(bundle, CAUSE))?.split(' ')[0]).data;
 }
 

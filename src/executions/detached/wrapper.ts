@@ -2,7 +2,6 @@
  * The wrapper process of a detached execution. It outlives the server: it holds the pipes, copies the output to disk,
  * keeps the time limit, ends the tree, and leaves the outcome in the bundle for whichever server looks next.
  */
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
@@ -10,20 +9,18 @@ import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
 import { createCgroups } from '../cgroups/cgroups.ts';
-import { type Ending, judge } from '../ending.ts';
+import type { Ending } from '../ending.ts';
 import { launch } from '../launch.ts';
 import { createPipes } from '../pipes.ts';
-import type { Outcome } from '../record.ts';
 import { SandboxFailed } from '../sandboxed.ts';
 import { createSpawner } from '../spawner.ts';
 import {
   claimCause,
-  readCause,
+  leaveOutcome,
   reserveOutcome,
   type WrapperReply,
   type WrapperSpec,
   wrapperSpecSchema,
-  writeOutcome,
 } from './protocol.ts';
 
 async function main(): Promise<void> {
@@ -36,7 +33,10 @@ async function main(): Promise<void> {
     const outcome = await ending.finished;
     dispose();
     const isFull = [...sinks.values()].some((sink) => sink.problem !== undefined);
-    writeOutcomeOf(spec, isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome);
+    leaveOutcome(
+      spec.bundle,
+      isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome,
+    );
   } catch (error) {
     reply({ error: messageOf(error), isWallFailure: error instanceof SandboxFailed });
   }
@@ -84,20 +84,6 @@ function openSinks(spec: WrapperSpec): ReadonlyMap<StreamType, Sink> {
   });
   const about = { owner: '', name: '', createdAtMs: 0, streams: spec.streams, isRunning: () => true };
   return outputs.adoptBundle({ id: spec.id, ...about }).openSinks();
-}
-
-/** A server that ended the tree wrote its cause first; seen from here the process died by a signal. */
-function writeOutcomeOf(spec: WrapperSpec, outcome: Outcome): void {
-  if (!existsSync(spec.bundle)) return;
-  const cause = readCause(spec.bundle);
-  const { exitCode, signal } = outcome;
-  const judged = judge(
-    { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null },
-    cause,
-  );
-  // What the wrapper itself ended (a limit) it has judged already.
-  const isOurs = outcome.reason !== 'exit' && outcome.reason !== 'signal';
-  writeOutcome(spec.bundle, cause === undefined || isOurs ? outcome : { ...outcome, ...judged });
 }
 
 function reply(message: WrapperReply): void {

@@ -44,6 +44,7 @@ interface ExecutionNotStarted extends Caller {
 interface ExecutionEnded extends Caller {
   readonly event: 'execution_ended';
   readonly executionId: string;
+  readonly terminalId?: string | undefined;
   /** Its beginning; the whole of it is in the line that allowed it. */
   readonly command: string;
   readonly status: string;
@@ -55,6 +56,8 @@ interface ExecutionEnded extends Caller {
   readonly appeared?: readonly string[] | undefined;
   /** Protected files that it could write to after they were replaced from outside. */
   readonly unprotected?: readonly string[] | undefined;
+  /** What could not be ended. */
+  readonly survivors?: readonly number[] | undefined;
   readonly durationMs: number;
   readonly outputs: readonly (string | undefined)[];
 }
@@ -85,19 +88,6 @@ interface TerminalInput extends Ruling {
 interface TerminalViewed extends Caller {
   readonly event: 'terminal_attached' | 'terminal_detached';
   readonly terminalId: string;
-}
-
-interface TerminalEnded extends Caller {
-  readonly event: 'terminal_ended';
-  readonly terminalId: string;
-  readonly reason: string;
-  readonly exitCode?: number | undefined;
-  readonly signal?: string | undefined;
-  /** What could not be ended. */
-  readonly survivors: readonly number[];
-  readonly unprotected?: readonly string[] | undefined;
-  readonly durationMs: number;
-  readonly outputs: readonly string[];
 }
 
 interface Approval extends Ruling {
@@ -152,7 +142,6 @@ export type AuditEntry =
   | OutputsCollected
   | TerminalInput
   | TerminalViewed
-  | TerminalEnded
   | Approval
   | RestrictionsChanged
   | TokenChanged

@@ -72,7 +72,7 @@ export function createExchange(
       fromText: '',
       ...about,
     });
-    if (observed.hasEnded()) return refuse('ended');
+    if (observed.hasEnded()) return refuse('ended', { outcome: observed.outcome() });
     if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
     const now = await facts();
     if (!areSame(request.facts, now)) return refuse('changed', { facts: now });
@@ -102,6 +102,7 @@ export function createExchange(
       fromLine: line,
       after: view,
       screen: isDrawn ? screen.view().rows : undefined,
+      outcome: view.outcome,
       facts: view.facts,
     };
   }
@@ -124,6 +125,7 @@ export function createExchange(
       isSecretPrompt: now?.isSecretPrompt === true,
       front: withFront ? describeFront(front()) : [],
       waited,
+      outcome: observed.outcome(),
       facts: now,
     };
   }

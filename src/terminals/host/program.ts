@@ -9,7 +9,6 @@ import {
   launch,
   listChildren,
 } from '../../executions/processes.ts';
-import type { LaunchPermit } from '../../security/security.ts';
 import type { TerminalSpec } from '../protocol.ts';
 import type { Program } from './front.ts';
 
@@ -21,20 +20,11 @@ export function startProcess(
     readonly cgroups: ReturnType<typeof createCgroups>;
   },
 ): Promise<Launched> {
-  const permit = {
-    argv: spec.argv,
-    environment: spec.environment,
-    directory: spec.workingDirectory,
-    marker: spec.marker,
-    maxDurationMs: spec.maxDurationMs,
-    limits: spec.limits,
-    wall: spec.wall,
-    masked: spec.masked,
-  } as LaunchPermit;
+  const { timeoutMs } = spec;
   return launch(
     spec.id,
-    permit,
-    { streams: [], openSinks: () => new Map(), inputData: undefined, keepsState: false, terminal },
+    spec.permit,
+    { streams: [], openSinks: () => new Map(), inputData: undefined, keepsState: false, timeoutMs, terminal },
     { ...tools, spawner: createSpawner(), now: Date.now },
   );
 }

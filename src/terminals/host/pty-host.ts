@@ -26,7 +26,6 @@ interface CallOf {
 
 function serve(spec: HostSpec): void {
   const terminals = new Map<string, HostedTerminal>();
-  const concluding = new Map<string, Promise<boolean>>();
   const servers = new Set<Channel>();
   const cgroups = createCgroups();
   let leaving: NodeJS.Timeout | undefined;
@@ -39,31 +38,20 @@ function serve(spec: HostSpec): void {
     throw new ShellServerError('RESOURCE_002', `There is no terminal ${id.slice(0, 64)}.`);
   }
 
-  /** Once, whoever asks first decides what is kept. */
-  function conclude(terminal: HostedTerminal, savesHistory: boolean): Promise<boolean> {
+  function drop(terminal: HostedTerminal): void {
     const { id } = terminal.spec;
-    const known = concluding.get(id);
-    if (known !== undefined) return known;
-    const conclusion = terminal
-      .conclude(savesHistory)
-      .catch(() => false)
-      .then(async (isSaved) => {
-        terminals.delete(id);
-        concluding.delete(id);
-        const outcome = await terminal.finished;
-        tellServers({ event: 'ended', id, outcome, isSaved });
-        reconsider();
-        return isSaved;
-      });
-    concluding.set(id, conclusion);
-    return conclusion;
+    if (!terminals.delete(id)) return;
+    terminal.dispose();
+    tellServers({ event: 'gone', id, isSaved: terminal.isSaved() });
+    reconsider();
   }
 
   function endAll(): Promise<unknown> {
     return Promise.all(
-      [...terminals.values()].map((terminal) => {
+      [...terminals.values()].map(async (terminal) => {
         terminal.end('server_shutdown');
-        return conclude(terminal, terminal.spec.autoSaves);
+        await terminal.finished;
+        drop(terminal);
       }),
     );
   }
@@ -98,19 +86,18 @@ function serve(spec: HostSpec): void {
       terminals.set(id, terminal);
       reconsider();
       void terminal.finished.then(() => {
-        tellServers({ event: 'over', id });
-        // Whoever closes it says what is kept; ended by itself, it keeps what it was told to.
-        setTimeout(() => {
-          if (terminals.has(id)) void conclude(terminal, terminalSpec.autoSaves);
-        }, LINGER_MS);
+        tellServers({ event: 'ended', id });
+        setTimeout(() => drop(terminal), LINGER_MS);
       });
-      const facts = await terminal.begin(signal);
-      return { state: terminal.state(), facts };
+      // Whoever gave up while its shell started never learns its id.
+      const facts = await terminal.begin(signal).catch(async (error: unknown) => {
+        await terminal.close(false);
+        drop(terminal);
+        throw error;
+      });
+      return { state: terminal.state(), facts, process: terminal.process };
     },
-    list: async ({ withUsage }) =>
-      [...terminals.values()].map((terminal) =>
-        withUsage ? { ...terminal.state(), usage: terminal.usage() } : terminal.state(),
-      ),
+    list: async () => [...terminals.values()].map((terminal) => terminal.state()),
     state: async ({ id }) => find(id).state(),
     facts: async ({ id }) => find(id).facts(),
     send: async (request, { signal }) => find(request.id).send(request, signal),
@@ -122,9 +109,9 @@ function serve(spec: HostSpec): void {
     },
     async close({ id, savesHistory }) {
       const terminal = find(id);
-      terminal.end('terminated');
-      const isSaved = await conclude(terminal, savesHistory);
-      return { outcome: await terminal.finished, isSaved };
+      await terminal.close(savesHistory);
+      drop(terminal);
+      return { isSaved: terminal.isSaved() };
     },
     async attach({ id }, { channel }) {
       const terminal = find(id);

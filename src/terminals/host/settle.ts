@@ -4,6 +4,7 @@
  * silence alone is only trusted where the kernel tells nothing.
  */
 import type { Pattern } from '../../base/pattern.ts';
+import type { Outcome } from '../../executions/processes.ts';
 import type { Waited, WaitReason, WaitSpec } from '../protocol.ts';
 import { type FrontActivity, type Program, readActivity } from './front.ts';
 import type { Marks } from './marks.ts';
@@ -18,6 +19,7 @@ export interface Observed {
   lastDataAt(): number;
   receivedBytes(): number;
   hasEnded(): boolean;
+  outcome(): Outcome | undefined;
   lineMode(): Promise<LineMode | undefined>;
   /** Told when output was parsed, and whether it changed what the shell says of itself, or the terminal has ended. */
   onChange(listener: (isMark: boolean) => void): () => void;

@@ -1,18 +1,17 @@
 /** One terminal: a pseudo-terminal with a program in it, the screen it draws, and the record of what it wrote. */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFileWhole } from '../../base/files.ts';
 import {
   type createCgroups,
   createPipes,
   createSpawner,
-  createUsageMeter,
+  type Held,
+  leaveOutcome,
   type Outcome,
-  type Usage,
+  reserveOutcome,
 } from '../../executions/processes.ts';
 import { createMasker } from '../../security/security.ts';
-import { OUTCOME, type TerminalSpec, type TerminalState } from '../protocol.ts';
-import { createRecorder, discardRaw, saveHistory } from '../recording.ts';
+import type { TerminalSpec, TerminalState } from '../protocol.ts';
+import { createRecorder, discardHistory, discardRaw, saveHistory } from '../recording.ts';
 import { createExchange, describeFront, type Exchange } from './exchange.ts';
 import { directoryOf, lookAtFront } from './front.ts';
 import { watchMarks } from './marks.ts';
@@ -23,8 +22,8 @@ import type { Observed } from './settle.ts';
 
 export interface HostedTerminal extends Exchange {
   readonly spec: TerminalSpec;
+  readonly process: Held;
   state(): TerminalState;
-  usage(): Usage | undefined;
   resize(columns: number, rows: number): void;
   /** What it writes, as it comes, until the function that is returned is called. */
   attach(listener: (chunk: Uint8Array) => void): () => void;
@@ -32,10 +31,14 @@ export interface HostedTerminal extends Exchange {
   /** As a person types it. */
   type(bytes: Uint8Array): Promise<void>;
   end(cause: 'terminated' | 'server_shutdown'): void;
-  /** Resolves when everything of it is gone and all that it wrote is on disk. */
+  /** Resolves when everything of it is gone, and its transcript and its outcome are on disk. */
   readonly finished: Promise<Outcome>;
-  /** Afterwards: the transcript and the recording, or nothing at all. */
-  conclude(savesHistory: boolean): Promise<boolean>;
+  /** Ends it, and says what is kept of it where that is not what was said before. */
+  close(savesHistory: boolean | undefined): Promise<void>;
+  /** Whether there is a transcript. */
+  isSaved(): boolean;
+  /** After its end: it cannot be read any more. */
+  dispose(): void;
 }
 
 /** What may be the beginning of a secret is held back no longer than this. */
@@ -48,8 +51,9 @@ export async function startTerminal(
     readonly cgroups: ReturnType<typeof createCgroups>;
   },
 ): Promise<HostedTerminal> {
-  mkdirSync(spec.directory, { recursive: true, mode: 0o700 });
+  reserveOutcome(spec.directory);
   const { columns, rows } = spec.dimensions;
+  const { masked, wall } = spec.permit;
   const pty = openPty(columns, rows);
   const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), createSpawner(), 4);
   const starting = startProcess(spec, pty.path, { pipes, cgroups: tools.cgroups });
@@ -87,7 +91,7 @@ export async function startTerminal(
     for (const viewer of viewers) viewer(chunk);
   }
 
-  const masker = spec.masked.length === 0 ? undefined : createMasker(spec.masked);
+  const masker = masked.length === 0 ? undefined : createMasker(masked);
   let flushing: NodeJS.Timeout | undefined;
   pty.onData((chunk) => {
     receivedBytes += chunk.length;
@@ -99,36 +103,41 @@ export async function startTerminal(
     flushing = setTimeout(() => receive(masker.rest()), MASK_FLUSH_MS);
   });
 
-  const enclosed = await starting
+  const launched = await starting
     .catch(async (error: unknown) => {
       await pty.drain();
       recorder.close();
       screen.dispose();
-      discardRaw(spec.directory);
       throw error;
     })
     .finally(() => pipes.dispose());
-  const program = await findShell(enclosed, spec.wall?.kind === 'bubblewrap');
-  const limit =
-    spec.maxDurationMs === undefined
-      ? undefined
-      : setTimeout(() => void enclosed.ending.end('timeout'), spec.maxDurationMs);
+  const { identity, group, ending } = launched;
+  const program = await findShell(launched, wall?.kind === 'bubblewrap');
+  let savesHistory = spec.autoSaves;
+  let isSaved = false;
+
+  /** Nothing of it where it cannot be written. */
+  async function save(): Promise<void> {
+    isSaved = await saveHistory(spec.directory, spec.sessionName).then(
+      () => true,
+      () => false,
+    );
+  }
 
   const finished = (async (): Promise<Outcome> => {
-    const ended = await enclosed.ending.finished;
-    clearTimeout(limit);
+    const ended = await ending.finished;
     await pty.drain();
     clearTimeout(flushing);
     if (masker !== undefined) receive(masker.rest());
     screen.catchUp();
     recorder.close();
-    writeFileWhole(join(spec.directory, OUTCOME), JSON.stringify(ended));
-    outcome = ended;
+    if (savesHistory) await save();
+    outcome = leaveOutcome(spec.directory, ended);
     tellChanges();
-    return ended;
+    return outcome;
   })();
 
-  const meter = createUsageMeter(spec.createdAtMs, Date.now);
+  const end = (cause: 'terminated' | 'server_shutdown'): void => void ending.end(cause);
   const observed: Observed = {
     screen,
     marks,
@@ -136,6 +145,7 @@ export async function startTerminal(
     lastDataAt: () => lastDataAt,
     receivedBytes: () => receivedBytes,
     hasEnded: () => outcome !== undefined,
+    outcome: () => outcome,
     lineMode: () => readLineMode(pty.path),
     onChange(listener) {
       listeners.add(listener);
@@ -153,7 +163,6 @@ export async function startTerminal(
       owner: spec.owner,
       sessionName: spec.sessionName,
       shell: spec.shell,
-      directory: spec.directory,
       dimensions: { columns: screen.columns, rows: screen.rows },
       createdAtMs: spec.createdAtMs,
       autoSaves: spec.autoSaves,
@@ -174,8 +183,8 @@ export async function startTerminal(
   return {
     ...exchange,
     spec,
+    process: { ...identity, program: program.shell, ...(group !== undefined && { group: group.path }) },
     state,
-    usage: () => (outcome === undefined ? meter.read(enclosed.tree) : undefined),
     async send(request, signal) {
       lastActivityMs = Date.now();
       return exchange.send(request, signal);
@@ -194,15 +203,21 @@ export async function startTerminal(
       lastActivityMs = Date.now();
       await pty.write(bytes);
     },
-    // As when its window is closed: an interactive shell ignores TERM.
-    end: (cause) => void enclosed.ending.end(cause, 'SIGHUP'),
+    end,
     finished,
-    async conclude(savesHistory) {
+    async close(saves = savesHistory) {
+      savesHistory = saves;
+      if (outcome === undefined) end('terminated');
       await finished;
+      if (saves && !isSaved) await save();
+      if (saves || !isSaved) return;
+      discardHistory(spec.directory);
+      isSaved = false;
+    },
+    isSaved: () => isSaved,
+    dispose() {
       screen.dispose();
-      if (savesHistory) await saveHistory(spec.directory, spec.sessionName);
-      else discardRaw(spec.directory);
-      return savesHistory;
+      discardRaw(spec.directory);
     },
   };
 }
