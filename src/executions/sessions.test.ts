@@ -121,7 +121,8 @@ describe('a session', () => {
         },
       },
     });
-    const { execution } = await world.run('cd "$(echo /)"', { sessionId: 's' });
+    // The policy takes it that the first of them succeeds.
+    const { execution } = await world.run('cd missing; cd ..', { sessionId: 's' });
     expect(execution.sessionChange).toMatchObject({
       notCarried: [expect.stringContaining('the directory /')],
     });
@@ -173,10 +174,14 @@ test('the default directory is the principal’s own, and existing sessions move
   await using world = createWorld();
   const { sessions } = world.executions;
   await world.run('cd /', { sessionId: 'a' });
-  sessions.setDefaultDirectory('local', '/usr', false);
+  await world.run('true', { sessionId: 'follows' });
+  await world.run('cd /var', { sessionId: 'there' });
+  expect(sessions.setDefaultDirectory('local', '/usr', false)).toEqual([]);
   expect((await world.run('pwd', { sessionId: 'a' })).stdout).toBe('/\n');
   expect((await world.run('pwd')).stdout).toBe('/usr\n');
-  sessions.setDefaultDirectory('local', '/var', true);
+  expect(sessions.setDefaultDirectory('local', '/var', true)).toEqual(['a']);
+  expect(sessions.setDefaultDirectory('local', '/var', true)).toEqual([]);
+  expect((await world.run('pwd', { sessionId: 'follows' })).stdout).toBe('/var\n');
   expect((await world.run('pwd', { sessionId: 'a' })).stdout).toBe('/var\n');
   expect(sessions.defaultDirectory('other')).toBe(world.settings.defaultWorkdir);
 });

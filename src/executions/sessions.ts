@@ -32,7 +32,8 @@ export interface Sessions {
   /** Whether there is state of it here. */
   has(principal: string, sessionId: string): boolean;
   defaultDirectory(principal: string): string;
-  setDefaultDirectory(principal: string, directory: string, applyToExisting: boolean): void;
+  /** Answers with the sessions that it moved. */
+  setDefaultDirectory(principal: string, directory: string, applyToExisting: boolean): readonly string[];
 }
 
 /** A session is a few kilobytes; one that was not used for so many others of its principal is forgotten. */
@@ -70,8 +71,13 @@ export function createSessions(startDirectory: string, directories: Directories)
     defaultDirectory: (principal) => defaults.get(principal) ?? startDirectory,
     setDefaultDirectory(principal, directory, applyToExisting) {
       defaults.set(principal, directory);
-      if (!applyToExisting) return;
-      for (const session of byPrincipal.get(principal)?.values() ?? []) session.moveTo(directory);
+      if (!applyToExisting) return [];
+      // One without a directory of its own begins in the default one anyway.
+      const moved = [...(byPrincipal.get(principal) ?? [])].filter(
+        ([, session]) => session.directory !== undefined && session.directory !== directory,
+      );
+      for (const [, session] of moved) session.moveTo(directory);
+      return moved.map(([sessionId]) => sessionId);
     },
   };
 }

@@ -17,6 +17,7 @@ export const shellSetDefaultWorkdir = defineTool({
       default_working_directory: z.string().optional(),
       previous_working_directory: z.string().optional(),
       working_directory_changed: z.boolean().optional(),
+      moved_sessions: z.array(z.string()).optional(),
     }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
@@ -25,7 +26,8 @@ export const shellSetDefaultWorkdir = defineTool({
     const directory = security.directories.check(input.working_directory, previous, {
       principal: call.principal,
     });
-    executions.sessions.setDefaultDirectory(call.principal, directory, input.apply_to_existing_sessions);
+    const applies = input.apply_to_existing_sessions;
+    const moved = executions.sessions.setDefaultDirectory(call.principal, directory, applies);
     const changed = directory !== previous;
     return {
       data: {
@@ -33,10 +35,23 @@ export const shellSetDefaultWorkdir = defineTool({
         default_working_directory: directory,
         previous_working_directory: previous,
         working_directory_changed: changed,
+        ...(applies && { moved_sessions: [...moved] }),
       },
-      text: changed
-        ? `The default working directory is now ${directory} (it was ${previous}).`
-        : `The default working directory is ${directory} already.`,
+      text: [
+        changed
+          ? `The default working directory is now ${directory} (it was ${previous}).`
+          : `The default working directory is ${directory} already.`,
+        ...(applies ? [describeMoved(moved)] : []),
+      ].join(' '),
     };
   },
 });
+
+const SHOWN_SESSIONS = 20;
+
+function describeMoved(moved: readonly string[]): string {
+  if (moved.length === 0) return 'No session had to be moved.';
+  const names = moved.slice(0, SHOWN_SESSIONS).map((name) => JSON.stringify(name));
+  const more = moved.length > names.length ? ` and ${moved.length - names.length} more` : '';
+  return `Sessions that now go on there: ${names.join(', ')}${more}.`;
+}
