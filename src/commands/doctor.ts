@@ -1,5 +1,5 @@
 /** `mcp-shell-server doctor`: what works on this machine, and how to repair what does not. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
@@ -140,11 +140,15 @@ function stateDirectory({ stateDir }: Settings): Finding {
 }
 
 /** A directory on PATH in which others can write decides what `git` is. */
-function pathOf(path: string): Finding[] {
+export function pathOf(path: string): Finding[] {
   const findings: Finding[] = [{ name: 'path', state: 'good', text: path }];
   for (const directory of new Set(path.split(':'))) {
-    const about = isAbsolute(directory) ? statSync(directory, { throwIfNoEntry: false }) : undefined;
-    if (!isAbsolute(directory)) {
+    const about = isAbsolute(directory) ? lookAt(directory) : undefined;
+    if (about instanceof Error) {
+      const fix = 'Take it out of PATH, or make it readable.';
+      const text = `${directory} cannot be looked at: ${about.message}`;
+      findings.push({ name: 'path', state: 'warning', text, fix });
+    } else if (!isAbsolute(directory)) {
       const fix = 'Take it out of PATH: what it means depends on where a command runs.';
       findings.push({ name: 'path', state: 'warning', text: `${directory} is not an absolute path`, fix });
     } else if (about !== undefined && (about.mode & 0o002) !== 0) {
@@ -158,6 +162,15 @@ function pathOf(path: string): Finding[] {
     }
   }
   return findings;
+}
+
+/** Behind a directory that nobody may enter, in a loop of links, or too long: nothing that ends the examination. */
+function lookAt(directory: string): Stats | Error | undefined {
+  try {
+    return statSync(directory, { throwIfNoEntry: false });
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** Whether the clients on this machine know of this server. */

@@ -12,6 +12,7 @@ import { createObserver, type Observer, OPERATOR } from '../executions/execution
 import { createOutputs, type Outputs } from '../outputs/outputs.ts';
 import { createAudit } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
+import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
 import { parseSpan, showBytes, showTime } from './when.ts';
 
@@ -22,7 +23,7 @@ export async function showState(
   const { stateDir } = context.settings();
   const state = await describeState(stateDir);
   if (options.json === true) {
-    context.output.write(`${JSON.stringify(state, null, 2)}\n`);
+    context.output.write(showJson(state));
     return;
   }
   const paint = createPaint(context);

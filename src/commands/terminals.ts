@@ -4,6 +4,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { escapeText } from '../security/security.ts';
 import { attachTo, listTerminals, type TerminalState, type Viewed } from '../terminals/attach.ts';
 import type { CommandContext } from './context.ts';
+import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
 
 export async function terminals(
@@ -12,7 +13,7 @@ export async function terminals(
 ): Promise<void> {
   const states = await listTerminals(context.settings().stateDir);
   if (options.json === true) {
-    context.output.write(`${JSON.stringify(states.map(toJson), null, 2)}\n`);
+    context.output.write(showJson(states.map(toJson)));
     return;
   }
   const paint = createPaint(context);

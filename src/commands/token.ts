@@ -17,6 +17,7 @@ import {
 } from '../security/tokens/tokens.ts';
 import { TOOL_NAMES } from '../tools/tools.ts';
 import type { CommandContext } from './context.ts';
+import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
 import { parseSpan, parseWhen, showTime } from './when.ts';
 
@@ -63,7 +64,7 @@ export async function createTokenCommand(
 export function listTokensCommand(context: CommandContext, options: { readonly json?: boolean }): void {
   const tokens = listTokens(context.settings().stateDir);
   if (options.json === true) {
-    context.output.write(`${JSON.stringify(tokens.map(about), null, 2)}\n`);
+    context.output.write(showJson(tokens.map(about)));
     return;
   }
   const paint = createPaint(context);

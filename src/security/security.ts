@@ -45,7 +45,7 @@ export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './env
 export type { LaunchRequest, TerminalRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
-export { escapeText, quoteWord } from './policy/show.ts';
+export { escapeJson, escapeText, quoteWord } from './policy/show.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';

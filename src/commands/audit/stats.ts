@@ -1,6 +1,7 @@
 /** `audit stats`: what the log says in numbers: most used, most denied, slowest, and failures over time. */
 import { type AuditLine, escapeText, readAudit } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
+import { showJson } from '../json.ts';
 import { bar, clipTo, createPaint, type Paint, padTo, widthOf } from '../paint.ts';
 import { parseWhen, showSpan, showTime } from '../when.ts';
 import { auditDirectory } from './directory.ts';
@@ -60,7 +61,7 @@ export function statsCommand(context: CommandContext, options: StatsOptions): vo
   const stats = countAudit(readAudit(auditDirectory(context), range), options.principal);
   context.output.write(
     options.json === true
-      ? `${JSON.stringify(stats, null, 2)}\n`
+      ? showJson(stats)
       : renderStats(stats, createPaint(context), widthOf(context.output)),
   );
 }

@@ -4,6 +4,7 @@ import { ShellServerError } from '../../base/errors.ts';
 import { createObserver } from '../../executions/executions.ts';
 import { type Verification, verifyAudit } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
+import { showJson } from '../json.ts';
 import { createPaint, type Paint } from '../paint.ts';
 import { showTime } from '../when.ts';
 import { auditDirectory } from './directory.ts';
@@ -20,9 +21,7 @@ export async function verifyCommand(context: CommandContext, options: VerifyOpti
   const executions = await listExecutions(context.settings().stateDir);
   const verification = verifyAudit({ directory: auditDirectory(context), anchors, executions });
   context.output.write(
-    options.json === true
-      ? `${JSON.stringify(verification, null, 2)}\n`
-      : renderVerification(verification, createPaint(context)),
+    options.json === true ? showJson(verification) : renderVerification(verification, createPaint(context)),
   );
   context.setExitCode(verification.problems.length === 0 ? 0 : 1);
 }

@@ -1,6 +1,7 @@
 /** `mcp-shell-server top`: what runs now on a state directory, live, until a person has seen enough. */
 import { loadavg } from 'node:os';
 import type { CommandContext } from '../context.ts';
+import { showJson } from '../json.ts';
 import { createPaint, type Paint, widthOf } from '../paint.ts';
 import { executionsSource, type TopRow, type TopSource } from './rows.ts';
 import { drawTop, type TopView } from './screen.ts';
@@ -24,7 +25,7 @@ export async function top(context: CommandContext, options: TopOptions): Promise
   if (isLive) return watch(context, sources);
   const { rows, servers } = await lookAt(sources);
   if (options.json === true) {
-    context.output.write(`${JSON.stringify({ servers, rows }, null, 2)}\n`);
+    context.output.write(showJson({ servers, rows }));
     return;
   }
   const all = viewOf(rows, { servers, showsEnded: true, chosen: undefined, message: '' });

@@ -18,6 +18,18 @@ export function escapeText(text: string): string {
   });
 }
 
+/** JSON that is shown in a terminal: the same characters as escapes of JSON, so that it still says what it said. */
+export function escapeJson(json: string): string {
+  return json.replace(UNSAFE, (character) =>
+    // The line ends of the layout; those inside of texts are escaped already.
+    character === '\n'
+      ? character
+      : Array.from({ length: character.length }, (_, at) => `\\u${hex(character.charCodeAt(at), 4)}`).join(
+          '',
+        ),
+  );
+}
+
 /** The same, and short enough for a sentence. */
 export function showPart(text: string): string {
   const trimmed = text.trim();

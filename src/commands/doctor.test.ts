@@ -1,0 +1,54 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { pathOf } from './doctor.ts';
+
+let directory = '';
+beforeEach(() => {
+  directory = mkdtempSync(join(realpathSync(tmpdir()), 'doctor-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+test('PATH is examined to its end, whatever an entry of it is', () => {
+  const at = (name: string): string => join(directory, name);
+  symlinkSync(at('loop'), at('loop'));
+  writeFileSync(at('file'), '');
+  mkdirSync(at('open'));
+  chmodSync(at('open'), 0o777);
+  const entries = [
+    at('loop'),
+    at('missing'),
+    at('file'),
+    join(at('file'), 'below'),
+    `/${'x'.repeat(300)}`,
+    `${at('nul')}\0`,
+    '',
+    'relative',
+    at('open'),
+  ];
+  const findings = pathOf(entries.join(':')).slice(1);
+  const stateOf = (entry: string) => findings.find(({ text }) => text.startsWith(`${entry} `))?.state;
+  expect(entries.map(stateOf)).toEqual([
+    'warning',
+    undefined,
+    undefined,
+    'warning',
+    'warning',
+    'warning',
+    'warning',
+    'warning',
+    'problem',
+  ]);
+});
+
+test.skipIf(process.getuid?.() === 0)('a directory that may not be entered is named', () => {
+  const shut = join(directory, 'shut');
+  mkdirSync(join(shut, 'bin'), { recursive: true });
+  chmodSync(shut, 0o000);
+  try {
+    expect(pathOf(join(shut, 'bin'))).toMatchObject([{}, { state: 'warning', text: /EACCES/ }]);
+  } finally {
+    chmodSync(shut, 0o700);
+  }
+});
