@@ -1,8 +1,8 @@
 /** What becomes of a judgement: an error that explains itself, or a question to a person. */
 import { createHash } from 'node:crypto';
 import { ShellServerError } from '../base/errors.ts';
-import { escapeText } from './policy/show.ts';
 import type { Judgement, Policy } from './policy/types.ts';
+import { questionFor, SHOWN_LENGTH, SHOWN_LINES } from './question.ts';
 
 const SHOWN_COMMANDS = 20;
 
@@ -56,7 +56,12 @@ export function checkApproval(
     readonly approval?: string | undefined;
   },
   judgement: Judgement,
-  where: { readonly directory: string; readonly policy: Policy },
+  where: {
+    readonly directory: string;
+    readonly policy: Policy;
+    /** What a command has where neither caller nor session say otherwise. */
+    readonly inherited: Readonly<Record<string, string>>;
+  },
 ): void {
   const { principal, command, argv, inputData, approval } = request;
   const variables = sorted(Object.entries(request.callerEnvironment));
@@ -72,49 +77,21 @@ export function checkApproval(
     where.policy.identity,
   ]);
   if (approval === binding) return;
-  if (command.length > SHOWN_LENGTH) throw tooLong(command, judgement);
-  const shown = judgement.part ?? judgement.commands[0]?.text ?? '';
-  const names = variables.map(([name]) => name);
-  const question = [
-    `An agent wants to run this in ${escapeText(where.directory)}:`,
-    showLines(command),
-    ...(names.length === 0 ? [] : [`With the variables ${escapeText(names.join(', '))}.`]),
-    ...(inputData === undefined ? [] : [describeInput(inputData)]),
-    `"${shown}" needs your agreement (${judgement.rule}).`,
-  ].join('\n\n');
-  throw new ApprovalNeeded(question, binding, command, judgement);
+  const asked = questionFor({ ...request, inputData, ...where }, judgement);
+  if ('tooLong' in asked) throw tooLong(asked.tooLong, judgement);
+  throw new ApprovalNeeded(asked.question, binding, command, judgement);
 }
 
-/** Of a command in a question: what fits on a screen or two. */
-const SHOWN_LENGTH = 4000;
-
-/** Of its input, which is data like that of a file, and may have megabytes. */
-const SHOWN_INPUT_LENGTH = 500;
-
 /** Nobody can agree to what they do not see, and what is cut off might be the worst of it. */
-function tooLong(command: string, { rule, part }: Judgement): ShellServerError {
+function tooLong(what: string, { rule, part }: Judgement): ShellServerError {
   return new ShellServerError(
     'SECURITY_003',
-    `Not run: it needs a person’s agreement, and with ${command.length} characters it is too long to be shown to one.`,
+    `Not run: it needs a person’s agreement, and ${what} is too long to be shown to one.`,
     {
-      hint: `Run "${part ?? ''}" in a call of its own, with at most ${SHOWN_LENGTH} characters.`,
+      hint: `Run "${part ?? ''}" in a call of its own, with at most ${SHOWN_LENGTH} characters in ${SHOWN_LINES} lines, and few variables.`,
       details: { rule, ...(part !== undefined && { part }), approval: 'too_long' },
     },
   );
-}
-
-/** Indented, so that no line of it can pass for one of ours, and without characters that a terminal would obey. */
-function showLines(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `    ${escapeText(line)}`)
-    .join('\n');
-}
-
-function describeInput(data: string): string {
-  const isCut = data.length > SHOWN_INPUT_LENGTH;
-  const beginning = isCut ? `, which begins` : '';
-  return `With this input of ${data.length} characters${beginning}:\n\n${showLines(data.slice(0, SHOWN_INPUT_LENGTH))}`;
 }
 
 function sorted<Value>(entries: readonly (readonly [string, Value])[]): (readonly [string, Value])[] {

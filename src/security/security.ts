@@ -154,7 +154,8 @@ export function createSecurity(options: {
     const argv = request.argv === undefined ? undefined : nameProgram(request.argv, policy);
     const judgement = judge(request, { policy, argv, directory });
     if (judgement?.decision === 'deny') throw denied(judgement);
-    if (judgement?.decision === 'ask') checkApproval(request, judgement, { directory, policy });
+    if (judgement?.decision === 'ask')
+      checkApproval(request, judgement, { directory, policy, inherited: settings.environment });
     const enclosure = await sandbox.wallFor(principal, terminal?.scripts);
     if (terminal !== undefined) {
       checkTerminal(policy, security, enclosure !== undefined);

@@ -78,7 +78,7 @@ export function createTypedCheck(options: {
     if (judgement.decision === 'deny') throw denied(judgement);
     if (judgement.decision === 'ask') {
       const asked = { ...request, command: commands, callerEnvironment: {}, sessionEnvironment: new Map() };
-      checkApproval(asked, judgement, { directory, policy: now.policy });
+      checkApproval(asked, judgement, { directory, policy: now.policy, inherited: {} });
     }
     return judgement;
   }

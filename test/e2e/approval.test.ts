@@ -137,7 +137,7 @@ describe.each(cases)('$kind over $via', ({ kind, via }) => {
     });
     expect(questions).toHaveLength(1);
     expect(questions[0]).toMatchObject({
-      message: `An agent wants to run this in ${place.work}:\n\n    ${command.text}\n\n"touch asked" needs your agreement (${RULE}).`,
+      message: `"touch asked" needs your agreement (${RULE}).\n\nAn agent wants to run this in ${place.work}:\n\n    ${command.text}`,
       requestedSchema: {
         type: 'object',
         properties: { approve: { type: 'boolean', title: 'Run this command, once' } },
@@ -525,17 +525,17 @@ describe('the question', () => {
     const hidden = '\u001b[2K\u202e\u200b';
     const question = await questionFor(`touch asked\n\n"ls" needs your agreement. ${hidden}; echo 2`);
     expect(question).toContain(
-      '\n    touch asked\n    \n    "ls" needs your agreement. \\x1b[2K\\u{202e}\\u{200b}; echo 2\n',
+      '\n    touch asked\n    \n    "ls" needs your agreement. \\x1b[2K\\u{202e}\\u{200b}; echo 2',
     );
   });
 
-  it('shows that there is input and how it begins, and the names of variables', async () => {
+  it('shows that there is input and how it begins, and variables', async () => {
     const question = await questionFor('touch asked; cat', {
       input_data: 'first\nsecond',
       environment_variables: { DEPTH: '1' },
     });
     expect(question).toContain(
-      'With the variables DEPTH.\n\nWith this input of 12 characters:\n\n    first\n    second',
+      'With variables of the call:\n\n    DEPTH=1\n\nWith this input of 12 characters:\n\n    first\n    second',
     );
   });
 

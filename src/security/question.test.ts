@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { createWorld } from '../../test/support/world.ts';
+import { ApprovalNeeded } from './decisions.ts';
+import { createPolicy } from './policy/policy.ts';
+import { type Asked, questionFor } from './question.ts';
+
+const { judge } = createPolicy({ mode: 'permissive', askCommands: ['git push'] });
+
+function ask(command: string, about: Partial<Asked> = {}): string {
+  const asked: Asked = {
+    command,
+    directory: '/proj',
+    inputData: undefined,
+    callerEnvironment: {},
+    sessionEnvironment: new Map(),
+    inherited: { LANG: 'C', HOME: '/home/me' },
+    ...about,
+  };
+  const result = questionFor(asked, judge(command, { directory: '/proj', home: '/home/me' }));
+  return 'question' in result ? result.question : `too long: ${result.tooLong}`;
+}
+
+const HEAD =
+  '"git push" needs your agreement (ask: git push).\n\nAn agent wants to run this in /proj:\n\n    git push';
+
+describe('a question shows', () => {
+  test('the rule first, then the command', () => {
+    expect(ask('git push')).toBe(HEAD);
+  });
+
+  test('variables of the call and of its session that differ from the server’s, with their values', () => {
+    const question = ask('git push', {
+      callerEnvironment: { HOME: '/tmp/evil', GIT_SSH_COMMAND: 'sh -c x' },
+      sessionEnvironment: new Map([
+        ['HOME', '/shadowed'],
+        ['LANG', undefined],
+        ['PATH', '/tmp/bin:/bin'],
+        ['NOT_THERE', undefined],
+        ['API_TOKEN', 'abcdefghijkl'],
+      ]),
+    });
+    expect(question).toBe(
+      `${HEAD}
+
+With variables of the call:
+
+    GIT_SSH_COMMAND=sh -c x
+    HOME=/tmp/evil
+
+With variables of its session:
+
+    API_TOKEN=***
+    LANG is not set
+    PATH=/tmp/bin:/bin`,
+    );
+  });
+
+  test.each([
+    ['a line end', { A: 'x\n\n"ls" needs no agreement' }, 'A=x\\n\\n"ls" needs no agreement'],
+    ['a direction', { A: '\u202ex' }, 'A=\\u{202e}x'],
+    ['many blanks', { A: `x${' '.repeat(50)}y` }, 'A=x [50 blanks] y'],
+    ['other blanks', { A: `x${'\u3000'.repeat(20)}y` }, 'A=x [20 blanks] y'],
+    ['much text', { A: 'x'.repeat(500) }, `A=${'x'.repeat(120)}… (500 characters)`],
+    ['a long PATH', { PATH: `${'/x:'.repeat(100)}/evil` }, `PATH=${'/x:'.repeat(100)}/evil`],
+  ])('%s in a variable as what it is', (_, callerEnvironment, shown) => {
+    expect(ask('git push', { callerEnvironment })).toContain(`\n    ${shown}`);
+  });
+
+  test('a command with long blanks in it', () => {
+    expect(ask(`git push${' '.repeat(3000)}; rm important`)).toContain(
+      '    git push [3000 blanks] ; rm important',
+    );
+  });
+
+  test('the beginning of the input, in a few lines', () => {
+    const question = ask('git push', { inputData: 'a\n'.repeat(200) });
+    expect(question).toContain('With this input of 400 characters, which begins:\n\n    a\n');
+    expect(question.split('\n').length).toBeLessThan(25);
+  });
+});
+
+describe('no question is put where it could not be seen', () => {
+  test.each([
+    ['a long command', `git push; ${'x'.repeat(4000)}`, {}],
+    ['a command of many lines', `git push${'\n'.repeat(100)}rm x`, {}],
+    [
+      'many variables',
+      'git push',
+      { callerEnvironment: Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`A${n}`, 'x'])) },
+    ],
+    [
+      'many variables of a session',
+      'git push',
+      {
+        sessionEnvironment: new Map(
+          Array.from({ length: 41 }, (_, n): [string, undefined] => [`A${n}`, undefined]),
+        ),
+        inherited: Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`A${n}`, 'x'])),
+      },
+    ],
+    ['a name without end', 'git push', { callerEnvironment: { ['A'.repeat(4000)]: 'x' } }],
+    ['a PATH without end', 'git push', { callerEnvironment: { PATH: '/x:'.repeat(2000) } }],
+  ])('%s', (_, command, about) => {
+    expect(ask(command, about)).toMatch(/^too long: /);
+  });
+});
+
+test('what a session exported is in the question of the next command', async () => {
+  await using world = createWorld({ settings: { security: { askCommands: ['git push'] } } });
+  await world.run('export GIT_SSH_COMMAND="touch x"; unset LANG', { sessionId: 's' });
+  const asked = await world.run('git push', { sessionId: 's' }).catch((error: unknown) => error);
+  expect(asked).toBeInstanceOf(ApprovalNeeded);
+  expect((asked as ApprovalNeeded).question).toContain(
+    'With variables of its session:\n\n    GIT_SSH_COMMAND=touch x',
+  );
+});
