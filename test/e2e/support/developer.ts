@@ -115,8 +115,8 @@ export function createDeveloper(options: { readonly uid?: number | undefined } =
       own();
       return file;
     },
-    start: (settings, options) => serve(startProduct, settings, options),
-    open: (settings, options) => serve(openProduct, settings, options),
+    start: (lines, how) => serve(startProduct, lines, how),
+    open: (lines, how) => serve(openProduct, lines, how),
     async remove() {
       await Promise.all(servers.map((server) => server.close()));
       removeTree(directory);
