@@ -9,7 +9,7 @@ import { baseName } from './follow.ts';
 import { isOptionWord, looseOptions } from './options.ts';
 import { quoteWord } from './show.ts';
 import { SINGLE_DASH } from './tables/gadgets.ts';
-import { GLOBAL_OPTIONS, HARMLESS_GLOBALS, SYNONYMS } from './tables/options.ts';
+import { COMPLETE_GLOBALS, GLOBAL_OPTIONS, HARMLESS_GLOBALS, SYNONYMS } from './tables/options.ts';
 import { SHELLS } from './tables/wrappers.ts';
 import type { Arg } from './words.ts';
 
@@ -234,14 +234,19 @@ function blocksArgv(
   const isThere = wanted
     .filter(isOptionWord)
     .every((word) => options.has(word) || idsOf(program, word).every((id) => options.has(id)));
+  const operands = wanted.filter((word) => !isOptionWord(word) && word !== '--');
   return (
-    isThere &&
-    meetsOperands(
-      program,
-      wanted.filter((word) => !isOptionWord(word) && word !== '--'),
-      words,
-    )
+    isThere && [words, ...aliasesOf(program, words)].some((each) => meetsOperands(program, operands, each))
   );
+}
+
+/** `git -c alias.x=push x` is a push. */
+function aliasesOf(program: string, words: readonly string[]): string[][] {
+  if (program !== 'git') return [];
+  return words.flatMap((word) => {
+    const [, text = ''] = /^(?:-c)?alias\.[^=]*=([^]*)$/.exec(word) ?? [];
+    return text === '' ? [] : [text.replace(/^!\s*git\s/, '').split(/\s+/)];
+  });
 }
 
 /** `kill -s KILL` is `kill -KILL`. */
@@ -252,17 +257,21 @@ function signalWords(words: readonly string[]): string[] {
   });
 }
 
+/** Whether the word behind this one may be its value. Options that no table has may take one, unless the table is complete. */
+function takesNext(program: string, word: string): boolean {
+  if (!isOptionWord(word) || word.includes('=')) return false;
+  if (GLOBAL_OPTIONS[program]?.includes(word) === true) return true;
+  return !COMPLETE_GLOBALS.has(program) && HARMLESS_GLOBALS[program]?.includes(word) !== true;
+}
+
 /** The entry's operands in a row, behind nothing but options and what may be their values. */
 function meetsOperands(program: string, wanted: readonly string[], words: readonly string[]): boolean {
   if (wanted.length === 0) return true;
   const operands: { word: string; mayBeValue: boolean }[] = [];
-  const valued = GLOBAL_OPTIONS[program];
   words.forEach((word, index) => {
     if (isOptionWord(word) || word === '--') return;
-    const before = words[index - 1] ?? '';
-    const mayBeValue =
-      isOptionWord(before) && !before.includes('=') && (valued === undefined || valued.includes(before));
-    operands.push({ word, mayBeValue });
+    // `cargo +nightly publish`
+    operands.push({ word, mayBeValue: word.startsWith('+') || takesNext(program, words[index - 1] ?? '') });
   });
   for (let start = 0; start < operands.length; start++) {
     if (wanted.every((word, index) => operands[start + index]?.word === word)) return true;

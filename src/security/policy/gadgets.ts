@@ -2,7 +2,7 @@
 import { baseName } from './follow.ts';
 import { findAwkEffect, findSedEffect } from './program-text.ts';
 import { subcommandOf } from './subcommands.ts';
-import { GADGETS, type Gadget, SINGLE_DASH, VALUE_LETTERS } from './tables/gadgets.ts';
+import { GADGETS, type Gadget, PATTERN_OPTIONS, SINGLE_DASH, VALUE_LETTERS } from './tables/gadgets.ts';
 import type { Arg } from './words.ts';
 
 export interface GadgetFound {
@@ -60,9 +60,17 @@ export function findGadgets(args: readonly Arg[], table?: readonly Gadget[]): Ga
 
 /** A word that may turn out to be an option. */
 function openWord(args: readonly Arg[], program: string): Arg | undefined {
-  const end = SINGLE_DASH.has(program) ? -1 : args.findIndex(({ value }) => value === '--');
-  const before = end === -1 ? args : args.slice(0, end);
+  const before = SINGLE_DASH.has(program) ? args : beforeEnd(args);
   return before.find(({ value, start }) => value === undefined && (start === '' || start.startsWith('-')));
+}
+
+/** Up to the `--` that ends options. Behind an option it may be the value of that one, and end nothing. */
+function beforeEnd(args: readonly Arg[]): readonly Arg[] {
+  const end = args.findIndex(
+    ({ value }, index) =>
+      value === '--' && !/^-[^=]*$/.test(args[index - 1]?.value ?? args[index - 1]?.start ?? ''),
+  );
+  return end === -1 ? args : args.slice(0, end);
 }
 
 function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): string[] {
@@ -74,8 +82,7 @@ function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): stri
     else if (gadget.always === true) return [subcommand];
     else words = after;
   }
-  const end = words.findIndex(({ value }) => value === '--');
-  const optionWords = end === -1 ? words : words.slice(0, end);
+  const optionWords = beforeEnd(withoutPatterns(words, program));
   const triggers = optionWords.flatMap((arg) => optionTrigger(gadget, program, arg));
   if (gadget.words !== undefined) {
     const { words: pattern } = gadget;
@@ -88,10 +95,35 @@ function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): stri
     const operands = operandsOf(program, args);
     if (operands.length > gadget.maxOperands) triggers.push(operands.at(-1)?.text ?? '');
   }
+  if (gadget.reads !== undefined) triggers.push(...valueGiven(gadget.reads, words));
   if (gadget.script !== undefined) {
     triggers.push(...scriptsOf(gadget.script, args).flatMap((script) => effectOf(gadget.script, script)));
   }
   return triggers;
+}
+
+/** What stands behind `-e` is a pattern, whatever it looks like; what stands behind that is none. */
+function withoutPatterns(words: readonly Arg[], program: string): Arg[] {
+  const giving = PATTERN_OPTIONS[program] ?? [];
+  const left: Arg[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const arg = words[at];
+    if (arg !== undefined) left.push(arg);
+    if (giving.includes(arg?.value ?? '')) at += 1;
+  }
+  return left;
+}
+
+/** `name value` of `git config`, whose options all stand before its operands. */
+function valueGiven(reads: readonly string[], words: readonly Arg[]): string[] {
+  let at = 0;
+  for (; (words[at]?.value ?? words[at]?.start ?? '').startsWith('-'); at++) {
+    const word = words[at]?.value ?? '';
+    if (reads.includes(word)) return [];
+    if (word === '--type' || word === '--default') at += 1;
+  }
+  const second = words[at + 1];
+  return second === undefined || reads.includes(words[at]?.value ?? '') ? [] : [second.text];
 }
 
 function optionTrigger({ options = [] }: Gadget, program: string, arg: Arg): string[] {

@@ -76,13 +76,55 @@ export function findSedEffect(script: string): string | undefined {
 
 /** The construct that runs or writes, or undefined where the program only prints. */
 export function findAwkEffect(program: string): string | undefined {
-  if (/\bsystem\b/.test(program)) return 'system()';
-  if (/\bgetline\b/.test(program)) return 'getline';
-  if (program.includes('@')) return '@';
+  // Where texts cannot be told from the rest, a sign in one of them counts as well.
+  const code = awkCode(program) ?? program;
+  if (/\bsystem\b/.test(code)) return 'system()';
+  if (/\bgetline\b/.test(code)) return 'getline';
+  if (code.includes('@')) return '@';
   // Output is redirected after print or printf alone, so comparisons and alternatives before them are harmless.
-  const printing = program.search(/\bprintf?\b/);
+  const printing = code.search(/\bprintf?\b/);
   if (printing === -1) return undefined;
-  const after = program.slice(printing).replaceAll('||', '');
+  const after = code.slice(printing).replaceAll('||', '');
   if (after.includes('>')) return 'print >';
   return after.includes('|') ? 'print |' : undefined;
+}
+
+/** Before these a `/` begins a pattern; behind a name, a number or a bracket it divides. */
+const BEFORE_PATTERN = /[{};(,!~&|\n]\s*$/;
+const BEFORE_DIVISION = /[\w)\]$"]\s*$/;
+const KEYWORD = /\b(?:print|printf|return|in|do|else|delete|exit|case|length|getline)\s*$/;
+
+/** Of a program that is read; longer ones are rare, and time grows with the square. */
+const LONGEST_READ = 8000;
+const BEFORE_LENGTH = 64;
+
+/** The program with its texts and patterns emptied; undefined where one of them has no certain end. */
+function awkCode(program: string): string | undefined {
+  if (program.length > LONGEST_READ) return undefined;
+  // As if a rule had ended before it.
+  let code = ';';
+  for (let at = 0; at < program.length; ) {
+    const rest = program.slice(at);
+    const sign = program[at] ?? '';
+    if (sign === '#' || sign === '\\') return undefined;
+    if (sign === '"') {
+      const text = /^"(?:[^"\\\n]|\\[^\n])*"/.exec(rest)?.[0];
+      if (text === undefined) return undefined;
+      code += '""';
+      at += text.length;
+    } else if (sign === '/') {
+      const before = code.slice(-BEFORE_LENGTH);
+      const isPattern = BEFORE_PATTERN.test(before);
+      if (!isPattern && (!BEFORE_DIVISION.test(before) || KEYWORD.test(before))) return undefined;
+      // Whether a `/` in brackets ends a pattern differs from one awk to the next.
+      const pattern = isPattern ? /^\/(?:[^/\\\n[\]"]|\\[^\n"])*\//.exec(rest)?.[0] : sign;
+      if (pattern === undefined) return undefined;
+      code += isPattern ? '1' : sign;
+      at += pattern.length;
+    } else {
+      code += sign;
+      at += 1;
+    }
+  }
+  return code;
 }

@@ -6,7 +6,15 @@ import { BUILDING_GADGETS } from './gadgets-building.ts';
 import { GIT_GADGETS } from './gadgets-git.ts';
 import { READING_GADGETS } from './gadgets-reading.ts';
 
-export type Effect = 'runs a program' | 'writes a file' | 'loads code' | 'changes the system' | 'sends data';
+export type Effect =
+  | 'runs a program'
+  | 'writes a file'
+  | 'deletes files'
+  | 'loads code'
+  | 'changes the system'
+  | 'changes settings'
+  | 'changes references'
+  | 'sends data';
 
 export interface Gadget {
   readonly programs: readonly string[];
@@ -21,6 +29,8 @@ export interface Gadget {
   readonly first?: RegExp;
   /** One more operand than this. */
   readonly maxOperands?: number;
+  /** A second operand gives a value, unless one of these stands before the first. */
+  readonly reads?: readonly string[];
   /** The subcommand alone is the gadget. */
   readonly always?: true;
   readonly script?: 'sed' | 'awk';
@@ -54,6 +64,13 @@ export const VALUE_LETTERS: Readonly<Record<string, string>> = {
   shuf: 'inor',
   less: 'bhjkoOpPtTxyz',
   git: '',
+};
+
+/** Options whose value is the next word even where that looks like an option. */
+export const PATTERN_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  rg: ['-e', '--regexp'],
+  sed: ['-e', '--expression'],
+  gsed: ['-e', '--expression'],
 };
 
 /** Programs whose long options have one dash: their words are compared whole. */

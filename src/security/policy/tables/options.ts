@@ -78,6 +78,9 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   ip: ['-n', '-netns', '-f', '-family', '-b', '-batch'],
 };
 
+/** Programs of which the table above has every option with a value that may stand before a subcommand. */
+export const COMPLETE_GLOBALS: ReadonlySet<string> = new Set(['git', 'docker', 'go', 'gh', 'cargo']);
+
 /** Options before the subcommand that an entry like `git status` lets pass. */
 export const HARMLESS_GLOBALS: Readonly<Record<string, readonly string[]>> = {
   git: [

@@ -43,6 +43,10 @@ export const READING_COMMANDS: readonly string[] = [
   '/^git branch( -[arv]+)*$/',
   '/^git tag$/',
   '/^git remote( -v)?$/',
+  // With a value behind it this would set one.
+  '/^git config( --(global|local|system|worktree))? [\\w-]+(\\.[\\w.-]+)+$/',
+  'git config --get-all',
+  'git config --get-regexp',
   ...'node npm python python3 ruby perl php java go cargo rustc gcc clang make cmake docker kubectl deno bun pip pip3 tsc'
     .split(' ')
     .flatMap((program) => [`${program} --version`]),
