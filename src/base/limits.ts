@@ -118,6 +118,8 @@ export const LIMITS = {
   progressMessageBytes: 1 * KIB,
   /** The login shell is asked for its PATH once, and the first command does not wait longer than this for it. */
   loginPathWaitMs: 500,
+  /** Longer where commands can write to the home directory: until it is known, so are the programs that it names. */
+  loginPathInHomeWaitMs: 3000,
   /** Some clients connect only to ask what there is, and are gone by then. */
   anticipationMs: 250,
   /** A wall takes some milliseconds. It is tried three times at most, all of it before a client's own 60 s are over. */

@@ -5,6 +5,7 @@
 import { homedir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
+import { isInside, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
@@ -144,6 +145,10 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     environment: settings.environment,
     home: homedir(),
     enclose: security.sandbox.enclosureForLogin,
+    onKnown: security.sandbox.learnLoginPath,
+    isHomeOpen: [...settings.security.workspace, ...settings.security.writablePaths].some((root) =>
+      isInside(realPathOf(homedir()), realPathOf(root)),
+    ),
     marker: instance.id,
   });
   const pool = createSandboxPool({ pipes, cgroups, spawner, server: instance.id, now: clock.now });

@@ -129,6 +129,19 @@ test('starts in the home directory, whatever the server’s own is', async () =>
   await expect.poll(() => login.resolve(), { timeout: 5000 }).toBe(`${directory}/here:/usr/bin:/bin`);
 });
 
+test('is waited for longer where commands can write to what it names, and said once it is known', async () => {
+  const heard: string[] = [];
+  const login = create(
+    shellThat('sleep 1; PATH="/slow:$PATH"'),
+    {},
+    { isHomeOpen: true, onKnown: (path) => heard.push(path) },
+  );
+  expect(await login.resolve()).toBe('/slow:/usr/bin:/bin');
+  const next = create(join(directory, 'shell'), {}, { onKnown: (path) => heard.push(path) });
+  await next.resolve();
+  expect(heard).toEqual(['/slow:/usr/bin:/bin', '/slow:/usr/bin:/bin']);
+});
+
 test('is not asked where nothing may run without a sandbox and there is none', async () => {
   const trace = join(directory, 'trace');
   const shell = shellThat(`: > ${trace}; PATH=/login`);

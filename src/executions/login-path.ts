@@ -17,7 +17,7 @@ import { findProcess, listProcesses, type ProcessIdentity } from './process-tabl
 import { sendSignal } from './tree.ts';
 
 export interface LoginPath {
-  /** The PATH to use now; waits for the login shell at most half a second, and only the first time. */
+  /** The PATH to use now; waits for the login shell a moment, and only the first time. */
   resolve(): Promise<string>;
   dispose(): void;
 }
@@ -30,6 +30,10 @@ export interface LoginPathOptions {
   readonly home: string;
   /** What it runs in. */
   enclose: Sandbox['enclosureForLogin'];
+  /** Commands can write to it, and its directories of PATH are to be protected from the first one. */
+  readonly isHomeOpen?: boolean;
+  /** Told whenever it is known. */
+  onKnown?: (path: string) => void;
   /** By it the next server finds a shell that this one left behind when it was killed. */
   readonly marker: string;
 }
@@ -40,6 +44,7 @@ const GIVE_UP_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 
 export function createLoginPath(options: LoginPathOptions): LoginPath {
+  const waitMs = options.isHomeOpen === true ? LIMITS.loginPathInHomeWaitMs : LIMITS.loginPathWaitMs;
   const inherited = options.environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
   const file = join(options.stateDirectory, 'login-path.json');
   const stop = new AbortController();
@@ -51,6 +56,7 @@ export function createLoginPath(options: LoginPathOptions): LoginPath {
       const path = await askShell(options, stop.signal);
       if (path === undefined || stop.signal.aborted) return;
       known = mergePaths(path, inherited);
+      options.onKnown?.(known);
       makePrivateDirectory(options.stateDirectory);
       writeFileWhole(file, JSON.stringify({ shell: options.shell, inherited, path: known }));
     } catch {
@@ -62,13 +68,16 @@ export function createLoginPath(options: LoginPathOptions): LoginPath {
   function askOnce(): Promise<unknown> {
     const asking = ask();
     return known === undefined
-      ? Promise.race([asking, sleep(LIMITS.loginPathWaitMs, undefined, { ref: false })])
+      ? Promise.race([asking, sleep(waitMs, undefined, { ref: false })])
       : Promise.resolve();
   }
 
   return {
     async resolve() {
-      known ??= readCache(file, options.shell, inherited);
+      if (known === undefined) {
+        known = readCache(file, options.shell, inherited);
+        if (known !== undefined) options.onKnown?.(known);
+      }
       await (waiting ??= askOnce());
       return known ?? inherited;
     },

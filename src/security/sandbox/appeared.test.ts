@@ -36,7 +36,8 @@ describe('what is watched', () => {
         ...PROTECTED_IN_WORKSPACE.filter((name) => name !== '.mcp.json'),
         '.git/commondir',
         '.git/config.worktree',
-      ].map((name) => `project/${name}`),
+        '',
+      ].map((name) => join('project', name)),
     );
   });
 
@@ -62,10 +63,39 @@ describe('what is watched', () => {
   test('is what shells obey where the home directory can be written to, and nothing of it elsewhere', () => {
     const host = createHost();
     host.write('home/.bashrc');
-    expect(watchedIn(host).filter((name) => !name.startsWith('project/'))).toEqual([]);
+    expect(watchedIn(host).filter((name) => !name.startsWith('project'))).toEqual([]);
     const names = watchedIn(host, { writable: [host.home] });
-    expect(names).toEqual(expect.arrayContaining(['.profile', '.zshenv', '.ssh', '.config/systemd']));
+    expect(names).toEqual(expect.arrayContaining(['bin', '.config/systemd']));
     expect(names).not.toContain('.bashrc');
+  });
+
+  test.for([
+    '.profile',
+    '.zshenv',
+    '.zshrc.zwc',
+    '.p10k.zsh.zwc',
+    '.bashrc.d',
+    '.ssh',
+    '.config',
+    '.anything',
+    'bin',
+    'tools/bin',
+    'new.code-workspace',
+  ])('names %s where it appears in a home directory that can be written to', (name) => {
+    const host = createHost();
+    host.write('home/.bashrc');
+    const watched = watchedPaths({
+      writable: [host.home],
+      repositories: [],
+      homedir: host.home,
+      pathDirectories: [join(host.home, 'tools/bin')],
+      opened: [],
+    });
+    for (const other of ['notes', '.cache/x', '.npm/x', '.lesshst', '.python_history'])
+      host.write(`home/${other}`);
+    expect(appeared(watched, host)).toEqual([]);
+    host.write(`home/${name}`);
+    expect(appeared(watched, host)).toEqual([name]);
   });
 
   test('is where a link leads', () => {

@@ -5,10 +5,11 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, readLinkAt, stampOf } from './look.ts';
+import { isThere, namesIn, readLinkAt, stampOf } from './look.ts';
 import { obeyedInGit } from './new-repository.ts';
+import { obeyedInHome } from './open-home.ts';
 import { modulesOf } from './protected.ts';
-import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
+import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';
 
 /** A path, and where it led: undefined where there was nothing. */
 export interface WatchedPath {
@@ -16,6 +17,8 @@ export interface WatchedPath {
   readonly link: string | undefined;
   /** The nearest directory that was there: as long as it has not changed, neither has this. */
   readonly around?: Around | undefined;
+  /** Of a directory: entries with such names that were not there. */
+  readonly among?: { readonly pattern: string; readonly known: readonly string[] };
 }
 
 interface Around {
@@ -28,19 +31,14 @@ const SETTLED_MS = 50;
 
 const IN_GIT = ['hooks', 'config', 'commondir', 'config.worktree'];
 
-export const WATCHED_IN_HOME = [
-  ...PROTECTED_IN_HOME,
-  '.claude.json',
-  '.claude/settings.json',
-  '.docker/config.json',
-  '.ssh',
-  '.gnupg',
-];
+/** In a home directory whatever begins with a dot may be, but for caches and histories. */
+const OBEYED_IN_HOME = String.raw`^\.(?!cache$|npm$|pnpm-store$|node-gyp$|ccache$|electron-gyp$|lesshst|viminfo|wget-hsts|\w*_history)`;
 
 export function watchedPaths(input: {
   readonly writable: readonly string[];
   readonly repositories: readonly string[];
   readonly homedir: string;
+  readonly pathDirectories?: readonly string[];
   /** What the operator named is theirs. */
   readonly opened: readonly string[];
 }): WatchedPath[] {
@@ -55,17 +53,31 @@ export function watchedPaths(input: {
       git,
       ...[git, ...modulesOf(git)].flatMap((path) => IN_GIT.map((name) => join(path, name))),
     ]),
-    ...(isHomeWritable ? WATCHED_IN_HOME.map((name) => join(home, name)) : []),
+    ...(isHomeWritable
+      ? [
+          ...PROTECTED_IN_HOME.map((name) => join(home, name)),
+          ...obeyedInHome(home, input.pathDirectories ?? []),
+        ]
+      : []),
   ];
   // A directory on the way may be a link, and be exchanged itself.
   const parents = candidates.map((path) => dirname(path)).filter((path) => readLinkAt(path) !== undefined);
   const aroundOf = createArounds();
-  return [...new Set([...candidates, ...parents])].flatMap((path) => {
+  const named = (path: string, pattern: string): WatchedPath => {
+    const known = namesIn(path, new RegExp(pattern)).map((each) => basename(each));
+    return { path, link: undefined, among: { pattern, known }, around: aroundOf(path) };
+  };
+  const paths = [...new Set([...candidates, ...parents])].flatMap((path) => {
     const link = readLinkAt(path);
     const isWatched = link !== undefined || !isThere(path);
     if (!isWatched || input.opened.some((other) => isInside(path, other))) return [];
     return [{ path, link, around: aroundOf(dirname(path)) }];
   });
+  return [
+    ...paths,
+    ...writable.map((root) => named(root, PROTECTED_NAMES.source)),
+    ...(isHomeWritable ? [named(home, OBEYED_IN_HOME)] : []),
+  ];
 }
 
 function createArounds(): (directory: string) => Around | undefined {
@@ -103,10 +115,15 @@ export function findAppeared(watched: readonly WatchedPath[]): string[] {
     stamps.set(path, now);
     return now === stamp;
   };
-  return watched
+  const found = watched
     .filter(({ around }) => around === undefined || !isUnchanged(around))
     .filter(({ path, link }) => isThere(path) && (link === undefined || readLinkAt(path) !== link))
-    .flatMap(({ path, link }) =>
-      link === undefined && basename(path) === '.git' ? obeyedInGit(path) : [path],
-    );
+    .flatMap(({ path, link, among }) => {
+      if (among !== undefined)
+        return namesIn(path, new RegExp(among.pattern)).filter(
+          (each) => !among.known.includes(basename(each)),
+        );
+      return link === undefined && basename(path) === '.git' ? obeyedInGit(path) : [path];
+    });
+  return [...new Set(found)];
 }

@@ -18,6 +18,7 @@ import { isInside } from '../../base/config/paths.ts';
 import { PRESET_NAMES } from '../../base/config/presets.ts';
 import { currentUser } from '../../base/user.ts';
 import { PROXY_SOCKET } from './build-profile.ts';
+import { kindOf } from './look.ts';
 import { makeTmp } from './places.ts';
 import type { Mount, Profile } from './profile.ts';
 import { createHost, type Host, linesOf, UNCOVERED, viewOf } from './sandbox.fixture.ts';
@@ -99,26 +100,97 @@ describe('the home directory', () => {
     host.write('home/.local/bin/tool');
     host.write('home/.ssh/id_ed25519');
     host.write('home/.cache/pip/x');
+    host.write('home/.cargo/registry/x');
+    host.write('home/tools/bin/x');
     host.makeRepository('home/project');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
     const profile = host.profile({
       security: { workspace: [host.home] },
       repositories: [host.workspace],
+      pathDirectories: [join(host.home, 'tools/bin')],
+      tmpDirectory,
     });
     expect(linesOf(profile.mounts, host.root).sort()).toEqual([
       'empty home/.ssh',
       'readable home/.bashrc',
-      'readable home/.config/fish',
-      'readable home/.local/bin',
+      'readable home/.cargo',
+      'readable home/.config',
+      'readable home/.local',
       'readable home/project/.git/config',
       'readable home/project/.git/hooks',
+      'readable home/tools/bin',
       'writable home',
-      'writable home/.config',
-      'writable home/.local',
+      'writable home/.cache from state/tmp/me/.cache',
+      'writable home/.cache/pip',
+      'writable home/.cargo/registry',
       'writable home/project',
       'writable home/project/.git',
+      'writable home/tools',
     ]);
     expect(profile.writable).toEqual([host.home]);
-    expect(viewOf(profile, join(host.home, '.cache/pip/x'))).toMatch(/^writable /);
+  });
+
+  test.for([
+    '.oh-my-zsh/lib/git.zsh',
+    '.bashrc.d/50-prompt',
+    '.p10k.zsh',
+    '.zshrc.zwc',
+    '.zcompdump',
+    '.config/any/thing',
+    '.anything-else',
+    'bin/tool',
+    'go/bin/tool',
+    'my tools/tool',
+  ])('that is the workspace stays as it is in %s, in every preset', (name) => {
+    const host = createHost(UNCOVERED);
+    const path = host.write(`home/${name}`);
+    for (const preset of PRESET_NAMES) {
+      const profile = host.profile({
+        preset,
+        security: { workspace: [host.home] },
+        pathDirectories: [join(host.home, 'my tools')],
+      });
+      expect(viewOf(profile, path)).toBe(`readable ${path}`);
+      expect(viewOf(profile, join(host.home, 'notes.txt'))).toMatch(/^writable/);
+      expect(viewOf(profile, join(host.home, '.npm/_cacache/x'))).toMatch(/^writable/);
+    }
+  });
+
+  test('that is the workspace is protected where a link in it leads', () => {
+    const host = createHost(UNCOVERED);
+    const zshrc = host.write('home/dotfiles/zshrc');
+    host.link('home/.zshrc', 'dotfiles/zshrc');
+    host.link('home/.self', '.');
+    host.link('home/.nowhere', 'gone');
+    const profile = host.profile({ security: { workspace: [host.home] } });
+    expect(viewOf(profile, zshrc)).toBe(`readable ${zshrc}`);
+    expect(viewOf(profile, join(host.home, 'notes.txt'))).toMatch(/^writable/);
+  });
+
+  test('that is the workspace shows what the operator named in it as it is', () => {
+    const host = createHost(UNCOVERED);
+    const config = host.write('home/.config/foo/x');
+    const dots = host.write('home/.dotfiles/x');
+    const cache = host.write('home/.cache/x');
+    const profile = host.profile({
+      security: {
+        workspace: [host.home, join(host.home, '.dotfiles')],
+        writablePaths: [join(host.home, '.config'), join(host.home, '.cache')],
+      },
+      tmpDirectory: makeTmp(join(host.state, 'tmp/me')),
+    });
+    for (const path of [config, dots, cache]) expect(viewOf(profile, path)).toBe(`writable ${path}`);
+  });
+
+  test('that is the workspace becomes read-only itself, but for older directories, where a command made too much', () => {
+    const host = createHost(UNCOVERED);
+    const rc = host.write('home/.zshrc');
+    for (let index = 0; index < 200; index++) host.write(`home/.made-${index}`);
+    const profile = host.profile({ security: { workspace: [host.home] } });
+    expect(viewOf(profile, rc)).toBe(`readable ${rc}`);
+    expect(viewOf(profile, join(host.home, '.new'))).toMatch(/^readable/);
+    expect(viewOf(profile, join(host.workspace, 'x'))).toMatch(/^writable/);
+    expect(profile.mounts.length).toBeLessThan(40);
   });
 
   test('that is not there is not mounted', () => {
@@ -516,13 +588,74 @@ describe('caches of package managers', () => {
     expect(viewOf(profile, npm)).toBe(`writable ${npm}`);
   });
 
-  test('stay as they are where every shell of the user runs what is in them', () => {
+  test.for([
+    'p10k-instant-prompt-me.zsh',
+    'p10k-instant-prompt-me.zsh.zwc',
+    'p10k-dump-me.zsh.zwc',
+    'gitstatus/gitstatusd-linux-x86_64',
+    'zsh/compdump',
+    'bazel/_bazel_me/1/server/command_port',
+    'uv/archive-v0/x',
+    'pre-commit/repo/x',
+    'anything',
+  ])('are others inside but for those of package managers: .cache/%s', (name) => {
     const host = createHost(UNCOVERED);
-    const prompt = host.write('home/.cache/p10k-instant-prompt-me.zsh');
     const pip = host.write('home/.cache/pip/x');
-    const profile = host.profile();
-    expect(viewOf(profile, prompt)).toMatch(/^readable/);
-    expect(viewOf(profile, pip)).toMatch(/^writable/);
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    for (const workspace of [host.workspace, host.home]) {
+      const profile = host.profile({ tmpDirectory, security: { workspace: [workspace] } });
+      expect(viewOf(profile, join(host.home, '.cache', name))).toBe(
+        `writable ${tmpDirectory}/.cache/${name}`,
+      );
+      expect(viewOf(profile, pip)).toBe(`writable ${pip}`);
+    }
+    // Without a directory that is kept it is memory, and of no other directory than the workspace.
+    const sandboxed = host.profile({ preset: 'sandbox', security: { workspace: [host.home] } });
+    expect(viewOf(sandboxed, join(host.home, '.cache', name))).toBe('nothing');
+    expect(viewOf(host.profile({ preset: 'sandbox' }), join(host.home, '.cache', name))).toBe('nothing');
+  });
+
+  test('are others inside where XDG_CACHE_HOME leads, too, and where ~/.cache is a link', () => {
+    const host = createHost(UNCOVERED);
+    host.makeDirectory('home/disk/cache');
+    host.link('home/.cache', 'disk/cache');
+    host.makeDirectory('home/elsewhere');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    const profile = host.profile({
+      tmpDirectory,
+      environment: { XDG_CACHE_HOME: join(host.home, 'elsewhere') },
+    });
+    for (const path of ['disk/cache/x.zwc', 'elsewhere/x.zwc'])
+      expect(viewOf(profile, join(host.home, path))).toBe(`writable ${tmpDirectory}/.cache/x.zwc`);
+  });
+
+  test('are mounted on a directory, whatever a command put there', () => {
+    const host = createHost(UNCOVERED);
+    host.makeDirectory('home/.cache/pip');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    host.link('state/tmp/me/.cache/pip', '/etc');
+    host.profile({ tmpDirectory });
+    expect(kindOf(join(tmpDirectory, '.cache/pip'))).toBe('directory');
+  });
+
+  test('cost no mount where they are not there', () => {
+    const host = createHost(UNCOVERED);
+    host.makeDirectory('home/.cache');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    expect(linesOf(host.profile({ tmpDirectory }).mounts, host.home)).toEqual([
+      `writable .cache from ${tmpDirectory}/.cache`,
+      'writable project',
+    ]);
+  });
+
+  test('hide no socket of a cache that is another inside', () => {
+    const host = createHost(UNCOVERED);
+    const socket = host.write('home/.cache/agent/sock');
+    const profile = host.profile({
+      specialFiles: [socket],
+      tmpDirectory: makeTmp(join(host.state, 'tmp/me')),
+    });
+    expect(profile.mounts.filter(({ path }) => path === socket)).toEqual([]);
   });
 
   test('of programs that are run on demand are others inside', () => {
@@ -532,7 +665,7 @@ describe('caches of package managers', () => {
     const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
     const profile = host.profile({ tmpDirectory });
     expect(viewOf(profile, join(host.home, '.npm/_npx/x'))).toBe(`writable ${tmpDirectory}/.npm-_npx/x`);
-    expect(viewOf(profile, join(host.home, '.cache/uv'))).toBe(`writable ${tmpDirectory}/.cache-uv`);
+    expect(viewOf(profile, join(host.home, '.cache/uv'))).toBe(`writable ${tmpDirectory}/.cache/uv`);
     expect(viewOf(profile, join(host.home, '.npm/_cacache'))).toBe(`writable ${host.home}/.npm/_cacache`);
     expect(profile.pinned).toContainEqual({
       path: join(host.home, '.npm/_npx'),
@@ -561,14 +694,20 @@ describe('caches of package managers', () => {
     expect(linesOf(profile.mounts, host.home)).toEqual(['writable .npm', 'writable project']);
   });
 
-  test('of a home directory that is the workspace need no mounts', () => {
+  test('of programs that are run on demand and of build servers are others inside a home directory that is the workspace', () => {
     const host = createHost(UNCOVERED);
     host.makeDirectory('home/.npm/_npx');
-    const profile = host.profile({
-      security: { workspace: [host.home] },
-      tmpDirectory: makeTmp(join(host.state, 'tmp/me')),
-    });
-    expect(linesOf(profile.mounts, host.home)).toEqual([]);
+    host.makeDirectory('home/.gradle/daemon');
+    host.makeDirectory('home/.gradle/caches');
+    const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+    const profile = host.profile({ security: { workspace: [host.home] }, tmpDirectory });
+    expect(linesOf(profile.mounts, host.home)).toEqual([
+      'readable .gradle',
+      'writable .npm',
+      'writable .gradle/caches',
+      `writable .npm/_npx from ${tmpDirectory}/.npm-_npx`,
+      `writable .gradle/daemon from ${tmpDirectory}/.gradle-daemon`,
+    ]);
   });
 });
 

@@ -2,18 +2,19 @@
  * From the settings and the host as it is now to a profile. Built for each execution: what a command created (a
  * repository, a link) is protected or followed from the next one on.
  */
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
+import { cacheMounts } from './caches.ts';
 import { thereOrShut } from './find-private.ts';
 import { gatherMounts } from './gather.ts';
 import { isReachable, isThere, kindOf, shutAround } from './look.ts';
 import { createMountTable } from './mount-table.ts';
+import { closedHome } from './open-home.ts';
 import { openings } from './openings.ts';
 import { PRIVATE_IN_PROC, PROC_TREES } from './private-paths.ts';
 import type { Mount, Profile } from './profile.ts';
 import { protectedIn, rootOf } from './protected.ts';
-import { PRIVATE_CACHES, TOOL_CACHES } from './protected-paths.ts';
 import { REDACTED_FILES } from './redact.ts';
 
 export interface ProfileInput {
@@ -40,6 +41,8 @@ export interface ProfileInput {
   readonly systemRoot: readonly Mount[];
   /** A file of ours with nothing in it, shown instead of one that is hidden; without one it cannot be opened. */
   readonly emptyFile: string | undefined;
+  /** Directories of PATH in a home directory. */
+  readonly pathDirectories: readonly string[];
   /** Where copies of many small files are kept, so that one mount does for all; undefined: none are made. */
   readonly copies: string | undefined;
   /** Root owns files of /proc that its commands could change though they have no capabilities. */
@@ -66,9 +69,12 @@ export function buildProfile(input: ProfileInput): Profile {
   // Of one place the last that is put counts; in the end outer places come before inner ones.
   table.put(isHost ? hostRoot() : emptyRoot(input));
   table.put(tmp);
-  if (isHost) table.put(homeMounts(input, workspace));
+  if (isHost) table.put(homeMounts(input));
+  table.put(cacheMounts(input, roots));
   table.put(readable.map(asReadable));
   table.put(roots.map(asWritable));
+  const home = realPathOf(input.homedir);
+  if (table.isWritable(home)) table.put(closedHome(home));
   // What is another inside has none of the host's files in it.
   const writable = (): string[] =>
     table
@@ -76,7 +82,9 @@ export function buildProfile(input: ProfileInput): Profile {
       .flatMap((mount) => (mount.kind === 'writable' && mount.from === undefined ? [mount.path] : []));
   const isShown = ({ path }: Mount): boolean =>
     isHost || table.isWritable(path) || readable.some((root) => isInside(path, root));
-  const concealed = hidden(input, [...readable, ...named]).filter(isShown);
+  const concealed = hidden(input, [...readable, ...named]).filter(
+    (mount) => isShown(mount) && !table.isOther(mount.path),
+  );
   const isConcealed = (path: string): boolean => concealed.some((mount) => isInside(path, mount.path));
   table.put(protectedIn(writable(), input).filter(({ path }) => !isConcealed(path)));
   table.put(
@@ -84,7 +92,8 @@ export function buildProfile(input: ProfileInput): Profile {
   );
   table.put(concealed);
   // Inside what is protected or hidden a path of the operator's needs a mount of its own.
-  table.put(named.filter((path) => !table.isWritable(path)).map(asWritable));
+  const inner = [...named, ...security.workspace.map(realPathOf).filter(isMountable)];
+  table.put(inner.filter((path) => !isInside(home, path) && !table.isWritable(path)).map(asWritable));
   table.put(
     opened.sockets.filter(isThere).map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
   );
@@ -154,10 +163,10 @@ function proxyMount(socket: string | undefined): Mount[] {
 
 /** As real paths; a directory that is not there yet cannot be mounted, and "/" would uncover everything. */
 function workspaceOf({ security }: ProfileInput): string[] {
-  return outermost(
-    security.workspace.map(realPathOf).filter((path) => path !== '/' && kindOf(path) === 'directory'),
-  );
+  return outermost(security.workspace.map(realPathOf).filter(isMountable));
 }
+
+const isMountable = (path: string): boolean => path !== '/' && kindOf(path) === 'directory';
 
 /** Where people's homes are; our own is shown again. */
 const HOMES = ['/home', '/Users', '/var/home'];
@@ -168,39 +177,11 @@ function hostRoot(): Mount[] {
   return [...covered.map((path): Mount => ({ kind: 'empty', path })), ...resolverFiles()];
 }
 
-/** The home directory where something covers it, and what in it can be written to. */
-function homeMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
-  const { security } = input;
+/** The home directory where something covers it. */
+function homeMounts(input: ProfileInput): Mount[] {
   const home = realPathOf(input.homedir);
   const isCovered = [...HOMES, '/tmp', '/var/tmp'].some((path) => home !== path && isInside(home, path));
-  return [
-    ...(isCovered && kindOf(home) === 'directory' ? [{ kind: 'readable', path: home } as const] : []),
-    ...(security.hasToolCaches ? [...caches(home, workspace), ...privateCaches(home, input)] : []),
-  ];
-}
-
-/** Programs that are fetched and run on demand: inside, others than those that run outside. */
-function privateCaches(home: string, { tmpDirectory, security }: ProfileInput): Mount[] {
-  if (tmpDirectory === undefined) return [];
-  return PRIVATE_CACHES.flatMap((name): Mount[] => {
-    const path = join(home, name);
-    const isPlain = kindOf(dirname(path)) === 'directory' && realPathOf(dirname(path)) === dirname(path);
-    const isWorkspace = security.workspace.some((root) => isInside(path, realPathOf(root)));
-    if (!isPlain || isWorkspace || kindOf(path) === 'link') return [];
-    return [{ kind: 'writable', path, from: join(tmpDirectory, name.replaceAll('/', '-')) }];
-  });
-}
-
-function caches(home: string, workspace: readonly string[]): Mount[] {
-  return (
-    TOOL_CACHES.map((name) => join(home, name))
-      .filter(isThere)
-      .map(realPathOf)
-      // A cache that is a link is as good as where it leads, if that is nobody else's.
-      .filter((path) => path !== home && isInside(path, home) && kindOf(path) === 'directory')
-      .filter((path) => !workspace.some((root) => isInside(path, root)))
-      .map(asWritable)
-  );
+  return isCovered && kindOf(home) === 'directory' ? [asReadable(home)] : [];
 }
 
 /** /etc/resolv.conf often leads to /run. */

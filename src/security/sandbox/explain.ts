@@ -3,12 +3,13 @@
  * through. The kernel reports nothing, so this looks at the words that programs use.
  */
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { EXPOSURES } from './exposures.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
 import { isReadable, isThere } from './look.ts';
+import { isObeyed } from './open-home.ts';
 import { PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM } from './private-paths.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
@@ -111,7 +112,8 @@ function isProtected(path: string | undefined): boolean {
     /\/\.git\/(?:hooks|config|info)(?:\/|$)|\/\.git$/.test(path) ||
     PROTECTED_IN_WORKSPACE.some((name) => path.endsWith(`/${name}`)) ||
     SETTINGS_DIRECTORIES.some((name) => path.includes(`/${name}/`) || path.endsWith(`/${name}`)) ||
-    PROTECTED_IN_HOME.some((name) => isInside(path, join(home, name)))
+    PROTECTED_IN_HOME.some((name) => isInside(path, join(home, name))) ||
+    (path !== home && isInside(path, home) && isObeyed(relative(home, path).split('/')[0] ?? ''))
   );
 }
 

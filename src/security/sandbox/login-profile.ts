@@ -30,6 +30,7 @@ export function loginProfile(
     installation: [],
     repositories: [],
     gitDirectories: [],
+    pathDirectories: [],
     tmpDirectory: undefined,
     redacted: new Map(),
     systemRoot: [],

@@ -14,6 +14,8 @@ export interface MountTable {
   remove(isGone: (path: string) => boolean): void;
   /** Whether a path can be written to, as the mounts around it are. */
   isWritable(path: string): boolean;
+  /** Whether something else than the host's directory is around a path. */
+  isOther(path: string): boolean;
   pin(): void;
   list(): Mount[];
 }
@@ -40,6 +42,10 @@ export function createMountTable(): MountTable {
       for (const path of mounts.keys()) if (isGone(path)) mounts.delete(path);
     },
     isWritable: (path) => isOpen(around(path)),
+    isOther(path) {
+      const mount = around(dirname(path));
+      return mount?.kind === 'memory' || (mount?.kind === 'writable' && mount.from !== undefined);
+    },
     pin() {
       const places = [...mounts.keys()];
       for (const path of places) {

@@ -7,7 +7,7 @@ import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import type { Settings } from '../../base/settings.ts';
 import { kindOf } from './look.ts';
 import { PRIVATE_IN_SYSTEM } from './private-paths.ts';
-import { CACHES_TO_MAKE, PRIVATE_CACHES } from './protected-paths.ts';
+import { CACHES_TO_MAKE, OWN_CACHE, PRIVATE_CACHES } from './protected-paths.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import type { SurveyOptions } from './survey.ts';
 
@@ -57,7 +57,12 @@ export function tmpDirectoryOf(stateDirectory: string, principal: string): strin
 
 export function makeTmp(directory: string): string {
   makePrivateDirectory(directory);
-  for (const name of ['tmp', 'var-tmp', ...PRIVATE_CACHES.map((cache) => cache.replaceAll('/', '-'))])
+  for (const name of [
+    'tmp',
+    'var-tmp',
+    OWN_CACHE,
+    ...PRIVATE_CACHES.map((cache) => cache.replaceAll('/', '-')),
+  ])
     if (!existsSync(join(directory, name)))
       mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
   return directory;

@@ -4,9 +4,8 @@
  */
 import { dirname, join } from 'node:path';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { WATCHED_IN_HOME } from './appeared.ts';
 import { MISSING, stampOf } from './look.ts';
-import { PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
+import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 import { REDACTED_FILES } from './redact.ts';
 
 export interface Signed {
@@ -43,7 +42,7 @@ const INSIDE = [
 /** Where the home directory can be written to: the directories on the way to what is protected there. */
 const ON_THE_WAY = [
   ...new Set(
-    [...WATCHED_IN_HOME, ...REDACTED_FILES, '.cache/any'].flatMap((name) => {
+    [...PROTECTED_IN_HOME, ...REDACTED_FILES].flatMap((name) => {
       const parts = name.split('/').slice(0, -1);
       return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
     }),

@@ -12,6 +12,9 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   '.claude/settings.json',
   '.claude/settings.local.json',
   '.claude/hooks',
+  '.claude/commands',
+  '.claude/agents',
+  '.claude/skills',
   '.cursor/mcp.json',
   '.cursor/hooks.json',
   '.vscode/mcp.json',
@@ -25,8 +28,9 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   '.kiro/settings/mcp.json',
   'opencode.json',
   'opencode.jsonc',
-  '.zed/settings.json',
-  '.idea/workspace.xml',
+  '.opencode',
+  '.zed',
+  '.idea',
   // Its commands run on the host before there is a container.
   '.devcontainer/devcontainer.json',
   '.devcontainer.json',
@@ -38,6 +42,9 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
 /** Directories inside of those in which work goes on. */
 export const WORK_IN_PROTECTED: readonly string[] = ['.claude/worktrees'];
 
+/** The same by what the name is like. */
+export const PROTECTED_NAMES = /\.code-workspace$/;
+
 /** Of each repository in a workspace, below its .git. */
 export const PROTECTED_IN_GIT: readonly string[] = [
   'hooks',
@@ -47,24 +54,14 @@ export const PROTECTED_IN_GIT: readonly string[] = [
   'info/attributes',
 ];
 
-/** Start-up files of shells and sessions, where the home directory is the workspace or inside it. */
+/**
+ * Start-up files and programs of the user's, where the directory around them can be written to. Of a home directory that is
+ * the workspace everything with a dot is protected besides.
+ */
 export const PROTECTED_IN_HOME: readonly string[] = [
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.bash_logout',
-  '.bash_aliases',
-  '.profile',
-  '.zshrc',
-  '.zshenv',
-  '.zprofile',
-  '.zlogin',
-  '.zlogout',
-  '.kshrc',
-  '.cshrc',
-  '.tcshrc',
-  '.login',
-  '.inputrc',
+  'bin',
+  'go/bin',
+  'Library/LaunchAgents',
   '.config/fish',
   '.config/zsh',
   '.config/nushell',
@@ -82,44 +79,13 @@ export const PROTECTED_IN_HOME: readonly string[] = [
   '.local/share/systemd',
   '.local/share/applications',
   '.local/share/dbus-1',
-  'bin',
-  '.gitconfig',
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.pam_environment',
-  '.xprofile',
-  '.xinitrc',
-  '.xsession',
-  '.xsessionrc',
-  '.vimrc',
-  '.vim',
-  '.emacs',
-  '.emacs.d',
-  '.tmux.conf',
-  '.screenrc',
-  '.gdbinit',
-  '.lldbinit',
-  '.pdbrc',
-  '.pythonrc',
-  '.Rprofile',
-  '.irbrc',
   '.cargo/bin',
   '.cargo/config.toml',
   '.cargo/env',
-  '.nvm',
-  '.pyenv',
-  '.rbenv',
-  '.rustup',
-  '.asdf',
-  '.sdkman',
-  '.volta',
-  'Library/LaunchAgents',
 ];
 
 /** Caches that package managers fill; poisoning them is the price of builds that just work. */
 export const TOOL_CACHES: readonly string[] = [
-  '.cache',
   '.npm',
   '.yarn/berry/cache',
   '.pnpm-store',
@@ -132,7 +98,6 @@ export const TOOL_CACHES: readonly string[] = [
   '.m2/repository',
   '.gradle/caches',
   '.gradle/wrapper',
-  '.gradle/daemon',
   '.gradle/native',
   '.gradle/kotlin',
   '.ivy2/cache',
@@ -151,11 +116,57 @@ export const TOOL_CACHES: readonly string[] = [
   'Library/Caches',
 ];
 
-/** Caches of programs that are run on demand. Inside they are others: what runs outside must not come from inside. */
-export const PRIVATE_CACHES: readonly string[] = ['.npm/_npx', '.cache/uv', '.cache/pre-commit'];
+/**
+ * Caches of programs that are run on demand, and registries by which clients find build servers. Inside they are others:
+ * what runs outside must not come from inside, nor be told what to build.
+ */
+export const PRIVATE_CACHES: readonly string[] = ['.npm/_npx', '.gradle/daemon'];
 
-/** Of .cache, what every shell of the user sources or runs. */
-export const PROTECTED_CACHES = /^(?:p10k-|gitstatus|oh-my-zsh|zsh|starship|direnv)/;
+/** In the directory that is kept for a principal: what is `~/.cache` inside. */
+export const OWN_CACHE = '.cache';
+
+/** Of `~/.cache`, what package managers and build tools fill; the rest is another directory inside. */
+export const SHARED_IN_CACHE: readonly string[] = [
+  'pip',
+  'pypoetry',
+  'pdm',
+  'pipenv',
+  'conda',
+  'go-build',
+  'golangci-lint',
+  'gopls',
+  'yarn',
+  'pnpm',
+  'node',
+  'node-gyp',
+  'deno',
+  'typescript',
+  'turbo',
+  'prisma',
+  'electron',
+  'electron-builder',
+  'Cypress',
+  'ms-playwright',
+  'puppeteer',
+  'selenium',
+  'ccache',
+  'sccache',
+  'zig',
+  'cabal',
+  'stack',
+  'dune',
+  'rebar3',
+  'elixir_make',
+  'composer',
+  'coursier',
+  'vcpkg',
+  'helm',
+  'trivy',
+  'huggingface',
+  'torch',
+  'fontconfig',
+  'R',
+];
 
 /** Made where they are missing, as the tools themselves would, if the directory before the bar is there. */
 export const CACHES_TO_MAKE: readonly (readonly [there: string, cache: string])[] = [

@@ -20,6 +20,7 @@ function protectedOf(
     installation: options.installation ?? [],
     repositories: options.repositories ?? [],
     gitDirectories: options.gitDirectories ?? [],
+    pathDirectories: [],
     security: { writablePaths: options.writablePaths ?? [] },
   });
   expect(mounts.filter(({ kind }) => kind !== 'readable')).toEqual([]);
@@ -51,6 +52,13 @@ describe('what is read-only in a workspace', () => {
     'opencode.jsonc',
     '.devcontainer/devcontainer.json',
     '.devcontainer.json',
+    '.claude/commands',
+    '.claude/agents',
+    '.opencode',
+    '.zed',
+    '.idea',
+    'project.code-workspace',
+    'any name.code-workspace',
   ])('is %s with its directory, which starts programs for a client; it is named where it appears', (name) => {
     const host = createHost();
     const watched = watchedPaths({
@@ -211,7 +219,7 @@ describe('what is read-only in a workspace', () => {
     host.write('home/.cargo/bin/cargo');
     host.write('home/.cargo/registry/index');
     expect(protectedOf(host)).toEqual([]);
-    expect(protectedOf(host, { writable: [host.home] })).toEqual(['home/.bashrc', 'home/.cargo/bin']);
+    expect(protectedOf(host, { writable: [host.home] })).toEqual(['home/.bashrc', 'home/.cargo']);
     expect(protectedOf(host, { writable: [join(host.home, '.cargo')] })).toEqual(['home/.cargo/bin']);
   });
 

@@ -2,13 +2,14 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isShut, isThere, kindOf, shutAround } from './look.ts';
+import { isShut, isThere, kindOf, namesIn, shutAround } from './look.ts';
+import { obeyedInHome } from './open-home.ts';
 import type { Mount } from './profile.ts';
 import {
-  PROTECTED_CACHES,
   PROTECTED_IN_GIT,
   PROTECTED_IN_HOME,
   PROTECTED_IN_WORKSPACE,
+  PROTECTED_NAMES,
   WORK_IN_PROTECTED,
 } from './protected-paths.ts';
 
@@ -18,20 +19,22 @@ export interface ProtectedInput {
   readonly gitDirectories: readonly string[];
   /** Directories with a `.git` in them, or that cannot be looked into. */
   readonly repositories: readonly string[];
+  /** Directories of PATH in a home directory. */
+  readonly pathDirectories: readonly string[];
   readonly security: { readonly writablePaths: readonly string[] };
 }
 
 export function protectedIn(writable: readonly string[], input: ProtectedInput): Mount[] {
   const home = realPathOf(input.homedir);
+  const isHomeOpen = writable.some((directory) => isInside(home, directory));
   const opened = input.security.writablePaths.map(realPathOf);
   const candidates = [
     ...writable.flatMap((directory) => inWorkspace(directory, opened)),
+    ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_INNER)),
     ...[...writable, ...input.repositories].flatMap(gitPaths),
     ...input.gitDirectories.flatMap(insideGit),
     ...PROTECTED_IN_HOME.map((name) => join(home, name)),
-    ...listNames(join(home, '.cache'))
-      .filter((name) => PROTECTED_CACHES.test(name))
-      .map((name) => join(home, '.cache', name)),
+    ...(isHomeOpen ? obeyedInHome(home, input.pathDirectories) : []),
     ...input.installation,
   ];
   const paths = [...new Set(candidates)]
@@ -45,10 +48,16 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   const work = writable
     .flatMap((directory) => WORK_IN_PROTECTED.map((name) => join(directory, name)))
     .filter((path) => protectedPaths.includes(dirname(path)) && kindOf(path) === 'directory');
+  // A directory that is read-only does for what is in it, unless something between them can be written to.
+  const isCovered = (path: string): boolean =>
+    protectedPaths.some(
+      (around) =>
+        around !== path &&
+        isInside(path, around) &&
+        ![...writable, ...work].some((root) => isInside(path, root) && isInside(root, around)),
+    );
   return [
-    ...protectedPaths
-      .filter((path) => rootOf(path, protectedPaths) === undefined || rootOf(path, work) !== undefined)
-      .map((path): Mount => ({ kind: 'readable', path })),
+    ...protectedPaths.filter((path) => !isCovered(path)).map((path): Mount => ({ kind: 'readable', path })),
     ...work.map((path): Mount => ({ kind: 'writable', path })),
   ];
 }
@@ -95,14 +104,6 @@ function gitDirectoriesBelow(directory: string, depth: number): string[] {
       ? [path, ...gitDirectoriesBelow(join(path, 'modules'), depth - 1)]
       : gitDirectoriesBelow(path, depth - 1);
   });
-}
-
-function listNames(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
 }
 
 function listDirectories(path: string): string[] {

@@ -98,6 +98,7 @@ export function createHost(parent: string = tmpdir()): Host {
         environment: {},
         privatePaths: findPrivatePaths(changes.homedir ?? host.home, changes.environment ?? {}),
         gitDirectories: [],
+        pathDirectories: [],
         ownPaths: [],
         installation: [],
         specialFiles: [],

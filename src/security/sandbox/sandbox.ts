@@ -12,6 +12,7 @@ import type { SecuritySettings, Settings } from '../../base/settings.ts';
 import { type WatchedPath, watchedPaths } from './appeared.ts';
 import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
+import { cacheHomes, inOwnCache } from './caches.ts';
 import { createDomains } from './domains.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { findPrivatePaths, privateCandidates } from './find-private.ts';
@@ -19,11 +20,13 @@ import { type Found, findWall, runsWithout, type SandboxState } from './find-wal
 import { findGitDirectories } from './git-directories.ts';
 import { loginProfile } from './login-profile.ts';
 import { isThere } from './look.ts';
+import { pathDirectoriesIn } from './open-home.ts';
 import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
 import { type Profile, SCRIPTS_PLACE, type Wall } from './profile.ts';
 import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
+import { OWN_CACHE } from './protected-paths.ts';
 import { redactFiles } from './redact.ts';
 import { createRoots } from './roots.ts';
 import { seatbeltProfile } from './seatbelt.ts';
@@ -45,6 +48,8 @@ export interface Sandbox {
    * commands have none either; undefined where it must not run, or nobody would use its answer.
    */
   enclosureForLogin(): Promise<{ readonly wall: Wall | undefined } | undefined>;
+  /** The PATH that the login shell has: what lies there is run by every shell of the user. */
+  learnLoginPath(path: string): void;
   /** The next wall is built anew: with the last one something was wrong. */
   forget(principal: string): void;
   /** What the wall had to do with a failure. */
@@ -108,6 +113,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
   let found: Promise<Found> | undefined;
   let rules: SandboxRules = UNBOUND;
+  let loginPath = '';
 
   async function profileFor(principal: string | undefined): Promise<Built> {
     const security = principal === undefined ? settings.security : rules.securityOf(principal);
@@ -115,6 +121,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
     const isHomeWritable = open.some((root) => isInside(home, root));
+    const pathDirectories = isHomeWritable
+      ? pathDirectoriesIn(home, [
+          settings.environment['PATH'] ?? '',
+          settings.environment['ZDOTDIR'] ?? '',
+          loginPath,
+        ])
+      : [];
     // Before it is looked at, or the next look would find that something was made.
     const tmpDirectory =
       security.keepsTmp && principal !== undefined
@@ -128,12 +141,15 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         ...privateParents,
         ...gitDirectories.flatMap((git) => [git, join(git, 'modules'), join(git, 'worktrees')]),
         ...(tmpDirectory === undefined ? [] : [tmpDirectory]),
-        ...(isHomeWritable ? placesInHome(home) : []),
+        ...cacheHomes(home, settings.environment),
+        ...(isHomeWritable ? [...placesInHome(home), ...pathDirectories] : []),
       ],
       names: [
         ...specialFiles,
         '',
         ...repositories,
+        '',
+        ...pathDirectories,
         '',
         ...opened.paths.filter(isThere),
         ...open.filter(isThere),
@@ -153,6 +169,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       specialFiles,
       repositories,
       gitDirectories,
+      pathDirectories,
       tmpDirectory,
       redacted:
         principal !== undefined && (security.root === 'host' || isHomeWritable)
@@ -177,6 +194,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       writable: profile.writable,
       repositories,
       homedir: home,
+      pathDirectories,
       opened: security.writablePaths.map(realPathOf).filter((path) => !security.workspace.includes(path)),
     });
     const built = { profile, watched };
@@ -294,10 +312,16 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const security = rules.securityOf(principal);
       if (!security.keepsTmp || known?.kind !== 'bubblewrap') return path;
       const directory = tmpDirectoryOf(stateDirectory, principal);
-      const isReal = security.workspace.some((root) => isInside(path, realPathOf(root)));
-      if (isReal) return path;
+      const around = security.workspace.map(realPathOf).filter((root) => isInside(path, root));
+      if (around.some((root) => !isInside(home, root))) return path;
+      const cached = security.hasToolCaches ? inOwnCache(path, home, settings.environment) : undefined;
+      if (cached !== undefined) return join(directory, OWN_CACHE, cached);
+      if (around.length > 0) return path;
       if (isInside(path, '/tmp')) return join(directory, 'tmp', path.slice('/tmp'.length));
       return isInside(path, '/var/tmp') ? join(directory, 'var-tmp', path.slice('/var/tmp'.length)) : path;
+    },
+    learnLoginPath(path) {
+      loginPath = path;
     },
     forget(principal) {
       cache.delete(principal);
