@@ -611,3 +611,61 @@ test('a path too long to be one is not repeated', () => {
   const sentence = explain('open', { text: `/${'x'.repeat(600)}: Read-only file system` })?.sentence;
   expect(sentence).toContain('from writing there');
 });
+
+describe('what is hidden and reads as empty', () => {
+  const setting = (name: string): string => `security.expose = ["${name}"]`;
+  test.for([
+    ['cat ~/.netrc', 'HOME/.netrc', setting('git')],
+    ['cd ~ && cat .aws/credentials', undefined, ''],
+    ['ls -la ~/.ssh', 'HOME/.ssh', setting('ssh')],
+    ['tar cf x.tar ~/.config/gh/', 'HOME/.config/gh', setting('gh')],
+    ['grep -c . HOME/.vault-token', 'HOME/.vault-token', 'security.readable_paths = ["HOME/.vault-token"]'],
+    ['cat ../.netrc', 'HOME/.netrc', setting('git')],
+    ['ls -a; cat ../../home/.netrc | head', 'HOME/.netrc', setting('git')],
+    ['echo ~/.netrc', undefined, ''],
+    ['git commit -m "hide ~/.netrc and others"', undefined, ''],
+    ['cat WORK/.netrc', undefined, ''],
+    ['cat ~/.netrc-that-is-not-there', undefined, ''],
+    ['true', undefined, ''],
+  ] as const)('is explained where a command that succeeds names it: %s', ([command, path, shows]) => {
+    const expected =
+      path === undefined
+        ? undefined
+        : {
+            sentence: placed(
+              `The sandbox hides ${path}: inside it is empty, or not there. The operator can show it with ${shows}.`,
+            ),
+          };
+    expect(explain('open', { command, exitCode: 0 })).toEqual(expected);
+    expect(explain('open', { command, exitCode: 1 })).toEqual(expected);
+  });
+
+  test.for(['wc -c < "$HOME/.netrc"', 'wc -c <${HOME}/.netrc', "cat '/etc/../HERE/.netrc'"])(
+    'is explained however its path is written: %s',
+    (text) => {
+      const command = text.replace('/HERE', host.home);
+      const failed = { command, directory: '/', exitCode: 0, signal: undefined, hasRun: true, text: '' };
+      expect(explainDenial(failed, settingsOf('open'))?.sentence).toContain(`hides ${host.home}/.netrc:`);
+    },
+  );
+
+  test('is explained of the system, where this user could read it', () => {
+    const isRoot = process.getuid?.() === 0;
+    const found = explain('open', { command: 'cat /etc/shadow', exitCode: 0 });
+    expect(found?.sentence.includes('hides /etc/shadow') ?? false).toBe(isRoot);
+  });
+
+  test('says nothing where it is shown, or is not there at all', () => {
+    const failed = {
+      command: 'cat ~/.netrc',
+      directory: '/',
+      exitCode: 0,
+      signal: undefined,
+      hasRun: true,
+      text: '',
+    };
+    expect(explainDenial(failed, { ...settingsOf('open'), expose: ['git'] })).toBeUndefined();
+    expect(explainDenial(failed, settingsOf('shut'))).toBeUndefined();
+    expect(explainDenial({ ...failed, isWalled: false }, settingsOf('open'))).toBeUndefined();
+  });
+});

@@ -6,11 +6,9 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { EXPOSURES } from './exposures.ts';
+import { hiddenIn, settingFor } from './explain-hidden.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
-import { isReadable, isThere } from './look.ts';
 import { isObeyed } from './open-home.ts';
-import { PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM } from './private-paths.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
 export interface Failed {
@@ -34,12 +32,28 @@ export interface Explanation {
   readonly code?: 'EXECUTION_004' | 'EXECUTION_005';
 }
 
-export function explainDenial(failed: Failed, security: SecuritySettings): Explanation | undefined {
+export function explainDenial(
+  failed: Failed,
+  security: SecuritySettings,
+  environment: Readonly<Record<string, string>> = {},
+): Explanation | undefined {
   if ((failed.refusedForks ?? 0) > 0) return tooManyProcesses(security);
-  if (failed.isWalled === false) return failed.exitCode === 0 ? undefined : largeFile(failed, security);
-  if (failed.exitCode === 0) return explainSuccess(failed, security);
-  for (const explain of [setup, fullTmp, largeFile, processes, network, program, writing, hidden]) {
-    const found = explain(failed, security);
+  if (failed.isWalled === false)
+    return failed.exitCode === 0 ? undefined : largeFile(failed, security, environment);
+  if (failed.exitCode === 0)
+    return explainSuccess(failed, security) ?? readAsEmpty(failed, security, environment);
+  for (const explain of [
+    setup,
+    fullTmp,
+    largeFile,
+    processes,
+    network,
+    program,
+    writing,
+    hidden,
+    readAsEmpty,
+  ]) {
+    const found = explain(failed, security, environment);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -51,19 +65,23 @@ export function explainDenial(failed: Failed, security: SecuritySettings): Expla
  */
 function explainSuccess(failed: Failed, security: SecuritySettings): Explanation | undefined {
   const { command, text, isStderr } = failed;
-  const kept = /\bgit\b/.test(command) ? writing(failed, security) : undefined;
+  const kept = /\bgit\b/.test(command) ? writing(failed, security, {}) : undefined;
   // Who writes such words themselves is not stopped.
   if (kept !== undefined || isStderr !== true || READ_ONLY.test(command) || NO_NETWORK.test(command))
     return kept;
   const isNamed = (line: string): boolean =>
     (line.match(/[\w~./-]*[./][\w~./-]*\w/g) ?? []).some((word) => command.includes(word));
   const named = { ...failed, exitCode: 1, text: text.split('\n').filter(isNamed).join('\n') };
-  const sentence = (writing(named, security) ?? network(named, security))?.sentence;
+  const sentence = (writing(named, security, {}) ?? network(named, security, {}))?.sentence;
   // It did succeed, so that it has no code.
   return sentence === undefined ? undefined : { sentence };
 }
 
-type Explain = (failed: Failed, security: SecuritySettings) => Explanation | undefined;
+type Explain = (
+  failed: Failed,
+  security: SecuritySettings,
+  environment: Readonly<Record<string, string>>,
+) => Explanation | undefined;
 
 const setup: Explain = ({ text, directory, hasRun }) => {
   if (hasRun) return undefined;
@@ -196,30 +214,28 @@ const program: Explain = ({ text, command }, security) => {
   };
 };
 
-const hidden: Explain = ({ text, directory }, security) => {
+const hidden: Explain = ({ text, directory }, security, environment) => {
   const path = linesSaying(text, /No such file or directory|ENOENT|Permission denied|EACCES/i)
     .map((line) => pathIn(line, directory))
     .findLast((found) => found !== undefined);
   if (path === undefined) return undefined;
-  const home = realPathOf(homedir());
-  const isHidden = (candidate: string): boolean =>
-    isInside(path, candidate) && isThere(candidate) && isReadable(candidate);
-  if (PRIVATE_IN_HOME.some((name) => isHidden(join(home, name))) || PRIVATE_IN_SYSTEM.some(isHidden)) {
-    const named = Object.entries(EXPOSURES).find(([, { home: paths }]) =>
-      paths?.some((name) => isHidden(join(home, name))),
-    )?.[0];
-    const setting =
-      named === undefined
-        ? `security.readable_paths = [${JSON.stringify(path)}]`
-        : `security.expose = ["${named}"]`;
+  const setting = settingFor(path, security, environment);
+  if (setting !== undefined)
     return { sentence: `The sandbox hides ${path}. The operator can show it with ${setting}.` };
-  }
   const isShown = [...security.workspace.map(realPathOf), '/tmp', '/usr', '/etc', '/proc', '/dev'].some(
     (shown) => isInside(path, shown),
   );
   if (security.root === 'host' || isShown) return undefined;
   return {
     sentence: `In the ${security.preset} preset only the workspace and a minimal system are there, so ${path} may exist outside. The operator can show it with security.readable_paths.`,
+  };
+};
+
+const readAsEmpty: Explain = (failed, security, environment) => {
+  const found = hiddenIn(failed, security, environment);
+  if (found === undefined) return undefined;
+  return {
+    sentence: `The sandbox hides ${found.path}: inside it is empty, or not there. The operator can show it with ${found.setting}.`,
   };
 };
 

@@ -1,7 +1,8 @@
 /** What of the host is private: credentials, histories and keys, as far as lists know where they lie. */
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isReadable, isThere, namesIn, shutAround } from './look.ts';
+import { isReadable, isThere, kindOf, namesIn, shutAround } from './look.ts';
+import { placesOf } from './moved.ts';
 import { CREDENTIAL_VARIABLES, PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';
 
 /** As it is now, by real paths. */
@@ -10,16 +11,20 @@ export function findPrivatePaths(homedir: string, environment: Readonly<Record<s
   const system = [...PRIVATE_IN_SYSTEM, ...namesIn('/etc/ssh', /_key$/)].filter(
     (path) => isThere(path) && isReadable(path) && !isInside(home, path),
   );
-  const own = [...privateCandidates(home, environment).flatMap(thereOrShut), ...namesIn(home, PRIVATE_NAMES)];
+  const own = [
+    ...privateCandidates(home, environment).flatMap(thereOrShut),
+    ...namesIn(home, PRIVATE_NAMES),
+    // HISTFILE=/dev/null, say: that has nothing to hide, and is written to.
+  ].filter((path) => kindOf(path) !== 'special');
   return [...new Set([...system, ...own].map(realPathOf))];
 }
 
 /** Where something of the user's may be some day: in the home directory, or where a variable leads. */
 export function privateCandidates(home: string, environment: Readonly<Record<string, string>>): string[] {
   return [
-    ...PRIVATE_IN_HOME.map((name) => join(home, name)),
+    ...PRIVATE_IN_HOME.flatMap((name) => placesOf(name, home, environment)),
     // KUBECONFIG may name several.
-    ...CREDENTIAL_VARIABLES.flatMap((name) => (environment[name] ?? '').split(':').filter(isAbsolute)),
+    ...CREDENTIAL_VARIABLES.flatMap((name) => (environment[name] ?? '').split(':')).filter(isAbsolute),
   ];
 }
 

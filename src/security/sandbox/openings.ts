@@ -1,7 +1,8 @@
 /** What `expose` lets through, found on this host. */
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute } from 'node:path';
 import { locatePath, realPathOf } from '../../base/config/paths.ts';
 import { EXPOSURES } from './exposures.ts';
+import { placesOf } from './moved.ts';
 
 export interface Openings {
   readonly paths: readonly string[];
@@ -21,7 +22,8 @@ export function openings(
       paths.push(realPathOf(locatePath(name, { directory: home, homedir: home })));
       continue;
     }
-    paths.push(...(known.home ?? []).map((path) => join(home, path)), ...(known.system ?? []));
+    const own = (known.home ?? []).flatMap((path) => placesOf(path, home, host.environment));
+    paths.push(...own, ...(known.system ?? []));
     sockets.push(
       ...(known.sockets ?? []),
       ...(known.socketVariables ?? []).flatMap((variable) => socketOf(host.environment[variable])),

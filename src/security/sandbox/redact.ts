@@ -8,6 +8,7 @@ import { realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import { maskText } from '../secrets.ts';
 import { kindOf, readPlainFile } from './look.ts';
+import { placesOf } from './moved.ts';
 
 export const REDACTED_FILES: readonly string[] = [
   '.npmrc',
@@ -36,16 +37,21 @@ const SECRET_LINES: readonly RegExp[] = [
 ];
 const MAX_BYTES = 256 * 1024;
 
+export interface RedactOptions {
+  readonly isHomeWritable?: boolean;
+  /** Variables may have the files elsewhere. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** For each file that holds something to hide: its path, and the path of the copy. */
 export function redactFiles(
   home: string,
   directory: string,
   opened: readonly string[],
-  isHomeWritable = false,
+  { isHomeWritable = false, environment = {} }: RedactOptions = {},
 ): Map<string, string> {
   const copies = new Map<string, string>();
-  for (const name of REDACTED_FILES) {
-    const named = join(home, name);
+  for (const named of REDACTED_FILES.flatMap((name) => placesOf(name, home, environment))) {
     // A link is followed where no command can have made it.
     const path = isHomeWritable ? named : realPathOf(named);
     if (kindOf(path) !== 'file' || opened.includes(named) || opened.includes(path)) continue;

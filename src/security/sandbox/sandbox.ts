@@ -173,7 +173,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       tmpDirectory,
       redacted:
         principal !== undefined && (security.root === 'host' || isHomeWritable)
-          ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths, isHomeWritable)
+          ? redactFiles(home, join(stateDirectory, 'redacted'), opened.paths, {
+              isHomeWritable,
+              environment: settings.environment,
+            })
           : new Map(),
       systemRoot: roots.of(security.root, [
         ...(domains === undefined ? [] : ['socat']),
@@ -306,7 +309,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       };
     },
     explain(failed, principal) {
-      return domains?.explain(failed) ?? explainDenial(failed, rules.securityOf(principal));
+      return (
+        domains?.explain(failed) ?? explainDenial(failed, rules.securityOf(principal), settings.environment)
+      );
     },
     hostPathOf(path, principal) {
       const security = rules.securityOf(principal);

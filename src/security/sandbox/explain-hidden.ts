@@ -1,0 +1,66 @@
+/** Whether a path is one of those that the sandbox hides, and whether a command's own text names one. */
+import { homedir } from 'node:os';
+import { basename, dirname, resolve } from 'node:path';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import type { SecuritySettings } from '../../base/settings.ts';
+import { EXPOSURES } from './exposures.ts';
+import { privateCandidates } from './find-private.ts';
+import { isReadable, isThere } from './look.ts';
+import { placesOf } from './moved.ts';
+import { openings } from './openings.ts';
+import { PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The setting that shows it; undefined where it is not hidden. */
+export function settingFor(
+  path: string,
+  security: SecuritySettings,
+  environment: Environment,
+): string | undefined {
+  const home = realPathOf(homedir());
+  const opened = [
+    ...openings(security.expose, { homedir: home, environment }).paths,
+    ...security.readablePaths,
+    ...security.writablePaths,
+  ];
+  const isAt = (place: string): boolean =>
+    isInside(path, place) && isThere(place) && isReadable(place) && !opened.includes(place);
+  const isHistory = dirname(path) === home && PRIVATE_NAMES.test(basename(path)) && isAt(path);
+  if (!isHistory && ![...privateCandidates(home, environment), ...PRIVATE_IN_SYSTEM].some(isAt))
+    return undefined;
+  const name = Object.entries(EXPOSURES).find(([, { home: paths }]) =>
+    paths?.some((each) => placesOf(each, home, environment).some(isAt)),
+  )?.[0];
+  return name === undefined
+    ? `security.readable_paths = [${JSON.stringify(path)}]`
+    : `security.expose = ["${name}"]`;
+}
+
+/** What is hidden is empty inside, and reading it succeeds: of paths that a command names, the first of these. */
+export function hiddenIn(
+  { command, directory }: { readonly command: string; readonly directory: string },
+  security: SecuritySettings,
+  environment: Environment,
+): { readonly path: string; readonly setting: string } | undefined {
+  // Who only writes about it does not read it.
+  if (/^\s*(?:echo|printf)\b/.test(command)) return undefined;
+  const words = command
+    .slice(0, MAX_CHARS)
+    .replaceAll('${HOME}', '$HOME')
+    .replaceAll(/'[^']*\s[^']*'|"[^"]*\s[^"]*"/g, ' ')
+    .match(/[^\s'"`;|&<>(){}=,]*\/[^\s'"`;|&<>(){}=,]*|(?<=\s)\.[\w.-]+/g);
+  for (const word of new Set(words)) {
+    const path = resolve(directory, word.replace(/^(?:~|\$HOME)(?=\/|$)/, homedir()));
+    const setting = isShown(path, security) ? settingFor(path, security, environment) : undefined;
+    if (setting !== undefined) return { path, setting };
+  }
+  return undefined;
+}
+
+/** A command may be a long script. */
+const MAX_CHARS = 10_000;
+
+/** Where there is only a minimal root, what is hidden outside of the workspace is not there at all. */
+const isShown = (path: string, { root, workspace }: SecuritySettings): boolean =>
+  root === 'host' || workspace.some((each) => isInside(path, realPathOf(each)));

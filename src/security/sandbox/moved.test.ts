@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findPrivatePaths } from './find-private.ts';
+import { MOVED_BY } from './moved.ts';
+import { openings } from './openings.ts';
+import { REDACTED_FILES, redactFiles } from './redact.ts';
+import { createHost, UNCOVERED, viewOf } from './sandbox.fixture.ts';
+
+describe('credentials', () => {
+  test.for([
+    'snap/firefox/common/.mozilla/firefox/x/logins.json',
+    'snap/chromium/common/chromium/Default/Cookies',
+    '.var/app/com.google.Chrome/config/google-chrome/Default/Cookies',
+    '.var/app/org.mozilla.firefox/.mozilla/firefox/x/key4.db',
+    '.config/vivaldi/Default/Login Data',
+    '.config/VSCodium/User/globalStorage/state.vscdb',
+    '.config/Windsurf/User/globalStorage/state.vscdb',
+    '.config/Code - Insiders/User/globalStorage/state.vscdb',
+    '.vscode-server/data/User/globalStorage/state.vscdb',
+    '.config/Bitwarden CLI/data.json',
+    '.ollama/id_ed25519',
+    '.m2/mvnd/registry/1/registry.bin',
+  ])('in %s are hidden', (name) => {
+    const host = createHost(UNCOVERED);
+    const path = host.write(`home/${name}`, 'secret');
+    expect(viewOf(host.profile(), path)).toMatch(/^(?:nothing|blank|empty)/);
+  });
+
+  test.for([
+    ['XDG_CONFIG_HOME', 'moved', 'moved/gh/hosts.yml'],
+    ['XDG_CONFIG_HOME', 'moved', 'moved/google-chrome/Default/Cookies'],
+    ['XDG_CONFIG_HOME', 'moved', 'moved/Bitwarden CLI/data.json'],
+    ['XDG_DATA_HOME', 'moved', 'moved/keyrings/login.keyring'],
+    ['XDG_DATA_HOME', 'moved', 'moved/opencode/auth.json'],
+    ['XDG_STATE_HOME', 'moved', 'moved/bash/history'],
+    ['CARGO_HOME', 'moved', 'moved/credentials.toml'],
+    ['GH_CONFIG_DIR', 'moved', 'moved/hosts.yml'],
+    ['CLAUDE_CONFIG_DIR', 'moved', 'moved/.credentials.json'],
+    ['CODEX_HOME', 'moved', 'moved/auth.json'],
+    ['CLOUDSDK_CONFIG', 'moved', 'moved/credentials.db'],
+    ['AZURE_CONFIG_DIR', 'moved', 'moved/msal_token_cache.json'],
+    ['PASSWORD_STORE_DIR', 'moved', 'moved/mail.gpg'],
+    ['BITWARDENCLI_APPDATA_DIR', 'moved', 'moved/data.json'],
+    ['GNUPGHOME', 'moved', 'moved/private-keys-v1.d/x'],
+    ['KUBECONFIG', 'one:HOME/moved/config', 'moved/config'],
+    ['RCLONE_CONFIG', 'moved/rclone.conf', 'moved/rclone.conf'],
+    ['AWS_WEB_IDENTITY_TOKEN_FILE', 'moved/token', 'moved/token'],
+    ['PSQL_HISTORY', 'moved/psql', 'moved/psql'],
+  ] as const)('are hidden where %s leads: %s, %s', ([variable, value, name]) => {
+    for (const workspace of ['project', '.']) {
+      const host = createHost(UNCOVERED);
+      const path = host.write(`home/${name}`, 'secret');
+      const to = value.includes('HOME') ? value.replace('HOME', host.home) : join(host.home, value);
+      const profile = host.profile({
+        environment: { [variable]: to },
+        security: { workspace: [join(host.home, workspace)] },
+      });
+      expect(viewOf(profile, path)).toMatch(/^(?:nothing|blank|empty)/);
+    }
+  });
+
+  test.for(['HISTFILE', 'LESSHISTFILE', 'XDG_CONFIG_HOME', 'GNUPGHOME'])(
+    'are not looked for in a device that %s names',
+    (variable) => {
+      const host = createHost(UNCOVERED);
+      expect(findPrivatePaths(host.home, { [variable]: '/dev/null' })).not.toContain('/dev/null');
+    },
+  );
+
+  test('are shown where a variable leads, if the operator exposes them by name', () => {
+    const environment = { GH_CONFIG_DIR: '/data/gh', XDG_CONFIG_HOME: '/data/config' };
+    expect(openings(['gh'], { homedir: '/home/me', environment }).paths).toEqual([
+      '/home/me/.config/gh',
+      '/data/config/gh',
+      '/data/gh',
+      '/home/me/.config/hub',
+      '/data/config/hub',
+    ]);
+  });
+
+  test.for(
+    MOVED_BY.filter(([, place]) =>
+      REDACTED_FILES.some((name) => name === place || name.startsWith(`${place}/`)),
+    ),
+  )('are left out of files that %s moves', ([variable, place]) => {
+    const host = createHost();
+    const name = REDACTED_FILES.find((each) => each === place || each.startsWith(`${place}/`)) ?? '';
+    const moved = host.write(`moved${name.slice(place.length)}`, 'keep = 1\npassword = hunter2\n');
+    const environment = { [variable]: join(host.root, 'moved') };
+    expect([...redactFiles(host.home, host.state, [], { environment }).keys()]).toEqual([moved]);
+  });
+});
