@@ -2,9 +2,10 @@ import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symli
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { lacks } from '../../test/setup/needs.ts';
 import { checkStateDirectory, findStateDirectoryProblem } from './state-directory.ts';
 
-const isRoot = process.getuid?.() === 0;
+const cannotGive = lacks(process.getuid?.() !== 0, 'only root gives something to another user');
 const SOMEBODY = 4711;
 
 let root: string;
@@ -68,7 +69,7 @@ test('looks at what a link leads to', () => {
   );
 });
 
-test.skipIf(!isRoot)('refuses what belongs to another user', () => {
+test.skipIf(cannotGive)('refuses what belongs to another user', () => {
   const path = make('state', 0o700);
   chownSync(path, SOMEBODY, SOMEBODY);
   expect(findStateDirectoryProblem(path)?.message).toBe(
@@ -76,7 +77,7 @@ test.skipIf(!isRoot)('refuses what belongs to another user', () => {
   );
 });
 
-test.skipIf(!isRoot)('refuses a link of another user, on the way as well', () => {
+test.skipIf(cannotGive)('refuses a link of another user, on the way as well', () => {
   const target = make('target', 0o700);
   mkdirSync(join(target, 'state'), { mode: 0o700 });
   const link = join(root, 'link');
