@@ -309,10 +309,10 @@ describe.for([
   test.for([
     ['true', { status: 'completed', reason: 'exit', exitCode: 0 }],
     ['exit 137', { status: 'failed', reason: 'exit', exitCode: 137 }],
-    ['kill -KILL $$', { status: 'failed', reason: 'signal', signal: 'SIGKILL' }],
-    ['kill -INT $$; exit 3', { status: 'failed', reason: 'signal', signal: 'SIGINT' }],
-    ['kill -ABRT $$', { status: 'failed', reason: 'signal', signal: 'SIGABRT' }],
-    ['kill -PIPE $$; exit 3', { status: 'failed', reason: 'signal', signal: 'SIGPIPE' }],
+    ['kill -KILL $$', { status: 'failed', reason: 'signal', exitCode: 137, signal: 'SIGKILL' }],
+    ['kill -INT $$; exit 3', { status: 'failed', reason: 'signal', exitCode: 130, signal: 'SIGINT' }],
+    ['kill -ABRT $$', { status: 'failed', reason: 'signal', exitCode: 134, signal: 'SIGABRT' }],
+    ['kill -PIPE $$; exit 3', { status: 'failed', reason: 'signal', exitCode: 141, signal: 'SIGPIPE' }],
   ] as const)('ends exactly as it did: %s', async ([script, expected]) => {
     const { outcome } = await run(script);
     const { endedAtMs: _, ...rest } = outcome;
