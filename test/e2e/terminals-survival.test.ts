@@ -37,7 +37,7 @@ function startKillable(env: Record<string, string> = {}) {
         params: { name, arguments: args },
       });
       const { result } = (await server.next(LONG_MS)) as {
-        result: { structuredContent: { terminal_id: string; process_id: number } };
+        result: { structuredContent: { terminal_id: string; execution_id: string; process_id: number } };
       };
       return result.structuredContent;
     },
@@ -60,6 +60,9 @@ const hosts = (): number[] =>
       return [];
     }
   });
+
+const executionOf = async (product: Product, execution_id: string) =>
+  (await product.call('process_get_execution', { execution_id })).data;
 
 const transcripts = async (product: Product): Promise<string[]> => {
   const { outputs } = (await product.call('list_execution_outputs', { output_type: 'log' })).data;
@@ -85,6 +88,11 @@ test('a killed server leaves its terminals to the next one, which ends them when
     status: 'active',
     working_directory: '/usr',
   });
+  expect(await executionOf(next, opened.execution_id)).toMatchObject({
+    terminal_id,
+    process_id: opened.process_id,
+    status: 'running',
+  });
   expect((await next.call('terminal_create', { session_name: 'lasting' })).data.error).toMatchObject({
     code: 'RESOURCE_004',
   });
@@ -103,6 +111,12 @@ test('a killed server leaves its terminals to the next one, which ends them when
   const last = await start();
   expect((await last.call('terminal_list', {})).data.total_count).toBe(0);
   expect((await transcripts(last)).join('')).toContain('\nalone\n$ echo $kept; pwd\n42\n/usr\n');
+  for (const { execution_id } of [opened, own.opened])
+    expect(await executionOf(last, execution_id)).toMatchObject({
+      status: 'failed',
+      termination_reason: 'server_shutdown',
+      exit_code: 129,
+    });
 });
 
 test('a terminal outlives several servers, each of which is killed', async () => {
@@ -123,12 +137,22 @@ test('a terminal outlives several servers, each of which is killed', async () =>
     await server.kill();
   }
   const next = await start();
+  const { execution_id } = opened;
+  expect((await next.call('process_terminate', { execution_id, signal: 'KILL' })).data).toMatchObject({
+    success: true,
+    exit_code: 137,
+  });
+  expect(await terminalOf(next, opened).info()).toMatchObject({
+    status: 'exited',
+    termination_reason: 'terminated',
+  });
   expect(await terminalOf(next, opened).close()).toMatchObject({ success: true, history_saved: true });
 });
 
 test('without a server they end after a while, and what they showed is kept', async () => {
   const killed = startKillable({ MCP_SHELL_LIMITS_TERMINAL_GRACE_SECONDS: '1' });
-  const { terminal_id, process_id: pid } = await killed.call('terminal_create', { shell_type: 'bash' });
+  const opened = await killed.call('terminal_create', { shell_type: 'bash' });
+  const { terminal_id, process_id: pid } = opened;
   await killed.call('terminal_send_input', {
     terminal_id,
     input: 'trap "" HUP TERM; echo words',
@@ -142,6 +166,11 @@ test('without a server they end after a while, and what they showed is kept', as
   const next = await start();
   expect((await next.call('terminal_list', {})).data.total_count).toBe(0);
   expect((await transcripts(next)).join('')).toContain('\nwords\n');
+  expect(await executionOf(next, opened.execution_id)).toMatchObject({
+    status: 'failed',
+    termination_reason: 'server_shutdown',
+    exit_code: 137,
+  });
 });
 
 test.for(['auto', 'off'])(
@@ -162,6 +191,9 @@ test.for(['auto', 'off'])(
     await expect
       .poll(async () => (await transcripts(product)).join(''), { timeout: LONG_MS })
       .toContain('\nbefore\n');
+    const lost = await executionOf(product, terminal.opened.execution_id);
+    expect(lost).toMatchObject({ status: 'failed', termination_reason: 'server_lost' });
+    expect(lost).not.toHaveProperty('exit_code');
   },
 );
 
