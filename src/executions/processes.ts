@@ -1,7 +1,7 @@
 /** For our other processes (the wrapper of a detached execution has its own way in): to start, watch and end a tree. */
 export { createCgroups } from './cgroups/cgroups.ts';
 export type { Held } from './detached/launch-detached.ts';
-export { leaveOutcome, reserveOutcome } from './detached/protocol.ts';
+export { leaveOutcome, reserveOutcome } from './detached/outcome-files.ts';
 export { runHelper } from './helper.ts';
 export { type Launched, launch } from './launch.ts';
 export { startOwnProgram } from './own-program.ts';

@@ -62,6 +62,11 @@ test('a host waits for a server that is slow to connect', async () => {
   await gone;
 });
 
+test('the program of a host is small: somebody waits while it starts', () => {
+  // With the schemas of the server it is three times as large.
+  expect(statSync(program).size).toBeLessThan(200_000);
+});
+
 test('what is no host is said so', async () => {
   const directory = makeDirectory('inst_a');
   const broken = join(state, 'broken.mjs');

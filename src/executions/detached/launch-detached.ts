@@ -15,7 +15,8 @@ import type { ExecutionRecord, Outcome } from '../record.ts';
 import { SandboxFailed } from '../sandboxed.ts';
 import { terminateTree } from '../terminate.ts';
 import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
-import { claimCause, readOutcome, type WrapperSpec, withdrawCause, wrapperReplySchema } from './protocol.ts';
+import { claimCause, withdrawCause } from './outcome-files.ts';
+import { readOutcome, type WrapperSpec, wrapperReplySchema } from './protocol.ts';
 
 /** How often a wrapper that is not our child is looked at: less and less, until somebody ends it. */
 const MIN_POLL_MS = 25;

@@ -1,16 +1,13 @@
 /**
  * What the server and the wrapper of a detached execution say to each other: one specification on the wrapper's stdin,
- * one line back, and from then on only files in the bundle, since the server may be gone. The host of a terminal leaves
- * the same files.
+ * one line back, and from then on only files in the bundle (outcome-files.ts), since the server may be gone.
  */
-import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeFileWhole } from '../../base/files.ts';
-import { randomText } from '../../base/ids.ts';
 import type { LaunchPermit } from '../../security/security.ts';
-import { CAUSES, type Cause, judge } from '../ending.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
+import { OUTCOME } from './outcome-files.ts';
 
 export const wrapperSpecSchema = z.object({
   id: z.string(),
@@ -30,70 +27,11 @@ export const wrapperReplySchema = z.union([
 ]);
 export type WrapperReply = z.infer<typeof wrapperReplySchema>;
 
-const OUTCOME = 'outcome.json';
-const CAUSE = 'cause';
-const RESERVE = 'outcome.reserve';
-
-/** Takes the room that the outcome will need, so that a disk that fills up meanwhile cannot swallow it. */
-export function reserveOutcome(bundle: string): void {
-  writeFileWhole(join(bundle, RESERVE), ' '.repeat(16 * 1024));
-}
-
-/** A server that ended the tree wrote its cause first; seen from where it is held the process died by a signal. */
-export function leaveOutcome(bundle: string, ended: Outcome): Outcome {
-  const cause = readCause(bundle);
-  const { exitCode, signal } = ended;
-  const exit = { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null };
-  // What was ended from here (a limit) is judged already.
-  const isOurs = ended.reason !== 'exit' && ended.reason !== 'signal';
-  const outcome = cause === undefined || isOurs ? ended : { ...ended, ...judge(exit, cause) };
-  if (!existsSync(bundle)) return outcome;
-  rmSync(join(bundle, RESERVE), { force: true });
-  writeFileWhole(join(bundle, OUTCOME), JSON.stringify(outcome));
-  return outcome;
-}
-
 export function readOutcome(bundle: string): Outcome | undefined {
   const path = join(bundle, OUTCOME);
   if (!existsSync(path)) return undefined;
   try {
     return outcomeSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return undefined;
-  }
-}
-
-/** The first to write its cause wins; the file cannot be created twice. What is returned withdraws the claim. */
-export function claimCause(bundle: string, cause: Cause): string {
-  const claim = `${cause} ${randomText()}`;
-  try {
-    const fd = openSync(
-      join(bundle, CAUSE),
-      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
-      0o600,
-    );
-    writeSync(fd, claim);
-    closeSync(fd);
-  } catch {
-    // Somebody was first, or the bundle was collected.
-  }
-  return claim;
-}
-
-/** What was asked for did not happen; whatever ends it later is another cause. */
-export function withdrawCause(bundle: string, claim: string): void {
-  if (readText(join(bundle, CAUSE)) === claim) rmSync(join(bundle, CAUSE), { force: true });
-}
-
-const causeSchema = z.enum(CAUSES);
-
-function readCause(bundle: string): Cause | undefined {
-  return causeSchema.safeParse(readText(join(bundle, CAUSE))?.split(' ')[0]).data;
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
   } catch {
     return undefined;
   }

@@ -14,14 +14,8 @@ import { launch } from '../launch.ts';
 import { createPipes } from '../pipes.ts';
 import { SandboxFailed } from '../sandboxed.ts';
 import { createSpawner } from '../spawner.ts';
-import {
-  claimCause,
-  leaveOutcome,
-  reserveOutcome,
-  type WrapperReply,
-  type WrapperSpec,
-  wrapperSpecSchema,
-} from './protocol.ts';
+import { claimCause, leaveOutcome, reserveOutcome } from './outcome-files.ts';
+import { type WrapperReply, type WrapperSpec, wrapperSpecSchema } from './protocol.ts';
 
 async function main(): Promise<void> {
   const spec = wrapperSpecSchema.parse(JSON.parse(await readAll(process.stdin)));

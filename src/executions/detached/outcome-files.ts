@@ -1,0 +1,68 @@
+/**
+ * The files in a bundle by which the server and whoever holds an execution for it, a wrapper or the host of terminals, know
+ * how it ends. The host loads nothing more than this for them: it starts while somebody waits.
+ */
+import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileWhole } from '../../base/files.ts';
+import { randomText } from '../../base/ids.ts';
+import { CAUSES, type Cause, judge } from '../ending.ts';
+import type { Outcome } from '../record.ts';
+
+export const OUTCOME = 'outcome.json';
+const CAUSE = 'cause';
+const RESERVE = 'outcome.reserve';
+
+/** Takes the room that the outcome will need, so that a disk that fills up meanwhile cannot swallow it. */
+export function reserveOutcome(bundle: string): void {
+  writeFileWhole(join(bundle, RESERVE), ' '.repeat(16 * 1024));
+}
+
+/** A server that ended the tree wrote its cause first; seen from where it is held the process died by a signal. */
+export function leaveOutcome(bundle: string, ended: Outcome): Outcome {
+  const cause = readCause(bundle);
+  const { exitCode, signal } = ended;
+  const exit = { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null };
+  // What was ended from here (a limit) is judged already.
+  const isOurs = ended.reason !== 'exit' && ended.reason !== 'signal';
+  const outcome = cause === undefined || isOurs ? ended : { ...ended, ...judge(exit, cause) };
+  if (!existsSync(bundle)) return outcome;
+  rmSync(join(bundle, RESERVE), { force: true });
+  writeFileWhole(join(bundle, OUTCOME), JSON.stringify(outcome));
+  return outcome;
+}
+
+/** The first to write its cause wins; the file cannot be created twice. What is returned withdraws the claim. */
+export function claimCause(bundle: string, cause: Cause): string {
+  const claim = `${cause} ${randomText()}`;
+  try {
+    const fd = openSync(
+      join(bundle, CAUSE),
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
+      0o600,
+    );
+    writeSync(fd, claim);
+    closeSync(fd);
+  } catch {
+    // Somebody was first, or the bundle was collected.
+  }
+  return claim;
+}
+
+/** What was asked for did not happen; whatever ends it later is another cause. */
+export function withdrawCause(bundle: string, claim: string): void {
+  if (readText(join(bundle, CAUSE)) === claim) rmSync(join(bundle, CAUSE), { force: true });
+}
+
+function readCause(bundle: string): Cause | undefined {
+  const name = readText(join(bundle, CAUSE))?.split(' ')[0];
+  return CAUSES.find((cause) => cause === name);
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
