@@ -292,6 +292,19 @@ describe('limits', () => {
     ],
     { says: /^It may have 256 processes and threads; .*security\.max_pids\.$/ },
   );
+
+  const RETRY = 'fork: retry: Resource temporarily unavailable';
+  test.for([
+    [`/bin/bash: ${RETRY}\n/bin/bash: ${RETRY}\n`, {}, true],
+    [`started\nbash: line 7: ${RETRY}\n`, {}, true],
+    [`bash: ${RETRY}\n`, { isStderr: false }, false],
+    [`bash: ${RETRY}\n`, { command: `echo 'bash: ${RETRY}' >&2` }, false],
+    [`log: worker said "bash: ${RETRY}"\n`, {}, false],
+    [`bash: ${RETRY}\n`, { isWalled: false }, false],
+  ] as const)('a shell that waited until it could fork, and succeeded: %j %j', ([text, how, isTold]) => {
+    const found = explain('open', { text, exitCode: 0, isStderr: true, ...how });
+    expect(found?.sentence.includes('security.max_pids') ?? false).toBe(isTold);
+  });
 });
 
 describe('programs that need something of the host', () => {

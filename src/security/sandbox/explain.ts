@@ -61,7 +61,8 @@ export function explainDenial(
 
 /**
  * A command that succeeded may print anything. But git succeeds though it could not replace a protected file, and of
- * several commands the last decides: on stderr, a complaint about something that the caller has named is one.
+ * several commands the last decides: on stderr, a complaint about something that the caller has named is one, and so is
+ * that of the shell itself about the number of processes.
  */
 function explainSuccess(failed: Failed, security: SecuritySettings): Explanation | undefined {
   const { command, text, isStderr } = failed;
@@ -69,6 +70,8 @@ function explainSuccess(failed: Failed, security: SecuritySettings): Explanation
   // Who writes such words themselves is not stopped.
   if (kept !== undefined || isStderr !== true || READ_ONLY.test(command) || NO_NETWORK.test(command))
     return kept;
+  const refused = SHELL_CANNOT_FORK.test(text) && !/\bfork\b/.test(command);
+  if (refused && security.maxPids !== undefined) return tooManyProcesses(security);
   const isNamed = (line: string): boolean =>
     (line.match(/[\w~./-]*[./][\w~./-]*\w/g) ?? []).some((word) => command.includes(word));
   const named = { ...failed, exitCode: 1, text: text.split('\n').filter(isNamed).join('\n') };
@@ -191,6 +194,9 @@ const largeFile: Explain = ({ text, signal }, security) => {
     sentence: `A file can have ${security.maxFileBytes / 1024 / 1024} MiB here; the operator changes that with security.max_file_mb.`,
   };
 };
+
+/** A shell tries again until it can; where no cgroup counts, nothing else tells that it could not. */
+const SHELL_CANNOT_FORK = /^\S*sh: (?:line \d+: )?fork: retry: Resource temporarily unavailable$/m;
 
 const processes: Explain = ({ text }, security) => {
   if (
