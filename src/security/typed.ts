@@ -23,6 +23,8 @@ export interface InputRequest {
   readonly directory: string | undefined;
   /** Commands that the shell would run; undefined where it is not the shell that gets it. */
   readonly commands: string | undefined;
+  /** Why nobody can tell what the shell would run: then it is not typed. */
+  readonly uncertain?: { readonly reason: string; readonly hint: string } | undefined;
   /** For the record; undefined at a password prompt. */
   readonly input: string | undefined;
   readonly approval?: string | undefined;
@@ -54,7 +56,7 @@ export function createTypedCheck(options: {
 
   /** A fence: what is typed key by key, or into another program, the wall alone holds. */
   function judgeInput(request: InputRequest): Judgement | undefined {
-    const { principal, openedUnder, commands, directory = settings.defaultWorkdir } = request;
+    const { principal, openedUnder, commands, uncertain, directory = settings.defaultWorkdir } = request;
     const now = restrictions.of(principal);
     if (openedUnder !== rulesOf(principal)) {
       throw new ShellServerError(
@@ -66,6 +68,11 @@ export function createTypedCheck(options: {
         },
       );
     }
+    if (uncertain !== undefined)
+      throw new ShellServerError('SECURITY_003', uncertain.reason, {
+        hint: uncertain.hint,
+        details: { rule: 'uncertain_line' },
+      });
     if (commands === undefined || commands.trim() === '') return undefined;
     const judgement = now.policy.judge(commands, {
       directory,

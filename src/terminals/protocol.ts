@@ -114,12 +114,27 @@ export type Typed =
   | { readonly kind: 'keys'; readonly keys: readonly string[] }
   | { readonly kind: 'bytes'; readonly base64: string; readonly isEntered: boolean };
 
+/** What a program has asked for, on which the bytes of text and keys depend. */
+export interface InputModes {
+  /** It wants the other form of the cursor keys. */
+  readonly applicationCursor: boolean;
+  /** It can tell a paste from typing. */
+  readonly bracketedPaste: boolean;
+  /** It draws the whole screen. */
+  readonly isAlternate: boolean;
+}
+
 export interface SendRequest {
   readonly id: string;
-  readonly typed: Typed;
+  /** Exactly what was judged. */
+  readonly base64: string;
+  /** How many lines its echo takes up. */
+  readonly echoedLines: number;
   readonly guard: string | undefined;
   /** By which this was allowed; where they are others by now, nothing is sent. */
   readonly facts: InputFacts;
+  /** The line at the prompt, and the modes, count only where the decision was made by them. */
+  readonly decidedBy: { readonly line: boolean; readonly modes: boolean };
   readonly wait: WaitSpec | undefined;
 }
 
@@ -128,6 +143,7 @@ export interface SendResult {
   readonly why: 'guard' | 'changed' | 'ended' | undefined;
   /** How the terminal has ended. */
   readonly outcome?: Outcome | undefined;
+  /** Who was in front when it was sent, or would have been. */
   readonly front: readonly FrontInfo[];
   readonly bytes: number;
   readonly waited: Waited | undefined;
@@ -143,16 +159,32 @@ export interface SendResult {
   readonly facts: InputFacts | undefined;
 }
 
+/** Those that everybody has, other control characters, or even letters. */
+export type LineKeys = 'usual' | 'unusual' | 'changed';
+
 /** What a decision about input depends on. */
 export interface InputFacts {
   /** It is for the shell, which is in front, or gets it when the program that does not read it has ended. */
   readonly isForShell: boolean;
+  /** Nobody but the shell is in front. */
+  readonly isShellInFront: boolean;
+  /** Something else than a command is asked for, without echo. */
   readonly isSecretPrompt: boolean;
-  /** How many commands have ended. */
-  readonly finished: number;
+  /** How many prompts the shell has come back to. */
+  readonly prompts: number;
+  /** A line with `!` in it becomes another before it is run. */
+  readonly expandsHistory: boolean;
   readonly workingDirectory: string | undefined;
-  /** What stands behind the shell's prompt. */
+  /** What stands behind the shell's prompt, and how much of it stands before the cursor. */
   readonly promptLine: string | undefined;
+  readonly beforeCursor: string | undefined;
+  /** The cursor is where the shell's last prompt ended, as far as that is shown. */
+  readonly isFreshPrompt: boolean;
+  /** With which keys the kernel edits the line; undefined where the shell does. */
+  readonly lineKeys: LineKeys | undefined;
+  readonly modes: InputModes;
+  /** How often a person has typed. */
+  readonly byPerson: number;
   /** What held for the owner when the terminal was opened, as a checksum. */
   readonly rules: string;
 }

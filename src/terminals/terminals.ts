@@ -16,15 +16,13 @@ import { type Caller, type CreateRequest, createOpening, type Opened } from './o
 import type {
   Dimensions,
   HostEvent,
-  InputFacts,
   ReadRequest,
   ReadResult,
   SendResult,
   TerminalState,
-  Typed,
-  WaitSpec,
 } from './protocol.ts';
 import { createRegister, type Entry } from './register.ts';
+import { createSending, type InputOptions } from './send.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
 export type { Caller, CreateRequest, Opened } from './open.ts';
@@ -39,12 +37,6 @@ export type {
 } from './protocol.ts';
 export { WAIT_REASONS } from './protocol.ts';
 export { SHELL_TYPES, type ShellType } from './shells.ts';
-
-export interface InputOptions {
-  readonly typed: Typed;
-  readonly guard: string | undefined;
-  readonly wait: WaitSpec | undefined;
-}
 
 /** `new` is what has not been read yet. */
 export interface LookRequest extends Omit<ReadRequest, 'id' | 'view'> {
@@ -88,14 +80,11 @@ export interface TerminalsOptions {
 const SHUTDOWN_MS = 500;
 /** For the end of an execution to be on disk, of which its host has told. */
 const CONCLUDE_MS = 10_000;
-/** Another program may have come to the front between the decision and the input. */
-const MAX_DECISIONS = 3;
-/** For a shell to show what was typed before. */
-const SHOWN_MS = 5000;
 
 export function createTerminals(options: TerminalsOptions): Terminals {
   const { settings, security, executions, instance, log } = options;
   const register = createRegister();
+  const send = createSending(security);
   const open = createOpening({ ...options, register, hostOf });
   const { entries, find, remember } = register;
   const hosts = new Set<Host>();
@@ -164,45 +153,14 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     }
   }
 
-  async function send(id: string, input: InputOptions, caller: Caller): Promise<SendResult> {
-    const { principal, reader, client, requestId, signal, approval } = caller;
-    const entry = find(principal, id);
-    const { host, typing } = entry;
-    for (let decisions = 1; ; decisions++) {
-      const isShownOnly = typing.isShownOnly(input.typed);
-      if (isShownOnly) await untilShown(host, id, signal);
-      const known = isShownOnly ? undefined : entry.facts;
-      const facts = known ?? (await host.ask('facts', { id }, signal));
-      const isShell = facts.isForShell && !facts.isSecretPrompt;
-      const line = { shown: facts.promptLine, finished: facts.finished };
-      if (!isShell) typing.forget();
-      security.authorizeInput({
-        principal,
-        client: client.name,
-        requestId,
-        terminalId: id,
-        openedUnder: facts.rules,
-        directory: facts.workingDirectory,
-        commands: isShell ? typing.preview(input.typed, line) : undefined,
-        input: facts.isSecretPrompt ? undefined : describeTyped(input.typed),
-        approval,
-      });
-      entry.facts = undefined;
-      const decidedBy: InputFacts = isShownOnly ? facts : { ...facts, promptLine: undefined };
-      const result = await host.ask('send', { ...input, id, facts: decidedBy }, signal);
-      if (result.facts !== undefined) entry.facts = result.facts;
-      if (result.sent !== 'nothing' && isShell) typing.commit(input.typed, line);
-      if (result.after !== undefined) noteRead(entry, reader, result.after);
-      if (result.outcome !== undefined) await conclude(entry);
-      if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
-    }
-  }
-
   async function takeOverHost(host: Host, dead: string): Promise<void> {
     watch(host);
     for (const state of await host.ask('list', {})) {
       const { id, owner, sessionName } = state;
-      remember({ id, owner, sessionName, host }).hasEnded = state.outcome !== undefined;
+      const entry = remember({ id, owner, sessionName, host });
+      entry.hasEnded = state.outcome !== undefined;
+      // Its last server may have left something on the line.
+      entry.typing.forget();
       log.info('took over a terminal', { terminal: id, from: dead });
     }
   }
@@ -235,7 +193,11 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     },
     async send(id, input, caller) {
       await executions.ready();
-      return send(id, input, caller);
+      const entry = find(caller.principal, id);
+      const result = await send(entry, input, caller);
+      if (result.after !== undefined) noteRead(entry, caller.reader, result.after);
+      if (result.outcome !== undefined) await conclude(entry);
+      return result;
     },
     async read(id, request, { principal, reader, signal }) {
       await executions.ready();
@@ -300,20 +262,6 @@ const rest = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms).unref();
   });
-
-function describeTyped(typed: Typed): string {
-  if (typed.kind === 'keys') return typed.keys.map((key) => `<${key}>`).join('');
-  const text =
-    typed.kind === 'text' ? typed.text : `<bytes ${Buffer.from(typed.base64, 'base64').toString('hex')}>`;
-  return typed.isEntered ? `${text}<enter>` : text;
-}
-
-/** A shell that waits for the next key has shown the ones before it. */
-async function untilShown(host: Host, id: string, signal: AbortSignal): Promise<void> {
-  const wait = { pattern: undefined, idleMs: undefined, timeoutMs: SHOWN_MS };
-  const screen = { view: 'screen', from: undefined, count: 1, withAnsi: false, withFront: false } as const;
-  await host.ask('read', { ...screen, id, wait }, signal);
-}
 
 /** Who goes back to older lines has read the later ones all the same. */
 function noteRead({ lastRead }: Entry, reader: string, { lines, from, missing }: ReadResult): void {

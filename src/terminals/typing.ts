@@ -1,107 +1,262 @@
 /**
  * What a shell is about to run, as far as it was typed through us: when a line is entered, the policy is asked about it,
  * with those before it that have not ended yet, since a command may go over several. After a key that may change the line
- * (an arrow, a completion) what the terminal shows counts.
+ * (an arrow, a completion) what the terminal shows counts, and Enter has to come alone; where nobody can tell what would
+ * run, nothing is sent.
  */
-import type { Typed } from './protocol.ts';
+import { type LineKey, type LineReader, readLineKeys } from './line-keys.ts';
+import type { InputFacts } from './protocol.ts';
 
 /** The shell, as it is at the moment. */
-export interface ShellLine {
-  /** What stands behind its prompt; undefined where there is none, or nobody can tell. */
-  readonly shown: string | undefined;
-  /** How many commands have ended. */
-  readonly finished: number;
-}
+export type ShellFacts = Pick<
+  InputFacts,
+  | 'isShellInFront'
+  | 'prompts'
+  | 'expandsHistory'
+  | 'promptLine'
+  | 'beforeCursor'
+  | 'isFreshPrompt'
+  | 'lineKeys'
+  | 'modes'
+  | 'byPerson'
+>;
+
+export type Decision =
+  /** Nothing is entered. */
+  | { readonly kind: 'open' }
+  /** These commands, in which the line that is shown counts or not. */
+  | { readonly kind: 'enter'; readonly commands: string; readonly isShown: boolean }
+  /** These, if the line is shown as it was typed before Enter comes. */
+  | { readonly kind: 'verify'; readonly commands: string; readonly line: string }
+  | { readonly kind: 'refuse'; readonly reason: string; readonly hint: string };
 
 export interface Typing {
-  /** The commands that this would enter; undefined where it enters none, or nobody can tell. */
-  preview(typed: Typed, line: ShellLine): string | undefined;
-  /** Whether what the terminal shows decides what this would enter. */
-  isShownOnly(typed: Typed): boolean;
-  /** It was typed. */
-  commit(typed: Typed, line: ShellLine): void;
-  /** Somebody else may have typed, or another program was in front. */
+  /** What the terminal shows decides, so that it must show everything first. */
+  needsLook(bytes: Uint8Array, shell: ShellFacts): boolean;
+  /** Lines that were entered seem to have ended, and may as well still be on their way. */
+  isUnsettled(shell: ShellFacts): boolean;
+  /** Nothing has come for a while: if there is a prompt, they have. */
+  settle(shell: ShellFacts): void;
+  decide(bytes: Uint8Array, shell: ShellFacts): Decision;
+  /** It was typed at the shell. */
+  commit(bytes: Uint8Array, shell: ShellFacts): void;
+  /** It was typed at another program, which may leave some of it to the shell. */
+  pass(bytes: Uint8Array): void;
+  /** Somebody else may have typed. */
   forget(): void;
 }
 
+/** What stands on the line: known, cancelled if the shell shows a prompt after it, to be seen, or not even that. */
+type Content =
+  | { readonly kind: 'known'; readonly text: string }
+  | { readonly kind: 'cancelled'; readonly prompts: number }
+  | { readonly kind: 'shown' }
+  | { readonly kind: 'hidden' };
+
 interface Line {
-  /** What stands there; undefined: unknown. */
-  readonly text: string | undefined;
-  readonly entered: readonly string[];
+  readonly content: Content;
+  /** Grows. */
+  readonly entered: string[];
+  /** Of those keys that come before an Enter. */
+  readonly problem: 'edited' | 'run' | undefined;
 }
 
 /** A shell that does not say when a command has ended would otherwise be asked about all there ever were. */
-const MAX_LINES = 50;
+const MAX_LINES = 2000;
+
+const EMPTY: Content = { kind: 'known', text: '' };
+const SHOWN: Content = { kind: 'shown' };
 
 export function createTyping(): Typing {
-  let text: string | undefined = '';
-  /** Entered, and not known to have ended. */
+  let content: Content = EMPTY;
+  /** Entered, and not known to have ended: they have when the shell has shown a prompt for each. */
   let earlier: readonly string[] = [];
-  let finished = 0;
+  let openUntil = 0;
+  /** How many there were when the last was entered. */
+  let enteredAt = 0;
+  let byPerson = 0;
 
-  function after(typed: Typed, line: ShellLine): Line {
-    const open = line.finished === finished ? earlier : [];
-    return charactersOf(typed).reduce(press, { text: text ?? line.shown, entered: open });
+  /** As it is now, where prompts and people count. */
+  function current(shell: ShellFacts): Content {
+    if (shell.byPerson !== byPerson) return SHOWN;
+    if (content.kind !== 'cancelled') return content;
+    return shell.prompts > content.prompts ? EMPTY : SHOWN;
+  }
+
+  const open = (shell: ShellFacts): readonly string[] => (shell.prompts < openUntil ? earlier : []);
+
+  function press(bytes: Uint8Array, shell: ShellFacts, from: Content): Line {
+    const keys = readLineKeys(bytes, readerOf(shell));
+    const start: Line = { content: from, entered: [], problem: undefined };
+    return keys.reduce((line, key) => pressKey(line, key, shell), start);
   }
 
   return {
-    preview(typed, line) {
-      const before = line.finished === finished ? earlier.length : 0;
-      const { entered } = after(typed, line);
-      return entered.length === before ? undefined : entered.join('\n');
+    needsLook: (bytes, shell) =>
+      shell.isShellInFront && current(shell).kind === 'shown' && hasEnter(bytes, shell),
+    isUnsettled: (shell) => open(shell).length > 0 && shell.prompts > enteredAt && shell.isFreshPrompt,
+    settle(shell) {
+      if (!shell.isFreshPrompt) return;
+      earlier = [];
+      openUntil = shell.prompts;
     },
-    isShownOnly: (typed) => text === undefined && charactersOf(typed).some(isEnd),
-    commit(typed, line) {
-      earlier = after(typed, line).entered.slice(-MAX_LINES);
-      // Where it was not known before, what comes may stand anywhere in it.
-      ({ text } = charactersOf(typed).reduce(press, { text, entered: [] }));
-      ({ finished } = line);
+    decide(bytes, shell) {
+      const before = current(shell);
+      if (!hasEnter(bytes, shell)) {
+        const { problem } = press(bytes, shell, before);
+        return problem === 'run' ? refuse('run') : { kind: 'open' };
+      }
+      if (shell.lineKeys === 'changed') return refuse('keys');
+      const start = before.kind === 'shown' ? lineShown(bytes, shell) : before;
+      if (start === 'edited') return refuse(start);
+      const { entered, problem } = press(bytes, shell, start);
+      if (!shell.isShellInFront && (start.kind !== 'known' || problem !== undefined)) return refuse('ahead');
+      if (start.kind !== 'known') return refuse('hidden');
+      if (problem !== undefined) return refuse(problem);
+      if (shell.prompts > 0 && open(shell).length >= MAX_LINES) return refuse('hidden');
+      const commands = [...open(shell), ...entered].join('\n');
+      if (mayExpand(commands, shell)) return refuse('history');
+      if (before.kind === 'known') return { kind: 'enter', commands, isShown: false };
+      if (start.text !== '') return { kind: 'enter', commands: withShorter(commands, shell), isShown: true };
+      // Nothing is shown: the line is empty, or what stands there cannot be seen.
+      const [line = '', ...others] = entered;
+      const isWhole = others.length === 0 && !line.includes('\n') && line.trim() !== '' && endsLine(bytes);
+      return isWhole ? { kind: 'verify', commands, line } : refuse('hidden');
+    },
+    commit(bytes, shell) {
+      const before = current(shell);
+      const start = before.kind === 'shown' && hasEnter(bytes, shell) ? lineShown(bytes, shell) : before;
+      const after = press(bytes, shell, start === 'edited' ? before : start);
+      ({ content } = after);
+      const isAhead = !shell.isShellInFront;
+      // Nobody knows who gets what does not end with Enter.
+      if (isAhead && content.kind === 'known' && content.text !== '') content = SHOWN;
+      if (after.entered.length > 0) {
+        earlier = [...open(shell), ...after.entered].slice(-MAX_LINES);
+        const lines = after.entered.join('\n').split('\n').length;
+        openUntil = Math.max(openUntil, shell.prompts + (isAhead ? 1 : 0)) + lines;
+        enteredAt = shell.prompts;
+      }
+      ({ byPerson } = shell);
+    },
+    pass(bytes) {
+      const last = bytes.at(-1);
+      const isQuiet =
+        bytes.every((byte) => QUIET.has(byte)) && content.kind === 'known' && content.text === '';
+      if (last === CR || last === LF || isQuiet) content = EMPTY;
+      else if (bytes.length > 0) content = SHOWN;
+      earlier = [];
     },
     forget() {
-      text = '';
+      content = SHOWN;
       earlier = [];
     },
   };
 }
 
-/** As what they would be on a keyboard; a key without a character is an escape. */
-function charactersOf(typed: Typed): string[] {
-  if (typed.kind === 'keys') return typed.keys.map(characterOf);
-  const text = typed.kind === 'text' ? typed.text : Buffer.from(typed.base64, 'base64').toString('utf8');
-  return [...Array.from(text.replaceAll('\r\n', '\n')), ...(typed.isEntered ? ['\n'] : [])];
+const CR = 0x0d;
+const LF = 0x0a;
+/** Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-\ leave nothing behind for the shell. */
+const QUIET = new Set([0x03, 0x04, 0x1a, 0x1c]);
+
+function readerOf({ lineKeys, modes, isShellInFront }: ShellFacts): LineReader {
+  if (!isShellInFront) return { by: 'nobody' };
+  if (lineKeys !== undefined) return { by: lineKeys === 'usual' ? 'kernel' : 'kernel with other keys' };
+  return { by: modes.bracketedPaste ? 'editor that tells pastes' : 'editor' };
 }
 
-const KEYS: Readonly<Record<string, string>> = {
-  enter: '\n',
-  return: '\n',
-  cr: '\n',
-  space: ' ',
-  'ctrl+c': '\x03',
-  '^c': '\x03',
-  'ctrl-c': '\x03',
-  'c-c': '\x03',
-  'ctrl+u': '\x15',
-  '^u': '\x15',
-  'ctrl+m': '\n',
-  'ctrl+j': '\n',
-  backspace: '\x7f',
+const hasEnter = (bytes: Uint8Array, shell: ShellFacts): boolean =>
+  readLineKeys(bytes, readerOf(shell)).some(({ kind }) => kind === 'enter');
+
+const endsLine = (bytes: Uint8Array): boolean => bytes.at(-1) === CR || bytes.at(-1) === LF;
+
+/** The line as it is shown, where more is typed behind it; else why that cannot be told. */
+function lineShown(bytes: Uint8Array, { promptLine, beforeCursor }: ShellFacts): Content | 'edited' {
+  if (promptLine === undefined || beforeCursor === undefined) return { kind: 'hidden' };
+  if (bytes.length === 1) return { kind: 'known', text: promptLine };
+  const isAtEnd = promptLine.trimEnd() === beforeCursor.trimEnd();
+  return isAtEnd ? { kind: 'known', text: beforeCursor } : 'edited';
+}
+
+/** What stands behind the cursor may be a suggestion, and not on the line at all. */
+function withShorter(commands: string, { promptLine = '', beforeCursor = '' }: ShellFacts): string {
+  return promptLine.trimEnd() === beforeCursor.trimEnd() ? commands : `${commands}\n${beforeCursor}`;
+}
+
+/** A line before it may have switched that on. */
+const mayExpand = (commands: string, { expandsHistory }: ShellFacts): boolean =>
+  /(?:^|\n)\s*\^|!(?![\s=]|$)/.test(commands) &&
+  (expandsHistory || /\bset\b|\bsetopt\b|\bemulate\b|histexpand/i.test(commands));
+
+function pressKey(line: Line, key: LineKey, shell: ShellFacts): Line {
+  const { content } = line;
+  const isKnown = content.kind === 'known';
+  const isEmpty = isKnown && content.text === '';
+  const become = (next: Content): Line => ({ ...line, content: next });
+  switch (key.kind) {
+    case 'enter':
+      if (isKnown) line.entered.push(content.text);
+      return { ...line, content: EMPTY, problem: line.problem ?? (isKnown ? undefined : 'edited') };
+    case 'text':
+      return isKnown ? become({ kind: 'known', text: content.text + key.text }) : line;
+    case 'redraw':
+      return line;
+    case 'idle':
+      return isEmpty ? line : become(SHOWN);
+    case 'cancel': {
+      if (isEmpty) return line;
+      // Somebody may have made another key of it: a prompt tells, where the shell tells of prompts.
+      if (shell.prompts === 0) return become(EMPTY);
+      return become(shell.isShellInFront ? { kind: 'cancelled', prompts: shell.prompts } : SHOWN);
+    }
+    case 'kill':
+      return isKnown ? become(EMPTY) : line;
+    case 'erase':
+      // Of other characters it depends on the locale how many bytes go, and on the shell how many marks.
+      return isKnown && /(?:^|[ -~])$/.test(content.text)
+        ? become({ kind: 'known', text: content.text.slice(0, -1) })
+        : become(SHOWN);
+    case 'edit':
+      return become(content.kind === 'hidden' ? content : SHOWN);
+    case 'hide':
+      return become({ kind: 'hidden' });
+    case 'run':
+      return { ...line, content: { kind: 'hidden' }, problem: 'run' };
+  }
+}
+
+type Why = 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'ahead';
+
+const REFUSALS: Readonly<Record<Why, [string, string]>> = {
+  edited: [
+    'Nothing was sent: what Enter would run is not certain, since a key before it changes the line.',
+    'Send the other keys first; when the line is shown, send Enter alone (keys ["enter"]).',
+  ],
+  run: [
+    'Nothing was sent: one of these keys may run the line without Enter.',
+    'Edit the line with arrows, Home, End, Backspace and Ctrl keys; then send Enter alone (keys ["enter"]).',
+  ],
+  hidden: [
+    'Nothing was sent: what Enter would run cannot be seen.',
+    'Send keys ["ctrl+c"] for an empty line, type the command without other keys, and send Enter alone or with it.',
+  ],
+  keys: [
+    'Nothing was sent: the keys that edit a line were changed (stty), so that what Enter would run is not certain.',
+    'Open another terminal.',
+  ],
+  ahead: [
+    'Nothing was sent: the program in front does not read, and what the shell would make of this later is not certain.',
+    'Wait until it reads or the prompt is back: terminal_get_output with timeout_seconds.',
+  ],
+  history: [
+    'Nothing was sent: the shell makes another line of this one before it is run (history expansion).',
+    'Type the command itself; or switch it off with `set +H` (zsh: `unsetopt banghist`).',
+  ],
 };
 
-const characterOf = (key: string): string =>
-  KEYS[key.toLowerCase()] ?? (Array.from(key).length === 1 ? key : '\x1b');
+export const CANNOT_SEE = { reason: REFUSALS.hidden[0], hint: REFUSALS.hidden[1] };
 
-const isEnd = (character: string): boolean => character === '\n' || character === '\r';
-
-function press(line: Line, character: string): Line {
-  if (isEnd(character)) {
-    const entered = line.text === undefined ? line.entered : [...line.entered, line.text];
-    return { text: '', entered };
-  }
-  // What was on the line is gone.
-  if (character === '\x03' || character === '\x15') return { ...line, text: '' };
-  if (line.text === undefined) return line;
-  if (character === '\x7f' || character === '\b')
-    return { ...line, text: Array.from(line.text).slice(0, -1).join('') };
-  const isPlain = character >= ' ';
-  return { ...line, text: isPlain ? line.text + character : undefined };
+function refuse(why: Why): Decision {
+  const [reason, hint] = REFUSALS[why];
+  return { kind: 'refuse', reason, hint };
 }

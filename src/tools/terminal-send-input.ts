@@ -186,14 +186,26 @@ function typedOf(input: Input): Typed {
       details: { parameter: 'input' },
     });
   }
-  if (hasCodes) return { kind: 'bytes', base64: readControlCodes(text ?? '').toString('base64'), isEntered };
-  if (!isHex) return { kind: 'text', text: text ?? '', isEntered };
+  if (hasCodes) return enterAtEnd(readControlCodes(text ?? ''), isEntered);
+  if (!isHex) return textTyped(text ?? '', isEntered);
   const bytes = readHex(text ?? '');
   if (bytes !== undefined) return { kind: 'bytes', base64: bytes.toString('base64'), isEntered };
   throw new ShellServerError('PARAM_002', 'input is not hexadecimal, which raw_bytes asks for.', {
     hint: 'Two digits a byte, such as "1b5b41".',
     details: { parameter: 'input' },
   });
+}
+
+/** The line end at the end of a text is Enter, to every program; pasted to a shell it would be a part of the line. */
+function textTyped(text: string, isEntered: boolean): Typed {
+  const line = isEntered ? text : text.replace(/(?:\r\n|\r|\n)$/, '');
+  return { kind: 'text', text: line, isEntered: isEntered || line !== text };
+}
+
+function enterAtEnd(bytes: Buffer, isEntered: boolean): Typed {
+  const ending = isEntered ? 0 : (/(?:\r\n|\r|\n)?$/.exec(bytes.toString('latin1'))?.[0].length ?? 0);
+  const base64 = bytes.subarray(0, bytes.length - ending).toString('base64');
+  return { kind: 'bytes', base64, isEntered: isEntered || ending > 0 };
 }
 
 function shownInput({ input, keys, execute }: Input): string {

@@ -136,6 +136,31 @@ describe('bytes', () => {
     await terminal.close();
   });
 
+  test.skipIf(needs('python3', 'zsh')).for([
+    ['bash', { input: 'echo a-$((1+1))\n' }],
+    ['bash', { input: 'echo a-$((1+1))\r' }],
+    ['bash', { input: 'echo a-$((1+1))\r\n' }],
+    ['bash', { input: 'echo a-$((1+1))\n', execute: true }],
+    ['bash', { input: 'x=$((1+1))\necho a-$x\n' }],
+    ['bash', { input: String.raw`echo a-$((1+1))\n`, control_codes: true }],
+    ['zsh', { input: 'echo a-$((1+1))\n' }],
+    ['sh', { input: 'echo a-$((1+1))\n' }],
+    ['python3 -q', { input: 'print("a-" + str(1+1))\n' }],
+    ['cat', { input: 'a-2\n' }],
+  ] as const)('a line end at the end presses Enter once: %s, %j', async ([program, args]) => {
+    const shell = program === 'zsh' || program === 'sh' ? program : 'bash';
+    const terminal = await openTerminal(product, { shell_type: shell });
+    if (program !== shell) await terminal.run(program);
+    expect(await terminal.send({ ...args, ...LONG })).toMatchObject({
+      input_sent: expect.stringMatching(/[\r\n]$|\\n$/),
+    });
+    const lines = (await terminal.screen()).map((line) => line.trimEnd());
+    expect(lines).toContain('a-2');
+    // One prompt after it: nothing was entered besides.
+    expect(lines.slice(lines.lastIndexOf('a-2') + 1).length).toBeLessThanOrEqual(1);
+    await terminal.close();
+  });
+
   test.each([
     [{ keys: ['no-such-key'] }, 'PARAM_002'],
     [{ keys: ['up'], input: 'x' }, 'PARAM_002'],
@@ -234,6 +259,24 @@ describe('the guard', () => {
     await inFront(terminal, 'sleep', 'cat', 'tee');
     const pipeline = { sleep: true, cat: true, tee: true, bash: false };
     expect(await verdicts(terminal, Object.keys(pipeline))).toEqual(pipeline);
+    await terminal.close();
+  });
+
+  test('tells who got the input, and not who came of it', async () => {
+    const terminal = await openTerminal(product);
+    const bash = { process_id: terminal.opened.process_id, name: 'bash' };
+    expect(await terminal.run('sleep 300', { send_to: 'bash', wait_idle_ms: 300 })).toMatchObject({
+      program_guard: { passed: true, foreground_process: [bash] },
+      foreground_process: [{ name: 'sleep' }],
+    });
+    expect(await terminal.send({ keys: ['ctrl+c'] })).toMatchObject({
+      message: expect.stringMatching(/to sleep \(/),
+    });
+    await terminal.shows(['$ sleep 300', '^C', '$']);
+    const message = `bytes were sent to bash (${bash.process_id}).`;
+    expect(await terminal.send({ input: 'sleep 300', execute: true })).toMatchObject({
+      message: expect.stringContaining(message),
+    });
     await terminal.close();
   });
 

@@ -1,6 +1,7 @@
 /** One request about a terminal: it is typed into, waited for and read, in this order, each where it was asked for. */
 import { ShellServerError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { echoedLines, encodeTyped } from '../input.ts';
 import type {
   FrontInfo,
   InputFacts,
@@ -16,7 +17,6 @@ import { readOldLines } from '../recording.ts';
 import { areSame, readFacts } from './facts.ts';
 import { type Front, lookAtFront } from './front.ts';
 import { type GuardTarget, passesGuard, readGuard } from './guard.ts';
-import { bytesOf, echoedLines } from './input.ts';
 import type { Pty } from './pty.ts';
 import { type Before, type Observed, rememberBefore, settle } from './settle.ts';
 
@@ -57,9 +57,9 @@ export function createExchange(
   async function send(request: SendRequest, signal: AbortSignal): Promise<SendResult> {
     const guard = request.guard === undefined ? undefined : checkGuard(request.guard);
     const { isSecretPrompt: isSecret } = request.facts;
-    const bytes = bytesOf(request.typed, { ...screen.modes(), isAlternate: screen.isAlternate });
+    const bytes = Buffer.from(request.base64, 'base64');
     // A secret is not echoed, and neither is its line end.
-    const before = rememberBefore(observed, isSecret ? 0 : echoedLines(request.typed));
+    const before = rememberBefore(observed, isSecret ? 0 : request.echoedLines);
     const fromLine = screen.cursorLine();
     const nothing = { waited: undefined, after: undefined, screen: undefined, facts: undefined };
     const refuse = (why: SendResult['why'], about: Partial<SendResult> = {}): SendResult => ({
@@ -75,21 +75,20 @@ export function createExchange(
     if (observed.hasEnded()) return refuse('ended', { outcome: observed.outcome() });
     if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
     const now = await facts();
-    if (!areSame(request.facts, now)) return refuse('changed', { facts: now });
-    // Last of all, since nothing holds who is in front in their place.
-    if (guard !== undefined) {
-      const reader = front(true);
-      if (!passesGuard(guard, reader, program.shell))
-        return refuse('guard', { front: describeFront(reader), facts: now });
-    }
+    if (!areSame(request.facts, now, request.decidedBy)) return refuse('changed', { facts: now });
+    // Last of all, since nothing holds who is in front in their place. Afterwards it may be somebody else.
+    const isAsked = guard !== undefined || request.wait === undefined;
+    const reader = isAsked ? front(guard !== undefined) : undefined;
+    const receivers = describeFront(reader);
+    if (guard !== undefined && !passesGuard(guard, reader, program.shell))
+      return refuse('guard', { front: receivers, facts: now });
     const fromText = isSecret ? (screen.lines(fromLine, fromLine + 1)[0] ?? '') : '';
     const writing = pty.write(bytes);
     // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
     const isWritten = await inTime(writing, WRITE_MS);
     told = before;
     const sent = { sent: isWritten ? 'all' : 'part', why: undefined, bytes: bytes.length, fromText } as const;
-    if (request.wait === undefined)
-      return { ...nothing, ...sent, front: describeFront(front(guard !== undefined)), fromLine };
+    if (request.wait === undefined) return { ...nothing, ...sent, front: receivers, fromLine };
     const waited = await waitSince(before, request.wait, signal);
     const after = await facts();
     const line = Math.min(before.line, screen.totalLines());
@@ -97,7 +96,7 @@ export function createExchange(
     const isDrawn = view.isAlternate || waited.isRedrawn;
     return {
       ...sent,
-      front: view.front,
+      front: receivers,
       waited,
       fromLine: line,
       after: view,
@@ -164,7 +163,16 @@ export function createExchange(
       const now = await facts();
       if (spec.command === undefined) return now;
       const typed = { kind: 'text', text: spec.command, isEntered: true } as const;
-      await send({ id: spec.id, typed, guard: undefined, facts: now, wait: undefined }, signal);
+      const request = {
+        id: spec.id,
+        base64: encodeTyped(typed, now.modes).toString('base64'),
+        echoedLines: echoedLines(typed),
+        guard: undefined,
+        facts: now,
+        decidedBy: { line: false, modes: false },
+        wait: undefined,
+      };
+      await send(request, signal);
       return undefined;
     },
   };

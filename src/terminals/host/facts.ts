@@ -12,22 +12,40 @@ export async function readFacts(observed: Observed, rules: string): Promise<Inpu
   // The shell at its prompt reads for itself: nothing more has to be asked, and asking takes a process.
   const isKnown = observed.hasEnded() || (isAtPrompt && isShell);
   const mode = isKnown ? undefined : await observed.lineMode();
-  // Lines for a program that does not read them wait in the kernel for the shell.
+  const activity = isKnown || isShell ? undefined : readActivity(program)?.activity;
+  // What a program does not read waits in the kernel for the shell.
   const isTypedAhead =
-    mode?.isByLine === true && !screen.isAlternate && readActivity(program)?.activity !== 'reading';
+    !isKnown && !isShell && !screen.isAlternate && activity !== 'reading' && activity !== 'listening';
+  // A shell that shows its prompt wants a command, with echo or without.
+  const wantsSecret = isShell ? marks.prompts > 0 && !marks.isIdle : activity !== 'busy';
   return {
     isForShell: isShell || isTypedAhead,
-    isSecretPrompt: !isAtPrompt && asksForSecret(mode),
-    finished: marks.finished,
+    isShellInFront: isShell,
+    isSecretPrompt: asksForSecret(mode) && wantsSecret,
+    prompts: marks.prompts,
+    expandsHistory: marks.expandsHistory,
     workingDirectory: directoryOf(program.shell),
     promptLine: marks.promptLine(),
+    beforeCursor: marks.beforeCursor(),
+    isFreshPrompt: isShell && marks.isFresh && mode?.echoes !== false,
+    lineKeys: mode?.isByLine === true ? mode.keys : undefined,
+    modes: screen.modes(),
+    byPerson: observed.byPerson(),
     rules,
   };
 }
 
-/** A line at the prompt only counts where the decision was made by it. */
-export function areSame(expected: InputFacts, now: InputFacts): boolean {
-  const names = ['isForShell', 'isSecretPrompt', 'finished', 'workingDirectory'] as const;
-  if (names.some((name) => expected[name] !== now[name])) return false;
-  return expected.promptLine === undefined || expected.promptLine === now.promptLine;
+/** The line at the prompt and the modes only count where the decision was made by them. */
+export function areSame(
+  expected: InputFacts,
+  now: InputFacts,
+  decidedBy: { readonly line: boolean; readonly modes: boolean },
+): boolean {
+  if (SAME.some((name) => expected[name] !== now[name])) return false;
+  if (decidedBy.line && LINE.some((name) => expected[name] !== now[name])) return false;
+  return !decidedBy.modes || MODES.every((name) => expected.modes[name] === now.modes[name]);
 }
+
+const SAME = ['isForShell', 'isSecretPrompt', 'prompts', 'workingDirectory', 'byPerson'] as const;
+const LINE = ['promptLine', 'beforeCursor'] as const;
+const MODES = ['applicationCursor', 'bracketedPaste', 'isAlternate'] as const;

@@ -30,9 +30,17 @@ export interface Marks {
   /** Commands that have ended since the shell started, and that have begun. */
   readonly finished: number;
   readonly begun: number;
+  /** How often the shell has come back to a prompt, with nothing on its line. */
+  readonly prompts: number;
+  /** The cursor is where the last of them ended. */
+  readonly isFresh: boolean;
+  /** As it said with the last of them. */
+  readonly expandsHistory: boolean;
   readonly lastCommand: FinishedCommand | undefined;
   /** What stands behind the prompt; undefined where none is shown. */
   promptLine(): string | undefined;
+  /** What of it stands before the cursor. */
+  beforeCursor(): string | undefined;
 }
 
 interface Place {
@@ -47,6 +55,8 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
   let state: ShellState = 'unknown';
   let finished = 0;
   let begun = 0;
+  let prompts = 0;
+  let expandsHistory = true;
   let lastExitCode: number | undefined;
   let lastCommand: FinishedCommand | undefined;
   let began: Place | undefined;
@@ -55,8 +65,10 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
 
   const here = (): Place => ({ marker: terminal.registerMarker(0), column: terminal.buffer.active.cursorX });
 
-  function isUntouched(): boolean {
-    if (hasCommandMark || prompted?.marker === undefined) return false;
+  const isUntouched = (): boolean => !hasCommandMark && isFresh();
+
+  function isFresh(): boolean {
+    if (prompted?.marker === undefined) return false;
     const { baseY, cursorY, cursorX } = terminal.buffer.normal;
     return prompted.marker.line === baseY + cursorY && prompted.column === cursorX;
   }
@@ -87,7 +99,7 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     prompted = undefined;
   }
 
-  const handlers: Readonly<Record<string, (rest: string) => void>> = {
+  const handlers: Readonly<Record<string, (first: string, second: string | undefined) => void>> = {
     // The prompt is there when all of it is.
     B: () => {
       state = atPrompt;
@@ -103,13 +115,18 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
         begun++;
       }
     },
-    D: (code) => end(code),
+    D: (code, flags) => {
+      prompts++;
+      // What cannot be the shell's flags says nothing.
+      expandsHistory = flags === undefined || !/^[A-GI-Za-z0-9]*$/.test(flags);
+      end(code);
+    },
   };
 
   terminal.parser.registerOscHandler(133, (data) => {
     const [kind = '', ...rest] = data.split(';');
     if (rest.at(-1) !== `aid=${nonce}`) return true;
-    handlers[kind]?.(rest[0] ?? '');
+    handlers[kind]?.(rest[0] ?? '', rest.length > 2 ? rest[1] : undefined);
     return true;
   });
 
@@ -130,10 +147,21 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     get finished() {
       return finished;
     },
+    get prompts() {
+      return prompts;
+    },
+    get isFresh() {
+      return state !== 'running' && isFresh();
+    },
+    get expandsHistory() {
+      return expandsHistory;
+    },
     get lastCommand() {
       return lastCommand;
     },
     promptLine: () => (state === 'prompt' && prompted !== undefined ? lineFrom(screen, prompted) : undefined),
+    beforeCursor: () =>
+      state === 'prompt' && prompted !== undefined ? lineUntilCursor(screen, prompted) : undefined,
   };
 }
 
@@ -146,6 +174,19 @@ function lineFrom({ terminal }: Screen, { marker, column }: Place): string | und
     const line = buffer.getLine(row);
     if (line === undefined || (row > marker.line && !line.isWrapped)) break;
     text += line.translateToString(true, row === marker.line ? column : 0);
+  }
+  return text;
+}
+
+/** From there to the cursor, spaces and all. */
+function lineUntilCursor({ terminal }: Screen, { marker, column }: Place): string | undefined {
+  const buffer = terminal.buffer.normal;
+  if (marker === undefined || marker.isDisposed || marker.line < 0) return undefined;
+  const last = buffer.baseY + buffer.cursorY;
+  let text = '';
+  for (let row = marker.line; row <= last; row++) {
+    const to = row === last ? buffer.cursorX : undefined;
+    text += buffer.getLine(row)?.translateToString(false, row === marker.line ? column : 0, to) ?? '';
   }
   return text;
 }

@@ -136,9 +136,9 @@ describe('the view', () => {
   test('knows the title, a hidden cursor, and what the program asked for', () => {
     const screen = show('\u001B]2;a title\u0007\u001B[?25l\u001B[?1h\u001B[?2004h');
     expect(screen.view()).toMatchObject({ title: 'a title', cursor: { isVisible: false } });
-    expect(screen.modes()).toEqual({ applicationCursor: true, bracketedPaste: true });
+    expect(screen.modes()).toMatchObject({ applicationCursor: true, bracketedPaste: true });
     more(screen, '\u001Bc');
-    expect(screen.modes()).toEqual({ applicationCursor: false, bracketedPaste: false });
+    expect(screen.modes()).toMatchObject({ applicationCursor: false, bracketedPaste: false });
     expect(screen.view().cursor.isVisible).toBe(true);
   });
 

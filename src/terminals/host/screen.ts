@@ -7,6 +7,7 @@
 /* oxlint-disable import/default, import/no-named-as-default-member */
 import serialize from '@xterm/addon-serialize';
 import type { IBuffer, IBufferLine, Terminal } from '@xterm/headless';
+import type { InputModes } from '../protocol.ts';
 import { createEmulator } from './emulator.ts';
 import { createFlood, findUnseen } from './flood.ts';
 import { createLeaving, isContinued } from './leaving.ts';
@@ -33,11 +34,6 @@ export interface ScreenView {
   readonly isAlternate: boolean;
 }
 
-export interface ScreenModes {
-  readonly applicationCursor: boolean;
-  readonly bracketedPaste: boolean;
-}
-
 export interface Screen {
   /** For handlers of escape sequences. */
   readonly terminal: Terminal;
@@ -51,7 +47,7 @@ export interface Screen {
   catchUp(): void;
   resize(columns: number, rows: number): void;
   view(): ScreenView;
-  modes(): ScreenModes;
+  modes(): InputModes;
   /** How often the screen was wiped, or the cursor sent home: by programs that draw rather than print. */
   readonly redraws: number;
   /** The number of the first line in memory. */
@@ -278,7 +274,11 @@ export function createScreen(options: ScreenOptions): Screen {
     modes() {
       catchUp();
       const { applicationCursorKeysMode, bracketedPasteMode } = terminal.modes;
-      return { applicationCursor: applicationCursorKeysMode, bracketedPaste: bracketedPasteMode };
+      return {
+        applicationCursor: applicationCursorKeysMode,
+        bracketedPaste: bracketedPasteMode,
+        isAlternate: terminal.buffer.active.type === 'alternate',
+      };
     },
     firstLine() {
       catchUp();

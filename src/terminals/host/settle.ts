@@ -20,6 +20,8 @@ export interface Observed {
   receivedBytes(): number;
   hasEnded(): boolean;
   outcome(): Outcome | undefined;
+  /** How often a person has typed. */
+  byPerson(): number;
   lineMode(): Promise<LineMode | undefined>;
   /** Told when output was parsed, and whether it changed what the shell says of itself, or the terminal has ended. */
   onChange(listener: (isMark: boolean) => void): () => void;

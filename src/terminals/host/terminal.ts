@@ -70,6 +70,7 @@ export async function startTerminal(
   const recorder = createRecorder(spec.directory, { ...spec, columns, rows, now: Date.now });
   const viewers = new Set<(chunk: Uint8Array) => void>();
   let receivedBytes = 0;
+  let byPerson = 0;
   let lastDataAt = performance.now();
   let lastActivityMs = Date.now();
   let outcome: Outcome | undefined;
@@ -146,6 +147,7 @@ export async function startTerminal(
     receivedBytes: () => receivedBytes,
     hasEnded: () => outcome !== undefined,
     outcome: () => outcome,
+    byPerson: () => byPerson,
     lineMode: () => readLineMode(pty.path),
     onChange(listener) {
       listeners.add(listener);
@@ -201,6 +203,7 @@ export async function startTerminal(
     snapshot: screen.snapshot,
     async type(bytes) {
       lastActivityMs = Date.now();
+      byPerson++;
       await pty.write(bytes);
     },
     end,

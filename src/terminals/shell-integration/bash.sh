@@ -4,9 +4,12 @@ __mcp_nonce=${MCP_SHELL_NONCE-}
 unset MCP_SHELL_NONCE
 if [ -r ~/.bashrc ]; then . ~/.bashrc; fi
 
+# A line that becomes another before it is run cannot be judged; and `!` in a text is meant as it is.
+set +H
+
 __mcp_ended() {
   local code=$?
-  builtin printf '\e]133;D;%s;aid=%s\a' "$code" "$__mcp_nonce"
+  builtin printf '\e]133;D;%s;%s;aid=%s\a' "$code" "$-" "$__mcp_nonce"
   return "$code"
 }
 

@@ -25,8 +25,15 @@ function __mcp_begins --on-event fish_preexec
 end
 
 function __mcp_ended --on-event fish_postexec
-    printf '\e]133;D;%s;aid=%s\a' $status $__mcp_nonce
+    printf '\e]133;D;%s;;aid=%s\a' $status $__mcp_nonce
 end
+
+function __mcp_cancelled --on-event fish_cancel
+    printf '\e]133;D;130;;aid=%s\a' $__mcp_nonce
+end
+
+# They are shown as if they stood on the line.
+set -g fish_autosuggestion_enabled 0
 
 functions --query fish_prompt; or source (status fish-path | string replace -r 'bin/fish$' 'share/fish/functions/fish_prompt.fish') 2>/dev/null
 functions --copy fish_prompt __mcp_prompt

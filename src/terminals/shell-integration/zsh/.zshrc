@@ -10,8 +10,13 @@ if [[ -n ${HISTFILE-} && ! -w ${HISTFILE:h} ]]; then unset HISTFILE; fi
 # Drawn before we are asked, it would be taken for output.
 PROMPT_EOL_MARK=''
 
+# A line that becomes another before it is run cannot be judged; and `!` in a text is meant as it is.
+unsetopt BANG_HIST
+
 __mcp_ended() {
-  builtin print -n "\e]133;D;$?;aid=$__mcp_nonce\a"
+  local code=$? flags=''
+  if [[ -o BANG_HIST ]]; then flags=H; fi
+  builtin print -n "\e]133;D;$code;$flags;aid=$__mcp_nonce\a"
   if [[ $PS1 != *"133;B;aid=$__mcp_nonce"* ]]; then
     PS1="%{"$'\e'"]133;A;aid=$__mcp_nonce"$'\a'"%}$PS1%{"$'\e'"]133;B;aid=$__mcp_nonce"$'\a'"%}"
   fi

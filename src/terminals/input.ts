@@ -1,15 +1,14 @@
 /** What is typed, as bytes: text as a person would type or paste it, keys by their names, or bytes as they are. */
-import { ShellServerError } from '../../base/errors.ts';
-import { encodeKeys, UnknownKey } from '../keys.ts';
-import type { Typed } from '../protocol.ts';
-import type { ScreenModes } from './screen.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { encodeKeys, UnknownKey } from './keys.ts';
+import type { InputModes, Typed } from './protocol.ts';
 
 const ENTER = Buffer.from('\r');
-const PASTE_BEGINS = '\x1b[200~';
-const PASTE_ENDS = '\x1b[201~';
+export const PASTE_BEGINS = '\x1b[200~';
+export const PASTE_ENDS = '\x1b[201~';
 
 /** An editor is typed into, line ends and all; a shell is pasted to. */
-export function bytesOf(typed: Typed, modes: ScreenModes & { readonly isAlternate: boolean }): Buffer {
+export function encodeTyped(typed: Typed, modes: InputModes): Buffer {
   switch (typed.kind) {
     case 'keys':
       return Buffer.from(keysOf(typed.keys, modes));
@@ -31,18 +30,19 @@ function withEnter(bytes: Buffer, isEntered: boolean): Buffer {
   return isEntered ? Buffer.concat([bytes, ENTER]) : bytes;
 }
 
-/** Several lines are pasted where the program can tell a paste from typing; else each ends with Enter. */
-function textOf(
-  text: string,
-  { bracketedPaste, isAlternate }: ScreenModes & { readonly isAlternate: boolean },
-): string {
+/**
+ * Several lines are pasted where the program can tell a paste from typing; else each ends with Enter. So is what is not
+ * ASCII: a line editor in another locale takes its bytes for keys.
+ */
+function textOf(text: string, { bracketedPaste, isAlternate }: InputModes): string {
   const lines = text.replaceAll(/\r\n|\n/g, '\r');
-  if (!lines.includes('\r') || !bracketedPaste || isAlternate) return lines;
+  // oxlint-disable-next-line no-control-regex
+  if (!/[\r\u0080-\u{10ffff}]/u.test(lines) || !bracketedPaste || isAlternate) return lines;
   // Whoever ends the paste within the text would have the rest typed.
   return `${PASTE_BEGINS}${lines.replaceAll(PASTE_ENDS, '')}${PASTE_ENDS}`;
 }
 
-function keysOf(keys: readonly string[], { applicationCursor }: ScreenModes): string {
+function keysOf(keys: readonly string[], { applicationCursor }: InputModes): string {
   try {
     return encodeKeys(keys, { applicationCursor });
   } catch (error) {

@@ -1,0 +1,218 @@
+/** A command that is blocked is not run, by whatever keys it is typed; the shells are real. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { needs } from '../../test/setup/needs.ts';
+import { createWorld, type World } from '../../test/support/world.ts';
+import { ShellServerError } from '../base/errors.ts';
+import type { Caller, SendResult, Typed } from './terminals.ts';
+
+let world: World;
+/** Without lists, under which there is only bash and sh. */
+let free: World;
+beforeAll(() => {
+  world = createWorld({ settings: { security: { blockedCommands: ['touch'] } } });
+  free = createWorld();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await free[Symbol.asyncDispose]();
+});
+
+const caller: Caller = {
+  principal: 'me',
+  reader: '',
+  client: { name: 'test' },
+  requestId: 'req_test',
+  signal: new AbortController().signal,
+};
+const wait = { pattern: undefined, idleMs: undefined, timeoutMs: 20_000 };
+const keys = (...names: string[]): Typed => ({ kind: 'keys', keys: names });
+const text = (line: string): Typed => ({ kind: 'text', text: line, isEntered: false });
+const run = (line: string): Typed => ({ kind: 'text', text: line, isEntered: true });
+const pause = 'pause';
+
+type Shell = 'bash' | 'zsh' | 'fish' | 'sh';
+const worldOf = (shell: Shell): World => (shell === 'zsh' || shell === 'fish' ? free : world);
+
+async function open(shell: Shell) {
+  const { terminals, directory, settings } = worldOf(shell);
+  const place = mkdtempSync(join(settings.defaultWorkdir, 'place-'));
+  const { state } = await terminals.create(
+    {
+      sessionName: undefined,
+      shellType: shell,
+      dimensions: { columns: 100, rows: 20 },
+      workingDirectory: place,
+      // What fish keeps goes with the world.
+      environment: { HOME: directory, XDG_RUNTIME_DIR: directory },
+      autoSaves: false,
+      command: undefined,
+    },
+    caller,
+  );
+  const { id } = state;
+  return {
+    id,
+    hasMarker: () => existsSync(join(place, 'M')),
+    /** Undefined where it was refused. */
+    async send(typed: Typed, waits = true): Promise<SendResult | undefined> {
+      const input = { typed, guard: undefined, wait: waits ? wait : undefined };
+      return terminals.send(id, input, caller).catch((error: unknown) => {
+        if (!(error instanceof ShellServerError) || error.code !== 'SECURITY_003') throw error;
+        return undefined;
+      });
+    },
+    close: () => terminals.close('me', id, false),
+  };
+}
+
+function audited(shell: Shell, id: string): string[] {
+  const directory = join(worldOf(shell).settings.stateDir, 'audit');
+  return readdirSync(directory)
+    .flatMap((name) => readFileSync(join(directory, name), 'utf8').trimEnd().split('\n'))
+    .map((line) => JSON.parse(line) as { event: string; terminalId?: string; input?: { text?: string } })
+    .filter(({ event, terminalId }) => event === 'terminal_input' && terminalId === id)
+    .map(({ input }) => input?.text ?? '<secret>');
+}
+
+const T = 'touch M';
+type Steps = readonly (Typed | typeof pause)[];
+
+/** Each would run `touch M` if it were not judged. */
+const ATTACKS: readonly [string, readonly Shell[], Steps][] = [
+  ['Ctrl-M', ['bash', 'sh'], [text(T), keys('C-m')]],
+  ['Ctrl-J', ['bash', 'sh'], [text(T), keys('^J')]],
+  ['Shift-Enter', ['bash', 'sh'], [text(T), keys('shift+enter')]],
+  ['Ctrl-O', ['bash', 'sh'], [text(T), keys('ctrl+o')]],
+  ['End and Enter', ['bash'], [text(T), keys('end', 'enter')]],
+  ['Ctrl-A, Ctrl-U, Enter', ['bash'], [text(T), keys('ctrl+a', 'ctrl+u', 'enter')]],
+  ['the same in three calls', ['bash'], [text(T), keys('ctrl+a'), keys('ctrl+u'), keys('enter')]],
+  ['a combining character', ['bash'], [text('touchx\u0302'), keys('backspace'), run(' M')]],
+  ['Ctrl-W', ['bash', 'sh'], [text('touch xx'), keys('ctrl+w'), run('M')]],
+  ['Ctrl-W and a word', ['sh'], [text('echo '), keys('ctrl+w'), run(T)]],
+  ['Ctrl-D', ['sh'], [text('touch'), keys('ctrl+d'), run(' M')]],
+  ['Ctrl-R', ['sh'], [text(T), keys('ctrl+r'), keys('enter')]],
+  ['a search', ['bash'], [run(`: ${T}`), keys('ctrl+r'), text(T), keys('enter')]],
+  ['a search at once', ['bash'], [run(`: ${T}`), keys('ctrl+r', 't', 'o', 'u', 'enter')]],
+  ['an editor', ['bash'], [run('export EDITOR=true'), text(T), keys('ctrl+x', 'ctrl+e')]],
+  ['an editor in two calls', ['bash'], [run('export EDITOR=true'), text(T), keys('ctrl+x'), keys('ctrl+e')]],
+  ['a comment that is undone', ['bash'], [text(`#${T}`), keys('alt+1', 'alt+#')]],
+  ['^a^b^', ['bash'], [run('set -H'), run(': xouch M'), run('^: xouch^touch')]],
+  ['!!:s', ['bash'], [run('set -H; setopt banghist'), run(': xouch M'), run('!!:s/: xouch/touch/')]],
+  ['history', ['bash'], [run(`: '\n${T}\n'`), keys('up', 'home', 'enter')]],
+  ['a line with a space at its end', ['bash'], [text('touch '), keys('left', 'right'), run('M')]],
+  ['the middle of a line', ['bash'], [text('tuch M'), keys('home', 'right'), run('o')]],
+  ['continued', ['bash', 'sh'], [run('to\\'), run('uch M')]],
+  ['continued ahead', ['bash', 'sh'], [run('sleep 1'), run('to\\'), pause, run('uch M')]],
+  ['typed ahead', ['bash', 'sh'], [run('sleep 1'), text(T), pause, keys('enter')]],
+  ['typed ahead in raw mode', ['bash'], [run('stty raw; sleep 1'), run(T), pause]],
+  ['left to the shell by a program', ['bash'], [run('timeout 1 cat'), text(T), pause, keys('enter')]],
+  ['no echo', ['bash', 'sh'], [run('stty -echo'), run(T)]],
+  ['no echo, and a program that does not read', ['bash', 'sh'], [run('stty -echo; sleep 1'), run(T), pause]],
+  ['no echo, and keys', ['bash'], [run('stty -echo'), text(T), keys('left'), keys('enter')]],
+  ['Ctrl-C is another key', ['bash', 'sh'], [run('stty intr ^-'), text(T), keys('ctrl+c'), keys('enter')]],
+  [
+    'the same without echo',
+    ['bash', 'sh'],
+    [run('stty -echo intr ^-'), text(T), keys('ctrl+c'), run(''), run('ls')],
+  ],
+  ['a letter is Backspace', ['sh'], [run('stty erase z'), run(`echo zzzzz${T}`)]],
+  ['a letter ends lines', ['sh'], [run('stty eol z'), run(`echo z${T}`)]],
+  ['bytes of another locale', ['bash'], [run('LC_ALL=C; : touch'), keys('\u00ee', 'space', 'M', 'enter')]],
+];
+
+const cases = ATTACKS.flatMap(([name, shells, steps]) =>
+  shells.map((shell): [string, Shell, Steps] => [name, shell, steps]),
+);
+
+describe.concurrent('a blocked command is not run', () => {
+  test.for(cases)('%s in %s', async ([, shell, steps]) => {
+    const terminal = await open(shell);
+    for (const step of steps) {
+      if (step === pause) await sleep(1300);
+      // What is typed ahead is not waited for.
+      else await terminal.send(step, step.kind === 'text' && step.isEntered && !steps.includes(pause));
+    }
+    await sleep(150);
+    await terminal.close();
+    expect(terminal.hasMarker()).toBe(false);
+  });
+});
+
+describe.concurrent('a command that is not blocked', () => {
+  test.skipIf(needs('zsh', 'fish')).for<[string, Shell, Steps, string]>([
+    ['a line', 'bash', [run('echo a-$((1+1))')], 'a-2'],
+    ['several lines', 'bash', [run('for x in a b; do\n\techo $x-1\ndone')], 'b-1'],
+    [
+      'lines one by one',
+      'bash',
+      [run('for x in a b; do'), run('echo $x-1'), run('done'), run('echo c-1')],
+      'c-1',
+    ],
+    ['what is not ASCII', 'bash', [run('echo é-1')], 'é-1'],
+    ['what is not ASCII', 'zsh', [run('echo é-1')], 'é-1'],
+    ['what is not ASCII', 'fish', [run('echo é-1')], 'é-1'],
+    ['what is not ASCII, and a tab', 'sh', [run("echo 'é\t-1'")], '-1'],
+    ['after Ctrl-C', 'bash', [text('echo'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
+    ['after Ctrl-C', 'zsh', [text('echo'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
+    ['after Ctrl-C', 'fish', [text('echo'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
+    ['after Ctrl-C', 'sh', [text('echo'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
+    ['after a program was ended', 'bash', [run('cat'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
+    ['after a program that took keys', 'bash', [run('read -n1 x'), text('y'), run('echo a-1')], 'a-1'],
+    [
+      'after another program that took keys',
+      'bash',
+      [run('head -c 2'), text('y'), keys('ctrl+d'), run('echo a-1')],
+      'a-1',
+    ],
+    ['edited, and Enter alone', 'bash', [text('echo -1'), keys('left', 'left', 'a'), keys('enter')], 'a-1'],
+    [
+      'recalled, and Enter alone',
+      'bash',
+      [run('x=a'), run('echo $x-1'), run('x=b'), keys('up', 'up'), keys('enter')],
+      'b-1',
+    ],
+    ['with an exclamation mark', 'bash', [run('echo "a!b-1"')], 'a!b-1'],
+    ['with an exclamation mark', 'zsh', [run('echo "a!b-1"')], 'a!b-1'],
+    ['without echo', 'bash', [run('stty -echo'), run('echo a-1')], 'a-1'],
+    ['without echo', 'sh', [run('stty -echo'), run('echo a-1')], 'a-1'],
+  ])('is run: %s in %s', async ([, shell, steps, expected]) => {
+    const terminal = await open(shell);
+    for (const step of steps) {
+      if (step === pause) continue;
+      expect(await terminal.send(step)).toBeDefined();
+    }
+    const look = {
+      view: 'scrollback',
+      from: undefined,
+      count: 100,
+      withAnsi: false,
+      withFront: false,
+    } as const;
+    const { lines } = await worldOf(shell).terminals.read(terminal.id, { ...look, wait: undefined }, caller);
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`(^|\\$ |> )${expected}$|${expected}$`)));
+    await terminal.close();
+  });
+
+  test.for<[Shell, string]>([
+    ['bash', 'echo a'],
+    ['sh', 'echo a'],
+    ['zsh', 'echo a'],
+  ])('is on record in %s where nothing is echoed: %s', async ([shell, line]) => {
+    const terminal = await open(shell);
+    await terminal.send(run('stty -echo'));
+    await terminal.send(run(line));
+    await terminal.send(run('stty -echo; sleep 1'), false);
+    await sleep(300);
+    await terminal.send(run(line), false);
+    expect(audited(shell, terminal.id)).toEqual([
+      'stty -echo<enter>',
+      `${line}<enter>`,
+      'stty -echo; sleep 1<enter>',
+      `${line}<enter>`,
+    ]);
+    await terminal.close();
+  });
+});
