@@ -10,9 +10,12 @@ export const FORKER_SCRIPT = String.raw`
 #   "m id errno"       the FIFOs that were asked for are made (0), or not
 # Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
 use strict;
-my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT) = map { $_ + 0 } @ARGV;
+my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET) =
+  map { $_ + 0 } @ARGV;
 my ($RLIMIT_FSIZE, $RLIMIT_CORE) = (1, 4);
-my ($PDEATHSIG, $SIGKILL, $NONBLOCK, $F_SETFL) = (1, 9, 04000, 4);
+my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $F_SETFL) = (1, 4, 9, 04000, 4);
+my ($NEWNS, $NEWCGROUP, $NEWUTS, $NEWIPC, $NEWUSER, $NEWPID, $NEWNET) =
+  (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000);
 $0 = 'mcp-shell-server: forker';
 
 # Ours lie above those of a program, so that whatever is opened for it can be put in its place without a look.
@@ -76,7 +79,7 @@ sub start_time {
 
 sub become {
   my ($failure, $directory, $report_fd, $file_bytes, $must_join, @rest) = @_;
-  my $fail = sub { syswrite($failure, "$_[0] " . ($! + 0)); kill 'KILL', $$ };
+  my $fail = sub { syswrite($failure, "$_[0] " . ($! + 0)); kill 'KILL', $$; exit 1 };
   my $take = sub { splice(@rest, 0, shift @rest) };
   syscall($SIGPROCMASK, 2, $nothing, 0, 8);
   syscall($SETSID);
@@ -106,11 +109,88 @@ sub become {
     syscall($PRLIMIT, 0, $RLIMIT_CORE, $none, 0) == 0 or $fail->('limit');
   }
   syscall($PRCTL, $PDEATHSIG, 0, 0, 0, 0) if $report_fd eq '';
+  my @template = $take->();
+  enter($fail, $failure, @template) if @template;
   my @argv = $take->();
   chdir $directory or $fail->('chdir');
   %ENV = map { split(/=/, $_, 2) } @rest;
   { no warnings; exec { $argv[0] } @argv }
   $fail->('exec');
+}
+
+# Into a copy of a sandbox that stands: its mounts as they are, and anew whatever must not be shared with another command.
+# From here on there are three processes, as there are with bwrap: this one waits outside, where nobody inside can see it,
+# the first of the namespace collects orphans, and its child returns to become the command. The first of the namespace
+# keeps the forker's memory, so that it is made undumpable: nobody inside can read it.
+sub enter {
+  my ($fail, $failure, $pid, $start, $has_network, $filter, @mounts) = @_;
+  my $program = '';
+  if ($filter ne '') {
+    open(my $file, '<:raw', $filter) or $fail->('filter');
+    local $/;
+    $program = <$file>;
+  }
+  open(my $inner, '<', "/proc/$pid/ns/user") or $fail->('namespace');
+  open(my $mounted, '<', "/proc/$pid/ns/mnt") or $fail->('namespace');
+  $fail->('template') if start_time($pid) ne $start;
+  # The one that the mounts belong to; the command's is inside it, without any right to them.
+  my $owner = ioctl($mounted, 0xb701, 0) or $fail->('namespace');
+  open(my $outer, '<&=', $owner + 0) or $fail->('namespace');
+  syscall($SETNS, fileno($outer), $NEWUSER) == 0 or $fail->('setns');
+  syscall($SETNS, fileno($mounted), $NEWNS) == 0 or $fail->('setns');
+  my $apart = $NEWNS | $NEWCGROUP | $NEWUTS | $NEWIPC | $NEWPID | ($has_network ? 0 : $NEWNET);
+  syscall($UNSHARE, $apart) == 0 or $fail->('unshare');
+  pipe(my $read, my $write) or $fail->('pipe');
+  defined(my $init = fork) or $fail->('fork');
+  if ($init != 0) {
+    close $read;
+    drop_rights();
+    linger($init, fileno($write));
+  }
+  close $write;
+  syscall($PRCTL, $DUMPABLE, 0, 0, 0, 0) == 0 or $fail->('undumpable');
+  syscall($PRCTL, $PDEATHSIG, $SIGKILL, 0, 0, 0);
+  # It may have died before that: then its end of the pipe is closed.
+  vec(my $closed = '', fileno($read), 1) = 1;
+  exit 1 if select($closed, undef, undef, 0);
+  while (my ($source, $target, $type, $flags, $data) = splice(@mounts, 0, 5)) {
+    syscall($MOUNT, $source, $target, $type, $flags + 0, $data) == 0 or $fail->('mount');
+  }
+  raise_loopback() or $fail->('loopback') if !$has_network;
+  # Older versions of bwrap make only one for root.
+  if ((stat $inner)[1] != (stat $outer)[1]) { syscall($SETNS, fileno($inner), $NEWUSER) == 0 or $fail->('setns') }
+  drop_rights() or $fail->('rights');
+  syscall($PRCTL, 22, 2, pack('S x![P] P', length($program) / 8, $program), 0, 0) == 0 or $fail->('filter')
+    if $program ne '';
+  defined(my $command = fork) or $fail->('fork');
+  linger($command, -1) if $command != 0;
+}
+
+# Waits for one process, with nothing open, and ends as it did.
+sub linger {
+  my ($child, $kept) = @_;
+  $0 = 'mcp-shell-server: sandbox';
+  syscall($CLOSE, $_) for grep { $_ != $kept } 0 .. 127;
+  my $ended;
+  do { $ended = waitpid(-1, 0) } until $ended == $child || $ended < 0;
+  exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
+}
+
+sub raise_loopback {
+  socket(my $socket, 2, 2, 0) or return 0;
+  my $request = pack('a16 s x14', 'lo', 1);
+  return ioctl($socket, 0x8914, $request);
+}
+
+# No capability, now or by any program that it starts.
+sub drop_rights {
+  syscall($PRCTL, 38, 1, 0, 0, 0) == 0 or return 0;
+  syscall($PRCTL, 47, 4, 0, 0, 0);
+  for (my $right = 0; syscall($PRCTL, 23, $right, 0, 0, 0) >= 0; $right++) {
+    syscall($PRCTL, 24, $right, 0, 0, 0) == 0 or return 0;
+  }
+  my ($header, $none) = (pack('L l', 0x20080522, 0), "\0" x 24);
+  return syscall($CAPSET, $header, $none) == 0;
 }
 
 sub make_fifos {

@@ -23,10 +23,10 @@ import {
 
 const PERL = '/usr/bin/perl';
 
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat */
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset */
 const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302, 259],
-  arm64: [135, 74, 157, 167, 24, 261, 33],
+  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126],
+  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91],
 };
 
 export function createForker(): Spawner {
@@ -52,6 +52,7 @@ export function createForker(): Spawner {
       const forker = spec.terminal === undefined ? find() : undefined;
       return forker === undefined ? fallback.start(spec) : forker.start(spec);
     },
+    canCopy: () => find() !== undefined,
     async makeFifos(paths) {
       await (find() ?? fallback).makeFifos(paths);
     },
@@ -266,10 +267,18 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
     ...spec.groups,
     descriptors.length,
     ...descriptors,
+    ...templateOf(spec),
     spec.argv.length,
     ...spec.argv,
     ...environment,
   ];
+}
+
+function templateOf({ template }: SpawnSpec): readonly (string | number)[] {
+  if (template === undefined) return [0];
+  const { process: shell, hasNetwork, filter = '', mounts } = template;
+  const words = [shell.pid, shell.startTime, hasNetwork ? 1 : 0, filter, ...mounts.flat()];
+  return [words.length, ...words];
 }
 
 /** Their length, and words with a NUL between them, which none of them can have. */

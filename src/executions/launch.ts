@@ -20,8 +20,8 @@ import {
   buildSandbox,
   exitOf,
   handOff,
-  KERNEL_TABLES,
   type MountTables,
+  readMounts,
   shows,
   type WaitingSandbox,
 } from './sandboxed.ts';
@@ -173,9 +173,8 @@ async function startSandboxed(
     await discard(sandbox);
     throw error;
   }
-  const { child, capture, group, init, mounts } = sandbox;
-  const { inside } = tools.tables ?? KERNEL_TABLES;
-  const kept = { identities: sandbox.kept, table: mounts.inside, read: () => inside(init.pid) };
+  const { child, capture, group, witness, mounts } = sandbox;
+  const kept = { identities: sandbox.kept, table: mounts.inside, read: () => readMounts(witness.pid) };
   const exited = exitOf(sandbox).then((exit) => (isShown ? exit : { ...exit, isSetupFailure: true }));
   return { identity: child.identity, exited, capture, group, kept };
 }

@@ -1,10 +1,11 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/permit.ts';
+import { makeTmp } from '../security/sandbox/places.ts';
 import { createHost, type Host, wallOf } from '../security/sandbox/sandbox.fixture.ts';
 import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
 import { createForker } from './forker.ts';
@@ -35,12 +36,12 @@ function createBench(host: Host) {
     },
   };
   // Other tests of this machine mount and unmount.
-  const mounts = { host: 'as it is' };
+  const mounts = { host: readMounts('self') ?? '' };
   const tables: MountTables = {
     host: () => mounts.host,
-    inside: (pid) =>
-      readMounts(pid)
-        ?.split('\n')
+    seen: (inside) =>
+      inside
+        .split('\n')
         .filter((line) => line.includes(host.root))
         .join('\n'),
   };
@@ -52,7 +53,9 @@ function createBench(host: Host) {
     pipes.dispose();
     cgroups.dispose();
   });
-  const wall = wallOf(host, { repositories: [host.workspace] });
+  // One of its own for /tmp, which is around the workspace, would be covered in a copy.
+  const tmpDirectory = isCopied ? makeTmp(host.makeDirectory('tmp')) : undefined;
+  const wall = wallOf(host, { repositories: [host.workspace], tmpDirectory });
   const wanted = (changes: Partial<WantedSandbox> = {}): WantedSandbox => ({ wall, limits: {}, ...changes });
   return {
     pool,
@@ -88,17 +91,21 @@ function createBench(host: Host) {
   };
 }
 
+let isCopied = false;
+/** Of the process that stays outside. */
+const nameOfOuter = (): string => (isCopied ? 'mcp-shell-serve' : 'bwrap');
+
 /** Children of the forker, which is a child of this process. */
 const sandboxes = (): number[] => {
   const own = new Set(listChildren(process.pid) ?? []);
   return listProcesses()
-    .filter(({ name, parentPid, isZombie }) => name === 'bwrap' && own.has(parentPid) && !isZombie)
+    .filter(({ name, parentPid, isZombie }) => name === nameOfOuter() && own.has(parentPid) && !isZombie)
     .map(({ pid }) => pid);
 };
 
 /** Sandboxes with nothing in them but the shell that waits; the first of them is used next. */
 async function untilThereAre(count: number): Promise<number> {
-  // bwrap, its own first process inside, and the shell.
+  // One outside, the first process inside, and the shell.
   const standing = (): number[] =>
     sandboxes().filter((pid) => listChildren(listChildren(pid)?.[0] ?? 0)?.length === 1);
   await expect.poll(standing, { interval: 5, timeout: 20_000 }).toHaveLength(count);
@@ -114,10 +121,42 @@ async function untilOneStands(run: (script: string) => Promise<unknown>): Promis
 
 const isGone = (pid: number): boolean => {
   const entry = findProcess(pid);
-  return entry === undefined || entry.isZombie || entry.name !== 'bwrap';
+  return entry === undefined || entry.isZombie || entry.name !== nameOfOuter();
 };
 
-describe.skipIf(needs('bwrap'))('a sandbox that was built before its command came', () => {
+describe.skipIf(needs('bwrap'))('a sandbox that bwrap built before its command came', () => {
+  beforeEach(() => {
+    isCopied = false;
+  });
+  testSandboxes();
+});
+
+describe.skipIf(needs('bwrap'))('a copy of a sandbox that was made before its command came', () => {
+  beforeEach(() => {
+    isCopied = true;
+  });
+  testSandboxes();
+
+  test('shares no memory, terminals or processes with another', async () => {
+    const { run } = createBench(createHost());
+    await run('echo > /dev/shm/left; chmod 777 /home /run; echo > /home/left; echo > /run/left; sleep 100 &');
+    const { text } = await run(
+      'ls /dev/shm /dev/pts /home /run; ls -d /proc/[0-9]*; cat /proc/1/environ /proc/1/maps | wc -c',
+    );
+    expect(text.stdout).toBe(
+      '/dev/pts:\nptmx\n\n/dev/shm:\n\n/home:\n\n/run:\n/proc/1\n/proc/2\n0\n',
+    );
+  });
+
+  test('has no rights', async () => {
+    const { run } = createBench(createHost());
+    await run('true');
+    const { text } = await run('grep -E "^(Cap...|NoNewPrivs):" /proc/self/status | cut -f 2 | sort -u');
+    expect(text.stdout).toBe('0000000000000000\n1\n');
+  });
+});
+
+function testSandboxes(): void {
   test('is what the next command runs behind, and then there is another', async () => {
     const { run } = createBench(createHost());
     const first = await untilOneStands(run);
@@ -298,7 +337,7 @@ describe.skipIf(needs('bwrap'))('a sandbox that was built before its command cam
     const standing = await untilOneStands(run);
     // Until it is known here, too.
     await sleep(100);
-    mounts.host = 'another one';
+    mounts.host += '\n';
     const { pid, text } = await run('echo fine');
     expect(text.stdout).toBe('fine\n');
     expect(pid).not.toBe(standing);
@@ -367,4 +406,4 @@ describe.skipIf(needs('bwrap'))('a sandbox that was built before its command cam
     await pool.dispose();
     expect(groups()).toEqual([]);
   });
-});
+}

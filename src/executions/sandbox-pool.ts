@@ -6,15 +6,8 @@
 import { availableParallelism } from 'node:os';
 import type { BubblewrapWall, Limits } from '../security/security.ts';
 import type { LaunchTools } from './launch.ts';
-import {
-  buildSandbox,
-  endSandbox,
-  isIntact,
-  KERNEL_TABLES,
-  markedForServer,
-  sandboxFailed,
-  type WaitingSandbox,
-} from './sandboxed.ts';
+import { createSandboxCopies } from './sandbox-copies.ts';
+import { endSandbox, isIntact, KERNEL_TABLES, replacedMeanwhile, type WaitingSandbox } from './sandboxed.ts';
 
 /** All that a sandbox depends on. */
 export interface WantedSandbox {
@@ -78,6 +71,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
   const kinds = new Map<string, Kind>();
   const ending = new Set<Promise<unknown>>();
   const keyOf = createKeys();
+  const copies = createSandboxCopies(tools);
   let building = 0;
   let moment = 0;
   let isDisposed = false;
@@ -94,7 +88,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
   }
 
   function find(wanted: WantedSandbox): Kind {
-    const key = keyOf(wanted);
+    const key = `${JSON.stringify(wanted.limits)} ${keyOf(wanted.wall)}`;
     const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0 };
     kinds.delete(key);
     kinds.set(key, kind);
@@ -105,12 +99,14 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     building++;
     kind.building++;
     const begunAt = ++moment;
-    const built = buildSandbox({ ...kind.wanted, marked: markedForServer(tools.server) }, tools);
     track(
-      built
+      copies
+        .make(kind.wanted)
         .then(
           (sandbox) => settle(kind, { sandbox, begunAt }),
           (error: unknown) => {
+            // Before the next command comes, another one would fail as well.
+            kind.target = 0;
             const at = kind.waiting.findIndex(({ askedAt }) => askedAt < begunAt);
             if (at !== -1) kind.waiting.splice(at, 1)[0]?.reject(error);
           },
@@ -187,7 +183,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
         });
         if (isIntact(sandbox, tables)) return sandbox;
         await endSandbox(sandbox);
-        if (begunAt > askedAt) throw sandboxFailed('something that it shows was replaced meanwhile');
+        if (begunAt > askedAt) throw replacedMeanwhile();
       }
     },
     prepare(wanted) {
@@ -199,6 +195,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     async dispose() {
       isDisposed = true;
       for (const kind of kinds.values()) for (const ready of kind.ready.slice()) drop(kind, ready);
+      track(copies.dispose());
       while (ending.size > 0) await Promise.allSettled(ending);
     },
   };
@@ -208,11 +205,11 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
 const PAUSE_MS = 6;
 
 /** The options are the same object as long as they are the same, so that they are looked through once. */
-function createKeys(): (wanted: WantedSandbox) => string {
+export function createKeys(): (wall: BubblewrapWall) => string {
   const keys = new WeakMap<BubblewrapWall, string>();
-  return ({ wall, limits }) => {
+  return (wall) => {
     const key = keys.get(wall) ?? JSON.stringify([wall.program, wall.options, wall.seccomp]);
     keys.set(wall, key);
-    return `${JSON.stringify(limits)} ${key}`;
+    return key;
   };
 }

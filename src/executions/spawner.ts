@@ -7,6 +7,7 @@ import { closeSync, constants, existsSync, openSync, readFileSync, unlinkSync } 
 import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import type { MountCall } from '../security/security.ts';
 import { joining } from './cgroups/group.ts';
 import type { Reaper } from './orphans.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
@@ -38,6 +39,17 @@ export interface SpawnSpec {
   readonly limits: ResourceLimits;
   /** A terminal that is opened as 0, 1 and 2, and becomes the controlling one. */
   readonly terminal?: string | undefined;
+  /** A sandbox to run in a copy of, for a spawner that can do that. */
+  readonly template?: Template | undefined;
+}
+
+export interface Template {
+  /** Any process in it. */
+  readonly process: ProcessIdentity;
+  readonly hasNetwork: boolean;
+  /** A file with a compiled seccomp filter. */
+  readonly filter: string | undefined;
+  readonly mounts: readonly MountCall[];
 }
 
 export interface Exit {
@@ -59,6 +71,8 @@ export interface Child {
 export interface Spawner {
   /** Resolves when the program is running; throws EXECUTION_001 where it cannot be started. */
   start(spec: SpawnSpec): Promise<Child>;
+  /** Whether it can be given a template. */
+  canCopy(): boolean;
   /** Makes FIFOs that only their owner can open; throws where one cannot be made. */
   makeFifos(paths: readonly string[]): Promise<void>;
   dispose(): Promise<void>;
@@ -71,7 +85,7 @@ export const FLAGS = {
 
 /** Starts processes from here: a fork of this whole process, during which nothing else is done. */
 export function createSpawner(): Spawner {
-  return { start: startHere, makeFifos, dispose: () => Promise.resolve() };
+  return { start: startHere, canCopy: () => false, makeFifos, dispose: () => Promise.resolve() };
 }
 
 const execFileAsync = promisify(execFile);
@@ -83,6 +97,7 @@ async function makeFifos(paths: readonly string[]): Promise<void> {
 }
 
 async function startHere(spec: SpawnSpec): Promise<Child> {
+  if (spec.template !== undefined) throw new Error('only the forker can copy a sandbox');
   const [file = '', ...args] = withTerminal(withLimits(inGroups(spec), spec.limits), spec.terminal);
   const opened: number[] = [];
   const stdio: (number | 'ignore' | 'pipe')[] = [];

@@ -51,6 +51,7 @@ export { createRestrictions, type Effective, type RestrictionStore, wireName } f
 export { findAppeared } from './sandbox/appeared.ts';
 export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
+export { type CopyPlan, isFaithful, type MountCall, planCopy } from './sandbox/copy-plan.ts';
 export { type BubblewrapWall, SANDBOX_FDS, type Wall } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { isMaskedName, MASK, maskBeginning, maskEnvironment, maskText, secretValues } from './secrets.ts';

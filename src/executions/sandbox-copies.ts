@@ -1,0 +1,97 @@
+/**
+ * Sandboxes for commands as copies of one that bwrap has built: mounting everything anew takes most of the time that a
+ * sandboxed command costs. The original runs nothing. Where it no longer shows what it did, it is built anew; where
+ * there can be no copy, each is built by bwrap.
+ */
+import { existsSync } from 'node:fs';
+import { type BubblewrapWall, type CopyPlan, planCopy } from '../security/security.ts';
+import { createKeys, type PoolTools, type WantedSandbox } from './sandbox-pool.ts';
+import { buildSandbox, copySandbox, endSandbox, markedForServer, type WaitingSandbox } from './sandboxed.ts';
+
+export interface SandboxCopies {
+  /** Throws where none can be made. */
+  make(wanted: WantedSandbox): Promise<WaitingSandbox>;
+  dispose(): Promise<void>;
+}
+
+/** One that nobody has asked for in the meantime is ended. */
+const KEPT_MS = 10 * 60_000;
+const MAX_ORIGINALS = 4;
+
+interface Original {
+  readonly key: string;
+  readonly plan: CopyPlan;
+  readonly sandbox: Promise<WaitingSandbox>;
+  expiry: NodeJS.Timeout | undefined;
+}
+
+export function createSandboxCopies(tools: PoolTools): SandboxCopies {
+  const { spawner } = tools;
+  const keyOf = createKeys();
+  /** The one that was used last at the end. */
+  const originals = new Map<string, Original>();
+  const ending = new Set<Promise<unknown>>();
+  let hasCopied = false;
+  let canCopy = true;
+  let isDisposed = false;
+
+  const build = (wanted: WantedSandbox): Promise<WaitingSandbox> =>
+    buildSandbox({ ...wanted, marked: markedForServer(tools.server) }, tools);
+
+  function end(original: Original): void {
+    if (originals.get(original.key) !== original) return;
+    originals.delete(original.key);
+    clearTimeout(original.expiry);
+    const ended = original.sandbox.then(endSandbox, () => undefined);
+    ending.add(ended);
+    void ended.finally(() => ending.delete(ended));
+  }
+
+  function keep(original: Original): void {
+    clearTimeout(original.expiry);
+    original.expiry = setTimeout(() => end(original), KEPT_MS).unref();
+    originals.delete(original.key);
+    originals.set(original.key, original);
+    for (const oldest of [...originals.values()].slice(0, -MAX_ORIGINALS)) end(oldest);
+  }
+
+  /** Undefined where there can be none. */
+  function originalOf(wall: BubblewrapWall): Original | undefined {
+    const key = keyOf(wall);
+    const plan = originals.get(key)?.plan ?? planCopy(wall.options, existsSync);
+    if (plan === undefined) return undefined;
+    const original = originals.get(key) ?? {
+      key,
+      plan,
+      sandbox: build({ wall: { ...wall, options: [...wall.options, ...plan.options] }, limits: {} }),
+      expiry: undefined,
+    };
+    original.sandbox.catch(() => end(original));
+    keep(original);
+    return original;
+  }
+
+  return {
+    async make(wanted) {
+      if (isDisposed || !canCopy || !spawner.canCopy()) return build(wanted);
+      const original = originalOf(wanted.wall);
+      if (original === undefined) return build(wanted);
+      const sandbox = await original.sandbox;
+      try {
+        const copy = await copySandbox(sandbox, original.plan, { ...wanted, marked: {} }, tools);
+        hasCopied = true;
+        return copy;
+      } catch {
+        // Something was changed since it was built, or this machine does not allow it.
+        end(original);
+        canCopy = hasCopied;
+        return build(wanted);
+      }
+    },
+    async dispose() {
+      isDisposed = true;
+      for (const original of originals.values()) end(original);
+      await Promise.allSettled(ending);
+    },
+  };
+}
