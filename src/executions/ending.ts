@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ticks } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Capture } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
@@ -62,12 +63,14 @@ export interface EndingOptions {
   readonly group?: ExecutionGroup | undefined;
   /** Ended at once where one of these is lost. */
   readonly kept?: KeptMounts | undefined;
+  /** By `ticks`; absent: now. */
+  readonly beganTicks?: number;
   now(): number;
 }
 
 export function createEnding(capture: Captured, tree: ProcessTree, options: EndingOptions): Ending {
   const polite = options.isTerminal === true ? 'SIGHUP' : 'SIGTERM';
-  const { memoryLimitBytes, cpuLimitSeconds, timeoutMs, group, kept, now } = options;
+  const { memoryLimitBytes, cpuLimitSeconds, timeoutMs, group, kept, beganTicks = ticks(), now } = options;
   let cause: Cause | undefined;
   let requests = 0;
   let ladder: Promise<Survivor[]> | undefined;
@@ -93,6 +96,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     const exit = await Promise.race([capture.exited, isGivenUp]);
     clearTimeout(timer);
     const endedAtMs = now();
+    const durationMs = ticks() - beganTicks;
     // What comes from here on finds it ended: it is nobody's cause any more.
     const { passed, peakMemoryBytes } = watchdog.conclude();
     const unprotected = mountWatch?.conclude() ?? [];
@@ -118,6 +122,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     return {
       ...judgement,
       endedAtMs,
+      durationMs,
       survivors: survivors.map(nameOf),
       endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
       ...(peakMemoryBytes !== undefined && { peakMemoryBytes }),

@@ -45,7 +45,7 @@ export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
 export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
-export { EXECUTION_MODES, pidOf, TERMINATION_REASONS } from './record.ts';
+export { durationOf, EXECUTION_MODES, pidOf, spanOf, TERMINATION_REASONS } from './record.ts';
 export { type Figure, METRICS, type Metric, type Sample } from './sampler.ts';
 export type { SessionChange } from './sessions.ts';
 export type { StartRequest, TerminalStart } from './start.ts';

@@ -8,6 +8,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { ticks } from '../base/clock.ts';
 import { errnoOf } from '../base/errors.ts';
 import { makePrivateDirectory, removeTree, writeFileWhole } from '../base/files.ts';
 import { createId } from '../base/ids.ts';
@@ -36,14 +37,33 @@ const FILE = 'instance.json';
 const TOUCH_EVERY_MS = 15_000;
 /** A server that is alive and not stopped has touched its file by then, on the busiest machine. */
 const SILENT_FOR_MS = 120_000;
+/** How long a file that looks old must be seen unchanged: a machine that slept, or a clock that was set, ages all at once. */
+const SEEN_FOR_MS = 3 * TOUCH_EVERY_MS;
 
 /** `id`: where it was needed before this. */
-export function createInstance(stateDirectory: string, id: string = createId('inst')): Instance {
+export function createInstance(
+  stateDirectory: string,
+  id: string = createId('inst'),
+  elapsedMs: () => number = ticks,
+): Instance {
   const run = join(stateDirectory, 'run');
   const directory = join(run, id);
   const boot = readBootId();
   const bootId = `${boot} ${readPidNamespace()}`;
   let touching: NodeJS.Timeout | undefined;
+  /** Files of other namespaces, and since when they are as they are by a clock that nobody sets. */
+  const seen = new Map<string, { readonly mtimeMs: number; readonly since: number }>();
+
+  function isSilent(other: string, { mtimeMs }: { readonly mtimeMs: number }): boolean {
+    const last = seen.get(other);
+    if (last?.mtimeMs !== mtimeMs) {
+      seen.set(other, { mtimeMs, since: elapsedMs() });
+      return false;
+    }
+    const unchangedMs = elapsedMs() - last.since;
+    const isOld = Date.now() - mtimeMs > SILENT_FOR_MS;
+    return unchangedMs > (isOld ? SEEN_FOR_MS : SILENT_FOR_MS);
+  }
 
   const isInstanceAlive = (other: string): boolean => {
     if (other === id) return true;
@@ -51,7 +71,7 @@ export function createInstance(stateDirectory: string, id: string = createId('in
     try {
       const about = schema.parse(JSON.parse(readFileSync(file, 'utf8')));
       if (about.pid === 0 || about.bootId.split(' ')[0] !== boot) return false;
-      return about.bootId === bootId ? isAlive(about) : Date.now() - statSync(file).mtimeMs < SILENT_FOR_MS;
+      return about.bootId === bootId ? isAlive(about) : !isSilent(other, statSync(file));
     } catch (error) {
       // What cannot be read for another reason (too many open files, say) may well be alive.
       return errnoOf(error) !== 'ENOENT' || isBeingTakenOver(other);

@@ -12,7 +12,7 @@ import { adopt } from './adopt.ts';
 import { type FollowOptions, lostOutcome } from './detached/launch-detached.ts';
 import type { EndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
-import type { ExecutionRecord } from './record.ts';
+import { durationOf, type ExecutionRecord, spanOf } from './record.ts';
 import type { Running } from './running.ts';
 import type { Store, Summary } from './store.ts';
 import { endByMarker } from './terminate.ts';
@@ -184,7 +184,7 @@ export function createInventory({
         record: ours,
         bundle,
         live: adoption.live,
-        meter: createUsageMeter(record.createdAtMs, now),
+        meter: createUsageMeter(durationOf(spanOf(record), now())),
         sinks: new Map(),
         ...ADOPTED,
         sessionChange: undefined,

@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { StoredContent, StreamType } from '../outputs/types.ts';
 import { maskBeginning } from '../security/security.ts';
-import type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
+import type { ExecutionMode, ExecutionRecord, Outcome, Span, Status } from './record.ts';
 
-export interface Summary {
+export interface Summary extends Span {
   readonly id: string;
   readonly owner: string;
   /** The first part of it. */
@@ -15,8 +15,6 @@ export interface Summary {
   /** Of a terminal. */
   readonly sessionName?: string | undefined;
   readonly directory: string;
-  readonly createdAtMs: number;
-  readonly endedAtMs?: number | undefined;
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
   readonly pid?: number | undefined;
@@ -72,10 +70,11 @@ export function parse(text: string | undefined): unknown {
   }
 }
 
-export function howEnded({ status, endedAtMs, exitCode, signal }: Outcome): Partial<Summary> {
+export function howEnded({ status, endedAtMs, durationMs, exitCode, signal }: Outcome): Partial<Summary> {
   return {
     status,
     endedAtMs,
+    ...(durationMs !== undefined && { durationMs }),
     ...(exitCode !== undefined && { exitCode }),
     ...(signal !== undefined && { signal }),
   };
@@ -93,6 +92,7 @@ export function summarize(record: ExecutionRecord): Summary {
     ...(record.terminal !== undefined && { sessionName: record.terminal.sessionName }),
     directory: record.directory,
     createdAtMs: record.createdAtMs,
+    ...(record.createdTicks !== undefined && { createdTicks: record.createdTicks }),
     streams: record.streams,
   };
 }

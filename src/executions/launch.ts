@@ -4,6 +4,7 @@
  * in terminals; `io` is what differs.
  */
 import { release } from 'node:os';
+import { ticks } from '../base/clock.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { BubblewrapWall, LaunchPermit } from '../security/security.ts';
 import { type Capture, createCapture, type OutputPipes } from './capture.ts';
@@ -73,6 +74,7 @@ export async function launch(
   tools: LaunchTools,
 ): Promise<Launched> {
   const { wall, limits, marker } = permit;
+  const beganTicks = ticks();
   const isSandboxed = wall?.kind === 'bubblewrap';
   const started = isSandboxed
     ? await startSandboxed(permit, wall, io, tools)
@@ -86,6 +88,7 @@ export async function launch(
     isTerminal: io.terminal !== undefined,
     group,
     kept,
+    beganTicks,
     now: tools.now,
   });
   return { ...started, tree, ending };

@@ -157,7 +157,7 @@ export function createMonitors(options: { readonly clock: Clock; readonly look?:
     start(watcher, { executionId, pid, tree, finished }, { intervalMs, metrics }) {
       makeRoom(watcher);
       const startedAtMs = clock.now();
-      const sampler = createSampler(metrics, tree.members(look()), startedAtMs);
+      const sampler = createSampler(metrics, tree.members(look()));
       const monitor: Monitor = {
         id: createId('mon'),
         watcher,

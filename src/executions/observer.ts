@@ -16,7 +16,7 @@ import { requestEnd } from './end-requests.ts';
 import { createInstance } from './instance.ts';
 import { createLooks } from './look.ts';
 import { isAlive } from './process-table.ts';
-import type { ExecutionRecord, Outcome } from './record.ts';
+import { durationOf, type ExecutionRecord, type Outcome, spanOf } from './record.ts';
 import { createStore, listIds, type Store } from './store.ts';
 import { terminateTree } from './terminate.ts';
 import { createTree, type ProcessTree } from './tree.ts';
@@ -32,6 +32,7 @@ export interface ObservedExecution {
   readonly directory: string;
   readonly createdAtMs: number;
   readonly endedAtMs: number | undefined;
+  readonly durationMs: number;
   readonly pid: number | undefined;
   /** `lost`: its server was killed; the next one ends what is left and says how it was. */
   readonly state: 'running' | 'lost' | Outcome['status'];
@@ -106,7 +107,7 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
     if (!meters.has(record.id)) {
       const tree = treeOf(record);
       if (tree === undefined) return undefined;
-      meters.set(record.id, { tree, meter: createUsageMeter(record.createdAtMs, clock.now) });
+      meters.set(record.id, { tree, meter: createUsageMeter(durationOf(spanOf(record), clock.now())) });
     }
     const { tree, meter } = meters.get(record.id) ?? {};
     return tree === undefined ? undefined : meter?.read(tree, look);
@@ -161,6 +162,7 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
             directory: place,
             createdAtMs,
             endedAtMs: rest.endedAtMs ?? outcome?.endedAtMs,
+            durationMs: durationOf({ createdAtMs, ...rest, ...outcome }, clock.now()),
             pid: rest.pid,
             state:
               record === undefined ? (rest.status === 'running' ? 'lost' : rest.status) : stateOf(record),

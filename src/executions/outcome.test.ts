@@ -34,6 +34,7 @@ describe('an outcome is true', () => {
     expect(outcome).toEqual({
       ...expected,
       endedAtMs: expect.any(Number),
+      durationMs: expect.any(Number),
       survivors: [],
       endedLeftovers: [],
     });

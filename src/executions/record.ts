@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { ticks } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 
 export const EXECUTION_MODES = ['foreground', 'background', 'detached', 'adaptive', 'terminal'] as const;
@@ -32,6 +33,8 @@ export const outcomeSchema = z.object({
     .enum(['EXECUTION_001', 'EXECUTION_002', 'EXECUTION_003', 'EXECUTION_004', 'EXECUTION_005'])
     .optional(),
   endedAtMs: z.number(),
+  /** By a clock that nobody sets; absent where nobody was there to measure it. */
+  durationMs: z.number().optional(),
   /** The most memory the tree was seen to have, where it was watched. */
   peakMemoryBytes: z.number().optional(),
   /** Files that somebody outside executes or obeys, and that were not there when it began. */
@@ -68,6 +71,8 @@ const recordSchema = z.object({
   terminal: z.object({ sessionName: z.string(), shell: z.string(), autoSaves: z.boolean() }).optional(),
   streams: z.array(z.enum(['stdout', 'stderr', 'combined', 'log', 'cast'])),
   createdAtMs: z.number(),
+  /** The same by `ticks`, of the boot it began in. */
+  createdTicks: z.number().optional(),
   timeoutMs: z.number().optional(),
   /** Known before the process is, so that one is found whose server died in between. */
   marker: z.string(),
@@ -93,6 +98,26 @@ export type ExecutionRecord = Readonly<z.infer<typeof recordSchema>>;
 /** The number that callers know it by. */
 export function pidOf(process: ExecutionRecord['process']): number | undefined {
   return process?.program ?? process?.pid;
+}
+
+/** When something began and ended, as far as it is known. */
+export interface Span {
+  readonly createdAtMs: number;
+  readonly createdTicks?: number | undefined;
+  readonly endedAtMs?: number | undefined;
+  readonly durationMs?: number | undefined;
+}
+
+/** How long it ran, or has run so far. Times of day are only compared where there is nothing better. */
+export function durationOf(span: Span, nowMs: number): number {
+  const { createdAtMs, createdTicks, endedAtMs, durationMs } = span;
+  if (endedAtMs !== undefined) return durationMs ?? Math.max(0, endedAtMs - createdAtMs);
+  const elapsed = createdTicks === undefined ? -1 : ticks() - createdTicks;
+  return elapsed >= 0 ? elapsed : Math.max(0, nowMs - createdAtMs);
+}
+
+export function spanOf({ createdAtMs, createdTicks, outcome }: ExecutionRecord): Span {
+  return { createdAtMs, createdTicks, endedAtMs: outcome?.endedAtMs, durationMs: outcome?.durationMs };
 }
 
 /** Undefined where this version cannot read it. */

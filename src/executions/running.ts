@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
 import { type Audit, type AuditEntry, maskBeginning } from '../security/security.ts';
 import type { Live } from './live.ts';
-import type { ExecutionRecord, Outcome } from './record.ts';
+import { durationOf, type ExecutionRecord, type Outcome, spanOf } from './record.ts';
 import type { SessionChange } from './sessions.ts';
 import type { Store } from './store.ts';
 import type { UsageMeter } from './usage.ts';
@@ -196,7 +196,7 @@ function endOf(
     appeared: outcome.appeared,
     unprotected: outcome.unprotected,
     ...(outcome.survivors.length > 0 && { survivors: outcome.survivors.map(({ pid }) => pid) }),
-    durationMs: outcome.endedAtMs - record.createdAtMs,
+    durationMs: durationOf({ ...spanOf(record), ...outcome }, outcome.endedAtMs),
     outputs: record.streams.map((stream) => bundle.outputId(stream)),
   };
 }

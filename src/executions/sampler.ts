@@ -47,7 +47,8 @@ export interface Sampler {
 }
 
 interface Counters {
-  readonly atMs: number;
+  /** By a clock that nobody sets: rates are made from it. */
+  readonly measuredAt: number;
   readonly ticks: number;
   readonly transfer: Transfer | undefined;
   readonly network: Network | undefined;
@@ -60,7 +61,6 @@ interface Counters {
 export function createSampler(
   wanted: readonly Metric[] | undefined,
   members: readonly ProcessEntry[],
-  startedAtMs: number,
 ): Sampler {
   const metrics = METRICS.filter((metric) =>
     wanted === undefined
@@ -72,11 +72,11 @@ export function createSampler(
   let unread: Sample[] = [];
   let dropped = 0;
   let samples = 0;
-  let last = count(members, startedAtMs);
+  let last = count(members);
 
-  function count(now: readonly ProcessEntry[], atMs: number): Counters {
+  function count(now: readonly ProcessEntry[]): Counters {
     return {
-      atMs,
+      measuredAt: performance.now(),
       ticks: sumTicks(now),
       transfer: has('io') ? sumTransfer(now) : undefined,
       network: has('network') ? readOwnNetwork(now) : undefined,
@@ -100,7 +100,7 @@ export function createSampler(
     sample(now, atMs) {
       // Between the end of a tree and the news of it there is nobody to measure.
       if (now.length === 0) return;
-      const next = count(now, atMs);
+      const next = count(now);
       const figures = measure(metrics, now, last, next);
       last = next;
       samples++;
@@ -139,7 +139,7 @@ function measure(
   before: Counters,
   after: Counters,
 ): Figures {
-  const seconds = Math.max((after.atMs - before.atMs) / 1000, 0.001);
+  const seconds = Math.max((after.measuredAt - before.measuredAt) / 1000, 0.001);
   const rate = (from: number, to: number): number => Math.round(Math.max(0, to - from) / seconds);
   const [io, network] = [after.transfer, after.network];
   // What was not to be had before has no beginning to be measured from.

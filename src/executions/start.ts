@@ -2,6 +2,7 @@
  * From a request to a running process: a slot, the session's state, the permit, a bundle and a record on disk, then
  * the launch. Whatever fails on the way gives everything back.
  */
+import { ticks } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -198,6 +199,7 @@ async function tryStart(
     ...(request.terminal !== undefined && { terminal: request.terminal.record }),
     streams: streamsOf(request),
     createdAtMs: clock.now(),
+    createdTicks: ticks(),
     ...timeLimit(request.timeoutMs, permit.maxDurationMs),
     marker: permit.marker,
   };
@@ -216,7 +218,7 @@ async function tryStart(
     record: { ...record, process: live.process },
     bundle,
     live,
-    meter: createUsageMeter(record.createdAtMs, clock.now),
+    meter: createUsageMeter(0),
     sinks,
     requestId: request.requestId,
     client: request.client,

@@ -43,7 +43,7 @@ export async function endByMarker(marker: string): Promise<Survivor[]> {
 }
 
 async function killUntilGone(tree: ProcessTree, pauses: Pauses): Promise<Survivor[]> {
-  const deadline = Date.now() + LIMITS.killSettleMs;
+  const deadline = performance.now() + LIMITS.killSettleMs;
   /** A process that is dying has no environment any more, and would not be found by its marker. */
   let killed: readonly ProcessEntry[] = [];
   for (;;) {
@@ -55,7 +55,7 @@ async function killUntilGone(tree: ProcessTree, pauses: Pauses): Promise<Survivo
     const known = new Set(found.map(({ pid }) => pid));
     killed = [...found, ...killed.filter((entry) => !known.has(entry.pid) && isAlive(entry))];
     if (killed.length === 0) return [];
-    if (Date.now() > deadline) return killed.map(({ pid, name }) => ({ pid, name }));
+    if (performance.now() > deadline) return killed.map(({ pid, name }) => ({ pid, name }));
     await pauses.next(MAX_KILL_PAUSE_MS);
   }
 }
@@ -67,9 +67,9 @@ async function waitUntilGone(
   graceMs: number,
   pauses: Pauses,
 ): Promise<boolean> {
-  for (const deadline = Date.now() + graceMs; ; await pauses.next(MAX_GRACE_PAUSE_MS)) {
+  for (const deadline = performance.now() + graceMs; ; await pauses.next(MAX_GRACE_PAUSE_MS)) {
     if (!before.some(isAlive) && tree.members().length === 0) return true;
-    if (Date.now() > deadline) return false;
+    if (performance.now() > deadline) return false;
   }
 }
 

@@ -15,12 +15,13 @@ export interface UsageMeter {
   read(tree: ProcessTree, look?: Look): Usage;
 }
 
-export function createUsageMeter(startedAtMs: number, now: () => number): UsageMeter {
-  let last = { atMs: startedAtMs, ticks: 0 };
+/** `ageMs`: how long it has run already. */
+export function createUsageMeter(ageMs: number): UsageMeter {
+  let last = { atMs: performance.now() - ageMs, ticks: 0 };
   return {
     read(tree, look) {
       const members = tree.members(look);
-      const atMs = now();
+      const atMs = performance.now();
       const ticks = sumTicks(members);
       const seconds = Math.max((atMs - last.atMs) / 1000, 0.05);
       const cpuPercent = percentOf(ticks - last.ticks, seconds);

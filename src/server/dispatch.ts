@@ -8,7 +8,7 @@
  * What needs a person's agreement is asked for (approvals.ts) between two runs of the tool, of which the first has
  * let go of everything by then.
  */
-import type { Clock } from '../base/clock.ts';
+import { type Clock, ticks } from '../base/clock.ts';
 import { type ErrorCode, messageOf, type ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -126,6 +126,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { principal, client, requestId = createId('req') } = context;
     const started: StartedCall = { requestId, principal, client, tool: tool.name, calledAs };
     const startedAtMs = clock.now();
+    const startedTicks = ticks();
     log.debug('request', { ...logged(started), client: client.name });
     return {
       started,
@@ -134,7 +135,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
           ...started,
           input: recordedInput(args, tool),
           startedAtMs,
-          durationMs: clock.now() - startedAtMs,
+          durationMs: ticks() - startedTicks,
           outcome,
           ...(code !== undefined && { code }),
         }),

@@ -7,9 +7,11 @@ import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import {
+  durationOf,
   type Execution,
   type Outcome,
   pidOf,
+  spanOf,
   TERMINATION_REASONS,
   type WaitResult,
 } from '../executions/executions.ts';
@@ -111,7 +113,7 @@ export async function describeExecution(
     ...present('stderr_output_id', bundle.outputId('stderr')),
     ...(outcome !== undefined &&
       outcome.survivors.length > 0 && { survivors: outcome.survivors.map(toWire) }),
-    execution_time_ms: (outcome?.endedAtMs ?? options.now) - record.createdAtMs,
+    execution_time_ms: durationOf(spanOf(record), options.now),
     ...present('process_id', pidOf(record.process)),
     ...present('terminal_id', terminalIdOf(record)),
     ...(isTransition(options.why) && { transition_reason: options.why }),
@@ -268,7 +270,7 @@ function describeRunning({ record }: Execution, options: AnswerOptions): string 
     return `${options.why === undefined ? 'Runs' : 'Started'} in terminal ${terminalId}.${limit} terminal_get_output shows it, terminal_send_input types into it, terminal_close ends it.`;
   switch (options.why) {
     case 'foreground_timeout':
-      return `Still running after ${describeDuration(options.now - record.createdAtMs)}; it goes on in the background.${limit} ${how}`;
+      return `Still running after ${describeDuration(durationOf(spanOf(record), options.now))}; it goes on in the background.${limit} ${how}`;
     case 'output_size_limit':
       return `Its output passed max_output_size; it goes on in the background.${limit} ${how}`;
     case 'wait_limit':

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import { createFilter } from '../base/pattern.ts';
-import type { Summary } from '../executions/executions.ts';
+import { durationOf, type Summary } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import { defineTool } from './tool.ts';
 import { describeDuration } from './words.ts';
@@ -83,7 +83,7 @@ function toWire(summary: Summary, now: number): z.input<ReturnType<typeof proces
     ...(summary.signal !== undefined && { signal: summary.signal }),
     ...(summary.sessionId !== undefined && { session_id: summary.sessionId }),
     working_directory: summary.directory,
-    execution_time_ms: (summary.endedAtMs ?? now) - summary.createdAtMs,
+    execution_time_ms: durationOf(summary, now),
     created_at: isoTime(summary.createdAtMs),
     ...(summary.endedAtMs !== undefined && { completed_at: isoTime(summary.endedAtMs) }),
   };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Settings } from '../base/settings.ts';
-import type { Execution } from '../executions/executions.ts';
+import { durationOf, type Execution, spanOf } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import { writeAbortFile } from './abort-file.ts';
 import { hintFor } from './hints.ts';
@@ -143,7 +143,7 @@ function logEnd({ record }: Execution, { requestId, modules }: Call): void {
       status: outcome?.status,
       exit_code: outcome?.exitCode,
       signal: outcome?.signal,
-      duration_ms: (outcome?.endedAtMs ?? record.createdAtMs) - record.createdAtMs,
+      duration_ms: durationOf(spanOf(record), modules.clock.now()),
     },
   );
 }
@@ -164,7 +164,7 @@ function endMetadata({ execution: { record }, outcome, stdout, stderr }: Ended):
     ...(outcome.signal !== undefined && { signal: outcome.signal }),
     stdout,
     stderr,
-    execution_time_ms: outcome.endedAtMs - record.createdAtMs,
+    execution_time_ms: durationOf(spanOf(record), outcome.endedAtMs),
     working_directory: record.directory,
   };
 }

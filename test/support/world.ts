@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { PRESETS } from '../../src/base/config/presets.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
@@ -53,6 +53,7 @@ export interface WorldOptions {
   /** A directory that another world had; it is then not removed. */
   readonly directory?: string;
   readonly log?: Log;
+  readonly clock?: Clock;
 }
 
 export const WRAPPER = join(ROOT, 'dist/wrapper.js');
@@ -130,7 +131,7 @@ export function createWorld(options: WorldOptions = {}): World {
     },
   };
   const log = options.log ?? silentLog;
-  const clock = systemClock;
+  const clock = options.clock ?? systemClock;
   const instance = createInstance(settings.stateDir);
   const auditDirectory = join(settings.stateDir, 'audit');
   const guard = createSecurity({

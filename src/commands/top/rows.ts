@@ -15,6 +15,8 @@ export interface TopRow {
   readonly pid: number | undefined;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
+  /** How long it ran, or has run. */
+  readonly durationMs: number;
   readonly cpuPercent: number | undefined;
   readonly memoryBytes: number | undefined;
   readonly processes: number | undefined;
@@ -64,6 +66,7 @@ const TONES = {
 function toRow(execution: ObservedExecution): TopRow {
   const { id, owner, pid, state, command, createdAtMs, endedAtMs, usage, mode, directory, sessionName } =
     execution;
+  const { durationMs } = execution;
   const how = execution.signal ?? (execution.exitCode === undefined ? '' : `exit code ${execution.exitCode}`);
   return {
     id,
@@ -73,6 +76,7 @@ function toRow(execution: ObservedExecution): TopRow {
     pid,
     startedAtMs: createdAtMs,
     endedAtMs,
+    durationMs,
     cpuPercent: usage?.cpuPercent,
     memoryBytes: usage?.memoryBytes,
     processes: usage?.processes,

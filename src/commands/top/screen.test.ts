@@ -12,6 +12,7 @@ const row = (n: number, more: Partial<TopRow> = {}): TopRow => ({
   pid: 1000 + n,
   startedAtMs: NOW - 65_000,
   endedAtMs: undefined,
+  durationMs: 65_000,
   cpuPercent: 12.34,
   memoryBytes: 5 * 1024 * 1024,
   processes: 3,
@@ -25,7 +26,6 @@ const view = (rows: readonly TopRow[], more: Partial<TopView> = {}): TopView => 
   rows,
   servers: 1,
   load: [1, 0.5, 0.25],
-  nowMs: NOW,
   chosen: undefined,
   showsEnded: true,
   message: '',
@@ -36,7 +36,13 @@ const plain = (_: unknown, text: string): string => text;
 const draw = (what: TopView, columns = 80, rows = 24): string[] => drawTop(what, { columns, rows }, plain);
 
 test('a picture has what runs, since when, and what it uses', () => {
-  const ended = row(2, { state: 'failed', endedAtMs: NOW - 5000, cpuPercent: undefined, canEnd: false });
+  const ended = row(2, {
+    state: 'failed',
+    endedAtMs: NOW - 5000,
+    durationMs: 60_000,
+    cpuPercent: undefined,
+    canEnd: false,
+  });
   expect(draw(view([row(1), ended], { chosen: 'exec_1' }), 80, 8)).toEqual([
     `${'mcp-shell-server: 1 running, 1 server'.padEnd(61)}load 1.00 0.50 0.25`,
     '',

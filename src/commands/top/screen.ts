@@ -8,7 +8,6 @@ export interface TopView {
   readonly rows: readonly TopRow[];
   readonly servers: number;
   readonly load: readonly number[];
-  readonly nowMs: number;
   /** The id of the row that is chosen. */
   readonly chosen: string | undefined;
   readonly showsEnded: boolean;
@@ -26,7 +25,7 @@ interface Column {
   readonly width: number;
   readonly isRight: boolean;
   readonly minColumns: number;
-  show(row: TopRow, nowMs: number): string;
+  show(row: TopRow): string;
 }
 
 const COLUMNS: readonly Column[] = [
@@ -36,7 +35,7 @@ const COLUMNS: readonly Column[] = [
     width: 8,
     isRight: true,
     minColumns: 0,
-    show: ({ startedAtMs, endedAtMs }, nowMs) => showClock((endedAtMs ?? nowMs) - startedAtMs),
+    show: ({ durationMs }) => showClock(durationMs),
   },
   {
     title: 'CPU%',
@@ -85,9 +84,7 @@ export function drawTop(view: TopView, size: Size, paint: Paint): string[] {
     spread(`mcp-shell-server: ${head}`, load, size.columns),
     '',
     paint('strong', clipTo(titles, size.columns)),
-    ...shown.map((row) =>
-      drawRow(row, row.id === view.chosen, { columns, view, width: size.columns, paint }),
-    ),
+    ...shown.map((row) => drawRow(row, row.id === view.chosen, { columns, width: size.columns, paint })),
   ];
   while (lines.length < HEAD_LINES + room) lines.push('');
   if (view.rows.length === 0) lines[HEAD_LINES] = paint('quiet', '  Nothing runs.');
@@ -105,9 +102,9 @@ export function drawTop(view: TopView, size: Size, paint: Paint): string[] {
 function drawRow(
   row: TopRow,
   isChosen: boolean,
-  { columns, view, width, paint }: { columns: readonly Column[]; view: TopView; width: number; paint: Paint },
+  { columns, width, paint }: { columns: readonly Column[]; width: number; paint: Paint },
 ): string {
-  const cells = columns.map((column) => fit(column.show(row, view.nowMs), column));
+  const cells = columns.map((column) => fit(column.show(row), column));
   const [state = '', ...rest] = cells;
   const used = 2 + cells.reduce((sum, cell) => sum + cell.length + 1, 0);
   const command = clipTo(escapeText(row.command), Math.max(0, width - used));

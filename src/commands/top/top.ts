@@ -70,7 +70,7 @@ function viewOf(
     .sort((a, b) => (b.endedAtMs ?? 0) - (a.endedAtMs ?? 0));
   const shown = rest.showsEnded ? [...running, ...ended] : running;
   const chosen = shown.some(({ id }) => id === rest.chosen) ? rest.chosen : shown[0]?.id;
-  return { ...rest, rows: shown, chosen, load: loadavg(), nowMs };
+  return { ...rest, rows: shown, chosen, load: loadavg() };
 }
 
 /** What a person has done so far. */

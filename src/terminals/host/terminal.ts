@@ -1,5 +1,6 @@
 /** One terminal: a pseudo-terminal with a program in it, the screen it draws, and the record of what it wrote. */
 import { join } from 'node:path';
+import { ticks } from '../../base/clock.ts';
 import {
   type createCgroups,
   createPipes,
@@ -67,7 +68,7 @@ export async function startTerminal(
     onParsed: () => tellChanges(),
   });
   const marks = watchMarks(screen, spec.nonce, spec.hasCommandMark);
-  const recorder = createRecorder(spec.directory, { ...spec, columns, rows, now: Date.now });
+  const recorder = createRecorder(spec.directory, { ...spec, columns, rows, now: ticks });
   const viewers = new Set<(chunk: Uint8Array) => void>();
   let receivedBytes = 0;
   let byPerson = 0;
