@@ -15,6 +15,10 @@ export interface SecuritySettings
   readonly blockedCommands: readonly CommandEntry[];
   readonly askCommands: readonly CommandEntry[];
   readonly allowedArguments: Readonly<Record<string, readonly string[]>> | undefined;
+  /** The two lists are added to the built-in one rather than taking its place. */
+  readonly extendsAllowed: boolean;
+  /** undefined: with a list of the operator's own. */
+  readonly allowWrites: boolean | undefined;
   readonly sandbox: SandboxMode;
   readonly network: boolean;
   /** Empty: all, where there is a network. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createWorld } from '../../test/support/world.ts';
 import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
+import type { SecuritySettings } from '../base/settings.ts';
 
 /** What a token says its principal starts with, over what the operator's settings say. */
 const STARTS: readonly (readonly [operator: PresetName, token: PresetName | undefined, holds: PresetName])[] =
@@ -60,4 +61,57 @@ it('production and a token for minimal keep what both allow', async () => {
     const wasDenied = before.judge(command, context).decision === 'deny';
     expect(wasDenied && policy.judge(command, context).decision === 'allow').toBe(false);
   }
+});
+
+const LISTS: readonly (readonly [
+  what: string,
+  settings: Partial<SecuritySettings>,
+  allowed: readonly string[],
+  denied: readonly string[],
+])[] = [
+  [
+    'a table takes the place of the one of minimal',
+    { preset: 'minimal', allowedArguments: { make: ['test'] } },
+    ['make test', 'make test > f'],
+    ['npm test', 'cat f', 'make install'],
+  ],
+  [
+    'a table extends that of minimal',
+    { preset: 'minimal', extendsAllowed: true, allowedArguments: { make: ['test'], git: ['diff'], ls: [] } },
+    ['make test', 'npm test', 'git diff', 'git status', 'cat f', 'ls -R', 'ls -la'],
+    ['make install', 'git push', 'rm f', 'echo x > f', 'cp a b'],
+  ],
+  [
+    'a table extends the reading commands',
+    { preset: 'production', extendsAllowed: true, allowedArguments: { npm: ['test'] } },
+    ['npm test', 'grep x y', 'git status'],
+    ['npm publish', 'rm f', 'echo x > f', 'sed -i p f'],
+  ],
+  [
+    'commands extend the reading commands',
+    { mode: 'restrictive', extendsAllowed: true, allowedCommands: ['make'], allowWrites: true },
+    ['make', 'grep x y', 'echo x > f', 'sed -i p f'],
+    ['rm f'],
+  ],
+  [
+    'lists extend the reading commands where there was no list',
+    { preset: 'development', extendsAllowed: true, allowedCommands: ['tee'] },
+    ['ls', 'grep x y'],
+    ['rm f', 'tee f', 'echo x > f'],
+  ],
+  [
+    'a list of one’s own writes in the workspace alone',
+    { allowedCommands: ['echo', 'tee'] },
+    ['echo x > f', 'tee f', 'tee /tmp/f'],
+    ['echo x > /etc/f', 'tee /etc/f', 'tee .git/config'],
+  ],
+];
+
+it.each(LISTS)('%s', async (_, security, allowed, denied) => {
+  await using world = createWorld({ settings: { security } });
+  const { policy } = world.security.restrictions.of('local');
+  const decide = (command: string) =>
+    policy.judge(command, { directory: world.settings.defaultWorkdir, home: '/home/me' }).decision;
+  expect(allowed.filter((command) => decide(command) !== 'allow')).toEqual([]);
+  expect(denied.filter((command) => decide(command) !== 'deny')).toEqual([]);
 });

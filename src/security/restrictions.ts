@@ -8,7 +8,7 @@ import { isInside, realPathOf } from '../base/config/paths.ts';
 import { ENVIRONMENT_MODES, PRESETS, type PresetName, type RootView } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import type { SecuritySettings, ShellToolSettings } from '../base/settings.ts';
-import { combinePolicies, createPolicy } from './policy/policy.ts';
+import { combinePolicies, createPolicy, effectiveAllowed, READING_COMMANDS } from './policy/policy.ts';
 import { PRESET_COMMANDS, presetRank } from './policy/presets.ts';
 import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
 import type { Entry, Policy, PolicyConfig } from './policy/types.ts';
@@ -107,6 +107,7 @@ const WIRE: Readonly<Record<string, string>> = {
   blockedCommands: 'blocked_commands',
   askCommands: 'ask_commands',
   allowedArguments: 'allowed_arguments',
+  allowWrites: 'allow_writes',
   allowedDirectories: 'allowed_directories',
   maxExecutionSeconds: 'max_execution_time',
   maxMemoryMb: 'max_memory_mb',
@@ -127,13 +128,10 @@ function restrictionsOf(security: SecuritySettings): Restrictions {
 
 /** Lists without a mode mean that exactly the lists hold. */
 function policyConfigOf(security: SecuritySettings): PolicyConfig {
-  const { allowedCommands, allowedArguments } = security;
-  const hasList = allowedCommands !== undefined || allowedArguments !== undefined;
-  const mode = security.mode ?? (hasList ? 'custom' : undefined);
+  const { allowWrites } = security;
   return {
-    ...(mode === undefined ? PRESET_COMMANDS[security.preset] : { mode }),
-    ...(allowedCommands !== undefined && { allowedCommands: allowedCommands.map(entryOf) }),
-    ...(allowedArguments !== undefined && { allowedArguments }),
+    ...allowedOf(security),
+    ...(allowWrites !== undefined && { allowWrites }),
     blockedCommands: security.blockedCommands.map(entryOf),
     askCommands: security.askCommands.map(entryOf),
     ...(security.allowedDirectories !== undefined && {
@@ -141,6 +139,43 @@ function policyConfigOf(security: SecuritySettings): PolicyConfig {
     }),
     openPaths: OPEN_PATHS,
   };
+}
+
+type AllowedConfig = Pick<PolicyConfig, 'mode' | 'allowedCommands' | 'allowedArguments' | 'allowWrites'>;
+
+function allowedOf({ preset, mode, extendsAllowed, ...lists }: SecuritySettings): AllowedConfig {
+  const { allowedArguments } = lists;
+  const allowedCommands = lists.allowedCommands?.map(entryOf);
+  const builtIn = mode === undefined ? PRESET_COMMANDS[preset] : { mode };
+  if (allowedCommands === undefined && allowedArguments === undefined) return builtIn;
+  if (!extendsAllowed || mode === 'permissive')
+    return {
+      mode: mode ?? 'custom',
+      ...(allowedCommands !== undefined && { allowedCommands }),
+      ...(allowedArguments !== undefined && { allowedArguments }),
+    };
+  const base = effectiveAllowed(builtIn) ?? { entries: READING_COMMANDS, table: {} };
+  return {
+    mode: 'custom',
+    allowedCommands: [...base.entries, ...(allowedCommands ?? [])],
+    allowedArguments: mergeTables(base.table, allowedArguments ?? {}),
+    // The list reads; that something was added to it does not make it write.
+    allowWrites: false,
+  };
+}
+
+/** Of a command in both: the arguments of both, and any where one of them says so. */
+function mergeTables(
+  one: Readonly<Record<string, readonly string[]>>,
+  other: Readonly<Record<string, readonly string[]>>,
+): Record<string, readonly string[]> {
+  const merged = { ...one };
+  for (const [name, list] of Object.entries(other)) {
+    const had = merged[name];
+    const isAny = had?.length === 0 || list.length === 0;
+    merged[name] = isAny ? [] : [...new Set([...(had ?? []), ...list])];
+  }
+  return merged;
 }
 
 /** What is asked of commands of 000's tool besides what holds for everybody; undefined where nothing is. */
@@ -162,7 +197,9 @@ function entryOf(entry: CommandEntry): Entry {
 }
 
 function effectiveOf(base: SecuritySettings, restrictions: Restrictions): Effective {
-  return { restrictions, policy: createPolicy(restrictions), security: securityOf(base, restrictions) };
+  const security = securityOf(base, restrictions);
+  const workspace = [...security.workspace, ...security.writablePaths];
+  return { restrictions, policy: createPolicy({ ...restrictions, workspace }), security };
 }
 
 function securityOf(base: SecuritySettings, restrictions: Restrictions): SecuritySettings {

@@ -25,6 +25,7 @@ const restrictionFields = () =>
     allowed_commands: z.record(z.string(), z.array(z.string())),
     blocked_commands: z.array(z.string()),
     ask_commands: z.array(z.string()),
+    allow_writes: z.boolean().optional(),
     allowed_directories: z.array(z.string()).optional(),
     writable_directories: z.array(z.string()),
     max_execution_time: z.number().optional(),
@@ -120,6 +121,7 @@ function describe({
     allowed_commands: policy.allowedTable(),
     blocked_commands: (restrictions.blockedCommands ?? []).map(entryText),
     ask_commands: (restrictions.askCommands ?? []).map(entryText),
+    ...(policy.hasAllowList && { allow_writes: policy.writes }),
     ...(security.allowedDirectories !== undefined && {
       allowed_directories: [...security.allowedDirectories],
     }),

@@ -115,6 +115,8 @@ export function createWorld(options: WorldOptions = {}): World {
       blockedCommands: [],
       askCommands: [],
       allowedArguments: undefined,
+      extendsAllowed: false,
+      allowWrites: undefined,
       allowedDomains: [],
       allowedEnvironment: [],
       masksOutput: false,

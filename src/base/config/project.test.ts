@@ -35,6 +35,11 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
     'security.allowed_commands = ["bash"]',
     'ignored: a project file cannot set it',
   ],
+  'security.extend_allowed': ['security.extend_allowed = true', 'ignored: a project file cannot set it'],
+  'security.allow_writes': [
+    'security.allow_writes = true',
+    'true is ignored: a project file can only set false',
+  ],
   'security.allowed_arguments': [
     'security.allowed_arguments = { bash = [] }',
     'ignored: a project file cannot set it',

@@ -44,6 +44,8 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
     blockedCommands: hold('security.blocked_commands').value ?? [],
     askCommands: hold('security.ask_commands').value ?? [],
     allowedArguments: hold('security.allowed_arguments').value,
+    extendsAllowed: hold('security.extend_allowed').value ?? false,
+    allowWrites: hold('security.allow_writes').value,
     sandbox: hold('security.sandbox').value ?? says.sandbox,
     network: hold('security.enable_network').value ?? says.network,
     allowedDomains: listOf('security.allowed_domains'),

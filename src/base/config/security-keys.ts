@@ -56,6 +56,18 @@ export const SECURITY_TABLE = {
     unset: BY_PRESET,
     fromProject: never(),
   }),
+  'security.extend_allowed': toggle({
+    description:
+      'Whether `allowed_commands` and `allowed_arguments` are added to the built-in list (that of `minimal`, else the reading commands) rather than taking its place.',
+    default: false,
+    fromProject: never(),
+  }),
+  'security.allow_writes': toggle({
+    description:
+      'Under an allow-list, whether allowed commands may write in the workspace: redirections, `sed -i`, `tee`, `cp` and the like; never to files that others run or obey.',
+    unset: 'true with a list of your own, false with the built-in ones',
+    fromProject: only(false),
+  }),
   'security.allowed_directories': directories({
     description:
       'The only directories, with all below them, in which commands may run, and which they can write to.',

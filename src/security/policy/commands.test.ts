@@ -978,11 +978,11 @@ const TABLE: readonly Cases[] = [
     policy: 'listed',
     expected: 'gadget',
     commands: String.raw`
-      git log --output=x
-      sed -i p x
-      sort -o x y
+      git log --output=/etc/x
+      sed -i p /etc/x
+      sort -o .git/config y
       find . -delete
-      tar xf x
+      tar xf x -C /etc
       tar -tf x --to-command=sh
       tar -I sh -tf x
       tar --checkpoint-action=exec=sh -tf x
@@ -1053,7 +1053,7 @@ const TABLE: readonly Cases[] = [
       /tmp/ls -la
       cat x | sh`,
   },
-  { policy: 'table', expected: 'gadget', commands: 'git log --output=x' },
+  { policy: 'table', expected: 'gadget', commands: 'git log --output=.git/hooks/x' },
   {
     policy: 'nothing',
     expected: 'not-allowed',

@@ -63,6 +63,9 @@ interface Told {
   readonly hasOwnHome: boolean;
 }
 
+/** A shell in which nothing was set. */
+export const FRESH: Told = { isSearched: false, isMoved: false, hasOwnHome: false };
+
 /** The paths in the arguments of a command, as far as words tell. */
 export function pathsOf(invocation: Invocation, told: Told): PathUse[] {
   const { args, cwds } = invocation;
@@ -98,7 +101,7 @@ function entered(args: readonly Arg[], cwds: Cwds, told: Told): PathUse[] {
   return use(target.value, target.readings);
 }
 
-function argumentPaths(args: readonly Arg[], program: string): Arg[] {
+export function argumentPaths(args: readonly Arg[], program: string): Arg[] {
   const isPathOption = (word: string): boolean =>
     !LONG_TEXT_OPTIONS.has(word) && SHORT_TEXT_OPTIONS[program]?.includes(word) !== true;
   const giving = FIRST_IS_TEXT[program];
@@ -175,7 +178,7 @@ const PATHS_OF: Readonly<Record<string, (args: readonly Arg[]) => Arg[]>> = {
   '[': testPaths,
 };
 
-function pathUse(arg: Arg, cwds: Cwds): PathUse[] {
+export function pathUse(arg: Arg, cwds: Cwds): PathUse[] {
   const { value, text } = arg;
   if (value === undefined) {
     const path = arg.isGlob ? globDirectory(arg) : undefined;

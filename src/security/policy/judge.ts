@@ -1,17 +1,18 @@
 /** The decision: what was found, held against the rules, in the order in which they beat each other. */
 import { type AllowList, isNeutral, isRefusal } from './allow-list.ts';
 import { findDestructive } from './destructive.ts';
-import { allPaths, createFence, type PathUse } from './directories.ts';
+import { allPaths, createFence, FRESH, type PathUse, pathsOf } from './directories.ts';
 import { type CompiledEntry, normalText } from './entries.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
 import { resolvePath, safeRealPath } from './places.ts';
 import { escapeText, showPart } from './show.ts';
-import { OPEN_DEVICES, PROTECTED_FILES } from './tables/paths.ts';
+import { OPEN_DEVICES } from './tables/paths.ts';
 import { dangerOf } from './tables/variables.ts';
 import type { DenialCode, JudgeContext, Judgement, RuleClass } from './types.ts';
 import { OPEN } from './words.ts';
+import { createWorkspace, type Workspace, writtenBy } from './writes.ts';
 
 export interface Rules {
   readonly allow: AllowList | undefined;
@@ -19,7 +20,9 @@ export interface Rules {
   readonly ask: readonly CompiledEntry[];
   readonly directories: readonly string[] | undefined;
   readonly openPaths: readonly string[];
-  readonly shellWrites: boolean;
+  /** Under an allow-list: whether commands may write in the workspace. */
+  readonly writes: boolean;
+  readonly workspace: readonly string[] | undefined;
 }
 
 export interface Asked {
@@ -184,7 +187,7 @@ function findNotAllowed(
         text,
       );
   }
-  return findWrite(findings, rules);
+  return findWrite(findings, rules, context);
 }
 
 function judgeInvocation(
@@ -223,10 +226,16 @@ function judgeInvocation(
       refused: answer,
     };
   }
+  const workspace = rules.writes ? workspaceOf(rules, asked.context) : undefined;
   const gadget = findGadgets(invocation.args).find(
-    ({ trigger, isUnknown }) => isUnknown || !answer.speaksOf(trigger),
+    ({ trigger, does, isUnknown }) =>
+      isUnknown ||
+      !(
+        answer.speaksOf(trigger) ||
+        (does === 'writes a file' && workspace !== undefined && isTame(invocation, workspace))
+      ),
   );
-  if (gadget === undefined) return undefined;
+  if (gadget === undefined) return findWritten(invocation, workspace, rules);
   if (gadget.isUnknown)
     return {
       ...undecidable(`${gadget.trigger} ${gadget.does}`, invocation.text),
@@ -269,16 +278,78 @@ function variable(name: string, part: string): Denial {
   };
 }
 
-/** Under an allow-list the shell itself may write only where directories are open for it. */
-function findWrite({ redirections }: Findings, { shellWrites }: Rules): Denial | undefined {
-  for (const { kind, target, text } of redirections) {
+/** What may be written to: the workspace, and what is open to every command. */
+function workspaceOf({ workspace, openPaths }: Rules, context: JudgeContext): Workspace {
+  return createWorkspace(
+    [...(workspace ?? [context.directory]), ...openPaths],
+    safeRealPath(context.realPath),
+    context.home,
+  );
+}
+
+/** Whether an argument that writes can only write in the workspace: all that the command names lies there. */
+function isTame(invocation: Invocation, workspace: Workspace): boolean {
+  const here = { path: '.', readings: ['.'], text: '.', cwds: invocation.cwds };
+  return [here, ...pathsOf(invocation, FRESH)].every((use) => workspace.problemOf(use) === undefined);
+}
+
+const WRITE_PROBLEMS = {
+  outside: 'lies outside the workspace',
+  protected: 'is a file that others run or obey',
+  undecidable: 'is only known when it runs',
+} as const;
+
+/** A program whose work is to write. `workspace` is undefined where nothing may. */
+function findWritten(
+  invocation: Invocation,
+  workspace: Workspace | undefined,
+  { directories }: Rules,
+): Denial | undefined {
+  const written = writtenBy(invocation);
+  if (written === undefined) return undefined;
+  const program = invocation.args[0]?.value ?? '';
+  const denial = { code: 'SECURITY_003', ruleClass: 'write', part: invocation.text } as const;
+  if (workspace === undefined)
+    return {
+      ...denial,
+      rule: program,
+      reason: `"${program}" writes, and nothing may be written here.`,
+      hint: NO_WRITES,
+    };
+  for (const use of written) {
+    const problem = workspace.problemOf(use);
+    if (problem === undefined || (problem === 'outside' && directories !== undefined)) continue;
+    const target = use.path ?? use.text;
+    const reason = `What "${program}" would write to, ${target}, ${WRITE_PROBLEMS[problem]}.`;
+    return {
+      ...denial,
+      rule: `${program} ${target}`,
+      reason,
+      hint: 'Write to another file, in the workspace.',
+    };
+  }
+  return undefined;
+}
+
+const NO_WRITES =
+  'Read the output from the answer instead of a file. The operator allows writing in the workspace with security.allow_writes.';
+
+/** Under an allow-list the shell itself writes where commands may. */
+function findWrite({ redirections }: Findings, rules: Rules, context: JudgeContext): Denial | undefined {
+  const workspace = workspaceOf(rules, context);
+  for (const { kind, target, text, cwds } of redirections) {
     const path = target.value;
     const isNetwork = target.guesses.some((guess) => /^\/dev\/(?:tcp|udp)\//.test(guess));
-    if (isNetwork) return redirect('the network', text, 'opens a connection');
+    if (isNetwork)
+      return redirect('the network', text, 'opens a connection, which an allow-list does not cover');
     if (kind !== 'write' || (path !== undefined && OPEN_DEVICES.test(path))) continue;
-    if (!shellWrites) return redirect(path ?? target.text, text, 'writes a file');
+    if (!rules.writes)
+      return redirect(path ?? target.text, text, 'writes a file, and nothing may be written here');
     if (path === undefined) return undecidable('where the output goes is only known when it runs', text);
-    if (PROTECTED_FILES.test(path)) return redirect(path, text, 'writes a file that others run');
+    const problem = workspace.problemOf({ path, readings: [path], text, cwds });
+    // Where directories are named, what lies outside of them is refused as such.
+    if (problem === undefined || (problem === 'outside' && rules.directories !== undefined)) continue;
+    return redirect(path, text, `writes to what ${WRITE_PROBLEMS[problem]}`);
   }
   return undefined;
 }
@@ -288,9 +359,9 @@ function redirect(target: string, part: string, what: string): Denial {
     code: 'SECURITY_003',
     ruleClass: 'redirect',
     rule: target,
-    reason: `The redirection ${what}, which an allow-list does not cover.`,
+    reason: `The redirection ${what}.`,
     part,
-    hint: 'Read the output from the answer instead of a file.',
+    hint: NO_WRITES,
   };
 }
 

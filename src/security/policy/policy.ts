@@ -25,6 +25,7 @@ export function combinePolicies(first: Policy, second: Policy): Policy {
     config: second.config,
     hasAllowList: first.hasAllowList || second.hasAllowList,
     hasLists: first.hasLists || second.hasLists,
+    writes: first.writes && second.writes,
     warnings: [...first.warnings, ...second.warnings],
     identity: JSON.stringify([first.identity, second.identity]),
     judge: (command, context) => stricter(first.judge(command, context), second.judge(command, context)),
@@ -47,6 +48,8 @@ export function createPolicy(config: PolicyConfig): Policy {
   ) {
     warnings.push('allowed_commands and allowed_arguments have no effect in the mode "permissive".');
   }
+  if (config.allowWrites !== undefined && allowed === undefined)
+    warnings.push('allow_writes has no effect without an allow-list.');
   const entries = compile('allowed_commands', allowed?.entries);
   // The built-in list is read again for each policy otherwise, and nobody needs to be warned of it.
   if (allowed !== undefined && !allowed.isBuiltIn)
@@ -57,12 +60,14 @@ export function createPolicy(config: PolicyConfig): Policy {
     ask,
     directories: config.allowedDirectories,
     openPaths: config.openPaths ?? [],
-    shellWrites: config.allowedDirectories !== undefined && config.shellWrites !== false,
+    writes: writesOf(config, allowed),
+    workspace: config.workspace ?? config.allowedDirectories,
   };
 
   return {
     config,
     hasAllowList: rules.allow !== undefined,
+    writes: rules.writes,
     hasLists: rules.allow !== undefined || blocked.length > 0 || ask.length > 0,
     warnings,
     identity: JSON.stringify([
@@ -73,7 +78,8 @@ export function createPolicy(config: PolicyConfig): Policy {
       config.askCommands ?? [],
       config.allowedDirectories ?? null,
       config.openPaths ?? [],
-      rules.shellWrites,
+      rules.writes,
+      rules.workspace ?? null,
     ]),
     judge(command, context) {
       const findings = findCommands(command, context);
@@ -84,6 +90,11 @@ export function createPolicy(config: PolicyConfig): Policy {
       decide(findArgvCommands(argv, context), rules, { text: argv.join(' '), isArgv: true, context }),
     allowedTable: () => (allowed === undefined ? { '*': [] } : tableOf(entries, allowed.table)),
   };
+}
+
+/** Whether what is allowed may also write: a list that somebody wrote says what is wanted, the built-in one reads. */
+export function writesOf({ allowWrites }: PolicyConfig, allowed: Allowed | undefined): boolean {
+  return allowWrites ?? allowed?.isBuiltIn !== true;
 }
 
 /** Which commands are allowed in the end; undefined where all are. */

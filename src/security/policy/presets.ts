@@ -8,7 +8,7 @@ export const PRESET_COMMANDS: Readonly<Record<Preset, PolicyConfig>> = {
   development: { mode: 'permissive' },
   sandbox: { mode: 'permissive' },
   production: { mode: 'restrictive' },
-  minimal: { mode: 'restrictive', allowedArguments: MINIMAL_ARGUMENTS },
+  minimal: { mode: 'restrictive', allowedArguments: MINIMAL_ARGUMENTS, allowWrites: false },
 };
 
 /** Higher is stricter; production and minimal allow different things, so that going over keeps what both allow. */

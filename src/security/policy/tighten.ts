@@ -4,7 +4,7 @@
  */
 import { type CompiledEntry, compileEntry } from './entries.ts';
 import { isInside, type RealPath } from './places.ts';
-import { type Allowed, effectiveAllowed } from './policy.ts';
+import { type Allowed, effectiveAllowed, writesOf } from './policy.ts';
 import { PRESET_COMMANDS, type Preset, presetRank } from './presets.ts';
 import type { Entry, PolicyConfig, PolicyMode } from './types.ts';
 
@@ -60,11 +60,12 @@ export function tighten(current: Restrictions, wish: Wish, options: TightenOptio
       maxExecutionSeconds: smaller('maxExecutionSeconds', current, wish, presetValues, refuse),
       maxMemoryMb: smaller('maxMemoryMb', current, wish, presetValues, refuse),
       enableNetwork: nextNetwork(current, wish, presetValues, refuse),
-      shellWrites: nextShellWrites(current, wish),
+      allowWrites: nextAllowWrites(current, wish),
     }),
   };
-  if (wish.shellWrites === true && current.shellWrites === false)
-    refuse('shellWrites', 'redirections do not write here');
+  if (wish.allowWrites === true && nextAllowWrites(current, {}) === false)
+    refuse('allowWrites', 'commands do not write here');
+  if (wish.workspace !== undefined) refuse('workspace', 'only the operator opens paths');
   if (wish.openPaths !== undefined) refuse('openPaths', 'only the operator opens paths');
   if (loosening.length > 0) return { kind: 'refused', loosening };
   return { kind: 'tightened', next, changes: differences(current, next) };
@@ -247,11 +248,12 @@ function nextNetwork(
   return values.includes(false) ? false : (current.enableNetwork ?? wish.enableNetwork);
 }
 
-/** Naming directories must not open them for redirections, where an allow-list had none before. */
-function nextShellWrites(current: Restrictions, wish: Wish): boolean | undefined {
-  const wasClosed = effectiveAllowed(current) !== undefined && current.allowedDirectories === undefined;
-  if (wish.shellWrites === false || (wasClosed && wish.allowedDirectories !== undefined)) return false;
-  return current.shellWrites;
+/** A list that writes nothing is not followed by one that does, even where that names less. */
+function nextAllowWrites(current: Restrictions, wish: Wish): boolean | undefined {
+  const had = effectiveAllowed(current);
+  const isShut = had !== undefined && !writesOf(current, had);
+  const comesShut = wish.preset !== undefined && effectiveAllowed(PRESET_COMMANDS[wish.preset]) !== undefined;
+  return isShut || comesShut || wish.allowWrites === false ? false : current.allowWrites;
 }
 
 function differences(current: Restrictions, next: Restrictions): Change[] {

@@ -21,8 +21,10 @@ export interface PolicyConfig {
   readonly allowedArguments?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Absolute. Undefined: any directory. Empty: none. */
   readonly allowedDirectories?: readonly string[] | undefined;
-  /** Under an allow-list: whether redirections may write into the allowed directories. Undefined: where there are some. */
-  readonly shellWrites?: boolean | undefined;
+  /** Under an allow-list: whether allowed commands may write in the workspace. Undefined: with a list of somebody's own. */
+  readonly allowWrites?: boolean | undefined;
+  /** What commands can write to. Undefined: the allowed directories, else the one in which they start. */
+  readonly workspace?: readonly string[] | undefined;
   /** Paths that are open beside the allowed directories, such as a private /tmp. */
   readonly openPaths?: readonly string[] | undefined;
 }
@@ -63,6 +65,7 @@ export type RuleClass =
   | 'gadget'
   | 'variable'
   | 'redirect'
+  | 'write'
   | 'undecidable'
   | 'too-complex'
   | 'directory'
@@ -106,6 +109,8 @@ export interface Policy {
   readonly hasAllowList: boolean;
   /** Whether a list names commands: then they run in bash, whose grammar is the one that is judged. */
   readonly hasLists: boolean;
+  /** Whether commands may write in the workspace, as far as it is the policy's business. */
+  readonly writes: boolean;
   readonly warnings: readonly string[];
   /** The same for two policies that decide the same; an approval is bound to it. */
   readonly identity: string;

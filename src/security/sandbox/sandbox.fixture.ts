@@ -26,6 +26,8 @@ export function securityOf(
     blockedCommands: [],
     askCommands: [],
     allowedArguments: undefined,
+    extendsAllowed: false,
+    allowWrites: undefined,
     allowedDomains: [],
     allowedEnvironment: [],
     masksOutput: false,

@@ -1,0 +1,72 @@
+/** What commands write, and whether it lies in the workspace; files that others run or obey are never written to. */
+import { once } from '../../base/once.ts';
+import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from '../sandbox/protected-paths.ts';
+import { argumentPaths, type PathUse, pathUse } from './directories.ts';
+import type { Cwds, Invocation } from './findings.ts';
+import { baseName } from './follow.ts';
+import { isInside, type RealPath, resolvePath } from './places.ts';
+import { PROTECTED_FILES } from './tables/paths.ts';
+import { WRITERS } from './tables/writers.ts';
+import { OPEN } from './words.ts';
+
+export type WriteProblem = 'outside' | 'protected' | 'undecidable';
+
+export interface Workspace {
+  /** Why this must not be written to; undefined where it may. */
+  problemOf(use: PathUse): WriteProblem | undefined;
+}
+
+export function createWorkspace(roots: readonly string[], realPath: RealPath, home: string): Workspace {
+  // Most commands write nothing, and each root is a look at the disk.
+  const places = once(() => [...new Set(roots.flatMap((root) => [root, realPath(root)]))]);
+  const problemAt = (path: string, directory: string): WriteProblem | undefined => {
+    const real = resolvePath(directory, path, realPath);
+    const root = places().find((place) => isInside(real, place));
+    if (root === undefined) return 'outside';
+    const isKept = isProtected(path) || isProtected(real.slice(root.length)) || isStartUp(real, home);
+    return isKept ? 'protected' : undefined;
+  };
+  const problemIn = (path: string, cwds: Cwds): WriteProblem | undefined => {
+    if (path.includes(OPEN)) return 'undecidable';
+    if (path.startsWith('/')) return problemAt(path, '/');
+    for (const directory of cwds) {
+      const problem = directory === null ? 'undecidable' : problemAt(path, directory);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+  return {
+    problemOf({ path, readings, cwds }) {
+      const read = path === undefined ? readings : [path];
+      if (read.length === 0) return 'undecidable';
+      return read.map((each) => problemIn(each, cwds)).find((problem) => problem !== undefined);
+    },
+  };
+}
+
+function isProtected(path: string): boolean {
+  if (PROTECTED_FILES.test(path)) return true;
+  const whole = `/${path.replace(/^(?:\.?\/)+/, '')}/`;
+  return PROTECTED_IN_WORKSPACE.some((name) => whole.includes(`/${name}/`));
+}
+
+/** What shells and sessions of the user start with, where the home directory is in the workspace. */
+function isStartUp(path: string, home: string): boolean {
+  return isInside(path, home) && PROTECTED_IN_HOME.some((name) => isInside(path, `${home}/${name}`));
+}
+
+/** What a program writes whose work that is; undefined for all others. */
+export function writtenBy({ args, cwds, ownWords }: Invocation): readonly PathUse[] | undefined {
+  const program = baseName(args[0]?.value ?? '');
+  const kind = WRITERS.get(program);
+  if (kind === undefined) return undefined;
+  const own = args.slice(1, ownWords);
+  const words = own.map(({ value, start }) => value ?? start);
+  const paths =
+    kind === 'assigned'
+      ? own.filter((_, index) => words[index]?.startsWith('of='))
+      : argumentPaths(own, program);
+  const isNamed = words.some((word) => /^-[a-zA-Z]*t|^--t/.test(word));
+  const written = kind === 'last' && !isNamed ? paths.slice(-1) : paths;
+  return written.flatMap((arg) => pathUse(arg, cwds));
+}
