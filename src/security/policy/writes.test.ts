@@ -125,6 +125,7 @@ describe('with allow_writes, allowed commands write in the workspace', () => {
     'tee .claude/settings.local.json',
     'tee .vscode/tasks.json',
     'tee .envrc',
+    'tee x.code-workspace',
     'tee .bashrc',
     'tee mcp-shell-server.toml',
     'p=.git; tee $p/config',
@@ -133,15 +134,19 @@ describe('with allow_writes, allowed commands write in the workspace', () => {
     expect(decisionOf(OWN, command)).toBe('deny');
   });
 
-  test.each(['tee .profile', 'tee /home/me/.zlogout', 'cp a ~/.config/systemd/x'])(
-    '%s is one in a home directory',
-    (command) => {
-      const workspace = ['/home/me'];
-      const context = { ...CONTEXT, directory: '/home/me' };
-      expect(createPolicy({ ...OWN, workspace }).judge(command, context).decision).toBe('deny');
-      expect(createPolicy({ ...OWN, workspace }).judge('tee notes', context).decision).toBe('allow');
-    },
-  );
+  test.each([
+    'tee .profile',
+    'tee /home/me/.zlogout',
+    'cp a ~/.config/systemd/x',
+    'cp a ~/.local/bin/x',
+    'cp a bin/x',
+    'mkdir ~/.new',
+  ])('%s is one in a home directory', (command) => {
+    const workspace = ['/home/me'];
+    const context = { ...CONTEXT, directory: '/home/me' };
+    expect(createPolicy({ ...OWN, workspace }).judge(command, context).decision).toBe('deny');
+    expect(createPolicy({ ...OWN, workspace }).judge('tee notes .cache/x', context).decision).toBe('allow');
+  });
 
   test.each(['find . -delete', "sed '1e id' f", 'tar -I sh -tf f', 'git config a.b c', 'git branch -D main'])(
     '%s is more than writing',

@@ -1,6 +1,12 @@
 /** What commands write, and whether it lies in the workspace; files that others run or obey are never written to. */
 import { once } from '../../base/once.ts';
-import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from '../sandbox/protected-paths.ts';
+import {
+  OWN_CACHE,
+  PROTECTED_IN_HOME,
+  PROTECTED_IN_WORKSPACE,
+  PROTECTED_NAMES,
+  TOOL_CACHES,
+} from '../sandbox/protected-paths.ts';
 import { argumentPaths, type PathUse, pathUse } from './directories.ts';
 import type { Cwds, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
@@ -45,14 +51,16 @@ export function createWorkspace(roots: readonly string[], realPath: RealPath, ho
 }
 
 function isProtected(path: string): boolean {
-  if (PROTECTED_FILES.test(path)) return true;
+  if (PROTECTED_FILES.test(path) || PROTECTED_NAMES.test(path)) return true;
   const whole = `/${path.replace(/^(?:\.?\/)+/, '')}/`;
   return PROTECTED_IN_WORKSPACE.some((name) => whole.includes(`/${name}/`));
 }
 
-/** What shells and sessions of the user start with, where the home directory is in the workspace. */
+/** What shells and sessions of the user start with: as in the sandbox, everything in the home directory with a dot. */
 function isStartUp(path: string, home: string): boolean {
-  return isInside(path, home) && PROTECTED_IN_HOME.some((name) => isInside(path, `${home}/${name}`));
+  const own = path.startsWith(`${home}/`) ? path.slice(home.length + 1) : '';
+  const isCache = [OWN_CACHE, ...TOOL_CACHES].some((name) => isInside(own, name));
+  return (own.startsWith('.') && !isCache) || PROTECTED_IN_HOME.some((name) => isInside(own, name));
 }
 
 /** What a program writes whose work that is; undefined for all others. */
