@@ -153,6 +153,8 @@ export interface SendResult {
   readonly fromText: string;
   /** After the wait: the last lines since `fromLine`, none of them where the shell has told what the command wrote. */
   readonly after: ReadResult | undefined;
+  /** The first lines from `fromLine` on, where they have left memory. */
+  readonly head?: readonly string[] | undefined;
   /** Instead of lines, where the program draws its screen. */
   readonly screen: readonly string[] | undefined;
   /** As they are now, where they are known. */
@@ -195,6 +197,8 @@ export interface ReadRequest {
   /** undefined: the last lines. */
   readonly from: number | undefined;
   readonly count: number;
+  /** Lines that do not fit are left for another request. */
+  readonly maxBytes: number;
   readonly withAnsi: boolean;
   readonly withFront: boolean;
   readonly wait: WaitSpec | undefined;
@@ -204,7 +208,7 @@ export interface ReadResult {
   readonly lines: readonly string[];
   readonly from: number;
   readonly totalLines: number;
-  /** Lines that were asked for and not kept. */
+  /** Lines after them that were asked for and not kept. */
   readonly missing: number;
   readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };
   readonly title: string;

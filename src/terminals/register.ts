@@ -16,7 +16,7 @@ export interface Entry {
   /** As the host told them last; undefined where something may have changed since. */
   facts: InputFacts | undefined;
   /** The last line that each reader was given, as it was then: it may have grown since. */
-  readonly lastRead: Map<string, { readonly line: number; readonly text: string }>;
+  readonly lastRead: Map<string, { readonly line: number; readonly text: string | undefined }>;
 }
 
 export type KnownEntry = Pick<Entry, 'id' | 'owner' | 'sessionName' | 'host'>;

@@ -190,6 +190,7 @@ describe.concurrent('a command that is not blocked', () => {
       count: 100,
       withAnsi: false,
       withFront: false,
+      maxBytes: 100_000,
     } as const;
     const { lines } = await worldOf(shell).terminals.read(terminal.id, { ...look, wait: undefined }, caller);
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`(^|\\$ |> )${expected}$|${expected}$`)));

@@ -151,6 +151,13 @@ function describeTyped(typed: Typed): string {
 /** A shell that waits for the next key has shown the ones before it. */
 async function untilShown(host: Host, id: string, signal: AbortSignal, idleMs?: number): Promise<void> {
   const wait = { pattern: undefined, idleMs, timeoutMs: SHOWN_MS };
-  const screen = { view: 'screen', from: undefined, count: 1, withAnsi: false, withFront: false } as const;
+  const screen = {
+    view: 'screen',
+    from: undefined,
+    count: 1,
+    maxBytes: 1,
+    withAnsi: false,
+    withFront: false,
+  } as const;
   await host.ask('read', { ...screen, id, wait }, signal);
 }

@@ -36,6 +36,7 @@ const look = {
   count: 1,
   withAnsi: false,
   withFront: false,
+  maxBytes: 100_000,
   wait: undefined,
 } as const;
 const typed = { kind: 'text', text: 'x', isEntered: false } as const;

@@ -265,8 +265,10 @@ const rest = (ms: number): Promise<void> =>
 
 /** Who goes back to older lines has read the later ones all the same. */
 function noteRead({ lastRead }: Entry, reader: string, { lines, from, missing }: ReadResult): void {
+  const next = from + lines.length + missing;
   const last = lines.at(-1);
-  const line = from + lines.length + missing - 1;
-  if (last !== undefined && line >= (lastRead.get(reader)?.line ?? 0))
-    lastRead.set(reader, { line, text: last });
+  if (next <= (lastRead.get(reader)?.line ?? 0)) return;
+  // Nothing grows where nothing was kept.
+  if (missing > 0) lastRead.set(reader, { line: next, text: undefined });
+  else if (last !== undefined) lastRead.set(reader, { line: next - 1, text: last });
 }

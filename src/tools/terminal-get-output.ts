@@ -59,22 +59,27 @@ export const terminalGetOutput = defineTool({
     const { terminals, settings } = call.modules;
     const caller = terminalCaller(call);
     const view = input.view === 'screen' ? 'screen' : 'scrollback';
+    // A page that was asked for may have more than an answer usually has.
+    const maxBytes = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
     const request: LookRequest = {
       view: input.view,
       from: input.start_line,
       count: input.line_count,
+      maxBytes,
       withAnsi: input.include_ansi,
       withFront: input.include_foreground_process,
       wait: waitOf(input, call),
     };
     const fresh = await terminals.read(input.terminal_id, request, caller);
-    const lines = view === 'screen' ? fresh.lines : withoutTrailing(fresh.lines);
-    const how = `read fewer with line_count, or from line ${fresh.from} on`;
-    // A page that was asked for may have more than an answer usually has.
-    const budget = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
-    const { text, isCut } = fitOutput(lines.join('\n'), budget, how);
     const next = fresh.from + fresh.lines.length + fresh.missing;
     const hasMore = view === 'scrollback' && next < fresh.totalLines;
+    const isEnd = view === 'scrollback' && !hasMore;
+    const lines = isEnd ? withoutTrailing(fresh.lines) : fresh.lines;
+    const { text, isCut } = fitOutput(
+      lines.join('\n'),
+      maxBytes + CUT_NOTE_BYTES,
+      'a smaller terminal shows less',
+    );
     return {
       data: {
         terminal_id: input.terminal_id,
@@ -100,15 +105,20 @@ export const terminalGetOutput = defineTool({
   },
 });
 
+/** For the words in the place of a line's end. */
+const CUT_NOTE_BYTES = 100;
+
 function describeView(result: ReadResult, view: string, shown: number, withFront: boolean): string {
-  const { cursor, from, totalLines, missing } = result;
+  const { cursor, from, totalLines, missing, lines } = result;
+  const next = from + lines.length + missing;
+  const goesOn = next < totalLines ? `; go on with start_line ${next}` : '';
   const where =
     view === 'screen'
       ? [`cursor at row ${cursor.row}, column ${cursor.column}`]
       : [
           shown === 0
             ? `nothing new, ${totalLines} lines`
-            : `lines ${from} to ${from + shown - 1} of ${totalLines}`,
+            : `lines ${from} to ${from + shown - 1} of ${totalLines}${goesOn}`,
         ];
   return [
     ...where,

@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { readControlCodes, readHex, type SendResult, type Typed } from '../terminals/terminals.ts';
+import {
+  type ReadResult,
+  readControlCodes,
+  readHex,
+  type SendResult,
+  type Typed,
+} from '../terminals/terminals.ts';
 import {
   describeEnd,
   describeFront,
@@ -18,6 +24,7 @@ import {
   waitOutput,
   waitWords,
 } from './terminal-fields.ts';
+import { fitWritten, type Written } from './terminal-output.ts';
 import { type Call, defineTool } from './tool.ts';
 
 const inputSchema = () =>
@@ -121,28 +128,18 @@ export const terminalSendInput = defineTool({
 
 function answerWaited<Said extends object>(
   call: Call,
-  { waited, after: view, screen, fromLine, fromText }: SendResult,
+  result: SendResult,
   said: Said,
   ended: Awaited<ReturnType<typeof describeEnd>>,
 ) {
+  const { waited, after: view, screen } = result;
   if (view === undefined) return { data: said, text: '' };
-  const { settings } = call.modules;
-  const how = `terminal_get_output with start_line ${fromLine} has them`;
-  const isUntilPrompt = waited?.untilLine !== undefined && !view.isAlternate;
-  const end = isUntilPrompt ? Math.max(0, (waited.untilLine ?? 0) - view.from) : undefined;
+  const maxBytes = call.modules.settings.limits.inlineOutputBytes;
   // A full-screen program has no lines, only what it shows.
-  const fresh = (screen ?? view.lines).slice(0, end);
-  const left = screen === undefined ? view.from - fromLine : 0;
-  const shown = [
-    ...(left > 0 ? [`[… ${left} lines left out; ${how}]`] : []),
-    ...withoutQuestion(fresh, fromText),
-  ];
-  const isTold = waited?.commandOutput !== undefined;
-  const { text, isCut } = fitOutput(
-    waited?.commandOutput ?? shown.join('\n'),
-    settings.limits.inlineOutputBytes,
-    how,
-  );
+  const isDrawn = screen !== undefined && waited?.commandOutput === undefined;
+  const { text, isCut } = isDrawn
+    ? fitOutput(screen.join('\n'), maxBytes, 'terminal_get_output with view "screen" has them')
+    : fitWritten(writtenOf(result, view), maxBytes);
   const words = waitWords(waited, view.isSecretPrompt);
   const front =
     waited?.reason === 'command_done' || waited?.reason === 'exited'
@@ -152,7 +149,7 @@ function answerWaited<Said extends object>(
     data: {
       ...said,
       output: text,
-      output_truncated: isCut || waited?.isCommandOutputCut === true || (!isTold && left > 0),
+      output_truncated: isCut,
       full_screen: view.isAlternate,
       foreground_process: describeFront(view.front),
       ...describeWait(waited, view.isSecretPrompt),
@@ -160,6 +157,24 @@ function answerWaited<Said extends object>(
     },
     text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]`,
   };
+}
+
+/** What the shell says that the command wrote, or else all lines since the input. */
+function writtenOf({ waited, fromLine, fromText, head = [] }: SendResult, view: ReadResult): Written {
+  const { commandOutput, untilLine } = waited ?? {};
+  if (commandOutput !== undefined && untilLine !== undefined) {
+    const lines = commandOutput.split('\n');
+    const first = untilLine - lines.length + 1;
+    if (waited?.isCommandOutputCut !== true) return { start: first, head: [], tailFrom: first, tail: lines };
+    // The first that is left may have begun before.
+    return { start: fromLine, head, tailFrom: first + 1, tail: lines.slice(1) };
+  }
+  const end = untilLine === undefined || view.isAlternate ? undefined : Math.max(0, untilLine - view.from);
+  const lines = view.lines.slice(0, end);
+  if (view.from > fromLine) return { start: fromLine, head, tailFrom: view.from, tail: lines };
+  const tail = withoutQuestion(lines, fromText);
+  const tailFrom = view.from + lines.length - tail.length;
+  return { start: tailFrom, head: [], tailFrom, tail };
 }
 
 /** The question stands in front of what came after the answer, in the same line unless the program began another. */

@@ -59,6 +59,43 @@ describe('lines', () => {
     await terminal.close();
   });
 
+  test('too many for one answer come in pages without holes', async () => {
+    const terminal = await openTerminal(product);
+    // Some of them empty, also where a page ends.
+    await terminal.run(`seq 1 30000 | awk '{ print $1 % 7 ? $1 : "" }'`);
+    const pages: string[] = [];
+    let counted = 0;
+    for (let next = 1, hasMore = true; hasMore; ) {
+      const page = await terminal.read({ start_line: next, line_count: 10_000 });
+      expect(page).toMatchObject({ start_line: next, total_lines: 30_002 });
+      expect(page).not.toHaveProperty('output_truncated');
+      const lines = (page.output as string).split('\n');
+      expect(page.line_count).toBe(lines.length);
+      pages.push(...lines);
+      counted += page.line_count;
+      next = page.next_start_line;
+      hasMore = page.has_more;
+    }
+    const all = Array.from({ length: 30_000 }, (_, index) => ((index + 1) % 7 === 0 ? '' : `${index + 1}`));
+    expect(pages.length).toBe(counted);
+    expect(pages).toEqual([...all, '$']);
+    // The last lines are without holes too.
+    const end = await terminal.read({ line_count: 10_000 });
+    expect(end.output).toBe([...all, '$'].slice(end.start_line - 1).join('\n'));
+    expect(end).toMatchObject({ line_count: 30_002 - end.start_line, has_more: true });
+    await terminal.close();
+  });
+
+  test('that are longer than an answer are cut, and said to be', async () => {
+    const terminal = await openTerminal(product);
+    await terminal.run(`printf 'x%.0s' $(seq 1 50000); echo; echo end`);
+    const page = await terminal.read({ start_line: 1 });
+    expect(page).toMatchObject({ line_count: 1, next_start_line: 2, has_more: true });
+    expect(page.output).toMatch(/^x+\[… the rest of a long line is left out\]$/);
+    expect(await terminal.read({ start_line: 2, line_count: 1 })).toMatchObject({ output: 'end' });
+    await terminal.close();
+  });
+
   test('that were too long for the screen are one, before and after it is resized', async () => {
     const terminal = await openTerminal(product, { dimensions: { width: 20, height: 10 } });
     const long = '0123456789'.repeat(7);
@@ -105,6 +142,55 @@ describe('lines', () => {
     expect((await terminal.read({ start_line: 1 })).output).toBe('100%\nac\n        x\n$');
     await terminal.close();
   });
+});
+
+describe('long output of a command', () => {
+  const inParts = (output: string) => {
+    const marker =
+      /^\[… (\d+) lines left out: terminal_get_output with start_line (\d+) and line_count (\d+)\]$/m;
+    const [, count, start, lines] = (marker.exec(output) ?? []).map(Number);
+    const [head = '', tail = ''] = output.split(/\n?\[…[^\n]*\]\n/);
+    return { head, tail, count, start, lines };
+  };
+
+  test.for([
+    ['bash', 'seq 1 5000', 5000],
+    ['bash', 'seq 1 60000', 60_000],
+    ['bash', 'seq 1 2300', 2300],
+    ['sh', 'seq 1 5000', 5000],
+    ['bash', 'echo; seq 2 4000', 4000],
+    ['python', 'for i in range(1, 5001): print(i)\n', 5000],
+  ] as const)(
+    'has its first and last lines, and says where the others are: %s, %s',
+    async ([shell, command, last]) => {
+      const terminal = await openTerminal(product, { shell_type: shell === 'python' ? 'bash' : shell });
+      await terminal.run('seq 1 30');
+      if (shell === 'python') await terminal.run('python3 -q');
+      const answer = await terminal.run(command);
+      expect(answer).toMatchObject({ output_truncated: true });
+      const { head, tail, count, start, lines } = inParts(answer.output);
+      const pages: string[] = [];
+      let left = count ?? 0;
+      for (let next = start ?? 0; left > 0; ) {
+        const page = await terminal.read({ start_line: next, line_count: Math.min(left, lines ?? 0) });
+        pages.push(page.output);
+        left -= page.line_count;
+        next = page.next_start_line;
+      }
+      const got = [head, ...pages, tail]
+        .join('\n')
+        .trimEnd()
+        .split('\n')
+        .filter((line) => /^\d*$/.test(line));
+      const from = command.startsWith('echo')
+        ? ['', ...numbers(2, last).split('\n')]
+        : numbers(1, last).split('\n');
+      expect(got.slice(-from.length)).toEqual(from);
+      expect(head.split('\n').length).toBeGreaterThan(100);
+      expect(tail.split('\n').length).toBeGreaterThan(200);
+      await terminal.close();
+    },
+  );
 });
 
 describe('the screen', () => {

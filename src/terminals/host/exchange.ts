@@ -83,6 +83,7 @@ export function createExchange(
     if (guard !== undefined && !passesGuard(guard, reader, program.shell))
       return refuse('guard', { front: receivers, facts: now });
     const fromText = isSecret ? (screen.lines(fromLine, fromLine + 1)[0] ?? '') : '';
+    screen.head.begin();
     const writing = pty.write(bytes);
     // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
     const isWritten = await inTime(writing, WRITE_MS);
@@ -100,6 +101,8 @@ export function createExchange(
       waited,
       fromLine: line,
       after: view,
+      // It begins where the cursor was, and the answer after the echo.
+      head: screen.head.lines()?.slice(Math.max(0, line - fromLine)),
       screen: isDrawn ? screen.view().rows : undefined,
       outcome: view.outcome,
       facts: view.facts,
@@ -147,9 +150,16 @@ export function createExchange(
     const from = Math.min(request.from ?? Math.max(0, total - request.count), total);
     const to = Math.min(total, from + request.count);
     const first = screen.firstLine();
-    const old = from < first ? await readOldLines(spec.directory, from, Math.min(to, first)) : [];
-    const recent = screen.lines(Math.max(from, screen.firstLine()), to, request.withAnsi);
-    return { ...about, lines: [...old, ...recent], from, missing: to - from - old.length - recent.length };
+    const untilOld = Math.min(to, first);
+    const old = from < first ? await readOldLines(spec.directory, from, untilOld) : [];
+    const missing = Math.max(0, untilOld - from - old.length);
+    // Pages have no holes: where the log has one, a page ends before it, and the last lines begin after it.
+    if (missing > 0 && request.from !== undefined)
+      return { ...about, ...fitPage(old, { from, missing }, request) };
+    const start = Math.max(from, screen.firstLine());
+    const recent = screen.lines(start, to, request.withAnsi);
+    const page = missing > 0 ? { from: start, lines: recent } : { from, lines: [...old, ...recent] };
+    return { ...about, ...fitPage(page.lines, { from: page.from, missing: 0 }, request) };
   }
 
   return {
@@ -176,6 +186,29 @@ export function createExchange(
       return undefined;
     },
   };
+}
+
+/** The first of them that fit, or the last where those were asked for. */
+function fitPage(
+  lines: readonly string[],
+  { from, missing }: { readonly from: number; readonly missing: number },
+  { from: asked, maxBytes }: ReadRequest,
+): Pick<ReadResult, 'lines' | 'from' | 'missing'> {
+  const isFromEnd = asked === undefined;
+  let left = maxBytes;
+  let count = 0;
+  for (; count < lines.length; count++) {
+    left -= Buffer.byteLength(lines.at(isFromEnd ? -1 - count : count) ?? '') + 1;
+    if (left < 0) break;
+  }
+  if (count === lines.length) return { lines, from, missing };
+  if (count === 0) {
+    const line = lines.at(isFromEnd ? -1 : 0) ?? '';
+    const cut = `${Buffer.from(line).subarray(0, maxBytes).toString('utf8')}[… the rest of a long line is left out]`;
+    return { lines: [cut], from: isFromEnd ? from + lines.length - 1 : from, missing: 0 };
+  }
+  if (isFromEnd) return { lines: lines.slice(-count), from: from + lines.length - count, missing: 0 };
+  return { lines: lines.slice(0, count), from, missing: 0 };
 }
 
 function checkGuard(text: string): GuardTarget {

@@ -102,6 +102,18 @@ export function findUnseen(bytes: Buffer, at: number, columns: number, kept: num
   return undefined;
 }
 
+/** Where the first lines of a stretch end, and how many they are. */
+export function endOfLines(
+  bytes: Buffer,
+  { from, to, lines }: Stretch,
+  most: number,
+): { readonly at: number; readonly lines: number } {
+  if (lines <= most) return { at: to, lines };
+  let at = from;
+  for (let count = 0; count < most; count++) at = bytes.indexOf(LF, at) + 1;
+  return { at, lines: most };
+}
+
 /** Where the cursor is in the first column for sure. */
 function afterLineEnd(bytes: Buffer, at: number): number | undefined {
   for (let end = bytes.indexOf(LF, at); end !== -1; end = bytes.indexOf(LF, end + 1))

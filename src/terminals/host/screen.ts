@@ -9,7 +9,8 @@ import serialize from '@xterm/addon-serialize';
 import type { IBuffer, IBufferLine, Terminal } from '@xterm/headless';
 import type { InputModes } from '../protocol.ts';
 import { createEmulator } from './emulator.ts';
-import { createFlood, findUnseen } from './flood.ts';
+import { createFlood, endOfLines, findUnseen } from './flood.ts';
+import { createHead, HEAD_ROWS, type Head } from './head.ts';
 import { createLeaving, isContinued } from './leaving.ts';
 
 export interface ScreenOptions {
@@ -37,6 +38,8 @@ export interface ScreenView {
 export interface Screen {
   /** For handlers of escape sequences. */
   readonly terminal: Terminal;
+  /** The first lines of what comes of an input. */
+  readonly head: Pick<Head, 'begin' | 'lines'>;
   readonly columns: number;
   readonly rows: number;
   /** A full-screen program (vim, less, htop) is on. */
@@ -86,6 +89,7 @@ export function createScreen(options: ScreenOptions): Screen {
   terminal.loadAddon(serializer);
   const normal = (): IBuffer => terminal.buffer.normal;
   const leaving = createLeaving(normal, options.onDropped);
+  const head = createHead(terminal);
   /** The rows in which lines begin, until something changes. */
   let starts: readonly number[] | undefined;
   let isParsing = false;
@@ -138,6 +142,7 @@ export function createScreen(options: ScreenOptions): Screen {
     parse(piece);
     isParsing = false;
     leaving.settle();
+    head.check();
   }
 
   function draw(bytes: Uint8Array): void {
@@ -157,8 +162,10 @@ export function createScreen(options: ScreenOptions): Screen {
         unseen = findUnseen(all, drawn, terminal.cols, kept)
       ) {
         draw(all.subarray(drawn, unseen.from));
-        if (isPlain()) leaving.skip(unseen.lines);
-        else draw(all.subarray(unseen.from, unseen.to));
+        const seen = head.isWaiting ? endOfLines(all, unseen, HEAD_ROWS + 1) : { at: unseen.from, lines: 0 };
+        draw(all.subarray(unseen.from, seen.at));
+        if (isPlain()) leaving.skip(unseen.lines - seen.lines);
+        else draw(all.subarray(seen.at, unseen.to));
         drawn = unseen.to;
       }
     draw(all.subarray(drawn));
@@ -218,6 +225,13 @@ export function createScreen(options: ScreenOptions): Screen {
 
   return {
     terminal,
+    head: {
+      begin() {
+        catchUp();
+        head.begin();
+      },
+      lines: head.lines,
+    },
     get columns() {
       return terminal.cols;
     },
