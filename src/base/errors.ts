@@ -155,6 +155,25 @@ export class ShellServerError extends Error {
   }
 }
 
+/** As it goes from one of our processes to another. */
+export interface EncodedError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly details?: object;
+}
+
+export function encodeError({ code, message, hint, details }: ShellServerError): EncodedError {
+  return { code, message, hint, ...(details !== undefined && { details }) };
+}
+
+export function decodeError({ code, message, hint, details }: EncodedError): ShellServerError {
+  return new ShellServerError(code, message, {
+    ...(hint !== undefined && { hint }),
+    ...(details !== undefined && { details: details as Record<string, unknown> }),
+  });
+}
+
 /** The errno name ("ENOENT") of an error thrown by Node, if it has one. */
 export function errnoOf(error: unknown): string | undefined {
   if (error === null || typeof error !== 'object' || !('code' in error)) return undefined;

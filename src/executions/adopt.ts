@@ -3,13 +3,11 @@
  * killed has lost its pipes and its owner, so it is ended and its record says so.
  */
 import type { Log } from '../base/log.ts';
-import { openGroup } from './cgroups/cgroups.ts';
-import { adoptHeld, type FollowOptions, lostOutcome } from './detached/launch-detached.ts';
+import { adoptHeld, type FollowOptions, lostOutcome, treeOf } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/protocol.ts';
 import type { Live } from './live.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
 import { terminateTree } from './terminate.ts';
-import { createTree } from './tree.ts';
 
 export type Adoption =
   | { readonly kind: 'running'; readonly live: Live }
@@ -39,13 +37,8 @@ async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: Adopt
   if (record.process !== undefined && record.process.bootId.split(' ')[0] !== bootId.split(' ')[0])
     return lost;
   const known = record.process?.bootId === bootId ? record.process : undefined;
-  const tree = createTree({
-    // A server that died before it wrote the pid left the marker; 0 is nobody's pid and every start is later.
-    leader: known ?? { pid: 0, startTime: 0 },
-    marker: record.marker,
-    group: known?.group === undefined ? undefined : openGroup(known.group),
-    isWalled: known?.isWalled ?? false,
-  });
+  // A server that died before it wrote the pid left the marker; 0 is nobody's pid and every start is later.
+  const tree = treeOf(known ?? { pid: 0, startTime: 0, marker: record.marker });
   const members = await tree.membersForCertain();
   const alive = members.length === 0 ? [] : await terminateTree(tree, { signal: 'SIGTERM' });
   // Named, not ended, as when it ends by itself: that they are of this tree is likely and not certain.

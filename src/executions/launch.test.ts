@@ -21,7 +21,7 @@ import { createForker } from './forker.ts';
 import { type LaunchIo, launch } from './launch.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess, listProcesses, type ProcessEntry } from './process-table.ts';
-import { SandboxFailed } from './sandboxed.ts';
+import { NOT_SET_UP } from './sandboxed.ts';
 import { createSpawner, type Spawner } from './spawner.ts';
 
 const walled = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });
@@ -248,7 +248,7 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
       { ...wall, options: ['--ro-bind', join(extra, 'gone'), '/x', ...wall.options] },
       'echo ran > here',
     );
-    await expect(failing).rejects.toThrow(SandboxFailed);
+    await expect(failing).rejects.toMatchObject({ details: { sandbox: NOT_SET_UP } });
     await expect(failing).rejects.toThrow(/Can't find source path .*extra\/gone/);
     expect(existsSync(join(host.workspace, 'here'))).toBe(false);
     expect(membersOf(`MARK=${host.root}`)).toEqual([]);

@@ -9,8 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { isId } from '../base/ids.ts';
 import { silentLog } from '../base/log.ts';
-import { openGroup } from './cgroups/cgroups.ts';
-import { adoptHeld } from './detached/launch-detached.ts';
+import { adoptHeld, treeOf } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/protocol.ts';
 import { requestEnd } from './end-requests.ts';
 import { createInstance } from './instance.ts';
@@ -19,7 +18,7 @@ import { isAlive } from './process-table.ts';
 import { durationOf, type ExecutionRecord, type Outcome, spanOf } from './record.ts';
 import { createStore, listIds, type Store } from './store.ts';
 import { terminateTree } from './terminate.ts';
-import { createTree, type ProcessTree } from './tree.ts';
+import type { ProcessTree } from './tree.ts';
 import { createUsageMeter, type Usage, type UsageMeter } from './usage.ts';
 
 export interface ObservedExecution {
@@ -93,19 +92,13 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
     isId('inst', record.instance) && existsSync(run) && instance.isInstanceAlive(record.instance);
 
   /** Undefined where its numbers are those of another boot or namespace. */
-  function treeOf({ process: known }: ExecutionRecord): ProcessTree | undefined {
-    if (known === undefined || known.bootId !== instance.bootId) return undefined;
-    return createTree({
-      leader: known,
-      marker: known.marker,
-      group: known.group === undefined ? undefined : openGroup(known.group),
-      isWalled: known.isWalled ?? false,
-    });
+  function findTree({ process: known }: ExecutionRecord): ProcessTree | undefined {
+    return known?.bootId === instance.bootId ? treeOf(known) : undefined;
   }
 
   function usageOf(record: ExecutionRecord, look: ReturnType<typeof lookAtProcesses>): Usage | undefined {
     if (!meters.has(record.id)) {
-      const tree = treeOf(record);
+      const tree = findTree(record);
       if (tree === undefined) return undefined;
       meters.set(record.id, { tree, meter: createUsageMeter(durationOf(spanOf(record), clock.now())) });
     }
@@ -185,7 +178,7 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
         await detached.end('terminated');
         return (await hasEnded(id)) ? 'ended' : 'requested';
       }
-      const tree = treeOf(record);
+      const tree = findTree(record);
       if (tree !== undefined) await terminateTree(tree, { signal: 'SIGTERM' });
       return 'ended';
     },

@@ -143,9 +143,7 @@ describe.skipIf(needs('bwrap'))('a copy of a sandbox that was made before its co
     const { text } = await run(
       'ls /dev/shm /dev/pts /home /run; ls -d /proc/[0-9]*; cat /proc/1/environ /proc/1/maps | wc -c',
     );
-    expect(text.stdout).toBe(
-      '/dev/pts:\nptmx\n\n/dev/shm:\n\n/home:\n\n/run:\n/proc/1\n/proc/2\n0\n',
-    );
+    expect(text.stdout).toBe('/dev/pts:\nptmx\n\n/dev/shm:\n\n/home:\n\n/run:\n/proc/1\n/proc/2\n0\n');
   });
 
   test('has no rights', async () => {

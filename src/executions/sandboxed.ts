@@ -354,23 +354,23 @@ export function readMounts(pid: number | 'self'): string | undefined {
 
 /**
  * The sandbox could not be set up, and nothing was run: something that was to be mounted is gone, say, or another command
- * changed it meanwhile. It may be built anew.
+ * changed it meanwhile. It may be built anew. Told by its details, which our other processes pass on.
  */
-export class SandboxFailed extends ShellServerError {}
-
-/** Also by its details, which is what a terminal's host passes on. */
 export const isSandboxFailure = (error: unknown): boolean =>
-  error instanceof SandboxFailed ||
-  (error instanceof ShellServerError && error.details?.['sandbox'] === NOT_SET_UP);
+  error instanceof ShellServerError && error.details?.['sandbox'] === NOT_SET_UP;
 
 export const NOT_SET_UP = 'not set up';
 
-export function sandboxFailed(reason: string): SandboxFailed {
+export function sandboxFailed(reason: string): ShellServerError {
   const said = reason === '' ? 'bwrap ended early' : reason;
-  return new SandboxFailed('EXECUTION_001', `Nothing was run: the sandbox could not be set up (${said}).`, {
-    hint: 'Call again. If this persists, run `mcp-shell-server doctor`.',
-    details: { sandbox: NOT_SET_UP },
-  });
+  return new ShellServerError(
+    'EXECUTION_001',
+    `Nothing was run: the sandbox could not be set up (${said}).`,
+    {
+      hint: 'Call again. If this persists, run `mcp-shell-server doctor`.',
+      details: { sandbox: NOT_SET_UP },
+    },
+  );
 }
 
 function late(): ShellServerError {
@@ -379,11 +379,11 @@ function late(): ShellServerError {
   });
 }
 
-export const replacedMeanwhile = (): SandboxFailed =>
+export const replacedMeanwhile = (): ShellServerError =>
   sandboxFailed('something that it shows was replaced meanwhile');
 
-function swapped(path: string): SandboxFailed {
-  return new SandboxFailed(
+function swapped(path: string): ShellServerError {
+  return new ShellServerError(
     'SECURITY_003',
     `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
     {

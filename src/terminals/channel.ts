@@ -1,6 +1,6 @@
 /** Questions and answers over a stream, one JSON value a line; each side may ask and tell. */
 import type { Socket } from 'node:net';
-import { type ErrorCode, messageOf, ShellServerError } from '../base/errors.ts';
+import { decodeError, type EncodedError, encodeError, messageOf, ShellServerError } from '../base/errors.ts';
 
 interface Asked {
   readonly id: number;
@@ -11,12 +11,7 @@ interface Asked {
 interface Answered {
   readonly id: number;
   readonly result?: unknown;
-  readonly error?: {
-    readonly code: ErrorCode;
-    readonly message: string;
-    readonly hint?: string;
-    readonly details?: object;
-  };
+  readonly error?: EncodedError;
 }
 
 type Message = Asked | Answered | { readonly cancel: number } | { readonly event: string };
@@ -59,7 +54,7 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
     try {
       send({ id, result: (await answer(method, params, controller.signal)) ?? {} });
     } catch (error) {
-      send({ id, error: encodeError(error) });
+      send({ id, error: encodeError(error instanceof ShellServerError ? error : unexpected(error)) });
     } finally {
       running.delete(id);
     }
@@ -154,20 +149,5 @@ export class Gone extends ShellServerError {
   }
 }
 
-function encodeError(error: unknown): Answered['error'] {
-  if (error instanceof ShellServerError)
-    return {
-      code: error.code,
-      message: error.message,
-      hint: error.hint,
-      ...(error.details !== undefined && { details: error.details }),
-    };
-  return { code: 'SYSTEM_001', message: `A terminal failed unexpectedly: ${messageOf(error)}` };
-}
-
-function decodeError({ code, message, hint, details }: NonNullable<Answered['error']>): ShellServerError {
-  return new ShellServerError(code, message, {
-    ...(hint !== undefined && { hint }),
-    ...(details !== undefined && { details: details as Record<string, unknown> }),
-  });
-}
+const unexpected = (error: unknown): ShellServerError =>
+  new ShellServerError('SYSTEM_001', `A terminal failed unexpectedly: ${messageOf(error)}`);

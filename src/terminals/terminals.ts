@@ -4,6 +4,7 @@
  * it.
  */
 import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
 import { renameId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -236,7 +237,9 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     },
     async dispose() {
       const leaving = [...hosts].map(async (host) => {
-        await Promise.race([host.ask('shutdown', {}), rest(SHUTDOWN_MS)]).catch(() => undefined);
+        await Promise.race([host.ask('shutdown', {}), sleep(SHUTDOWN_MS, undefined, { ref: false })]).catch(
+          () => undefined,
+        );
         await host.end();
       });
       await Promise.allSettled(leaving);
@@ -257,11 +260,6 @@ export async function salvage({ terminal }: ExecutionRecord, directory: string):
   if (terminal.autoSaves) await saveHistory(directory, terminal.sessionName).catch(() => undefined);
   discardRaw(directory);
 }
-
-const rest = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 
 /** Who goes back to older lines has read the later ones all the same. */
 function noteRead({ lastRead }: Entry, reader: string, { lines, from, missing }: ReadResult): void {

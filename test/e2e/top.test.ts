@@ -122,6 +122,25 @@ describe('top', () => {
     expect(verifyAudit({ directory: join(place.stateDir, 'audit') }).problems).toEqual([]);
   });
 
+  test('shows a terminal with what it uses, and ends it by either of its ids', async () => {
+    for (const name of ['execution_id', 'terminal_id'] as const) {
+      const { data } = await product.call('terminal_create', { shell_type: 'bash', session_name: name });
+      expect((await look()).rows[0]).toMatchObject({
+        id: data.execution_id,
+        state: 'running',
+        command: `[terminal ${name}] bash`,
+        memoryBytes: expect.any(Number),
+      });
+      expect(await run('top', '--end', data[name])).toMatchObject({ code: 0 });
+      expect((await product.call('terminal_get_info', { terminal_id: data.terminal_id })).data).toMatchObject(
+        {
+          status: 'exited',
+          termination_reason: 'terminated',
+        },
+      );
+    }
+  });
+
   test('shows what a killed server left as lost, and ends it', async () => {
     const server = startRaw(place.command([], ENV));
     const call = { name: 'shell_execute', arguments: { command: 'sleep 301', execution_mode: 'background' } };

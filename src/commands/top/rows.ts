@@ -1,4 +1,4 @@
-/** What `top` shows: rows, and where they come from. Something else that runs is another source. */
+/** What `top` shows: rows, and where they come from. */
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { createId } from '../../base/ids.ts';
@@ -32,7 +32,7 @@ export interface TopSource {
   end(id: string): Promise<string>;
 }
 
-export function executionsSource(stateDir: string): TopSource {
+export function createSource(stateDir: string): TopSource {
   const observer = createObserver({ stateDir, clock: systemClock });
   return {
     async look() {

@@ -1,9 +1,10 @@
 /** `mcp-shell-server top`: what runs now on a state directory, live, until a person has seen enough. */
 import { loadavg } from 'node:os';
+import { isId, renameId } from '../../base/ids.ts';
 import type { CommandContext } from '../context.ts';
 import { showJson } from '../json.ts';
 import { createPaint, type Paint, widthOf } from '../paint.ts';
-import { executionsSource, type TopRow, type TopSource } from './rows.ts';
+import { createSource, type TopRow, type TopSource } from './rows.ts';
 import { drawTop, type TopView } from './screen.ts';
 
 export interface TopOptions {
@@ -18,12 +19,12 @@ const ENDED_MS = 600_000;
 
 export async function top(context: CommandContext, options: TopOptions): Promise<void> {
   const { stateDir } = context.settings();
-  const sources = [executionsSource(stateDir)];
-  if (options.end !== undefined) return endOne(context, sources, options.end);
+  const source = createSource(stateDir);
+  if (options.end !== undefined) return endOne(context, source, options.end);
   const isLive =
     options.once !== true && options.json !== true && context.output.isTTY && context.input.isTTY;
-  if (isLive) return watch(context, sources);
-  const { rows, servers } = await lookAt(sources);
+  if (isLive) return watch(context, source);
+  const { rows, servers } = await source.look();
   if (options.json === true) {
     context.output.write(showJson({ servers, rows }));
     return;
@@ -35,28 +36,13 @@ export async function top(context: CommandContext, options: TopOptions): Promise
   context.output.write(`${lines.join('\n')}\n`);
 }
 
-async function endOne(context: CommandContext, sources: readonly TopSource[], id: string): Promise<void> {
-  const owner = await sourceOf(sources, id);
-  const said = owner === undefined ? `Nothing of that id runs: ${id}.` : await owner.end(id);
+async function endOne(context: CommandContext, source: TopSource, asked: string): Promise<void> {
+  const id = isId('term', asked) ? renameId(asked, 'exec') : asked;
+  const { rows } = await source.look();
+  const runs = rows.some((row) => row.id === id && row.canEnd);
+  const said = runs ? await source.end(id) : `Nothing of that id runs: ${asked}.`;
   context.output.write(`${said}\n`);
   context.setExitCode(/was ended/.test(said) ? 0 : 1);
-}
-
-async function lookAt(sources: readonly TopSource[]) {
-  const looks = await Promise.all(sources.map((source) => source.look()));
-  return {
-    servers: Math.max(0, ...looks.map(({ servers }) => servers)),
-    rows: looks.flatMap(({ rows }) => rows),
-  };
-}
-
-/** The source that has a row of this id that can be ended. */
-async function sourceOf(sources: readonly TopSource[], id: string): Promise<TopSource | undefined> {
-  for (const source of sources) {
-    const { rows } = await source.look();
-    if (rows.some((row) => row.id === id && row.canEnd)) return source;
-  }
-  return undefined;
 }
 
 function viewOf(
@@ -82,12 +68,12 @@ interface State {
   asked: TopRow | undefined;
 }
 
-async function watch(context: CommandContext, sources: readonly TopSource[]): Promise<void> {
+async function watch(context: CommandContext, source: TopSource): Promise<void> {
   const { input, output, interrupted } = context;
   const paint = createPaint(context);
   const state: State = { chosen: undefined, showsEnded: true, message: '', asked: undefined };
   let view: TopView = viewOf([], { servers: 0, ...state });
-  let seen = await lookAt(sources);
+  let seen = await source.look();
   const leaving = new AbortController();
   const leave = (): void => leaving.abort();
 
@@ -98,15 +84,14 @@ async function watch(context: CommandContext, sources: readonly TopSource[]): Pr
   }
 
   async function refresh(): Promise<void> {
-    seen = await lookAt(sources);
+    seen = await source.look();
     if (!leaving.signal.aborted) draw();
   }
 
   async function end(row: TopRow): Promise<void> {
     state.message = `Ending ${row.id} …`;
     draw();
-    const owner = await sourceOf(sources, row.id);
-    state.message = owner === undefined ? `${row.id} had ended already.` : await owner.end(row.id);
+    state.message = await source.end(row.id);
     await refresh();
   }
 

@@ -5,15 +5,14 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ShellServerError } from '../../base/errors.ts';
+import { decodeError } from '../../base/errors.ts';
 import { openGroup } from '../cgroups/cgroups.ts';
 import { signalAndWait } from '../ending.ts';
 import type { Live } from '../live.ts';
 import { startOwnProgram } from '../own-program.ts';
 import { isAlive, type ProcessIdentity } from '../process-table.ts';
 import type { ExecutionRecord, Outcome } from '../record.ts';
-import { SandboxFailed } from '../sandboxed.ts';
-import { terminateTree } from '../terminate.ts';
+import { endByMarker, terminateTree } from '../terminate.ts';
 import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
 import { claimCause, withdrawCause } from './outcome-files.ts';
 import { readOutcome, type WrapperSpec, wrapperReplySchema } from './protocol.ts';
@@ -50,14 +49,10 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
     .catch(async (error: unknown) => {
       // It may yet start what nobody would know of.
       sendSignal(wrapper, 'SIGKILL');
-      await terminateTree(treeOf({ pid: 0, startTime: 0, marker: spec.permit.marker }), {
-        signal: 'SIGKILL',
-      });
+      await endByMarker(spec.permit.marker);
       throw error;
     });
-  if ('error' in reply) {
-    throw new (reply.isWallFailure === true ? SandboxFailed : ShellServerError)('EXECUTION_001', reply.error);
-  }
+  if ('error' in reply) throw decodeError(reply.error);
   return { ...reply, wrapper };
 }
 
@@ -115,7 +110,8 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
   };
 }
 
-function treeOf(known: {
+/** Of what somebody else has started. */
+export function treeOf(known: {
   pid: number;
   startTime: number;
   marker: string;

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { EncodedError } from '../../base/errors.ts';
 import type { LaunchPermit } from '../../security/security.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
 import { OUTCOME } from './outcome-files.ts';
@@ -23,7 +24,7 @@ export type WrapperSpec = z.infer<typeof wrapperSpecSchema>;
 
 export const wrapperReplySchema = z.union([
   z.object({ pid: z.number(), startTime: z.number(), group: z.string().optional() }),
-  z.object({ error: z.string(), isWallFailure: z.boolean().optional() }),
+  z.object({ error: z.custom<EncodedError>((value) => typeof value === 'object') }),
 ]);
 export type WrapperReply = z.infer<typeof wrapperReplySchema>;
 

@@ -4,21 +4,21 @@
  */
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { encodeError, messageOf, ShellServerError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
 import { createCgroups } from '../cgroups/cgroups.ts';
 import type { Ending } from '../ending.ts';
 import { launch } from '../launch.ts';
+import { readSpec, reply } from '../own-program.ts';
 import { createPipes } from '../pipes.ts';
-import { SandboxFailed } from '../sandboxed.ts';
 import { createSpawner } from '../spawner.ts';
 import { claimCause, leaveOutcome, reserveOutcome } from './outcome-files.ts';
 import { type WrapperReply, type WrapperSpec, wrapperSpecSchema } from './protocol.ts';
 
 async function main(): Promise<void> {
-  const spec = wrapperSpecSchema.parse(JSON.parse(await readAll(process.stdin)));
+  const spec = wrapperSpecSchema.parse(await readSpec());
   try {
     reserveOutcome(spec.bundle);
     const sinks = openSinks(spec);
@@ -32,7 +32,9 @@ async function main(): Promise<void> {
       isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome,
     );
   } catch (error) {
-    reply({ error: messageOf(error), isWallFailure: error instanceof SandboxFailed });
+    const failure =
+      error instanceof ShellServerError ? error : new ShellServerError('EXECUTION_001', messageOf(error));
+    reply({ error: encodeError(failure) } satisfies WrapperReply);
   }
 }
 
@@ -78,18 +80,6 @@ function openSinks(spec: WrapperSpec): ReadonlyMap<StreamType, Sink> {
   });
   const about = { owner: '', name: '', createdAtMs: 0, streams: spec.streams, isRunning: () => true };
   return outputs.adoptBundle({ id: spec.id, ...about }).openSinks();
-}
-
-function reply(message: WrapperReply): void {
-  // The server may be gone already; the bundle has everything that matters.
-  process.stdout.on('error', () => undefined);
-  process.stdout.end(`${JSON.stringify(message)}\n`);
-}
-
-async function readAll(stream: NodeJS.ReadStream): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Buffer));
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 await main();

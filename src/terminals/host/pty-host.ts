@@ -7,7 +7,7 @@ import { chmodSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { closeInherited } from '../../base/descriptors.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
-import { createCgroups } from '../../executions/processes.ts';
+import { createCgroups, readSpec, reply } from '../../executions/processes.ts';
 import { type Channel, createChannel } from '../channel.ts';
 import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from '../protocol.ts';
 import { type HostedTerminal, startTerminal } from './terminal.ts';
@@ -176,16 +176,5 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 /** A terminal whose program has ended is still there to be read for so long, unless it is closed. */
 const LINGER_MS = 60_000;
 
-function reply(message: object): void {
-  process.stdout.on('error', () => undefined);
-  process.stdout.end(`${JSON.stringify(message)}\n`);
-}
-
-async function readAll(stream: NodeJS.ReadStream): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Buffer));
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 closeInherited();
-serve(JSON.parse(await readAll(process.stdin)) as HostSpec);
+serve((await readSpec()) as HostSpec);
