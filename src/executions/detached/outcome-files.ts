@@ -2,7 +2,7 @@
  * The files in a bundle by which the server and whoever holds an execution for it, a wrapper or the host of terminals, know
  * how it ends. The host loads nothing more than this for them: it starts while somebody waits.
  */
-import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileWhole } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
@@ -26,9 +26,12 @@ export function leaveOutcome(bundle: string, ended: Outcome): Outcome {
   // What was ended from here (a limit) is judged already.
   const isOurs = ended.reason !== 'exit' && ended.reason !== 'signal';
   const outcome = cause === undefined || isOurs ? ended : { ...ended, ...judge(exit, cause) };
-  if (!existsSync(bundle)) return outcome;
-  rmSync(join(bundle, RESERVE), { force: true });
-  writeFileWhole(join(bundle, OUTCOME), JSON.stringify(outcome));
+  try {
+    rmSync(join(bundle, RESERVE), { force: true });
+    writeFileWhole(join(bundle, OUTCOME), JSON.stringify(outcome));
+  } catch {
+    // The bundle was collected, or the disk refuses even what was reserved: then it is lost when its holder has gone.
+  }
   return outcome;
 }
 
