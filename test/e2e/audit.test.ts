@@ -1,8 +1,8 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Ran, runProgram } from './support/principals.ts';
 import { CLI, createPlace, type Place } from './support/product.ts';
 import { openProduct } from './support/product-here.ts';
 
@@ -30,24 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.remove());
 
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(args: readonly string[], where = place): Promise<Ran> {
-  const { env, cwd } = where.command();
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [CLI, ...args], {
-      env: { ...env },
-      cwd,
-    });
-    return { code: 0, stdout, stderr };
-  } catch (error) {
-    return error as Ran;
-  }
-}
+const run = (args: readonly string[], where = place): Promise<Ran> => runProgram(where, args);
 
 async function search(...args: string[]): Promise<Record<string, unknown>[]> {
   const { stdout } = await run(['audit', 'search', '--json', ...args]);

@@ -11,13 +11,12 @@ const USERS: readonly User[] = ['root', 'ordinary user'];
 /** Both presets of programs have only what is allowed; the controls are of builtins there. */
 const cases = USERS.flatMap((user) => ALL_PRESETS.map((preset) => ({ user, preset })));
 
-describe.skipIf(cannotRun).for(cases)('as $user in the $preset preset', ({ user, preset }) => {
+describe.skipIf(cannotRun).each(cases)('as $user in the $preset preset', ({ user, preset }) => {
   const controls = CONTROLS.filter(({ presets = ['development', 'sandbox'] }) => presets.includes(preset));
   const undoing = createUndoing();
   let house: House;
   let server: Server;
   beforeAll(async () => {
-    if (cannotRun) return;
     house = createHouse(user);
     undoing.add(house.remove);
     house.write('readable', 'yes\n');

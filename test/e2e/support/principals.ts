@@ -1,7 +1,11 @@
-/** Several callers of one server: tokens made by the program itself, and calls as one of their owners. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+/** Several callers of one server: tokens made by the program's own command, and calls as one of their owners. */
+import { type Command, CommanderError, type OutputConfiguration } from 'commander';
+import { loadSettings } from '../../../src/base/config/config.ts';
+import { ShellServerError } from '../../../src/base/errors.ts';
+import { createProgram } from '../../../src/commands/program.ts';
+import { toolNamesIn } from '../../../src/server/catalogue.ts';
 import { type Called, CLI, type Place, read } from './product.ts';
+import { CATALOGUE } from './product-here.ts';
 import { modernRequest, type RawAnswer, sendRaw } from './raw-http.ts';
 import { call } from './raw-streams.ts';
 
@@ -11,18 +15,65 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A subcommand of the program, on the state directory of this place. */
+/** A subcommand on the state directory of this place, in this process: to start each would take longer. */
 export async function runProgram(place: Place, args: readonly string[]): Promise<Ran> {
-  const { env, cwd } = place.command();
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [CLI, ...args], {
-      env: { ...env },
+  const { env: environment = {}, cwd = '' } = place.command();
+  const home = environment['HOME'] ?? '';
+  const ran = { code: 0, stdout: '', stderr: '' };
+  const write = (text: string): boolean => {
+    ran.stdout += text;
+    return true;
+  };
+  const complain = (text: string): void => {
+    ran.stderr += text;
+  };
+  const setExitCode = (code: number): void => {
+    ran.code = code;
+  };
+  const apart = (): never => {
+    throw new Error('it has a process of its own');
+  };
+  const program = createProgram(
+    {
+      version: __VERSION__,
+      machine: { platform: process.platform, home, environment },
       cwd,
-    });
-    return { code: 0, stdout, stderr };
+      nodePath: process.execPath,
+      cliPath: CLI,
+      toolNames: Object.keys(CATALOGUE.toolsets),
+      input: process.stdin,
+      write,
+      fail: () => setExitCode(1),
+    },
+    {
+      serve: apart,
+      doctor: apart,
+      explainPolicy: apart,
+      load: ({ tools }) =>
+        loadSettings({ flags: { tools }, environment, cwd, homedir: home, toolsets: toolNamesIn(CATALOGUE) }),
+      operator: (settings) => ({
+        settings,
+        input: process.stdin,
+        output: { write } as NodeJS.WriteStream,
+        interrupted: new AbortController().signal,
+        setExitCode,
+      }),
+    },
+  );
+  keepFromExiting(program, { writeOut: write, writeErr: complain });
+  try {
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    return error as Ran;
+    if (!(error instanceof CommanderError || error instanceof ShellServerError)) throw error;
+    ran.code = 1;
+    if (error instanceof ShellServerError) complain(`${error.message}\n${error.hint}\n`);
   }
+  return ran;
+}
+
+function keepFromExiting(command: Command, output: OutputConfiguration): void {
+  command.exitOverride().configureOutput(output);
+  for (const inner of command.commands) keepFromExiting(inner, output);
 }
 
 export async function createToken(place: Place, name: string, args: readonly string[] = []): Promise<string> {

@@ -134,6 +134,7 @@ function serveHere(server: ServerCommand): ServedHere {
 }
 
 const DIST = join(ROOT, 'dist');
+export const CATALOGUE = JSON.parse(readFileSync(join(DIST, 'catalogue.json'), 'utf8')) as Catalogue;
 
 export interface PreparedHere {
   readonly front: Front;
@@ -149,20 +150,19 @@ export async function prepareHere(server: ServerCommand, stderr: Writable): Prom
   const { command, args, env = {}, cwd = ROOT } = server;
   const [cli, ...words] = args;
   if (command !== process.execPath || cli !== CLI) throw new Error(`${command} needs a process of its own`);
-  const catalogue = JSON.parse(readFileSync(join(DIST, 'catalogue.json'), 'utf8')) as Catalogue;
   const { greets, ...flags } = flagsOf(words);
   const { settings } = loadSettings({
     flags,
     environment: env,
     cwd,
     homedir: env['HOME'] ?? '',
-    toolsets: toolNamesIn(catalogue),
+    toolsets: toolNamesIn(CATALOGUE),
   });
   const log = createLog({ verbose: settings.verbose, write: (line) => void stderr.write(line) });
   const leave = enterHome(env['HOME'] ?? '');
   const front = await createFront({
     settings,
-    catalogue,
+    catalogue: CATALOGUE,
     version: __VERSION__,
     wrapperPath: join(DIST, 'wrapper.js'),
     hostPath: join(DIST, 'pty-host.js'),
