@@ -226,6 +226,9 @@ describe('waiting', () => {
       kind: 'running',
       why: 'output_size_limit',
     });
+    expect(await waitForEnd(live, { patienceMs: 5000, foregroundMs: 300, outputBytes: 1000 }, never)).toEqual(
+      { kind: 'running', why: 'foreground_timeout' },
+    );
     expect(await waitForEnd(live, { patienceMs: 5000 }, AbortSignal.abort())).toEqual({ kind: 'aborted' });
   });
 });

@@ -6,22 +6,29 @@ import { LIMITS } from '../base/limits.ts';
 import type { Live } from './live.ts';
 import type { Outcome } from './record.ts';
 
+interface Running {
+  readonly kind: 'running';
+  readonly why: 'wait_limit' | 'foreground_timeout' | 'output_size_limit';
+}
+
 export type WaitResult =
   | { readonly kind: 'ended'; readonly outcome: Outcome }
-  | { readonly kind: 'running'; readonly why: 'wait_limit' | 'foreground_timeout' | 'output_size_limit' }
+  | Running
   | { readonly kind: 'aborted' };
 
 export interface WaitLimits {
   /** How long the client's own limit lets us wait. */
   readonly patienceMs: number;
   /** Adaptive: how long the caller wants to wait. */
-  readonly foregroundMs?: number;
-  /** Adaptive: above this the caller is answered. */
+  readonly foregroundMs?: number | undefined;
+  /** Adaptive: above this the caller is answered, unless it ends a moment later. */
   readonly outputBytes?: number;
 }
 
 /** How often the output's size is looked at where nobody tells us of a chunk. */
 const SIZE_POLL_MS = 50;
+/** For a command that has printed much and is about to end. */
+const LAST_MS = 2000;
 
 export function waitForEnd(live: Live, limits: WaitLimits, signal: AbortSignal): Promise<WaitResult> {
   return new Promise((resolve, reject) => {
@@ -32,7 +39,7 @@ export function waitForEnd(live: Live, limits: WaitLimits, signal: AbortSignal):
       resolve(result);
     };
     const abort = (): void => settle({ kind: 'aborted' });
-    const after = (ms: number, why: 'wait_limit' | 'foreground_timeout'): void => {
+    const after = (ms: number, why: Running['why']): void => {
       timers.push(setTimeout(() => settle({ kind: 'running', why }), Math.min(ms, LIMITS.timerMs)));
     };
 
@@ -46,11 +53,12 @@ export function waitForEnd(live: Live, limits: WaitLimits, signal: AbortSignal):
     }
     const { outputBytes } = limits;
     if (outputBytes !== undefined) {
-      timers.push(
-        setInterval(() => {
-          if (live.outputBytes() > outputBytes) settle({ kind: 'running', why: 'output_size_limit' });
-        }, SIZE_POLL_MS),
-      );
+      const poll = setInterval(() => {
+        if (live.outputBytes() <= outputBytes) return;
+        clearInterval(poll);
+        after(LAST_MS, 'output_size_limit');
+      }, SIZE_POLL_MS);
+      timers.push(poll);
     }
   });
 }

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../test/support/world.ts';
 import { LIMITS } from '../base/limits.ts';
 import { describeExecution } from './execution-answer.ts';
+import { answerBytes } from './known-clients.ts';
+import type { ClientInfo } from './tool.ts';
 
 let world: World;
 beforeAll(() => {
@@ -9,11 +11,16 @@ beforeAll(() => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-async function answerTo(command: string, perStreamBytes: number | undefined, mergeStderr = false) {
+async function answerTo(
+  command: string,
+  perStreamBytes: number | undefined,
+  { mergeStderr = false, client = 'any' } = {},
+) {
   const { execution } = await world.run(command, { mergeStderr });
   const { data, text } = await describeExecution(execution, {
     inlineBytes: 2000,
     perStreamBytes,
+    mostBytes: answerBytes({ name: client } as ClientInfo),
     why: undefined,
     path: '',
     now: Date.now(),
@@ -42,7 +49,9 @@ describe('an answer whose output is cut', () => {
   });
 
   test('says nothing of stderr where it is merged, or nothing is cut', async () => {
-    expect((await answerTo(`${print(9000)} >&2`, undefined, true)).data.message).toBeUndefined();
+    expect(
+      (await answerTo(`${print(9000)} >&2`, undefined, { mergeStderr: true })).data.message,
+    ).toBeUndefined();
     expect((await answerTo('echo a; echo b >&2', undefined)).data.message).toBeUndefined();
   });
 
@@ -56,8 +65,24 @@ describe('an answer whose output is cut', () => {
     expect(data.stdout?.length).toBeLessThanOrEqual(bytes);
     expect(data.stdout?.length).toBeGreaterThan(bytes * 0.9);
     expect(data.message).toBe(
-      isSaid ? 'An answer holds at most 1.0 MiB of a stream, also where max_output_size is more.' : undefined,
+      isSaid ? 'An answer holds at most 1.0 MiB of output, also where max_output_size is more.' : undefined,
     );
+  });
+
+  test.each([
+    ['claude-code', 50_000],
+    ['codex-mcp-client', 12_700],
+    ['gemini-cli-mcp-client', 40_000],
+  ])('fits what %s passes on, as JSON too', async (client, characters) => {
+    const { data, text } = await answerTo(`${print(MIB)}; ${print(MIB)} >&2`, MIB, { client });
+    expect(JSON.stringify(data).length).toBeLessThan(characters * 1.25);
+    expect(text.length).toBeLessThan(characters);
+    expect(data.message).toContain('also where max_output_size is more');
+  });
+
+  test('leads on before the output comes', async () => {
+    const names = Object.keys((await answerTo(`${print(9000)}; ${print(9000)} >&2`, undefined)).data);
+    expect(names.slice(-2)).toEqual(['stderr', 'stdout']);
   });
 
   test('does not speak of a limit that cut nothing', async () => {

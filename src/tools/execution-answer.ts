@@ -5,7 +5,6 @@
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
-import { LIMITS } from '../base/limits.ts';
 import {
   durationOf,
   type Execution,
@@ -68,8 +67,10 @@ export type ExecutionData = z.input<ReturnType<typeof executionSchema>>;
 export interface AnswerOptions {
   /** Over both streams together. */
   readonly inlineBytes: number;
-  /** Of each stream, where the caller said how much; no answer holds more than LIMITS.inlineOutputBytesMax. */
+  /** Of each stream, where the caller said how much. */
   readonly perStreamBytes: number | undefined;
+  /** What the client passes on: no answer holds more. */
+  readonly mostBytes: number;
   /** Why the caller is answered while it runs. */
   readonly why: Extract<WaitResult, { kind: 'running' }>['why'] | 'background' | undefined;
   /** PATH that the command saw, to suggest what is on it. */
@@ -103,8 +104,7 @@ export async function describeExecution(
     ...(outcome?.exitCode !== undefined && { exit_code: outcome.exitCode }),
     ...(outcome?.signal !== undefined && { signal: outcome.signal }),
     ...(outcome?.errorCode !== undefined && { error_code: outcome.errorCode }),
-    ...(stdout !== undefined && { stdout: stdout.text }),
-    ...(stderr !== undefined && { stderr: stderr.text }),
+    ...(message !== '' && { message }),
     output_truncated: [...shown.values()].some((part) => part.truncated),
     ...present(
       'output_id',
@@ -118,13 +118,15 @@ export async function describeExecution(
     ...present('terminal_id', terminalIdOf(record)),
     ...(isTransition(options.why) && { transition_reason: options.why }),
     ...((outcome === undefined || outcome.reason !== 'exit') && { partial_output: true }),
-    ...(message !== '' && { message }),
     working_directory: record.directory,
     default_working_directory: record.defaultDirectory,
     working_directory_changed: record.directory !== record.defaultDirectory,
     ...sessionFields(execution),
     created_at: isoTime(record.createdAtMs),
     ...(outcome !== undefined && { completed_at: isoTime(outcome.endedAtMs) }),
+    // Last: some clients show only the beginning of a long answer, and the rest is what leads on.
+    ...(stderr !== undefined && { stderr: stderr.text }),
+    ...(stdout !== undefined && { stdout: stdout.text }),
   };
   return { data, text: renderText(data, message, isOnlyStderrCut(shown)) };
 }
@@ -170,8 +172,8 @@ async function readStreams(
     for (const { type, source } of sources) {
       const budget =
         options.perStreamBytes === undefined
-          ? shareOf(type, sizes, options.inlineBytes)
-          : Math.min(options.perStreamBytes, LIMITS.inlineOutputBytesMax);
+          ? shareOf(type, sizes, Math.min(options.inlineBytes, options.mostBytes))
+          : Math.min(options.perStreamBytes, shareOf(type, sizes, options.mostBytes));
       const outputId = bundle.outputId(type) ?? '';
       shown.set(type, await headAndTail(source, budget, { outputId, signal: options.signal }));
     }
@@ -211,7 +213,7 @@ function sentences(
       `${part.invalidBytes} bytes of ${type} are not UTF-8 and are shown as U+FFFD; read_execution_output with encoding "base64" (or their own encoding) gives them exactly.`,
     );
   }
-  said.push(...describeCut(execution, shown, options.perStreamBytes));
+  said.push(...describeCut(execution, shown, options));
   if (outcome?.reason === 'exit' && outcome.exitCode !== 0 && outcome.explanation === undefined) {
     const text = (shown.get('stderr') ?? shown.get('combined'))?.text ?? '';
     const hint = hintFor({
@@ -241,14 +243,13 @@ export const terminalIdOf = ({
 function describeCut(
   { bundle }: Execution,
   shown: ReadonlyMap<StreamType, HeadAndTail>,
-  askedBytes = 0,
+  { perStreamBytes = 0, mostBytes }: AnswerOptions,
 ): string[] {
   const cut = [...shown].filter(([, { truncated, binary }]) => truncated && !binary);
   if (cut.length === 0) return [];
-  const most = LIMITS.inlineOutputBytesMax;
   return [
-    ...(askedBytes > most
-      ? [`An answer holds at most ${describeBytes(most)} of a stream, also where max_output_size is more.`]
+    ...(perStreamBytes > mostBytes
+      ? [`An answer holds at most ${describeBytes(mostBytes)} of output, also where max_output_size is more.`]
       : []),
     ...(isOnlyStderrCut(shown)
       ? [

@@ -5,7 +5,7 @@ import type { Execution } from '../executions/executions.ts';
 import { EXECUTION_MODES } from '../executions/executions.ts';
 import { escapeText, maskBeginning } from '../security/security.ts';
 import { describeExecution, executionFields } from './execution-answer.ts';
-import { patienceMs } from './patience.ts';
+import { answerBytes, patienceMs } from './known-clients.ts';
 import { defineTool } from './tool.ts';
 import { describeBytes } from './words.ts';
 
@@ -48,6 +48,7 @@ export const processGetExecution = defineTool({
     const { data, text } = await describeExecution(execution, {
       inlineBytes: settings.limits.inlineOutputBytes,
       perStreamBytes: undefined,
+      mostBytes: answerBytes(call.client),
       why: undefined,
       path: await executions.commandPath(),
       now: clock.now(),

@@ -5,7 +5,7 @@ import { LIMITS } from '../base/limits.ts';
 import { type Execution, waitForEnd } from '../executions/executions.ts';
 import { SHELL_TYPES } from '../terminals/terminals.ts';
 import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
-import { patienceMs } from './patience.ts';
+import { answerBytes, patienceMs } from './known-clients.ts';
 import { reportProgress } from './report-progress.ts';
 import { dimensionsInput, terminalCaller, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
@@ -29,7 +29,8 @@ const inputSchema = () =>
       .number()
       .min(1)
       .max(LIMITS.foregroundTimeoutSecondsMax)
-      .default(LIMITS.foregroundTimeoutSecondsDefault),
+      .optional()
+      .describe('Default 10, or timeout_seconds'),
     max_output_size: z
       .number()
       .int()
@@ -128,7 +129,7 @@ function uselessInTerminal(input: Input): (readonly [name: string, hint: string]
   const found: [string, string, boolean][] = [
     ['input_data', 'A terminal is typed into: terminal_send_input.', input.input_data !== undefined],
     ['execution_mode', answered, !['adaptive', 'background', 'async'].includes(input.execution_mode)],
-    ['foreground_timeout_seconds', answered, seconds !== LIMITS.foregroundTimeoutSecondsDefault],
+    ['foreground_timeout_seconds', answered, seconds !== undefined],
     ['return_partial_on_timeout', answered, !input.return_partial_on_timeout],
     ['max_output_size', output, input.max_output_size !== undefined],
     ['capture_stderr', output, !input.capture_stderr],
@@ -158,7 +159,7 @@ async function waitAndAnswer(
     {
       patienceMs: Math.max(leftMs, 0),
       ...(mode === 'adaptive' && {
-        foregroundMs: input.foreground_timeout_seconds * 1000,
+        foregroundMs: foregroundMs(input),
         outputBytes: input.max_output_size ?? LIMITS.maxOutputSizeDefault,
       }),
     },
@@ -187,6 +188,7 @@ async function answer(
   return describeExecution(execution, {
     inlineBytes: settings.limits.inlineOutputBytes,
     perStreamBytes: input.max_output_size,
+    mostBytes: answerBytes(call.client),
     why,
     path: await executions.commandPath(),
     now: clock.now(),
@@ -198,6 +200,15 @@ async function answer(
 function modeOf(typed: (typeof MODES)[number]): 'foreground' | 'background' | 'detached' | 'adaptive' {
   if (typed === 'sync') return 'foreground';
   return typed === 'async' ? 'background' : typed;
+}
+
+/** Whoever gives it a time to run, and nothing else, waits for it that long. */
+function foregroundMs({
+  foreground_timeout_seconds: asked,
+  timeout_seconds: timeout,
+}: Input): number | undefined {
+  if (asked !== undefined) return asked * 1000;
+  return timeout === undefined ? LIMITS.foregroundTimeoutSecondsDefault * 1000 : undefined;
 }
 
 function timeoutMs(input: Input, mode: string): number | undefined {

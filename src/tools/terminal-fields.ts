@@ -8,7 +8,7 @@ import { compilePattern } from '../base/pattern.ts';
 import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import { type TerminalState, WAIT_REASONS, type Waited, type WaitSpec } from '../terminals/terminals.ts';
-import { patienceMs } from './patience.ts';
+import { patienceMs } from './known-clients.ts';
 import type { Call } from './tool.ts';
 
 const width = () => z.number().int().min(2).max(LIMITS.terminalWidth);

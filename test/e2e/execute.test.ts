@@ -97,6 +97,21 @@ describe('shell_execute answers', () => {
     expect(data.stdout).toMatch(/^(\d+)\n\1\n\d+\n$/);
   });
 
+  test('adaptive waits as long as the command may run, where only that was said', async () => {
+    const { data } = await product.execute('sleep 11; echo done', { timeout_seconds: 60 });
+    expect(data).toMatchObject({ status: 'completed', stdout: 'done\n' });
+    const { data: late } = await product.execute('echo begun; sleep 30', { timeout_seconds: 1 });
+    expect(late).toMatchObject({ status: 'timeout', stdout: 'begun\n' });
+  });
+
+  test('a command that prints much and ends is answered as ended', async () => {
+    const { data } = await product.execute('yes | head -c 200000; sleep 0.5; exit 3', {
+      max_output_size: 2000,
+    });
+    expect(data).toMatchObject({ status: 'failed', exit_code: 3, output_truncated: true });
+    expect(data.stdout.length).toBeLessThanOrEqual(2000);
+  });
+
   test('adaptive hands over when the output passes max_output_size', async () => {
     const { data } = await product.execute('yes | head -c 200000; sleep 20', { max_output_size: 2000 });
     expect(data).toMatchObject({
