@@ -96,6 +96,11 @@ async function announce(front: Front, log: Log): Promise<void> {
         : 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
+  if (sandbox.openNetwork !== undefined)
+    log.warn('COMMANDS CAN REACH THE NETWORK, though the settings have it off', {
+      networks: sandbox.openNetwork,
+      fix: sandbox.fix,
+    });
 }
 
 function warnOf(warnings: readonly string[], log: Log): void {

@@ -59,11 +59,12 @@ function shells(path: string): Finding {
 }
 
 async function sandbox(app: App): Promise<Finding> {
-  const { kind, summary, problem, refuses, fix, checks } = await app.sandbox();
+  const { kind, summary, refuses, fix, checks, openNetwork } = await app.sandbox();
   const tried = Object.entries(checks ?? {}).map(([name, holds]) => `${name} ${holds ? 'shut' : 'OPEN'}`);
   const text = tried.length === 0 ? summary : `${summary}; tried from inside: ${tried.join(', ')}`;
-  const state = refuses === true ? 'problem' : kind === 'none' ? 'warning' : 'good';
-  return { name: 'sandbox', state, text, ...(problem !== undefined && fix !== undefined && { fix }) };
+  const isDoubtful = kind === 'none' || openNetwork !== undefined;
+  const state = refuses === true ? 'problem' : isDoubtful ? 'warning' : 'good';
+  return { name: 'sandbox', state, text, ...(fix !== undefined && { fix }) };
 }
 
 async function terminals({ security }: Settings): Promise<Finding> {

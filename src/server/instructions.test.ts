@@ -26,6 +26,14 @@ test.for([{ kind: 'container' }, { kind: 'none' }, { kind: 'none', problem: 'bub
   },
 );
 
+test.for(['container', 'none'])(
+  'a network that is there though the settings have it off is warned of: %s',
+  (kind) => {
+    expect(about({ kind, openNetwork: ['eth0'] })).toContain('WARNING: the settings have the network off');
+    expect(about({ kind })).not.toContain('WARNING');
+  },
+);
+
 test('that everything is refused is said, with the reason', () => {
   expect(about({ kind: 'none', problem: 'no bubblewrap', refuses: true })).toMatch(
     /Every command is refused: there is no sandbox \(no bubblewrap\)/,

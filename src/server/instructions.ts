@@ -15,7 +15,12 @@ export interface InstructionFacts {
   readonly tools?: readonly string[];
   /** undefined: not known yet. */
   readonly sandbox?:
-    | { readonly kind: string; readonly problem?: string; readonly refuses?: true }
+    | {
+        readonly kind: string;
+        readonly problem?: string;
+        readonly refuses?: true;
+        readonly openNetwork?: readonly string[];
+      }
     | undefined;
 }
 
@@ -58,11 +63,15 @@ function describeSandbox({ sandbox, workspace, network }: InstructionFacts): str
   if (sandbox === undefined) return '';
   if (sandbox.refuses === true)
     return `Every command is refused: there is no sandbox (${sandbox.problem}), and the settings require one. Only the operator can change that.`;
+  const warning =
+    sandbox.openNetwork === undefined
+      ? ''
+      : ' WARNING: the settings have the network off, but commands can reach it. Do not use it; tell the operator.';
   if (sandbox.kind === 'none') {
     const reason = sandbox.problem === undefined ? '' : ` (${sandbox.problem})`;
-    return `There is no sandbox${reason}: commands can do whatever this user can, and the network is not restricted by this server.`;
+    return `There is no sandbox${reason}: commands can do whatever this user can, and the network is not restricted by this server.${warning}`;
   }
   if (sandbox.kind === 'container')
-    return "Commands run in the container around this server; the network is the container's, and not restricted by this server.";
+    return `Commands run in the container around this server; the network is the container's, and not restricted by this server.${warning}`;
   return `Commands run in a sandbox: they can write to ${workspace.join(', ')} and a private /tmp; credentials are hidden; network ${network}. Only the operator can change that, in the settings.`;
 }

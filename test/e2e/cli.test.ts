@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isInContainer } from '../../src/security/sandbox/probe.ts';
 import { connectStdio } from './support/clients.ts';
 import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
 import { startRaw } from './support/raw-process.ts';
@@ -151,18 +153,35 @@ describe('a network that no wall keeps', () => {
     expect(server.stderr()).not.toContain('COMMANDS RUN WITHOUT');
   });
 
-  test('off: commands run, and nothing says that it is', async () => {
-    const product = await withSettings('[security]\nsandbox = "off"\nenable_network = false\n');
-    expect((await product.execute('echo ran')).data).toMatchObject({ stdout: 'ran\n' });
-    const { instructions } = product.client;
-    expect(instructions).toContain('the network is not restricted by this server');
-    expect(instructions).not.toContain('network off');
-    const stats = await product.call('monitoring_get_stats', { include_metrics: ['system'] });
-    expect(stats.text).toContain('network not restricted by this server');
-    const restrictions = await product.call('security_set_restrictions', {});
-    expect(restrictions.text).toContain('Nothing keeps the network off');
-    await product.close();
-  });
+  const isReachable = Object.values(networkInterfaces()).some((each) =>
+    each?.some(({ internal }) => !internal),
+  );
+
+  test.for(['off', ...(isInContainer() ? ['container'] : [])])(
+    'off: commands run, and a network that can be reached is warned of everywhere, with sandbox = "%s"',
+    async (sandbox) => {
+      const product = await withSettings(`[security]\nsandbox = "${sandbox}"\nenable_network = false\n`);
+      expect((await product.execute('echo ran')).data).toMatchObject({ stdout: 'ran\n' });
+      const { instructions } = product.client;
+      const stats = await product.call('monitoring_get_stats', { include_metrics: ['system'] });
+      const restrictions = await product.call('security_set_restrictions', {});
+      await product.close();
+      const config = ['--config', join(place.directory, 'network.toml')];
+      const server = startRaw(place.command(config));
+      server.end();
+      await server.rest();
+      const examined = await run(...config, 'doctor');
+      const warning = 'WARNING: the settings have the network off, but commands can reach it';
+      expect(instructions).toContain('not restricted by this server');
+      expect({
+        instructions: instructions?.includes(warning),
+        stats: stats.text.includes(warning),
+        start: server.stderr().includes('COMMANDS CAN REACH THE NETWORK'),
+        doctor: examined.stdout.includes(warning),
+      }).toEqual({ instructions: isReachable, stats: isReachable, start: isReachable, doctor: isReachable });
+      expect(restrictions.text).toContain('Nothing keeps the network off');
+    },
+  );
 });
 
 describe('settings', () => {

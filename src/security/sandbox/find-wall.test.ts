@@ -28,6 +28,7 @@ interface Machine {
   readonly hasPlain?: boolean | string;
   /** Where bwrap does not even say what it can do. */
   readonly silent?: 'killed' | 'not started';
+  readonly networks?: string[];
 }
 
 /** bwrap as another machine may have it. */
@@ -72,6 +73,7 @@ function find(
     runHelper,
     home: '/home/me',
     problem,
+    networks: () => machine.networks ?? ['eth0', 'wlan0'],
     wallOf: async (program, disablesUserns) => {
       tried.push(`${program} ${disablesUserns}`);
       return WALL;
@@ -101,20 +103,30 @@ describe('without a look at the machine', () => {
 });
 
 describe('a network that nothing of ours keeps', () => {
-  const stateOf = async (security: Partial<SecuritySettings>): Promise<unknown> =>
-    (await find({}, security).found).state;
+  const stateOf = async (security: Partial<SecuritySettings>, machine: Machine = {}): Promise<unknown> =>
+    (await find(machine, security).found).state;
 
-  test('is not said to be off', async () => {
-    expect(await stateOf({ sandbox: 'off', network: false })).toEqual({
-      kind: 'none',
-      summary: 'none (switched off in the settings), network not restricted by this server',
-    });
-    if (!isInContainer()) return;
-    expect(await stateOf({ sandbox: 'container', network: false })).toEqual({
-      kind: 'container',
-      summary: 'the container around this server, network not restricted by this server',
-    });
-  });
+  const walls = [
+    ['off', 'none', 'none (switched off in the settings)'],
+    ...(isInContainer() ? [['container', 'container', 'the container around this server'] as const] : []),
+  ] as const;
+
+  test.for(walls)(
+    'is warned of where the settings have it off and it is there: %s',
+    async ([sandbox, kind, summary]) => {
+      expect(await stateOf({ sandbox, network: false })).toEqual({
+        kind,
+        summary: `${summary}, WARNING: the settings have the network off, but commands can reach it (eth0, wlan0)`,
+        openNetwork: ['eth0', 'wlan0'],
+        fix: expect.stringContaining('security.enable_network'),
+      });
+      expect(await stateOf({ sandbox, network: false }, { networks: [] })).toEqual({
+        kind,
+        summary: `${summary}, no network to reach`,
+      });
+      expect(await stateOf({ sandbox, network: true })).toEqual({ kind, summary });
+    },
+  );
 
   test.for(['off', 'container'] as const)(
     'cannot be held to domains with "%s": nothing runs',

@@ -1,5 +1,6 @@
 /** Which wall there can be on this machine, found out once. */
 import { accessSync, constants } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { SecuritySettings, Settings } from '../../base/settings.ts';
@@ -24,6 +25,8 @@ export interface SandboxState {
   readonly fix?: string;
   /** The operator's settings let nothing run without what is missing. */
   readonly refuses?: true;
+  /** The settings have the network off, nothing of ours keeps commands from it, and there is one: by these names. */
+  readonly openNetwork?: readonly string[];
   readonly version?: string;
   /** What was tried from inside, and whether it was stopped. */
   readonly checks?: Readonly<Record<string, boolean>>;
@@ -42,6 +45,8 @@ export interface FindOptions {
   /** Something else that the settings ask for cannot be had. */
   readonly problem: string | undefined;
   wallOf(program: string, disablesUserns: boolean): Promise<Wall>;
+  /** Names of the networks that can be reached from here. */
+  networks?: () => string[];
 }
 
 const BWRAP = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
@@ -76,12 +81,9 @@ async function look(options: FindOptions): Promise<Found> {
       'Set security.sandbox to "auto" or "required", or take the domains out of the settings.',
     );
   }
-  const open = security.network ? '' : `, ${NETWORK_OPEN}`;
-  if (sandbox === 'off')
-    return found({ kind: 'none', summary: `none (switched off in the settings)${open}` });
+  if (sandbox === 'off') return withNetwork('none', 'none (switched off in the settings)', options);
   if (sandbox === 'container') {
-    if (isInContainer())
-      return found({ kind: 'container', summary: `the container around this server${open}` });
+    if (isInContainer()) return withNetwork('container', 'the container around this server', options);
     return missing(
       'security.sandbox is "container", but this server does not run in one',
       'Start it in the container, or set security.sandbox to "auto" or "required".',
@@ -148,8 +150,33 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
 
 const PASSING = 'Call again: the machine had no room for another process, or did not answer in time.';
 
-/** Said where the settings have it off, and nothing of ours keeps it. */
-const NETWORK_OPEN = 'network not restricted by this server';
+/** Where nothing of ours keeps the network: off in the settings and there all the same is worth a warning. */
+function withNetwork(
+  kind: 'none' | 'container',
+  summary: string,
+  { settings, networks = networkNames }: FindOptions,
+): Found {
+  if (settings.security.network) return found({ kind, summary });
+  const openNetwork = networks();
+  if (openNetwork.length === 0) return found({ kind, summary: `${summary}, no network to reach` });
+  const fix =
+    kind === 'container'
+      ? 'Start the container without a network (docker run --network none), or set security.enable_network to true.'
+      : 'Set security.sandbox to "required", or security.enable_network to true.';
+  return found({
+    kind,
+    summary: `${summary}, WARNING: the settings have the network off, but commands can reach it (${openNetwork.join(', ')})`,
+    openNetwork,
+    fix,
+  });
+}
+
+/** Interfaces with an address that others could answer on. */
+function networkNames(): string[] {
+  return Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
+    addresses?.some(({ internal }) => !internal) === true ? [name] : [],
+  );
+}
 
 const PLAIN = ['--unshare-user', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'];
 
