@@ -131,7 +131,7 @@ function isProtected(path: string | undefined): boolean {
   const home = realPathOf(homedir());
   return (
     /\/\.git\/(?:hooks|config|info)(?:\/|$)|\/\.git$/.test(path) ||
-    PROTECTED_IN_WORKSPACE.some((name) => path.endsWith(`/${name}`)) ||
+    PROTECTED_IN_WORKSPACE.some((name) => path.endsWith(`/${name}`) || path.includes(`/${name}/`)) ||
     SETTINGS_DIRECTORIES.some((name) => path.includes(`/${name}/`) || path.endsWith(`/${name}`)) ||
     PROTECTED_IN_HOME.some((name) => isInside(path, join(home, name))) ||
     (path !== home && isInside(path, home) && isObeyed(relative(home, path).split('/')[0] ?? ''))

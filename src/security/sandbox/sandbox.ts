@@ -292,7 +292,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         return state.refuses === true ? undefined : { wall: undefined };
       // Without the home directory commands have the system's PATH.
       if (security.root !== 'host') return undefined;
-      const { specialFiles } = await survey.look();
+      // Sockets that are bound now are known at once; nobody waits for the rest of the walk.
+      const { specialFiles } = await survey.look(false);
       const profile = loginProfile({
         security,
         homedir: home,
