@@ -75,6 +75,17 @@ const WITH: Partial<Record<SettingKey, Record<string, string>>> = {
 };
 
 describe('loadSettings', () => {
+  it('takes "/" among the allowed directories for no restriction, and for nothing to write to', () => {
+    const place = createPlace();
+    const of = (dirs: string): unknown => {
+      const { settings } = place.load({ environment: { MCP_SHELL_SECURITY_ALLOWED_DIRECTORIES: dirs } });
+      return { workspace: settings.security.workspace, workdir: settings.defaultWorkdir };
+    };
+    expect(of('/')).toEqual({ workspace: [place.project], workdir: place.project });
+    expect(of('/,/usr')).toEqual({ workspace: [place.project, '/usr'], workdir: place.project });
+    expect(of('/usr')).toEqual({ workspace: ['/usr'], workdir: '/usr' });
+  });
+
   it('gives the defaults where nobody set anything', () => {
     const place = createPlace();
     expect(place.load()).toEqual({

@@ -46,9 +46,10 @@ function chooseDirectory(
   warnings: readonly string[],
 ): DefaultWorkdir {
   const origin: Origin = { source: 'default' };
-  if (allowed.value !== undefined) {
-    const path = allowed.value.find((directory) => directoryProblem(directory) === undefined);
-    if (path !== undefined) return { path, origin, warnings };
+  const first = allowed.value?.find((directory) => directoryProblem(directory) === undefined);
+  // "/" restricts nothing, and nobody has work to do there.
+  if (allowed.value !== undefined && first !== '/') {
+    if (first !== undefined) return { path: first, origin, warnings };
     const where = allowed.origin.where ?? 'default';
     context.mistakes.push(mistake('security.allowed_directories', 'none of them is there to work in', where));
     return { path: context.cwd, origin, warnings };

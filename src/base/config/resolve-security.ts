@@ -72,14 +72,18 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
  * file only narrows that: it may lie above the directory that was started in.
  */
 function workspaceOf({ allowed, workdir, context }: Around): readonly string[] {
-  if (allowed.value !== undefined && allowed.origin.source !== 'project') return allowed.value;
+  const listed = allowed.value?.filter((path) => realPathOf(path) !== '/');
+  const isOperators = allowed.origin.source !== 'project';
+  if (listed !== undefined && isOperators && listed.length === allowed.value?.length) return listed;
   const start = startDirectory(context.cwd, context.homedir, context.platform);
   const own =
     workdir.origin.source === 'project' || workdir.origin.source === 'default' ? [] : [workdir.path];
   const given = [start, ...own.filter((path) => !isInside(realPathOf(path), realPathOf(start)))];
-  if (allowed.value === undefined) return given;
+  // "/" restricts nothing, and as a whole it is never written to.
+  if (listed === undefined || isOperators)
+    return [...given, ...(listed ?? []).filter((path) => !given.includes(path))];
   const bounds = given.map(realPathOf);
-  return allowed.value.flatMap((path) => {
+  return (allowed.value ?? []).flatMap((path) => {
     const real = realPathOf(path);
     if (bounds.some((bound) => isInside(real, bound))) return [real];
     return bounds.filter((bound) => isInside(bound, real));

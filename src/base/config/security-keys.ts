@@ -70,7 +70,7 @@ export const SECURITY_TABLE = {
   }),
   'security.allowed_directories': directories({
     description:
-      'The only directories, with all below them, in which commands may run, and which they can write to.',
+      'The only directories, with all below them, in which commands may run, and which they can write to. With `development` programs can still read elsewhere; the other presets do not show anything else. `/` restricts nothing, and is not written to.',
     unset: 'commands may run anywhere, and can write below the directory the server was started in',
     variable: 'MCP_SHELL_ALLOWED_WORKDIRS',
     fromProject: narrowerDirectories(),

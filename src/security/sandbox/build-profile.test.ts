@@ -711,6 +711,32 @@ describe('caches of package managers', () => {
   });
 });
 
+describe('a directory of the system as the workspace', () => {
+  test.for(['/etc', '/usr'])('%s is the host’s, and nothing of a minimal root is mounted in it', (path) => {
+    const host = createHost(UNCOVERED);
+    for (const preset of ['sandbox', 'production'] as const) {
+      const profile = host.profile({ preset, security: { workspace: [path] } });
+      const inside = profile.mounts.filter((mount) => mount.path.startsWith(`${path}/`));
+      expect(inside.filter((mount) => mount.kind === 'readable' && mount.from?.startsWith(path))).toEqual([]);
+      expect(profile.mounts).toContainEqual({ kind: 'writable', path });
+    }
+  });
+
+  test.for(['sandbox', 'production', 'minimal'] as const)(
+    'of a preset without the host’s root leaves nothing outside the allowed directories to read: %s',
+    (preset) => {
+      const host = createHost(UNCOVERED);
+      const others = ['home/other/file', 'home/.bashrc', 'srv/data'].map((name) => host.write(name));
+      const profile = host.profile({
+        preset,
+        security: { workspace: [host.workspace], allowedDirectories: [host.workspace] },
+      });
+      for (const path of [...others, '/opt/x', '/srv/x', '/var/log/x', '/etc/hostname', '/home/x'])
+        expect(viewOf(profile, path)).toBe('nothing');
+    },
+  );
+});
+
 describe('the server’s own files', () => {
   test('inside the workspace are covered last of all, and cannot be moved away', () => {
     const host = createHost(UNCOVERED);

@@ -67,7 +67,7 @@ export function buildProfile(input: ProfileInput): Profile {
   const readable = [...opened.paths, ...security.readablePaths].filter(isThere).map(realPathOf);
   const table = createMountTable();
   // Of one place the last that is put counts; in the end outer places come before inner ones.
-  table.put(isHost ? hostRoot() : emptyRoot(input));
+  table.put(isHost ? hostRoot() : emptyRoot(input, roots));
   table.put(tmp);
   if (isHost) table.put(homeMounts(input));
   table.put(cacheMounts(input, roots));
@@ -190,8 +190,11 @@ function resolverFiles(): Mount[] {
   return isInside(real, '/run') && isThere(real) ? [{ kind: 'readable', path: real }] : [];
 }
 
-function emptyRoot(input: ProfileInput): Mount[] {
-  return [...input.systemRoot, { kind: 'empty', path: '/run' }, ...resolverFiles()];
+/** Without what a directory that can be written to has anyway. */
+function emptyRoot(input: ProfileInput, roots: readonly string[]): Mount[] {
+  return [...input.systemRoot, { kind: 'empty', path: '/run' } as const, ...resolverFiles()].filter(
+    ({ path }) => rootOf(path, roots) === undefined,
+  );
 }
 
 function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {

@@ -40,10 +40,13 @@ function find(
   readonly found: ReturnType<typeof findWall>;
   readonly tried: string[];
   readonly environments: unknown[];
+  /** Where writing was tried. */
+  readonly places: string[];
 } {
   const { help = HELP, inside = { code: 0, stdout: SHUT }, hasPlain = true, silent } = machine;
   const tried: string[] = [];
   const environments: unknown[] = [];
+  const places: string[] = [];
   const runHelper: RunHelper = async ({ argv, wall, environment }) => {
     const empty = { stdout: '', stderr: '' };
     if (silent === 'not started') throw new Error('spawn bwrap EAGAIN');
@@ -51,6 +54,7 @@ function find(
     if (wall !== undefined) {
       tried.push('wall');
       environments.push(environment);
+      places.push(...argv.slice(4));
       return { ...empty, ...inside };
     }
     if (argv.includes('--help')) return { code: 0, ...empty, stdout: help.join('\n') };
@@ -79,7 +83,7 @@ function find(
       return WALL;
     },
   });
-  return { found, tried, environments };
+  return { found, tried, environments, places };
 }
 
 describe('without a look at the machine', () => {
@@ -184,16 +188,29 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
 
   test('tries the network where it must be off, and the home directory where it must not be written to', async () => {
     const triedOf = async (security: Partial<SecuritySettings>): Promise<unknown> => {
-      const { found, environments } = find({}, security);
+      const { found, environments, places } = find({}, security);
       await found;
-      return environments[0];
+      return { network: (environments[0] as Record<string, string>)['NETWORK_TRIED'], places };
     };
-    expect(await triedOf({})).toMatchObject({ NETWORK_TRIED: '0', HOME_TRIED: '/home/me' });
-    expect(await triedOf({ network: false })).toMatchObject({ NETWORK_TRIED: '1' });
-    expect(await triedOf({ workspace: ['/home/me'] })).toMatchObject({ HOME_TRIED: '/nowhere' });
-    expect(await triedOf({ workspace: ['/home'] })).toMatchObject({ HOME_TRIED: '/nowhere' });
-    expect(await triedOf({ root: 'minimal' })).toMatchObject({ HOME_TRIED: '/nowhere' });
+    const system = ['/', '/usr', '/etc'];
+    expect(await triedOf({})).toEqual({ network: '0', places: [...system, '/home/me'] });
+    expect(await triedOf({ network: false })).toMatchObject({ network: '1' });
+    for (const workspace of ['/home/me', '/home'])
+      expect(await triedOf({ workspace: [workspace] })).toMatchObject({ places: system });
+    expect(await triedOf({ root: 'minimal' })).toMatchObject({ places: system });
   });
+
+  test.for(['/usr', '/etc'])(
+    'does not try to write where the operator lets commands write: %s',
+    async (path) => {
+      for (const security of [{ workspace: [path] }, { writablePaths: [path] }]) {
+        const { found, places } = find({}, security);
+        await found;
+        expect(places).not.toContain(path);
+        expect(places).toContain('/');
+      }
+    },
+  );
 
   test('of an older version goes without what it does not know', async () => {
     const { found } = find({ help: HELP.filter((option) => option !== '--disable-userns') });

@@ -122,12 +122,14 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
   if (unknown !== undefined)
     return missing(`${version} does not know ${unknown}`, `Update it: ${installCommand('bubblewrap')}.`);
   const disablesUserns = help.includes('--disable-userns');
-  const isHomeShown =
-    security.root === 'host' &&
-    ![...security.workspace, ...security.writablePaths].some((path) => isInside(home, realPathOf(path)));
+  const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
+  const places = ['/', '/usr', '/etc', ...(security.root === 'host' ? [home] : [])].filter(
+    // What the operator opened is no proof of anything.
+    (place) => !open.some((path) => isInside(place, path)),
+  );
   const probe = async (): Promise<ProbeResult> =>
     probeWall(await options.wallOf(program, disablesUserns), runHelper, {
-      triesHome: isHomeShown ? home : undefined,
+      places,
       triesNetwork: !security.network,
     });
   let result = await probe();

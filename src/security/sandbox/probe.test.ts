@@ -6,7 +6,7 @@ import type { Wall } from './profile.ts';
 import { createHost } from './sandbox.fixture.ts';
 
 const WALL: Wall = { kind: 'seatbelt', program: '/none', profile: '' };
-const HOST = { triesHome: undefined, triesNetwork: true };
+const HOST = { places: ['/', '/usr'], triesNetwork: true };
 const SHUT = ['write', 'kernel', 'processes', 'privileges', 'network']
   .map((name) => `${name} shut\n`)
   .join('');
@@ -34,9 +34,10 @@ describe('a wall', () => {
     expect(calls).toHaveLength(1);
     expect(calls[0]).toMatchObject({
       wall: WALL,
-      environment: { NETWORK_TRIED: '1', HOME_TRIED: '/nowhere' },
+      environment: { NETWORK_TRIED: '1' },
     });
     expect(calls[0]?.argv.slice(0, 2)).toEqual(['/bin/sh', '-c']);
+    expect(calls[0]?.argv.slice(-2)).toEqual(HOST.places);
   });
 
   test.for(['kernel', 'processes', 'privileges', 'network'])(
@@ -93,11 +94,11 @@ describe('a wall', () => {
 
   test('does not hold where a file came out of it, whatever was said inside; the file is removed', async () => {
     const host = createHost();
-    const run: RunHelper = async ({ environment = {} }) => {
-      writeFileSync(join(environment['HOME_TRIED'] ?? '', environment['NAME_TRIED'] ?? ''), '');
+    const run: RunHelper = async ({ argv, environment = {} }) => {
+      writeFileSync(join(argv.at(-1) ?? '', environment['NAME_TRIED'] ?? ''), '');
       return { code: 0, stdout: SHUT, stderr: '' };
     };
-    expect(await probeWall(WALL, run, { triesHome: host.home, triesNetwork: true })).toEqual({
+    expect(await probeWall(WALL, run, { places: ['/', host.home], triesNetwork: true })).toEqual({
       holds: false,
       checks: { ...ALL_SHUT, write: false },
       problem: 'from inside it could be got past: write',

@@ -29,7 +29,8 @@ const CHECKS = ['write', 'kernel', 'processes', 'privileges', 'network'] as cons
 /** Shell builtins only: in a root of allowed programs there is nothing else. */
 const SCRIPT = `
 attempt() { if (eval "$2") 2>/dev/null; then echo "$1 open"; else echo "$1 shut"; fi; }
-attempt write '(: > "/usr/$NAME_TRIED"); (: > "/etc/$NAME_TRIED"); : > "$HOME_TRIED/$NAME_TRIED"'
+opened=; for place in "$@"; do if (: > "$place/$NAME_TRIED") 2>/dev/null; then opened=1; fi; done
+attempt write '[ -n "$opened" ]'
 attempt kernel '(: >> /proc/sys/kernel/core_pattern) || (: >> /proc/sysrq-trigger)'
 attempt processes 'set -- /proc/[0-9]*; [ $# -gt 8 ]'
 attempt privileges 'while read -r name value; do case $name in CapEff:) [ "$value" = 0000000000000000 ] || exit 0;; NoNewPrivs:) [ "$value" = 1 ] || exit 0;; esac; done < /proc/self/status; exit 1'
@@ -39,16 +40,15 @@ attempt network '[ "$NETWORK_TRIED" = 1 ] && while read -r name rest; do case $n
 export async function probeWall(
   wall: Wall,
   run: RunHelper,
-  host: { readonly triesHome: string | undefined; readonly triesNetwork: boolean },
+  host: { readonly places: readonly string[]; readonly triesNetwork: boolean },
 ): Promise<ProbeResult> {
   const name = `.mcp-shell-probe-${randomText()}`;
   const { code, stdout, stderr } = await run({
-    argv: ['/bin/sh', '-c', SCRIPT],
+    argv: ['/bin/sh', '-c', SCRIPT, 'probe', ...host.places],
     wall,
     environment: {
       PATH: '/usr/bin:/bin',
       NAME_TRIED: name,
-      HOME_TRIED: host.triesHome ?? '/nowhere',
       NETWORK_TRIED: host.triesNetwork ? '1' : '0',
     },
     timeoutMs: 10_000,
@@ -60,8 +60,7 @@ export async function probeWall(
     else if (stdout.includes(`${check} open\n`)) checks[check] = false;
   }
   // What counts is whether it is there for the host: inside, a part of it may be memory.
-  const places = ['/usr', '/etc', ...(host.triesHome === undefined ? [] : [host.triesHome])];
-  const written = places.map((place) => join(place, name)).filter((path) => existsSync(path));
+  const written = host.places.map((place) => join(place, name)).filter((path) => existsSync(path));
   for (const path of written) rmSync(path, { force: true });
   checks['write'] = written.length === 0 && checks['write'] !== undefined;
   const open = tried.filter((check) => checks[check] === false);
