@@ -6,6 +6,10 @@ import { dirname } from 'node:path';
 import { errnoOf } from './errors.ts';
 import { randomText } from './ids.ts';
 
+/** What to do about a disk that is full. */
+export const FREE_SPACE =
+  'Free some space on the disk of the state directory: delete_execution_outputs still works, and so does `mcp-shell-server state prune`. Then try again.';
+
 /**
  * Creates a directory that only its owner can read, with its parents. Not by Node's `recursive`, which never returns
  * where the system says ENOENT though the parent is there, as it does below /proc.

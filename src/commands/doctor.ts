@@ -1,7 +1,8 @@
 /** `mcp-shell-server doctor`: what works on this machine, and how to repair what does not. */
-import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
+import { FREE_SPACE } from '../base/files.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { findStateDirectoryProblem } from '../base/state-directory.ts';
 import { type LimitKeepers, NOBODY } from '../executions/executions.ts';
@@ -119,6 +120,9 @@ function root(): Finding {
   return { name: 'user', state: 'warning', text: 'the server runs as root', fix };
 }
 
+/** Less than a command with a little output needs. */
+const NO_SPACE_BYTES = 1024 * 1024;
+
 function stateDirectory({ stateDir }: Settings): Finding {
   const nearest = ((): string => {
     for (let path = stateDir; ; path = dirname(path))
@@ -129,6 +133,14 @@ function stateDirectory({ stateDir }: Settings): Finding {
     if (problem !== undefined)
       return { name: 'state', state: 'problem', text: problem.message, fix: problem.hint };
     accessSync(nearest, constants.W_OK);
+    const { bavail, bsize } = statfsSync(nearest);
+    if (bavail * bsize < NO_SPACE_BYTES)
+      return {
+        name: 'state',
+        state: 'problem',
+        text: `the disk of ${stateDir} has no space left`,
+        fix: FREE_SPACE,
+      };
     if (nearest === stateDir && (statSync(stateDir).mode & 0o077) !== 0) {
       const fix = `chmod 700 ${stateDir}`;
       return { name: 'state', state: 'problem', text: `${stateDir} can be read by others`, fix };

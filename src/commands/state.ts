@@ -3,14 +3,14 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { measureDirectory } from '../base/directory-size.ts';
-import { ShellServerError } from '../base/errors.ts';
+import { errnoOf, ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { silentLog } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { createObserver, type Observer, OPERATOR } from '../executions/executions.ts';
 import { createOutputs, type Outputs } from '../outputs/outputs.ts';
-import { createAudit } from '../security/security.ts';
+import { AUDIT_RESERVE, createAudit } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
@@ -91,9 +91,10 @@ export async function pruneState(context: CommandContext, options: PruneOptions)
   const ids = await outputs.collect({ isTrial: true });
   const bytes = ids.reduce((sum, id) => sum + (keptBytes.get(id) ?? 0), 0);
   if (options.dryRun !== true && ids.length > 0) {
-    // What is not recorded does not happen.
-    recordPruned(settings, ids);
+    // What is not recorded does not happen; only on a full disk it is recorded in the room that it makes.
+    const isRecorded = tryToRecord(settings, ids);
     store.remove(await outputs.collect());
+    if (!isRecorded) recordPruned(settings, ids);
   }
   context.output.write(
     options.json === true
@@ -150,12 +151,23 @@ async function openOutputs(settings: Settings, options: PruneOptions): Promise<O
   return { outputs, keptBytes, store };
 }
 
+function tryToRecord(settings: Settings, executionIds: readonly string[]): boolean {
+  try {
+    recordPruned(settings, executionIds);
+    return true;
+  } catch (error) {
+    if (errnoOf((error as Error).cause) !== 'ENOSPC') throw error;
+    return false;
+  }
+}
+
 function recordPruned(settings: Settings, executionIds: readonly string[]): void {
   const audit = createAudit({
     directory: join(settings.stateDir, 'audit'),
     instance: createId('inst'),
     clock: systemClock,
     syncs: settings.audit.syncs,
+    reserve: join(settings.stateDir, AUDIT_RESERVE),
   });
   audit.write({ event: 'outputs_collected', ...OPERATOR, executionIds });
   audit.close();

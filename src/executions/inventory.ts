@@ -2,8 +2,11 @@
  * What is on disk: this server's own executions, those that earlier servers left, and those that others on the same
  * directory run. Looked at when somebody asks, and not more often than it can matter.
  */
+import { accessSync, constants } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { messageOf, ShellServerError } from '../base/errors.ts';
+import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import { FREE_SPACE } from '../base/files.ts';
 import type { Log } from '../base/log.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
 import type { Bundle, BundleSpec, Outputs } from '../outputs/types.ts';
@@ -54,6 +57,20 @@ const SCAN_EVERY_MS = 1000;
 /** Between two looks for old outputs. */
 const COLLECT_EVERY_MS = 5 * 60_000;
 
+const FULL = ['ENOSPC', 'EDQUOT'];
+const READ_ONLY = ['EROFS', 'EACCES', 'EPERM'];
+
+/** Whether a state directory that this went wrong with has something to read. */
+function canRead(error: unknown, stateDirectory: string): boolean {
+  if (![...FULL, ...READ_ONLY].includes(errnoOf(error) ?? '')) return false;
+  try {
+    accessSync(join(stateDirectory, 'executions'), constants.R_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function createInventory({
   store,
   running,
@@ -69,6 +86,8 @@ export function createInventory({
   let isOpen = false;
   let scanning: Promise<void> | undefined;
   let scannedAt = Number.NEGATIVE_INFINITY;
+  let hasTakenOver = false;
+  let isReadOnly = false;
   let collecting: NodeJS.Timeout | undefined;
 
   function open(): void {
@@ -77,7 +96,9 @@ export function createInventory({
       instance.open();
     } catch (error) {
       throw new ShellServerError('SYSTEM_002', `The state directory cannot be used: ${messageOf(error)}.`, {
-        hint: 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
+        hint: FULL.includes(errnoOf(error) ?? '')
+          ? FREE_SPACE
+          : 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
         cause: error,
       });
     }
@@ -88,8 +109,19 @@ export function createInventory({
     void ready();
   }
 
+  /** What is there can be read, and outputs be deleted, though nothing can be written. */
+  function openToRead(): void {
+    try {
+      open();
+    } catch (error) {
+      const { cause } = error as Error;
+      if (!canRead(cause, dirname(dirname(instance.directory)))) throw error;
+      isReadOnly = READ_ONLY.includes(errnoOf(cause) ?? '');
+    }
+  }
+
   async function ready(): Promise<void> {
-    open();
+    openToRead();
     if (scanning === undefined && performance.now() - scannedAt > SCAN_EVERY_MS) {
       scanning = scan()
         .catch((error: unknown) =>
@@ -105,7 +137,7 @@ export function createInventory({
 
   async function scan(): Promise<void> {
     const isFirst = scannedAt === Number.NEGATIVE_INFINITY;
-    const taken = new Set(instance.takeOverDead());
+    const taken = new Set(isOpen ? instance.takeOverDead() : []);
     const endings: Promise<void>[] = [];
     const changed = new Map<string, Summary>();
     const note = (summary: Summary): void => {
@@ -115,6 +147,9 @@ export function createInventory({
       if (!running.isActive(id)) outputs.forget(id);
     };
     await store.scan(note, forget);
+    // What was only read before could not be taken over then.
+    if (isOpen && !hasTakenOver) for (const summary of store.summaries()) note(summary);
+    hasTakenOver = isOpen;
     const isLost = ({ instance: server }: ExecutionRecord): boolean =>
       taken.has(server) || !instance.isInstanceAlive(server);
     const unfinished = [...changed.values()].flatMap(({ id, status }) =>
@@ -127,7 +162,7 @@ export function createInventory({
       const summary = store.summary(id);
       if (summary !== undefined) outputs.adoptBundle(specOf(summary), { isChanged: true });
     }
-    for (const record of unfinished) {
+    for (const record of isOpen ? unfinished : []) {
       if (store.summary(record.id)?.status !== 'running' || record.instance === instance.id) continue;
       if (isLost(record)) endings.push(takeOver(record, bundleOf(record.id)));
     }
@@ -135,7 +170,7 @@ export function createInventory({
     for (const dead of taken) await endHelpersOf(dead);
     await onTakenOver([...taken]);
     instance.settle([...taken]);
-    if (isFirst) await collect();
+    if (isFirst && !isReadOnly) await collect();
   }
 
   /** What a killed server had started for itself: its question to the login shell, and walls that nobody has used. */

@@ -8,6 +8,7 @@
 import {
   appendFileSync,
   closeSync,
+  existsSync,
   fstatSync,
   ftruncateSync,
   openSync,
@@ -96,14 +97,36 @@ export function createJournal(directory: string, instance: string): Journal {
     }
   }
 
+  /** A file that is gone needs no line to go; anything else is told. */
+  function overwrite({ file, offset }: Place, bytes: Buffer): void {
+    const path = join(directory, file);
+    if (!existsSync(path)) return;
+    const fd = openSync(path, 'r+');
+    try {
+      writeSync(fd, bytes, 0, bytes.length, offset);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** By another size of the file; on a full disk it can only get smaller. */
+  function tellChange(): void {
+    const path = join(directory, CHANGES);
+    try {
+      appendFileSync(path, '.', { mode: 0o600 });
+    } catch {
+      rmSync(path, { force: true });
+    }
+  }
+
   function readChanges(): number {
     return statSync(join(directory, CHANGES), { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  function withFile<Result>(file: string, flags: string, use: (fd: number) => Result): Result | undefined {
+  function withFile<Result>(file: string, use: (fd: number) => Result): Result | undefined {
     let fd: number;
     try {
-      fd = openSync(join(directory, file), flags);
+      fd = openSync(join(directory, file), 'r');
     } catch {
       return undefined;
     }
@@ -119,7 +142,7 @@ export function createJournal(directory: string, instance: string): Journal {
     from: number,
     visit: (line: string, place: Place) => void,
   ): number | undefined {
-    return withFile(file, 'r', (fd) => {
+    return withFile(file, (fd) => {
       const bytes = Buffer.allocUnsafe(Math.max(0, fstatSync(fd).size - from));
       const read = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
       let at = 0;
@@ -172,15 +195,15 @@ export function createJournal(directory: string, instance: string): Journal {
       }
     },
     read: (place) =>
-      withFile(place.file, 'r', (fd) => {
+      withFile(place.file, (fd) => {
         const bytes = Buffer.allocUnsafe(place.length);
         return bytes.toString('utf8', 0, readSync(fd, bytes, 0, place.length, place.offset));
       }),
     replace(place, line) {
       const bytes = Buffer.alloc(place.length, ' ');
       if (bytes.write(line) < Buffer.byteLength(line)) throw new Error('a line cannot grow');
-      withFile(place.file, 'r+', (fd) => writeSync(fd, bytes, 0, bytes.length, place.offset));
-      appendFileSync(join(directory, CHANGES), '.', { mode: 0o600 });
+      overwrite(place, bytes);
+      tellChange();
       // What was just changed from here is known here.
       changes = readChanges();
     },

@@ -345,8 +345,13 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
       // Everything was read: what has no beginning by now was removed.
       early.clear();
       if (hasImported) return;
-      hasImported = true;
-      importOld(visit);
+      try {
+        importOld(visit);
+        hasImported = true;
+      } catch (error) {
+        // A disk that is full or read-only must not hide what can be read.
+        log.warn('state of an earlier version cannot be taken over', { error: messageOf(error) });
+      }
     },
     close: journal.close,
   };

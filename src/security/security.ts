@@ -4,6 +4,7 @@
  * log, and only then is there something that executions/ can launch.
  */
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import type { PresetName } from '../base/config/presets.ts';
@@ -12,6 +13,7 @@ import { randomText } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
+import { RESERVE } from './audit/reserve.ts';
 import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
@@ -38,6 +40,7 @@ import { checkTerminal, checkTerminalShell, createTypedCheck, type TypedCheck } 
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
 export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
 export { type AuditLine, byTime, followAudit, readAudit, readNewest, type TimeRange } from './audit/read.ts';
+export { RESERVE as AUDIT_RESERVE } from './audit/reserve.ts';
 export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
@@ -122,6 +125,7 @@ export function createSecurity(options: {
     clock: options.clock,
     syncs: settings.audit.syncs,
     maxFileBytes: settings.audit.maxFileBytes,
+    reserve: join(options.auditDirectory, '..', RESERVE),
     ...(settings.verbose && { log: options.log }),
   });
 

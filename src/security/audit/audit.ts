@@ -9,13 +9,14 @@ import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, rmSync } 
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
-import { makePrivateDirectory, writeAllSync } from '../../base/files.ts';
+import { FREE_SPACE, makePrivateDirectory, writeAllSync } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
 import { logFileName, NO_HASH, seal } from './chain.ts';
 import { encodeEntry } from './encode.ts';
 import type { AuditEntry, LogEntry } from './entries.ts';
 import { readHeads } from './heads.ts';
+import { giveReserve, isFull, takeReserve } from './reserve.ts';
 
 export interface AuditHealth {
   /** Lines of this server's log. */
@@ -41,6 +42,8 @@ export interface AuditOptions {
   /** Waits with each line until the disk has it, so that it survives a power cut. */
   readonly syncs?: boolean;
   readonly maxFileBytes?: number;
+  /** A file with room for lines about what frees some. */
+  readonly reserve?: string;
   /** Is told of each entry too, as it is written: without secrets. */
   readonly log?: Log;
 }
@@ -52,7 +55,14 @@ interface OpenFile {
 }
 
 export function createAudit(options: AuditOptions): Audit {
-  const { directory, instance, clock, syncs = false, maxFileBytes = LIMITS.auditFileBytes } = options;
+  const {
+    directory,
+    instance,
+    clock,
+    syncs = false,
+    maxFileBytes = LIMITS.auditFileBytes,
+    reserve,
+  } = options;
   let file: OpenFile | undefined;
   let part = 0;
   let previous = NO_HASH;
@@ -63,6 +73,7 @@ export function createAudit(options: AuditOptions): Audit {
   let untold = 0;
   let problem: string | undefined;
   let isClosed = false;
+  let hasReserve = false;
 
   /** The file for a line of this day: a new one for a new day, and for one that is full. */
   function fileFor(time: string): OpenFile {
@@ -127,19 +138,29 @@ export function createAudit(options: AuditOptions): Audit {
     }
   }
 
+  function record(entry: AuditEntry, time: string): void {
+    const to = fileFor(time);
+    if (untold > 0) {
+      append(to, { event: 'entries_lost', count: untold, reason: problem ?? '' }, time);
+      untold = 0;
+    }
+    append(to, entry, time);
+    if (syncs) fdatasyncSync(to.fd);
+  }
+
   return {
     write(entry) {
       if (options.log !== undefined) trace(options.log, entry);
       const nowMs = clock.now();
       const time = isoTime(nowMs);
       try {
-        const to = fileFor(time);
-        if (untold > 0) {
-          append(to, { event: 'entries_lost', count: untold, reason: problem ?? '' }, time);
-          untold = 0;
+        try {
+          record(entry, time);
+        } catch (error) {
+          if (reserve === undefined || !giveReserve(reserve, entry, error)) throw error;
+          hasReserve = false;
+          record(entry, time);
         }
-        append(to, entry, time);
-        if (syncs) fdatasyncSync(to.fd);
       } catch (error) {
         lost++;
         untold++;
@@ -148,6 +169,7 @@ export function createAudit(options: AuditOptions): Audit {
       }
       lastWrittenAtMs = nowMs;
       problem = undefined;
+      if (reserve !== undefined) hasReserve ||= takeReserve(reserve);
       // The last answers may be written while the server leaves.
       if (isClosed) close();
     },
@@ -163,7 +185,9 @@ function trace(log: Log, entry: AuditEntry): void {
 
 function refusal(error: unknown): ShellServerError {
   return new ShellServerError('SYSTEM_002', `The audit log cannot be written: ${messageOf(error)}.`, {
-    hint: 'Nothing is run unrecorded. Free some space on the disk of the state directory, then try again.',
+    hint: isFull(error)
+      ? `Nothing is run unrecorded. ${FREE_SPACE}`
+      : 'Nothing is run unrecorded. Make the state directory writable, or name another one with --state-dir.',
     cause: error,
   });
 }

@@ -1,0 +1,48 @@
+/**
+ * Room that is taken ahead on the disk of the audit log. On a full disk it is given up for the lines about what
+ * makes room: whoever frees some must not be refused because it cannot be recorded.
+ */
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { errnoOf } from '../../base/errors.ts';
+import { writeAllSync } from '../../base/files.ts';
+import type { AuditEntry } from './entries.ts';
+
+/** Beside the directory of the log. */
+export const RESERVE = 'audit-reserve';
+/** A new file of the log with its first line, and a line about many outputs, in the blocks of any file system. */
+const BYTES = 64 * 1024;
+const FREEING_TOOLS = ['delete_execution_outputs', 'file_delete'];
+
+/** False where the disk has no room for it now; it may have later. */
+export function takeReserve(path: string): boolean {
+  if (existsSync(path)) return true;
+  try {
+    const fd = openSync(path, 'wx', 0o600);
+    try {
+      writeAllSync(fd, Buffer.alloc(BYTES));
+    } finally {
+      closeSync(fd);
+    }
+    return true;
+  } catch {
+    rmSync(path, { force: true });
+    return false;
+  }
+}
+
+/** True where there is more room now for this entry. */
+export function giveReserve(path: string, entry: AuditEntry, error: unknown): boolean {
+  if (!isFull(error) || !makesRoom(entry) || !existsSync(path)) return false;
+  rmSync(path, { force: true });
+  return true;
+}
+
+export function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
+}
+
+function makesRoom(entry: AuditEntry): boolean {
+  return (
+    entry.event === 'outputs_collected' || (entry.event === 'call' && FREEING_TOOLS.includes(entry.tool))
+  );
+}
