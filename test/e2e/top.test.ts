@@ -1,14 +1,13 @@
 /** What the person who is responsible sees of what runs, and does about it, from another process. */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { verifyAudit } from '../../src/security/security.ts';
 import { needs } from '../setup/needs.ts';
 import { storedExecution, storedExecutions } from '../support/stored.ts';
-import { CLI, createPlace, type Place, type Product } from './support/product.ts';
-import { openProduct } from './support/product-here.ts';
+import { type Ran, runProgram } from './support/principals.ts';
+import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
 import { startRaw } from './support/raw-process.ts';
 
 const ENV = { MCP_SHELL_SECURITY_SANDBOX: 'off' };
@@ -17,25 +16,14 @@ let place: Place;
 let product: Product;
 beforeEach(async () => {
   place = createPlace();
-  product = await openProduct({ place, env: ENV });
+  product = await startProduct({ place, env: ENV });
 });
 afterEach(async () => {
   await product.close();
   place.remove();
 });
 
-async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { env, cwd } = place.command();
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [CLI, ...args], {
-      env: { ...env },
-      cwd,
-    });
-    return { code: 0, stdout, stderr };
-  } catch (error) {
-    return error as { code: number; stdout: string; stderr: string };
-  }
-}
+const run = (...args: string[]): Promise<Ran> => runProgram(place, args);
 
 interface Rows {
   readonly servers: number;
@@ -113,7 +101,7 @@ describe('top', () => {
     expect(await look()).toMatchObject({ servers: 0, rows: [{ id, state: 'running' }] });
     expect(await run('top', '--end', id)).toMatchObject({ code: 0 });
     expect(await look()).toMatchObject({ rows: [{ id, state: 'failed' }] });
-    product = await openProduct({ place, env: ENV });
+    product = await startProduct({ place, env: ENV });
     expect((await product.call('process_get_execution', { execution_id: id })).data).toMatchObject({
       status: 'failed',
       termination_reason: 'terminated',
@@ -247,7 +235,7 @@ describe('state', () => {
       stdout: expect.stringContaining('Nothing runs'),
     });
     expect(readdirSync(place.directory)).toEqual(['work']);
-    product = await openProduct({ place, env: ENV });
+    product = await startProduct({ place, env: ENV });
   });
 });
 
