@@ -1,10 +1,19 @@
 /**
  * Files that are whole or not there: written beside their place, then renamed into it.
  */
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf } from './errors.ts';
-import { randomText } from './ids.ts';
+import { type IdPrefix, isId, randomText } from './ids.ts';
 
 /** What to do about a disk that is full. */
 export const FREE_SPACE =
@@ -65,4 +74,13 @@ const REMOVE_PAUSE_MS = 20;
 export function writeAllSync(fd: number, data: Uint8Array): void {
   let written = 0;
   while (written < data.length) written += writeSync(fd, data, written, data.length - written);
+}
+
+/** Names in a directory that are such ids; none where it is not there. */
+export function listIds(directory: string, prefix: IdPrefix): string[] {
+  try {
+    return readdirSync(directory).filter((name) => isId(prefix, name));
+  } catch {
+    return [];
+  }
 }

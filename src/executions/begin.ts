@@ -52,7 +52,7 @@ export async function begin(
     const bundle = createBundle(options, record);
     const held = await hold(options, request, { record, permit }, bundle.directory);
     const known = { ...held, ...processFields(permit, instance.bootId) };
-    const about = { bundle: bundle.directory, now: clock.now, ...(salvage !== undefined && { salvage }) };
+    const about = { bundle: bundle.directory, now: clock.now, salvage };
     return { live: watching(follow(record, known, about), permit), bundle, sinks: new Map() };
   }
   const made = once(() => {

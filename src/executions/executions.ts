@@ -83,8 +83,8 @@ export interface Executions {
   /** By the number of a process that this server started and that still runs; throws RESOURCE_001. */
   getByPid(principal: string, pid: number): Promise<Execution>;
   list(principal: string): Promise<readonly Summary[]>;
-  /** The host of a terminal says that it has ended, or is gone. */
-  checkEnd(executionId: string): void;
+  /** The host of a terminal says that it has ended, or is gone. True where that is not on disk yet. */
+  checkEnd(executionId: string): boolean;
   /** How many run, of all principals. */
   count(kind: SlotKind): number;
   /** Who keeps each limit of a principal's commands, found out by trying. */
@@ -172,7 +172,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     clock,
     log,
     onTakenOver: options.onTakenOver ?? (() => Promise.resolve()),
-    ...(options.salvage !== undefined && { salvage: options.salvage }),
+    salvage: options.salvage,
   });
   const monitors = createMonitors({ clock });
   let disposing: Promise<void> | undefined;
@@ -269,7 +269,10 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       await inventory.ready();
       return store.summaries(principal);
     },
-    checkEnd: (executionId) => running.entries.get(executionId)?.live.checkEnd(),
+    checkEnd(executionId) {
+      running.entries.get(executionId)?.live.checkEnd();
+      return running.isActive(executionId);
+    },
     count: (kind) => [...running.entries.values()].filter(({ record }) => slotKind(record) === kind).length,
     limitKeepers: async (principal) =>
       limitKeepers({

@@ -212,7 +212,7 @@ export function createInventory({
       bootId: instance.bootId,
       log,
       now,
-      ...(salvage !== undefined && { salvage }),
+      salvage,
     });
     if (adoption.kind === 'running') {
       running.track({

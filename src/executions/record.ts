@@ -1,9 +1,6 @@
 /** An execution as it lies on disk. The record is the truth; what is in memory is an index of it. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { ticks } from '../base/clock.ts';
-import { renameId } from '../base/ids.ts';
 
 export const EXECUTION_MODES = ['foreground', 'background', 'detached', 'adaptive', 'terminal'] as const;
 export type ExecutionMode = (typeof EXECUTION_MODES)[number];
@@ -123,48 +120,4 @@ export function spanOf({ createdAtMs, createdTicks, outcome }: ExecutionRecord):
 /** Undefined where this version cannot read it. */
 export function parseRecord(value: unknown): ExecutionRecord | undefined {
   return recordSchema.safeParse(value).data;
-}
-
-/** Earlier versions had a register of their own for terminals, beside the executions. */
-const oldTerminalSchema = z
-  .object({
-    id: z.string(),
-    owner: z.string(),
-    instance: z.string(),
-    sessionName: z.string(),
-    shell: z.string(),
-    createdAtMs: z.number(),
-    marker: z.string(),
-    autoSaves: z.boolean(),
-  })
-  .transform(({ id, sessionName, shell, autoSaves, ...about }) => ({
-    ...about,
-    format: 1,
-    id: renameId(id, 'exec'),
-    command: shell,
-    mode: 'terminal',
-    directory: '',
-    defaultDirectory: '',
-    environment: {},
-    terminal: { sessionName, shell, autoSaves },
-    streams: ['log', 'cast'],
-  }));
-
-export function readOldTerminal(directory: string): ExecutionRecord | undefined {
-  return parseRecord(oldTerminalSchema.safeParse(readJson(join(directory, OLD_RECORD))).data);
-}
-
-/** Where earlier versions had the record of a bundle. */
-export const OLD_RECORD = 'record.json';
-
-export function readOldRecord(directory: string): ExecutionRecord | undefined {
-  return parseRecord(readJson(join(directory, OLD_RECORD)));
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -3,11 +3,11 @@
  * a line when it begins, one when its process is known, if it lasts, and one when it ends, with what it printed where
  * that is little. Commands may have 120 KiB and there may be thousands of them, so that only their beginning is held.
  */
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
-import { makePrivateDirectory } from '../base/files.ts';
-import { type IdPrefix, isId } from '../base/ids.ts';
+import { listIds } from '../base/files.ts';
+import { isId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { OutputStorage, StoredContent, StreamType } from '../outputs/types.ts';
 import { createJournal, type Place } from './journal.ts';
@@ -22,15 +22,8 @@ import {
   type Summary,
   summarize,
 } from './journal-lines.ts';
-import {
-  type ExecutionRecord,
-  OLD_RECORD,
-  type Outcome,
-  parseRecord,
-  pidOf,
-  readOldRecord,
-  readOldTerminal,
-} from './record.ts';
+import { moveOldTerminals, OLD_RECORD, readOldRecord } from './old-records.ts';
+import { type ExecutionRecord, type Outcome, parseRecord, pidOf } from './record.ts';
 
 export type { Summary } from './journal-lines.ts';
 
@@ -213,7 +206,7 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
 
   /** Bundles of earlier versions have their record beside their output; it is taken into the journal once. */
   function importOld(visit: (summary: Summary) => void): void {
-    if (instance !== undefined) importTerminals();
+    if (instance !== undefined) moveOldTerminals(directory, isInstanceAlive);
     for (const name of listIds(directory, 'exec')) {
       const file = join(directory, name, OLD_RECORD);
       if (index.has(name) || !existsSync(file)) continue;
@@ -230,22 +223,6 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
       }
       const summary = index.get(name)?.summary;
       if (summary !== undefined) visit(summary);
-    }
-  }
-
-  /** With their directories: from then on they are executions like others, concluded by whoever adopts them. */
-  function importTerminals(): void {
-    const terminals = join(directory, '..', 'terminals');
-    for (const name of listIds(terminals, 'term')) {
-      const record = readOldTerminal(join(terminals, name));
-      if (record === undefined || isInstanceAlive(record.instance)) continue;
-      makePrivateDirectory(directory);
-      try {
-        renameSync(join(terminals, name), join(directory, record.id));
-        writeFileSync(join(directory, record.id, OLD_RECORD), JSON.stringify(record), { mode: 0o600 });
-      } catch {
-        // Another server was faster.
-      }
     }
   }
 
@@ -355,12 +332,4 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
     },
     close: journal.close,
   };
-}
-
-export function listIds(directory: string, prefix: IdPrefix): string[] {
-  try {
-    return readdirSync(directory).filter((name) => isId(prefix, name));
-  } catch {
-    return [];
-  }
 }

@@ -4,6 +4,7 @@
  * it.
  */
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
 import { renameId } from '../base/ids.ts';
@@ -101,20 +102,35 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     return host;
   }
 
-  function end(entry: Entry, isGone: boolean): void {
+  /** False where its end is on disk already. */
+  function end(entry: Entry, isGone: boolean): boolean {
     entry.hasEnded = true;
     if (isGone) entries.delete(entry.id);
-    executions.checkEnd(renameId(entry.id, 'exec'));
+    return executions.checkEnd(renameId(entry.id, 'exec'));
+  }
+
+  /** Nothing of it was to be kept. */
+  function discard({ id }: Entry): void {
+    const directory = join(settings.stateDir, 'executions', renameId(id, 'exec'));
+    rmSync(directory, { recursive: true, force: true });
   }
 
   function hear(event: HostEvent): void {
     if (event.event === 'output') return;
     const entry = entries.get(event.id);
     if (entry === undefined) return;
-    if (event.event === 'ended') return end(entry, false);
+    if (event.event === 'ended') {
+      end(entry, false);
+      return;
+    }
     if (event.event === 'gone') {
-      end(entry, true);
-      if (!event.isSaved) void conclude(entry).then(discard, () => undefined);
+      const isRunning = end(entry, true);
+      if (event.isSaved) return;
+      if (!isRunning) return discard(entry);
+      void conclude(entry).then(
+        () => discard(entry),
+        () => undefined,
+      );
       return;
     }
     // A person has looked, and perhaps typed.
@@ -245,11 +261,6 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       await Promise.allSettled(leaving);
     },
   };
-}
-
-/** Nothing of it was to be kept. */
-function discard({ bundle }: Execution): void {
-  if (bundle.outputId('log') === undefined) rmSync(bundle.directory, { recursive: true, force: true });
 }
 
 /** What a host that was killed had written, as it would have kept it. */

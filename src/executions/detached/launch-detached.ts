@@ -61,7 +61,7 @@ export interface FollowOptions {
   readonly bundle: string;
   now(): number;
   /** Whoever held it was killed: keeps what there is of its output. */
-  salvage?(record: ExecutionRecord, bundle: string): Promise<void>;
+  readonly salvage?: ((record: ExecutionRecord, bundle: string) => Promise<void>) | undefined;
 }
 
 /** Of a server that is gone; undefined where neither wrapper nor outcome is left. */
