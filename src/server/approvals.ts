@@ -1,6 +1,6 @@
 /**
  * Questions to a person about a command that needs their agreement. They go through the client, as an elicitation
- * with one box to tick, and only the client's answer to that counts: nothing in a tool's arguments can be one.
+ * with nothing to fill in, and only the client's answer to that counts: nothing in a tool's arguments can be one.
  *
  * Before 2026-07-28 the question is a request of ours within the call, which waits for it. Since then the call is
  * answered with the question, and the client calls again with the person's answer and the state that came with it.
@@ -143,13 +143,14 @@ export function createApprovals(options: {
     });
   }
 
-  /** Yes is the ticked box of a form that was sent off, and nothing else is. */
+  /** Yes is the question's own form, sent off as it is: it has nothing to fill in. */
   function judge(reply: unknown, call: AskingCall, question: Partial<OpenQuestion>): void {
     const { action, content } = isObject(reply) ? reply : {};
     if (action === 'cancel') throw refuse('cancelled', call, question);
     if (action === 'decline') throw refuse('declined', call, question);
     if (action !== 'accept') throw refuse('failed', call, question);
-    if (!isObject(content) || content['approve'] !== true) throw refuse('declined', call, question);
+    if (content !== undefined && !(isObject(content) && Object.keys(content).length === 0))
+      throw refuse('declined', call, question);
     record('approval_given', call, { question });
   }
 
@@ -224,11 +225,8 @@ export function canAsk(capabilities: unknown): boolean {
 function formOf({ question }: ApprovalNeeded): ElicitRequestFormParams {
   return {
     message: question,
-    requestedSchema: {
-      type: 'object',
-      properties: { approve: { type: 'boolean', title: 'Run this command, once' } },
-      required: ['approve'],
-    },
+    // Accepting is the answer: a box to tick as well is one thing too many in the clients that were tried.
+    requestedSchema: { type: 'object', properties: {} },
   };
 }
 

@@ -51,6 +51,9 @@ export interface Current {
   readonly response?: ServerResponse;
 }
 
+/** The SDK's name for the stream of what belongs to no request. */
+const STANDALONE = '_GET_stream';
+
 interface Exchange {
   readonly owed: Set<RequestId>;
   /** The SDK's name for the stream of answers; known from the first event that is stored for it. */
@@ -138,6 +141,14 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     });
   }
 
+  /** Whoever opens a stream anew has lost the old one, although we may not know: the SDK would refuse it. */
+  async function makeWay(lastEventId: string | string[] | undefined): Promise<void> {
+    const resumed = lastEventId && (await events.getStreamIdForEventId(String(lastEventId)));
+    const [owed] = (resumed && byStream.get(resumed)?.owed) || [];
+    if (owed !== undefined) transport.closeSSEStream(owed);
+    else if (!lastEventId || resumed === STANDALONE) transport.closeStandaloneSSEStream();
+  }
+
   function giveUp(exchange: Exchange): void {
     for (const id of exchange.owed) cancel(id, 'the connection was lost and not resumed');
   }
@@ -188,6 +199,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
         connection: undefined,
         timer: undefined,
       };
+      if (request.method === 'GET') await makeWay(request.headers['last-event-id']);
       if (requests.length > 0) {
         for (const id of requests) {
           exchanges.set(id, exchange);

@@ -87,6 +87,30 @@ describe('a session of the 2025 era', () => {
     });
   });
 
+  it('gives a stream to whoever opens it anew', async () => {
+    const { url, fixtures } = await start();
+    const headers = await openSession(url);
+    const get = { method: 'GET', headers: { ...headers, accept: 'text/event-stream' } };
+    const first = await openRaw(url, get);
+    const second = await openRaw(url, get);
+    await first.ended;
+    expect([first.status, second.status]).toEqual([200, 200]);
+    // A stream that is finished is empty, and takes nothing from the other.
+    const finished = await openRaw(url, { headers, body: call(1, 'echo', { text: 'x' }) });
+    await finished.ended;
+    const resume = (id = '') => ({ ...get, headers: { ...get.headers, 'last-event-id': id } });
+    expect(await sendRaw(url, resume(finished.lastEventId()))).toMatchObject({ status: 200, text: '' });
+    // The same for the stream of a call that goes on, which is answered on the newest.
+    const waiting = await openRaw(url, { headers, body: call(2, 'wait', { label: 'a', ms: 60_000 }) });
+    await fixtures.until('started a');
+    const resumed = await openRaw(url, resume(waiting.lastEventId()));
+    await waiting.ended;
+    expect(resumed.status).toBe(200);
+    await sendRaw(url, { headers, body: cancel(2) });
+    await resumed.ended;
+    second.drop();
+  });
+
   it('cancels a call whose cancellation was faster than itself', async () => {
     const { url, fixtures } = await start();
     const headers = await openSession(url);

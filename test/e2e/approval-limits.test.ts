@@ -23,7 +23,7 @@ import { read } from './support/product.ts';
 import { modernRequest, sendRaw } from './support/raw-http.ts';
 import { call, type Message } from './support/raw-streams.ts';
 
-const YES = { action: 'accept', content: { approve: true } } as const;
+const YES = { action: 'accept', content: {} } as const;
 const inputResponses = { approval: YES };
 
 let world: World;

@@ -22,7 +22,7 @@ import { openSession, type RawAnswer, sendRaw } from './support/raw-http.ts';
 import { call, type Message, modern } from './support/raw-streams.ts';
 
 const ASK = { MCP_SHELL_SECURITY_ASK_COMMANDS: 'git push,touch asked' };
-const YES: ElicitReply = { action: 'accept', content: { approve: true } };
+const YES: ElicitReply = { action: 'accept', content: {} };
 const RULE = 'ask: touch asked';
 
 let place: Place;
@@ -138,11 +138,7 @@ describe.each(cases)('$kind over $via', ({ kind, via }) => {
     expect(questions).toHaveLength(1);
     expect(questions[0]).toMatchObject({
       message: `"touch asked" needs your agreement (${RULE}).\n\nAn agent wants to run this in ${place.work}:\n\n    ${command.text}`,
-      requestedSchema: {
-        type: 'object',
-        properties: { approve: { type: 'boolean', title: 'Run this command, once' } },
-        required: ['approve'],
-      },
+      requestedSchema: { type: 'object', properties: {} },
     });
     await execute(command.text);
     expect({ runs: command.runs(), questions: questions.length }).toEqual({ runs: 2, questions: 2 });
@@ -165,7 +161,7 @@ describe.each(cases)('$kind over $via', ({ kind, via }) => {
     ['declines', { action: 'decline' }, 'declined', 'the answer was no'],
     ['closes the question', { action: 'cancel' }, 'cancelled', 'closed without an answer'],
     [
-      'does not tick the box',
+      'sends something else off',
       { action: 'accept', content: { approve: false } },
       'declined',
       'the answer was no',
@@ -430,10 +426,9 @@ describe.each([
   });
 
   it.each<[string, unknown]>([
-    ['a truth that is text', { action: 'accept', content: { approve: 'true' } }],
-    ['a truth that is a number', { action: 'accept', content: { approve: 1 } }],
-    ['another box', { action: 'accept', content: { approved: true } }],
-    ['no form', { action: 'accept' }],
+    ['text', { action: 'accept', content: 'yes' }],
+    ['nothing', { action: 'accept', content: null }],
+    ['a form that was not asked for', { action: 'accept', content: { approved: true } }],
     ['a list', { action: 'accept', content: [true] }],
     ['a refusal with a ticked box', { action: 'decline', content: { approve: true } }],
     ['an action of its own', { action: 'approve', content: { approve: true } }],
