@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -13,18 +14,30 @@ interface Watching {
 
 function watch(host: Host, options: Watching = {}): WatchedPath[] {
   const { writable = [host.workspace], repositories = [], opened = [] } = options;
-  return watchedPaths({ writable, repositories, homedir: host.home, opened });
+  const git = host.git({ roots: writable, repositories });
+  return watchedPaths({ writable, git, homedir: host.home, opened });
 }
 
 const namesIn = (paths: readonly string[], host: Host): string[] =>
   paths.map((path) => path.slice(host.home.length + 1));
 const watchedIn = (host: Host, options?: Watching): string[] =>
   namesIn(
-    watch(host, options).map(({ path }) => path),
+    watch(host, options)
+      .filter(({ repository }) => repository === undefined)
+      .map(({ path }) => path),
     host,
   );
 const appeared = (watched: readonly WatchedPath[], host: Host): string[] =>
   namesIn(findAppeared(watched), host);
+
+const gitIn =
+  (host: Host) =>
+  (...args: string[]): void => {
+    execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], {
+      cwd: host.workspace,
+      stdio: 'ignore',
+    });
+  };
 
 describe('what is watched', () => {
   test('is what is not there yet and would be obeyed', () => {
@@ -33,9 +46,10 @@ describe('what is watched', () => {
     host.makeRepository('home/project');
     expect(watchedIn(host)).toEqual(
       [
-        ...PROTECTED_IN_WORKSPACE.filter((name) => name !== '.mcp.json'),
-        '.git/commondir',
         '.git/config.worktree',
+        '.git/commondir',
+        '.git/info/attributes',
+        ...PROTECTED_IN_WORKSPACE.filter((name) => name !== '.mcp.json'),
         '',
       ].map((name) => join('project', name)),
     );
@@ -86,7 +100,7 @@ describe('what is watched', () => {
     host.write('home/.bashrc');
     const watched = watchedPaths({
       writable: [host.home],
-      repositories: [],
+      git: host.git({ roots: [host.home] }),
       homedir: host.home,
       pathDirectories: [join(host.home, 'tools/bin')],
       opened: [],
@@ -207,6 +221,60 @@ describe('what appeared', () => {
     expect(appeared(watched, host)).toEqual([]);
     host.write('home/project/.git/config', '[core]\n\tfsmonitor = ./evil\n');
     expect(appeared(watched, host)).toEqual(['project/.git/config']);
+  });
+
+  test.for<[string, string, string[]]>([
+    ['a config that starts a program', '[core]\n\tfsmonitor = ./evil\n', ['project/sub/.git/config']],
+    ['only what git writes', '[core]\n\tbare = false\n', []],
+  ])('may be in a repository that an index has come to name, with %s', ([, config, expected]) => {
+    const host = createHost();
+    const git = gitIn(host);
+    git('init', '-q');
+    const watched = watch(host);
+    git('init', '-q', 'sub');
+    git('-C', 'sub', 'commit', '-q', '--allow-empty', '-m', 'x');
+    host.write('home/project/sub/.git/config', config);
+    expect(appeared(watched, host)).toEqual([]);
+    git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub`);
+    expect(appeared(watched, host)).toEqual(expected);
+    // It is known from then on, and read-only.
+    expect(appeared(watch(host), host)).toEqual([]);
+  });
+
+  test('is nothing in a submodule as git adds it, and is what was put there besides', () => {
+    const host = createHost();
+    const git = gitIn(host);
+    git('init', '-q', '../origin');
+    git('-C', '../origin', 'commit', '-q', '--allow-empty', '-m', 'x');
+    git('init', '-q');
+    const watched = watch(host);
+    git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', '../origin', 'sub');
+    expect(appeared(watched, host)).toEqual([]);
+    host.write('home/project/.git/modules/sub/hooks/post-checkout', 'evil');
+    expect(appeared(watched, host)).toEqual(['project/.git/modules/sub/hooks']);
+  });
+
+  test.for<[string, string[], string[]]>([
+    ['a config', ['HEAD', 'objects/x', 'refs/x', 'config'], ['project/config']],
+    ['hooks', ['HEAD', 'objects/x', 'refs/x', 'hooks/pre-commit'], ['project/hooks']],
+    ['another directory', ['HEAD', 'commondir', 'rest/objects/x', 'rest/refs/x'], ['project/commondir']],
+    ['too little', ['HEAD', 'objects/x', 'config'], []],
+  ])('may be the workspace itself, as a git directory with %s', ([, names, expected]) => {
+    const host = createHost();
+    const watched = watch(host);
+    const textOf = (name: string): string => (name === 'commondir' ? 'rest' : '[alias]\n\tx = !evil\n');
+    for (const name of names) host.write(`home/project/${name}`, textOf(name));
+    expect(appeared(watched, host)).toEqual(expected);
+  });
+
+  test('may be hooks or configuration that a config names', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/project/.git/config', '[core]\n\thooksPath = .hooks\n[include]\n\tpath = ../inc\n');
+    const watched = watch(host);
+    host.write('home/project/.hooks/pre-commit');
+    host.write('home/project/inc');
+    expect(appeared(watched, host)).toEqual(['project/.hooks', 'project/inc']);
   });
 
   test('is nothing where the whole workspace is gone', () => {

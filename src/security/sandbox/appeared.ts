@@ -5,10 +5,12 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, namesIn, readLinkAt, stampOf } from './look.ts';
+import { isGitDirectory, targetOf } from './git-find.ts';
+import { findGitlinks } from './git-index.ts';
+import { type GitLayout, submodulesOf } from './git-layout.ts';
+import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './look.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { obeyedInHome } from './open-home.ts';
-import { modulesOf } from './protected.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';
 
 /** A path, and where it led: undefined where there was nothing. */
@@ -19,6 +21,11 @@ export interface WatchedPath {
   readonly around?: Around | undefined;
   /** Of a directory: entries with such names that were not there. */
   readonly among?: { readonly pattern: string; readonly known: readonly string[] };
+  /**
+   * What is looked for there instead: whether it has become a git directory itself, or which other repositories than
+   * these its index names.
+   */
+  readonly repository?: 'itself' | readonly string[] | undefined;
 }
 
 interface Around {
@@ -29,30 +36,23 @@ interface Around {
 /** A directory that was changed a moment ago can be changed again without another time being noted. */
 const SETTLED_MS = 50;
 
-const IN_GIT = ['hooks', 'config', 'commondir', 'config.worktree'];
-
 /** In a home directory whatever begins with a dot may be, but for caches and histories. */
 const OBEYED_IN_HOME = String.raw`^\.(?!cache$|npm$|pnpm-store$|node-gyp$|ccache$|electron-gyp$|lesshst|viminfo|wget-hsts|\w*_history)`;
 
 export function watchedPaths(input: {
   readonly writable: readonly string[];
-  readonly repositories: readonly string[];
+  readonly git: GitLayout;
   readonly homedir: string;
   readonly pathDirectories?: readonly string[];
   /** What the operator named is theirs. */
   readonly opened: readonly string[];
 }): WatchedPath[] {
-  const { writable, repositories, homedir } = input;
+  const { writable, git, homedir } = input;
   const home = realPathOf(homedir);
   const isHomeWritable = writable.some((root) => isInside(home, root));
-  const gits = [...new Set([...writable, ...repositories].map((root) => join(root, '.git')))].filter(isThere);
   const candidates = [
-    ...writable.map((root) => join(root, '.git')),
+    ...git.missing.filter((path) => writable.some((root) => isInside(path, root))),
     ...writable.flatMap((root) => PROTECTED_IN_WORKSPACE.map((name) => join(root, name))),
-    ...gits.flatMap((git) => [
-      git,
-      ...[git, ...modulesOf(git)].flatMap((path) => IN_GIT.map((name) => join(path, name))),
-    ]),
     ...(isHomeWritable
       ? [
           ...PROTECTED_IN_HOME.map((name) => join(home, name)),
@@ -67,16 +67,25 @@ export function watchedPaths(input: {
     const known = namesIn(path, new RegExp(pattern)).map((each) => basename(each));
     return { path, link: undefined, among: { pattern, known }, around: aroundOf(path) };
   };
-  const paths = [...new Set([...candidates, ...parents])].flatMap((path) => {
+  const isOpened = (path: string): boolean => input.opened.some((other) => isInside(path, other));
+  const absent = [...new Set([...candidates, ...parents])].flatMap((path): WatchedPath[] => {
     const link = readLinkAt(path);
     const isWatched = link !== undefined || !isThere(path);
-    if (!isWatched || input.opened.some((other) => isInside(path, other))) return [];
+    if (!isWatched || isOpened(path)) return [];
     return [{ path, link, around: aroundOf(dirname(path)) }];
   });
+  const plain = git.plain.map(
+    (path): WatchedPath => ({ path, link: undefined, around: aroundOf(path), repository: 'itself' }),
+  );
+  const workTrees = git.workTrees.map(({ path, index, submodules }): WatchedPath => {
+    const around = { path: index, stamp: stampOf(index) };
+    return { path, link: undefined, around, repository: submodules };
+  });
   return [
-    ...paths,
+    ...absent,
     ...writable.map((root) => named(root, PROTECTED_NAMES.source)),
     ...(isHomeWritable ? [named(home, OBEYED_IN_HOME)] : []),
+    ...[...plain, ...workTrees].filter(({ path }) => !isOpened(path)),
   ];
 }
 
@@ -118,7 +127,9 @@ export function findAppeared(watched: readonly WatchedPath[]): string[] {
   const found = watched
     .filter(({ around }) => around === undefined || !isUnchanged(around))
     .filter(({ path, link }) => isThere(path) && (link === undefined || readLinkAt(path) !== link))
-    .flatMap(({ path, link, among }) => {
+    .flatMap(({ path, link, around, among, repository }) => {
+      if (repository === 'itself') return isGitDirectory(path) ? obeyedInGit(path) : [];
+      if (repository !== undefined) return newSubmodules(path, around?.path ?? '', repository);
       if (among !== undefined)
         return namesIn(path, new RegExp(among.pattern)).filter(
           (each) => !among.known.includes(basename(each)),
@@ -126,4 +137,14 @@ export function findAppeared(watched: readonly WatchedPath[]): string[] {
       return link === undefined && basename(path) === '.git' ? obeyedInGit(path) : [path];
     });
   return [...new Set(found)];
+}
+
+/** What is obeyed in repositories that an index has come to name: git goes into them by itself. */
+function newSubmodules(workTree: string, index: string, known: readonly string[]): string[] {
+  return submodulesOf(workTree, findGitlinks(index))
+    .filter((path) => !known.includes(path))
+    .flatMap((path) => {
+      const git = join(path, '.git');
+      return obeyedInGit((kindOf(git) === 'file' ? targetOf(git) : undefined) ?? git, path);
+    });
 }

@@ -2,19 +2,20 @@
  * From the settings and the host as it is now to a profile. Built for each execution: what a command created (a
  * repository, a link) is protected or followed from the next one on.
  */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { cacheMounts } from './caches.ts';
 import { thereOrShut } from './find-private.ts';
 import { gatherMounts } from './gather.ts';
+import type { GitLayout } from './git-layout.ts';
 import { isReachable, isThere, kindOf, shutAround } from './look.ts';
 import { createMountTable } from './mount-table.ts';
 import { closedHome } from './open-home.ts';
 import { openings } from './openings.ts';
 import { PRIVATE_IN_PROC, PROC_TREES } from './private-paths.ts';
 import type { Mount, Profile } from './profile.ts';
-import { protectedIn, rootOf } from './protected.ts';
+import { closedIn, protectedIn, rootOf } from './protected.ts';
 import { REDACTED_FILES } from './redact.ts';
 
 export interface ProfileInput {
@@ -29,8 +30,8 @@ export interface ProfileInput {
   readonly privatePaths: readonly string[];
   /** Sockets and FIFOs outside the workspace, by which a command could reach a process of the host. */
   readonly specialFiles: readonly string[];
-  /** Repositories inside the workspace. */
-  readonly repositories: readonly string[];
+  /** The git directories of the workspace, and what of them is obeyed outside. */
+  readonly git: GitLayout;
   /** Git directories of the workspace that lie outside of it. */
   readonly gitDirectories: readonly string[];
   /** The host's directory that is /tmp inside; undefined: memory. */
@@ -94,6 +95,7 @@ export function buildProfile(input: ProfileInput): Profile {
   // Inside what is protected or hidden a path of the operator's needs a mount of its own.
   const inner = [...named, ...security.workspace.map(realPathOf).filter(isMountable)];
   table.put(inner.filter((path) => !isInside(home, path) && !table.isWritable(path)).map(asWritable));
+  table.put(closedIn(roots, input).map(asReadable));
   table.put(
     opened.sockets.filter(isThere).map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
   );
@@ -147,8 +149,12 @@ function pinned(mounts: readonly Mount[]): Profile['pinned'] {
 function kept(mounts: readonly Mount[]): Profile['kept'] {
   return insideWritable(mounts)
     .filter((mount) => mount.kind !== 'writable' || mount.from !== undefined)
+    .filter(({ path }) => !HISTORIES.test(basename(path)))
     .map(({ path }) => path);
 }
+
+/** Replaced whenever a shell or an editor ends; nobody executes them. */
+const HISTORIES = /^\.(?:\w*_history|lesshst|viminfo|wget-hsts|Xauthority|ICEauthority|xsession-errors.*)$/;
 
 function insideWritable(mounts: readonly Mount[]): Mount[] {
   const writable = mounts.flatMap(({ kind, path }) =>

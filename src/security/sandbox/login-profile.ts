@@ -4,6 +4,7 @@
  * change them.
  */
 import { buildProfile, type ProfileInput } from './build-profile.ts';
+import { NO_GIT } from './git-layout.ts';
 import type { Profile } from './profile.ts';
 
 const TMP_BYTES = 64 * 1024 * 1024;
@@ -28,7 +29,7 @@ export function loginProfile(
       maxTmpBytes: TMP_BYTES,
     },
     installation: [],
-    repositories: [],
+    git: NO_GIT,
     gitDirectories: [],
     pathDirectories: [],
     tmpDirectory: undefined,

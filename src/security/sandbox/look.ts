@@ -112,12 +112,15 @@ export function readLinkAt(path: string): string | undefined {
  * Throws where it cannot be opened; undefined where it is no file, or too large a one. Never through a link, and never
  * held up by a FIFO: a command may exchange one for the other.
  */
-export function readPlainFile(path: string, maxBytes = Number.POSITIVE_INFINITY): string | undefined {
+export const readPlainFile = (path: string, maxBytes?: number): string | undefined =>
+  readPlainBytes(path, maxBytes)?.toString('utf8');
+
+export function readPlainBytes(path: string, maxBytes = Number.POSITIVE_INFINITY): Buffer | undefined {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const about = fstatSync(fd);
     const isPlain = about.isFile() && about.size <= maxBytes && realPathOf(dirname(path)) === dirname(path);
-    return isPlain ? readFileSync(fd, 'utf8') : undefined;
+    return isPlain ? readFileSync(fd) : undefined;
   } finally {
     closeSync(fd);
   }

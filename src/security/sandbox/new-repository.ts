@@ -3,7 +3,7 @@
  * nothing to speak of; anything else is, also what is not understood.
  */
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isThere, kindOf, readPlainFile } from './look.ts';
 
 const SECTIONS = /^\[(?:core|extensions|user|commit|submodule|(?:remote|branch|submodule) "[^"\\]*")\]$/i;
@@ -16,18 +16,24 @@ const KEYS = new Set(
 /** That of a repository with a thousand branches is smaller. */
 const MAX_BYTES = 256 * 1024;
 
-export function obeyedInGit(git: string): string[] {
+/** `workTree` is where that of a submodule is, which its config names. */
+export function obeyedInGit(git: string, workTree?: string): string[] {
   // A file that names another directory, or a link to one.
   if (kindOf(git) !== 'directory') return [git];
   const names = ['commondir', 'config.worktree'].filter((name) => isThere(join(git, name)));
-  if (!hasPlainConfig(join(git, 'config'))) names.push('config');
+  if (!hasPlainConfig(join(git, 'config'), workTree)) names.push('config');
   if (!hasOnlySamples(join(git, 'hooks'))) names.push('hooks');
   return names.map((name) => join(git, name));
 }
 
-function hasPlainConfig(path: string): boolean {
+function hasPlainConfig(path: string, workTree: string | undefined): boolean {
+  const isOwn = (line: string): boolean => {
+    const named = /^\s*worktree\s*=\s*(\S[^\\"]*)$/.exec(line)?.[1];
+    return named !== undefined && resolve(dirname(path), named) === workTree;
+  };
   try {
-    return readPlainFile(path, MAX_BYTES)?.split('\n').every(isPlainLine) ?? false;
+    const lines = readPlainFile(path, MAX_BYTES)?.split('\n');
+    return lines?.every((line) => isPlainLine(line) || isOwn(line)) ?? false;
   } catch {
     return !isThere(path);
   }

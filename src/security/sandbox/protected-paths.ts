@@ -45,15 +45,6 @@ export const WORK_IN_PROTECTED: readonly string[] = ['.claude/worktrees'];
 /** The same by what the name is like. */
 export const PROTECTED_NAMES = /\.code-workspace$/;
 
-/** Of each repository in a workspace, below its .git. */
-export const PROTECTED_IN_GIT: readonly string[] = [
-  'hooks',
-  'config',
-  'config.worktree',
-  'commondir',
-  'info/attributes',
-];
-
 /**
  * Start-up files and programs of the user's, where the directory around them can be written to. Of a home directory that is
  * the workspace everything with a dot is protected besides.

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findAppeared, watchedPaths } from './appeared.ts';
 import { protectedIn } from './protected.ts';
-import { createHost, type Host, linesOf } from './sandbox.fixture.ts';
+import { createHost, type Host, linesOf, viewOf } from './sandbox.fixture.ts';
 
 /** Paths below the host's root that are read-only. */
 function protectedOf(
@@ -15,11 +15,12 @@ function protectedOf(
     readonly writablePaths?: readonly string[];
   } = {},
 ): string[] {
-  const mounts = protectedIn(options.writable ?? [host.workspace], {
+  const { writable = [host.workspace], repositories = [], gitDirectories = [] } = options;
+  const roots = writable.filter((path) => !gitDirectories.includes(path));
+  const mounts = protectedIn(writable, {
     homedir: host.home,
     installation: options.installation ?? [],
-    repositories: options.repositories ?? [],
-    gitDirectories: options.gitDirectories ?? [],
+    git: host.git({ roots, repositories, gitDirectories }),
     pathDirectories: [],
     security: { writablePaths: options.writablePaths ?? [] },
   });
@@ -63,7 +64,7 @@ describe('what is read-only in a workspace', () => {
     const host = createHost();
     const watched = watchedPaths({
       writable: [host.workspace],
-      repositories: [],
+      git: host.git(),
       homedir: host.home,
       opened: [],
     });
@@ -120,7 +121,8 @@ describe('what is read-only in a workspace', () => {
     expect(protectedOf(host, { repositories: [inner] })).toEqual([
       'home/project/libs/inner/.git/hooks',
       'home/project/libs/inner/.git/config',
-      'home/project/libs/inner/.git/info/attributes',
+      // As a whole: a mount on the file alone would be lost with it.
+      'home/project/libs/inner/.git/info',
     ]);
   });
 
@@ -230,20 +232,41 @@ describe('what is read-only in a workspace', () => {
     expect(protectedOf(host, { installation: [dist, elsewhere] })).toEqual(['home/project/dist']);
   });
 
-  test('is bounded, however many submodules a command makes', () => {
+  test.for<[string, (host: Host) => void]>([
+    [
+      'many submodules',
+      (host) => {
+        for (let index = 0; index < 80; index++) host.write(`home/project/.git/modules/m${index}/HEAD`);
+      },
+    ],
+    [
+      'a submodule with a very long name',
+      (host) => host.write(`home/project/.git/modules/${'m/'.repeat(60)}HEAD`),
+    ],
+    [
+      'many directories',
+      (host) => {
+        for (let index = 0; index < 2100; index++)
+          host.makeDirectory(`home/project/.git/modules/${index % 40}/${index}`);
+      },
+    ],
+  ])('is all of .git/modules where a command made %s', ([, make]) => {
     const host = createHost();
     host.makeRepository('home/project');
-    for (let index = 0; index < 80; index++) {
-      host.write(`home/project/.git/modules/m${index}/HEAD`);
-      host.write(`home/project/.git/modules/m${index}/config`);
-    }
-    expect(protectedOf(host).length).toBeLessThanOrEqual(52);
+    host.write('home/project/.git/modules/zz-real/HEAD');
+    host.write('home/project/.git/modules/zz-real/config');
+    make(host);
+    expect(protectedOf(host)).toEqual([
+      'home/project/.git/modules',
+      'home/project/.git/hooks',
+      'home/project/.git/config',
+    ]);
   });
 
-  test('ends where a command nests directories without end', () => {
+  test('is the workspace where a command made very many files that an editor opens', () => {
     const host = createHost();
-    host.makeRepository('home/project');
-    host.write(`home/project/.git/modules/${'m/'.repeat(60)}HEAD`);
-    expect(protectedOf(host)).toEqual(['home/project/.git/hooks', 'home/project/.git/config']);
+    for (let index = 0; index < 60; index++) host.write(`home/project/a${index}.code-workspace`);
+    const profile = host.profile();
+    expect(viewOf(profile, join(host.workspace, 'zz.code-workspace'))).toMatch(/^readable/);
   });
 });

@@ -1,12 +1,11 @@
 /** What can be written to and yet must not be: files that somebody outside executes or obeys. */
-import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isShut, isThere, kindOf, namesIn, shutAround } from './look.ts';
+import type { GitLayout } from './git-layout.ts';
+import { isThere, kindOf, namesIn, shutAround } from './look.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Mount } from './profile.ts';
 import {
-  PROTECTED_IN_GIT,
   PROTECTED_IN_HOME,
   PROTECTED_IN_WORKSPACE,
   PROTECTED_NAMES,
@@ -16,9 +15,7 @@ import {
 export interface ProtectedInput {
   readonly homedir: string;
   readonly installation: readonly string[];
-  readonly gitDirectories: readonly string[];
-  /** Directories with a `.git` in them, or that cannot be looked into. */
-  readonly repositories: readonly string[];
+  readonly git: Pick<GitLayout, 'obeyed' | 'closed'>;
   /** Directories of PATH in a home directory. */
   readonly pathDirectories: readonly string[];
   readonly security: { readonly writablePaths: readonly string[] };
@@ -30,9 +27,8 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   const opened = input.security.writablePaths.map(realPathOf);
   const candidates = [
     ...writable.flatMap((directory) => inWorkspace(directory, opened)),
-    ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_INNER)),
-    ...[...writable, ...input.repositories].flatMap(gitPaths),
-    ...input.gitDirectories.flatMap(insideGit),
+    ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_NAMES)),
+    ...input.git.obeyed,
     ...PROTECTED_IN_HOME.map((name) => join(home, name)),
     ...(isHomeOpen ? obeyedInHome(home, input.pathDirectories) : []),
     ...input.installation,
@@ -62,6 +58,10 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   ];
 }
 
+/** Directories with more to protect than can be, one by one: nothing of them can be written to. */
+export const closedIn = (roots: readonly string[], { git }: Pick<ProtectedInput, 'git'>): string[] =>
+  roots.filter((root) => git.closed.includes(root) || namesIn(root, PROTECTED_NAMES).length > MAX_NAMES);
+
 /**
  * A file in a directory of settings is protected with the directory: a mount on the file alone is gone as soon as somebody
  * outside replaces it.
@@ -76,49 +76,21 @@ function inWorkspace(directory: string, opened: readonly string[]): string[] {
   });
 }
 
-/** Also of a worktree or submodule, whose `.git` is a file that names the directory. */
-function gitPaths(directory: string): string[] {
-  const git = join(directory, '.git');
-  if (isShut(directory)) return [directory];
-  return kindOf(git) === 'directory' ? insideGit(git) : [git];
+/** What may have a second name: files, and directories of settings. Of a home directory, files. */
+export function settingsIn(writable: readonly string[], home: string): string[] {
+  const isHomeWritable = writable.some((directory) => isInside(home, directory));
+  const inHome = isHomeWritable
+    ? [...PROTECTED_IN_HOME.map((name) => join(home, name)), ...obeyedInHome(home, [])]
+    : [];
+  return [
+    ...writable.flatMap((directory) => inWorkspace(directory, [])),
+    ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_NAMES)),
+    ...inHome.filter((path) => kindOf(path) === 'file'),
+  ];
 }
 
-/** The git directories of its submodules and worktrees. */
-export function modulesOf(git: string): string[] {
-  return [join(git, 'modules'), join(git, 'worktrees')].flatMap((path) => gitDirectoriesBelow(path, 4));
-}
-
-function insideGit(git: string): string[] {
-  return [git, ...modulesOf(git)].flatMap((path) =>
-    isShut(path) ? [path] : PROTECTED_IN_GIT.map((name) => join(path, name)),
-  );
-}
-
-/** Submodules may have submodules. */
-function gitDirectoriesBelow(directory: string, depth: number): string[] {
-  if (depth === 0 || kindOf(directory) !== 'directory') return [];
-  if (isShut(directory)) return [directory];
-  return listDirectories(directory).flatMap((name) => {
-    const path = join(directory, name);
-    return isThere(join(path, 'HEAD'))
-      ? [path, ...gitDirectoriesBelow(join(path, 'modules'), depth - 1)]
-      : gitDirectoriesBelow(path, depth - 1);
-  });
-}
-
-function listDirectories(path: string): string[] {
-  try {
-    return readdirSync(path, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .slice(0, MAX_INNER)
-      .map(({ name }) => name);
-  } catch {
-    return [];
-  }
-}
-
-/** Submodules in one place; each is a few mounts. */
-const MAX_INNER = 50;
+/** Of files with such names in one directory; each is a mount. Nobody has more. */
+const MAX_NAMES = 50;
 
 export function rootOf(path: string, writable: readonly string[]): string | undefined {
   return writable.find((directory) => path !== directory && isInside(path, directory));

@@ -8,6 +8,7 @@ import type { SecuritySettings } from '../../base/settings.ts';
 import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
 import { findPrivatePaths } from './find-private.ts';
+import { findGitLayout, type GitLayout, type GitPlaces } from './git-layout.ts';
 import type { BubblewrapWall, Mount, Profile } from './profile.ts';
 import { createRoots } from './roots.ts';
 
@@ -52,11 +53,15 @@ export interface Host {
   link(path: string, target: string): string;
   /** A repository with a git directory as `git init` leaves it. */
   makeRepository(path: string): string;
+  /** Of the workspace, where nothing else is said. */
+  git(places?: Partial<GitPlaces>): GitLayout;
   profile(changes?: HostChanges): Profile;
 }
 
 export type HostChanges = Omit<Partial<ProfileInput>, 'security'> & {
   readonly preset?: PresetName;
+  readonly repositories?: readonly string[];
+  readonly crowded?: readonly string[];
   readonly security?: Partial<SecuritySettings>;
 };
 
@@ -93,7 +98,16 @@ export function createHost(parent: string = tmpdir()): Host {
         host.write(`${path}/.git/${name}`);
       return join(root, path);
     },
-    profile({ preset = 'development', security, ...changes } = {}) {
+    git: (places = {}) =>
+      findGitLayout({
+        roots: [host.workspace],
+        repositories: [],
+        gitDirectories: [],
+        crowded: [],
+        home: host.home,
+        ...places,
+      }),
+    profile({ preset = 'development', security, repositories = [], crowded = [], ...changes } = {}) {
       return buildProfile({
         security: securityOf(preset, { workspace: [host.workspace], ...security }),
         homedir: host.home,
@@ -104,7 +118,12 @@ export function createHost(parent: string = tmpdir()): Host {
         ownPaths: [],
         installation: [],
         specialFiles: [],
-        repositories: [],
+        git: host.git({
+          roots: [...(security?.workspace ?? [host.workspace]), ...(security?.writablePaths ?? [])],
+          repositories,
+          gitDirectories: changes.gitDirectories ?? [],
+          crowded,
+        }),
         tmpDirectory: undefined,
         redacted: new Map(),
         systemRoot: createRoots().of(PRESETS[preset].root, []),

@@ -18,6 +18,8 @@ import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { findPrivatePaths, privateCandidates } from './find-private.ts';
 import { type Found, findWall, runsWithout, type SandboxState } from './find-wall.ts';
 import { findGitDirectories } from './git-directories.ts';
+import { createGitLayouts } from './git-layout.ts';
+import { separateLinks } from './hard-links.ts';
 import { loginProfile } from './login-profile.ts';
 import { isThere } from './look.ts';
 import { pathDirectoriesIn } from './open-home.ts';
@@ -26,6 +28,7 @@ import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryO
 import type { RunHelper } from './probe.ts';
 import { type Profile, SCRIPTS_PLACE, type Wall } from './profile.ts';
 import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
+import { settingsIn } from './protected.ts';
 import { OWN_CACHE } from './protected-paths.ts';
 import { redactFiles } from './redact.ts';
 import { createRoots } from './roots.ts';
@@ -107,6 +110,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const privateParents = parentsOf(privateCandidates(home, settings.environment));
   const roots = createRoots();
   const signatureOf = createSignatures();
+  const gitLayoutOf = createGitLayouts();
   const filters = new Map<boolean, string | undefined>();
   /** The same object as long as it is the same, so that nobody has to compare. */
   const walls = new WeakMap<Profile, Wall>();
@@ -117,7 +121,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
   async function profileFor(principal: string | undefined): Promise<Built> {
     const security = principal === undefined ? settings.security : rules.securityOf(principal);
-    const { specialFiles, repositories } = await survey.look(principal !== undefined);
+    const { specialFiles, repositories, crowded } = await survey.look(principal !== undefined);
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
     const isHomeWritable = open.some((root) => isInside(home, root));
@@ -133,13 +137,14 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       security.keepsTmp && principal !== undefined
         ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
         : undefined;
+    const git = gitLayoutOf({ roots: open, repositories, gitDirectories, crowded, home });
     const signature = signatureOf({
       roots: open,
       repositories,
       others: [
         home,
         ...privateParents,
-        ...gitDirectories.flatMap((git) => [git, join(git, 'modules'), join(git, 'worktrees')]),
+        ...gitDirectories.flatMap((path) => [path, join(path, 'modules'), join(path, 'worktrees')]),
         ...(tmpDirectory === undefined ? [] : [tmpDirectory]),
         ...cacheHomes(home, settings.environment),
         ...(isHomeWritable ? [...placesInHome(home), ...pathDirectories] : []),
@@ -148,7 +153,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         ...specialFiles,
         '',
         ...repositories,
-        '',
+        git.key,
         ...pathDirectories,
         '',
         ...opened.paths.filter(isThere),
@@ -159,6 +164,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const known = principal === undefined ? undefined : cache.get(principal);
     if (known !== undefined && known.security === security && isFresh(known, signature, security.root))
       return known.built;
+    if (principal !== undefined && process.platform === 'linux')
+      separateLinks([...git.single, ...settingsIn(open, home)], open);
     const input: ProfileInput = {
       security,
       homedir: home,
@@ -167,7 +174,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       installation: options.installation.map(realPathOf),
       privatePaths: privatePaths(signature),
       specialFiles,
-      repositories,
+      git,
       gitDirectories,
       pathDirectories,
       tmpDirectory,
@@ -195,7 +202,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const profile = buildProfile(input);
     const watched = watchedPaths({
       writable: profile.writable,
-      repositories,
+      git,
       homedir: home,
       pathDirectories,
       opened: security.writablePaths.map(realPathOf).filter((path) => !security.workspace.includes(path)),

@@ -16,13 +16,14 @@ function surveyOf(host: Host, options: Partial<SurveyOptions> = {}) {
   });
   onTestFinished(() => survey.dispose());
   const look = async () => {
-    const { specialFiles, repositories } = await survey.look();
+    const { specialFiles, repositories, crowded } = await survey.look();
     // The kernel lists sockets of the whole machine.
     const ours = specialFiles.filter((path) => path.startsWith(`${host.root}/`));
     const shorten = (path: string): string => path.slice(host.home.length + 1);
     return {
       specialFiles: ours.map(shorten).toSorted(),
       repositories: repositories.map(shorten),
+      crowded: crowded.map(shorten),
     };
   };
   return { look };
@@ -156,7 +157,7 @@ describe('repositories', () => {
     expect((await look()).repositories).toEqual(['project/two']);
   });
 
-  test('that were there before a command made many come first, and there is an end to them', async () => {
+  test('that were there before a command made many come first', async () => {
     const host = createHost();
     const old = Array.from({ length: 5 }, (_, index) => `project/zz-old-${index}`);
     for (const name of old) {
@@ -164,10 +165,45 @@ describe('repositories', () => {
     }
     for (let index = 0; index < 80; index++) makeLater(host, `home/project/a-new-${index}/.git`);
     const { look } = surveyOf(host);
-    await expect.poll(async () => (await look()).repositories).toHaveLength(64);
+    await expect.poll(async () => (await look()).repositories).toHaveLength(85);
     const { repositories } = await look();
     expect(repositories.slice(0, 5)).toEqual(old);
-    expect(repositories.slice(5)).toEqual(Array.from({ length: 59 }, (_, index) => `project/a-new-${index}`));
+    expect(repositories.slice(5)).toEqual(Array.from({ length: 80 }, (_, index) => `project/a-new-${index}`));
+  });
+
+  test('of which there are very many are told by the directories that they are in', async () => {
+    const host = createHost();
+    for (let index = 0; index < 450; index++) host.makeDirectory(`home/project/many/${index}/.git`);
+    host.makeDirectory('home/project/zz/real/.git');
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).crowded).toEqual(['project/many', 'project/zz']);
+    expect((await look()).repositories).toHaveLength(400);
+  });
+
+  test('in very many directories are told by the workspace', async () => {
+    const host = createHost();
+    for (let index = 0; index < 510; index++) host.makeDirectory(`home/project/${index}/.git`);
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).crowded).toEqual(['project']);
+  });
+
+  test.for([['objects', 'refs'], ['commondir']])(
+    'are also directories that git takes for one: with HEAD, %s and %s',
+    async (names) => {
+      const host = createHost();
+      for (const name of ['HEAD', ...names]) host.makeDirectory(`home/project/a/b/${name}`);
+      host.makeDirectory('home/project/other/HEAD');
+      host.makeDirectory('home/project/other/objects');
+      const { look } = surveyOf(host);
+      await expect.poll(async () => (await look()).repositories).toEqual(['project/a/b']);
+    },
+  );
+
+  test('are found however deep they are', async () => {
+    const host = createHost();
+    host.makeDirectory(`home/project/${'d/'.repeat(20)}.git`);
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).repositories).toEqual([`project/${'d/'.repeat(19)}d`]);
   });
 
   let clock = 0;

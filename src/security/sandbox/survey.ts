@@ -6,15 +6,23 @@
  */
 import { type Dirent, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isInside } from '../../base/config/paths.ts';
 import { isShut, kindOf, shutAround } from './look.ts';
 
 export interface Survey {
   /** What is known now; the first calls wait a moment for the walk, unless they say that they need not. */
-  look(waits?: boolean): Promise<{ readonly specialFiles: string[]; readonly repositories: string[] }>;
+  look(waits?: boolean): Promise<Surveyed>;
   dispose(): void;
+}
+
+export interface Surveyed {
+  readonly specialFiles: string[];
+  /** Directories with a `.git` in them, that are a git directory, or that cannot be looked into; the oldest first. */
+  readonly repositories: string[];
+  /** Directories right inside the workspace with more of them than are listed; the workspace, if those are too many. */
+  readonly crowded: string[];
 }
 
 export interface SurveyOptions {
@@ -39,6 +47,7 @@ const MAX_DIRECTORIES = 20_000;
 /** A command can make as many as it likes before the next start. */
 const MAX_IN_WORKSPACE = 100_000;
 const MAX_DEPTH = 8;
+const MAX_DEPTH_IN_WORKSPACE = 64;
 /** Below these nobody keeps repositories or control files, and there are very many of them. */
 const LARGE = new Set([
   'node_modules',
@@ -54,6 +63,7 @@ const LARGE = new Set([
 ]);
 
 interface WalkOptions {
+  readonly maxDepth?: number;
   /** Before a directory is entered. */
   readonly pace?: (depth: number) => Promise<void> | undefined;
   /** What could not be listed. */
@@ -65,6 +75,7 @@ export function createSurvey(options: SurveyOptions): Survey {
   const special = new Set<string>();
   /** And since when. */
   const repositories = new Map<string, number>();
+  const crowded = new Set<string>();
   let walking: Promise<unknown> | undefined;
   let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
@@ -78,19 +89,19 @@ export function createSurvey(options: SurveyOptions): Survey {
   async function walk(
     roots: readonly string[],
     budget: number,
-    visit: (entry: Dirent, directory: string) => void,
-    { pace, shut }: WalkOptions = {},
-  ): Promise<void> {
+    visit: (entries: readonly Dirent[], directory: string) => void,
+    { pace, shut, maxDepth = MAX_DEPTH }: WalkOptions = {},
+  ): Promise<boolean> {
     let level = [...new Set(roots)];
-    for (let depth = 0, entered = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+    for (let depth = 0, entered = 0; depth < maxDepth && level.length > 0; depth++) {
       const next: string[] = [];
       for (const directory of level) {
         await pace?.(depth);
-        if (isDisposed || entered++ > budget) return;
+        if (isDisposed || entered++ > budget) return false;
         const entries = await list(directory);
         if (entries === undefined) shut?.(directory);
+        else visit(entries, directory);
         for (const entry of entries ?? []) {
-          visit(entry, directory);
           if (!entry.isDirectory() || LARGE.has(entry.name)) continue;
           const path = join(directory, entry.name);
           if (!skipped.has(path)) next.push(path);
@@ -98,24 +109,37 @@ export function createSurvey(options: SurveyOptions): Survey {
       }
       level = next;
     }
+    return true;
+  }
+
+  /** Of more than can be listed, the directory right inside the workspace that they are in. */
+  function note(directory: string, crowd: Set<string>): void {
+    if (repositories.has(directory)) return;
+    if (repositories.size < MAX_REPOSITORIES) return void repositories.set(directory, birthtimeOf(directory));
+    const root = options.workspace.find((path) => isInside(directory, path)) ?? directory;
+    crowd.add(join(root, relative(root, directory).split('/')[0] ?? ''));
   }
 
   function walkAll(): void {
     // There may be repositories in what was shut before; later commands leave such directories for their own reasons.
     const isFirst = first === undefined;
+    const crowd = new Set<string>();
     const inWorkspace = walk(
       options.workspace,
       MAX_IN_WORKSPACE,
-      (entry, directory) => {
-        if (entry.name === '.git' && !repositories.has(directory))
-          repositories.set(directory, birthtimeOf(directory));
+      (entries, directory) => {
+        if (isRepository(new Set(entries.map(({ name }) => name)))) note(directory, crowd);
       },
       {
+        maxDepth: MAX_DEPTH_IN_WORKSPACE,
         shut: (directory) => {
           if (isFirst && isUnknown(directory)) repositories.set(directory, 0);
         },
       },
-    );
+    ).then((isComplete) => {
+      if (isComplete) crowded.clear();
+      for (const path of crowd) crowded.add(path);
+    });
     const { near, outside } = walkOutside();
     walking = Promise.all([inWorkspace, outside]).finally(() => {
       walking = undefined;
@@ -126,7 +150,7 @@ export function createSurvey(options: SurveyOptions): Survey {
   }
 
   /** All of it, and what is waited for. */
-  function walkOutside(): { readonly near: Promise<void>; readonly outside: Promise<void> } {
+  function walkOutside(): { readonly near: Promise<void>; readonly outside: Promise<unknown> } {
     let spellEndsMs = 0;
     let reach: () => void = () => undefined;
     const near = new Promise<void>((resolve) => {
@@ -135,8 +159,9 @@ export function createSurvey(options: SurveyOptions): Survey {
     const outside = walk(
       options.roots,
       MAX_DIRECTORIES,
-      (entry, directory) => {
-        if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
+      (entries, directory) => {
+        for (const entry of entries)
+          if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
       },
       {
         pace: (depth) => {
@@ -157,11 +182,13 @@ export function createSurvey(options: SurveyOptions): Survey {
       if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) walkAll();
       if (waits) await first;
       for (const path of special) if (coveredAt(path) === undefined) special.delete(path);
+      for (const path of repositories.keys()) if (!isStillOne(path)) repositories.delete(path);
       return {
         specialFiles: [
           ...new Set([...special, ...boundSockets()].flatMap((path) => coveredAt(path) ?? [])),
         ].filter((path) => isShown(path) && !isWorkspace(path)),
-        repositories: oldest(repositories),
+        repositories: [...repositories].toSorted(([, a], [, b]) => a - b).map(([path]) => path),
+        crowded: crowded.size > MAX_CROWDED ? [...options.workspace] : [...crowded],
       };
     },
     dispose() {
@@ -173,16 +200,19 @@ export function createSurvey(options: SurveyOptions): Survey {
 /** Nothing of these is shown, but for a home directory that lies there. */
 const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run', '/home', '/Users', '/var/home'];
 
-/** Each costs a few mounts. A command can make many, so that those which were there before it come first. */
-const MAX_REPOSITORIES = 64;
+/** What is looked at for every command. A command can make any number of them. */
+const MAX_REPOSITORIES = 400;
+const MAX_CROWDED = 100;
 
-function oldest(repositories: ReadonlyMap<string, number>): string[] {
-  const there = [...repositories].filter(
-    ([path]) => kindOf(join(path, '.git')) !== undefined || isUnknown(path),
-  );
-  if (there.length > MAX_REPOSITORIES) there.sort(([, a], [, b]) => a - b);
-  return there.slice(0, MAX_REPOSITORIES).map(([path]) => path);
-}
+/** Those with a `.git`; and git directories, by what is in them, for git takes any for one that looks like it. */
+const isRepository = (names: ReadonlySet<string>): boolean =>
+  names.has('.git') ||
+  (names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs'))));
+
+const isStillOne = (directory: string): boolean =>
+  kindOf(join(directory, '.git')) !== undefined ||
+  kindOf(join(directory, 'HEAD')) !== undefined ||
+  isUnknown(directory);
 
 /** Shut, or behind a directory that is: what is in it stays what it was. */
 const isUnknown = (directory: string): boolean =>
@@ -194,7 +224,10 @@ const coveredAt = (path: string): string | undefined =>
 
 function birthtimeOf(directory: string): number {
   try {
-    return statSync(join(directory, '.git'), { throwIfNoEntry: false })?.birthtimeMs ?? 0;
+    const about =
+      statSync(join(directory, '.git'), { throwIfNoEntry: false }) ??
+      statSync(join(directory, 'HEAD'), { throwIfNoEntry: false });
+    return about?.birthtimeMs ?? 0;
   } catch {
     return 0;
   }

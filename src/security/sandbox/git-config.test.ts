@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { namedByConfig, parseGitConfig, readGitConfig } from './git-config.ts';
+import { createHost } from './sandbox.fixture.ts';
+
+describe('a git configuration', () => {
+  test.for<[string, string]>([
+    ['[core]\n\thooksPath = x', 'x'],
+    ['[CORE]\n  HooksPath=x', 'x'],
+    ['[core] hooksPath = x', 'x'],
+    ['[core]\r\n\thooksPath = x\r\n', 'x'],
+    ['[core]\nhooksPath = "a b"  # comment', 'a b'],
+    ['[core]\nhooksPath = a"; b"c ; comment', 'a; bc'],
+    ['[core]\nhooksPath = a\\\nb', 'ab'],
+    ['[core]\nhooksPath = "a\\"b\\\\c"', 'a"b\\c'],
+    ['; comment\n# comment\n[core "x"]\nhooksPath = x   ', 'x'],
+    ['[core.x]\nhooksPath = x', 'x'],
+  ])('%j', ([text, value]) => {
+    expect(parseGitConfig(text)).toEqual([{ section: 'core', key: 'hookspath', value }]);
+  });
+
+  test('that is no text of the kind has nothing in it', () => {
+    expect(parseGitConfig('\0\u0001[[[\n]]=')).toEqual([]);
+  });
+});
+
+describe('what it names', () => {
+  function namedIn(config: string, files: Readonly<Record<string, string>> = {}): string[] {
+    const host = createHost();
+    host.write('home/project/.git/config', config);
+    for (const [name, text] of Object.entries(files)) host.write(`home/${name}`, text);
+    const git = join(host.workspace, '.git');
+    return namedByConfig(git, { workTree: host.workspace, home: host.home, read: readGitConfig }).map(
+      (path) => path.slice(host.home.length + 1),
+    );
+  }
+
+  test.for<[string, string[]]>([
+    ['[core]\nhooksPath = .githooks', ['project/.githooks']],
+    ['[core]\nhooksPath = ~/hooks', ['hooks']],
+    // Its scripts run those beside the directory.
+    ['[core]\nhooksPath = .husky/_', ['project/.husky']],
+    ['[include]\npath = ../shared.config', ['project/shared.config']],
+    ['[includeIf "gitdir:~/work/"]\npath = ~/work.config', ['work.config']],
+    ['[core]\nfsmonitor = ./tools/monitor --quick', ['project/tools/monitor']],
+    ['[core]\nsshCommand = "ssh -F tools/ssh.conf"', ['project/tools/ssh.conf']],
+    ['[filter "x"]\nclean = sh tools/clean.sh %f', ['project/tools/clean.sh']],
+    ['[alias]\nx = "!tools/monitor; true"', ['project/tools/monitor']],
+    ['[remote "x"]\nurl = ./tools/monitor', []],
+    ['[core]\nworktree = ../tools', []],
+    ['[core]\nfsmonitor = true\npager = less', []],
+  ])('%j', ([config, expected]) => {
+    const files = ['tools/monitor', 'tools/ssh.conf', 'tools/clean.sh'].map((name) => [
+      `project/${name}`,
+      '',
+    ]);
+    expect(namedIn(config, Object.fromEntries(files))).toEqual(expected);
+  });
+
+  test('is also what the user has for all repositories', () => {
+    expect(namedIn('', { '.gitconfig': '[core]\nhooksPath = .hooks' })).toEqual(['project/.hooks']);
+  });
+
+  test('is also in what is included, which may include itself', () => {
+    const included = '[core]\nhooksPath = hooks\n[include]\npath = other';
+    expect(namedIn('[include]\npath = ../other', { 'project/other': included })).toEqual([
+      'project/other',
+      'project/hooks',
+    ]);
+  });
+
+  test('is each hook where all of the work tree is the place for them', () => {
+    const files = { 'project/pre-commit': '', 'project/package.json': '' };
+    expect(namedIn('[core]\nhooksPath = .', files)).toEqual(['project/pre-commit']);
+  });
+});

@@ -1,0 +1,117 @@
+/** What a git configuration names that git executes or obeys: hooks elsewhere, further configuration, programs. */
+import { basename, dirname, join, resolve } from 'node:path';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import { kindOf, namesIn, readPlainFile } from './look.ts';
+
+export interface ConfigEntry {
+  /** In lower case; without the name in quotes. */
+  readonly section: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** The largest that is read; one with a thousand branches is smaller. */
+const MAX_BYTES = 1024 * 1024;
+/** As git itself. */
+const MAX_INCLUDES = 10;
+
+/** Programs that git starts, by section and key. */
+const PROGRAMS =
+  /^(?:core\.(?:fsmonitor|sshcommand|gitproxy|askpass|editor|pager|attributesfile|alternaterefscommand)|sequence\.editor|pager\..*|alias\..*|diff\.(?:external|command|textconv)|(?:difftool|mergetool|browser|man)\.(?:cmd|path)|merge\.driver|filter\.(?:clean|smudge|process)|credential\.helper|gpg\.program|interactive\.difffilter|remote\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|trailer\.(?:command|cmd)|hook\.command)$/;
+
+const HOOKS =
+  /^(?:applypatch-msg|(?:pre|post)-(?:applypatch|commit|merge-commit|rebase|push|receive|auto-gc|checkout|merge|update|rewrite|index-change)|prepare-commit-msg|commit-msg|update|proc-receive|push-to-checkout|reference-transaction|sendemail-validate|fsmonitor-watchman|p4-.*)$/;
+
+export interface ConfigContext {
+  /** What relative paths of programs and hooks are relative to. */
+  readonly workTree: string;
+  readonly home: string;
+  read(file: string): readonly ConfigEntry[];
+}
+
+/** Of one repository, with what holds for all of the user's. Paths may be missing, and may be anywhere. */
+export function namedByConfig(git: string, context: ConfigContext): string[] {
+  const { home } = context;
+  const files = [
+    join(home, '.gitconfig'),
+    join(home, '.config/git/config'),
+    '/etc/gitconfig',
+    join(git, 'config'),
+    join(git, 'config.worktree'),
+  ];
+  const there = files.filter((file) => kindOf(file) !== undefined);
+  return [...new Set(there.flatMap((file) => namedIn(realPathOf(file), context, 0)))];
+}
+
+function namedIn(file: string, context: ConfigContext, depth: number): string[] {
+  const at = (path: string, base: string): string =>
+    path.startsWith('~/') ? join(context.home, path.slice(2)) : resolve(base, path);
+  return context.read(file).flatMap(({ section, key, value }) => {
+    const name = `${section}.${key}`;
+    if (value === '') return [];
+    if (name === 'include.path' || name === 'includeif.path') {
+      const included = at(value, dirname(file));
+      return [included, ...(depth < MAX_INCLUDES ? namedIn(realPathOf(included), context, depth + 1) : [])];
+    }
+    if (name === 'core.hookspath') return hooksAt(at(value, context.workTree), context.workTree);
+    if (!PROGRAMS.test(name)) return [];
+    return wordsOf(value)
+      .map((word) => at(word, context.workTree))
+      .filter((path) => kindOf(path) === 'file');
+  });
+}
+
+function hooksAt(path: string, workTree: string): string[] {
+  // Husky has scripts in "_" that run those beside it.
+  const hooks = basename(path) === '_' ? dirname(path) : path;
+  return isInside(workTree, hooks) ? namesIn(hooks, HOOKS) : [hooks];
+}
+
+/** Of a command line, those that may be paths. */
+const wordsOf = (value: string): string[] => value.split(/[\s'"!;|&()]+/).filter((word) => /[./]/.test(word));
+
+/** None where it cannot be read. */
+export function readGitConfig(file: string): ConfigEntry[] {
+  try {
+    return parseGitConfig(readPlainFile(file, MAX_BYTES) ?? '');
+  } catch {
+    return [];
+  }
+}
+
+export function parseGitConfig(text: string): ConfigEntry[] {
+  const entries: ConfigEntry[] = [];
+  let section = '';
+  for (const line of text.replaceAll(/\\\r?\n/g, '').split(/\r?\n/)) {
+    const header = /^\s*\[\s*([\w-]+)(?:\.[^\]\s"]*)?(?:\s+"(?:[^"\\]|\\.)*")?\s*\]/.exec(line);
+    if (header !== null) section = (header[1] ?? '').toLowerCase();
+    const rest = line.slice(header?.[0].length ?? 0);
+    const entry = /^\s*([a-z][\w-]*)\s*=?(.*)$/i.exec(rest);
+    if (entry !== null)
+      entries.push({ section, key: (entry[1] ?? '').toLowerCase(), value: unquote(entry[2] ?? '') });
+  }
+  return entries;
+}
+
+/** Without quotes, escapes and a comment at the end. */
+function unquote(written: string): string {
+  let value = '';
+  let isQuoted = false;
+  let length = 0;
+  const text = written.trim();
+  for (let at = 0; at < text.length; at++) {
+    let char = text[at] ?? '';
+    if (char === '"') {
+      isQuoted = !isQuoted;
+      length = value.length;
+      continue;
+    }
+    if (!isQuoted && (char === '#' || char === ';')) break;
+    if (char === '\\') char = ESCAPES[text[++at] ?? ''] ?? text[at] ?? '';
+    value += char;
+    if (isQuoted || !/\s/.test(char)) length = value.length;
+  }
+  return value.slice(0, length);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b' };

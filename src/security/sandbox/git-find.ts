@@ -1,0 +1,123 @@
+/** Finds git directories as git does: by a directory, a link or a file, in any directory that looks like one, and inside. */
+import { readdirSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { realPathOf } from '../../base/config/paths.ts';
+import { isShut, isThere, kindOf, readPlainFile } from './look.ts';
+
+/** Of one repository, submodules and work trees. */
+const MAX_INNER = 50;
+const MAX_INNER_DEPTH = 8;
+const MAX_INNER_DIRECTORIES = 2000;
+/** A file that names a directory. */
+const MAX_POINTER_BYTES = 64 * 1024;
+/** In a git directory, where no other one is. */
+const CONTENT = new Set(['objects', 'refs', 'logs', 'hooks', 'info', 'lfs', 'rr-cache', 'branches']);
+const OBEYED = ['hooks', 'config', 'config.worktree', 'commondir'];
+
+export interface Gits {
+  /** The one of its work tree. */
+  readonly own: string | undefined;
+  /** The file that names it. */
+  readonly pointer: string | undefined;
+  readonly all: readonly string[];
+}
+
+/** The git directories that git finds in a directory, in this order: by `.git` there, or itself. */
+export function gitsOf(directory: string, depends: (path: string) => void): Gits {
+  const git = join(directory, '.git');
+  const real = kindOf(git) === 'link' ? realPathOf(git) : git;
+  depends(git);
+  const kind = kindOf(real);
+  const own = kind === 'directory' ? real : kind === 'file' ? targetOf(real) : undefined;
+  const all = [
+    ...(own === undefined ? [] : [own]),
+    ...(isGitDirectory(directory, depends) ? [directory] : []),
+  ];
+  return {
+    own,
+    pointer: kind === 'file' ? real : undefined,
+    all: [...new Set(all.flatMap((path) => [path, commonOf(path)]))],
+  };
+}
+
+/** As git tells one: what it points to may have the rest. */
+export function isGitDirectory(
+  directory: string,
+  depends: (path: string) => void = () => undefined,
+): boolean {
+  depends(join(directory, 'HEAD'));
+  if (!isThere(join(directory, 'HEAD'))) return false;
+  const common = commonOf(directory);
+  for (const name of ['commondir', 'objects', 'refs']) depends(join(directory, name));
+  return ['objects', 'refs'].every((name) => kindOf(realPathOf(join(common, name))) === 'directory');
+}
+
+function commonOf(git: string): string {
+  const pointer = join(git, 'commondir');
+  const named = isThere(pointer) ? readPointer(pointer).trim() : '';
+  return named === '' ? git : resolve(realPathOf(git), named);
+}
+
+/** Of a file in place of a git directory. */
+export function targetOf(file: string): string | undefined {
+  const target = /^gitdir:\s*(.+)$/m.exec(readPointer(file))?.[1]?.trim();
+  return target === undefined ? undefined : realPathOf(resolve(dirname(file), target));
+}
+
+function readPointer(file: string): string {
+  try {
+    return readPlainFile(realPathOf(file), MAX_POINTER_BYTES) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export function insideGit(git: string, depends: (path: string) => void): string[] {
+  const info = join(git, 'info');
+  depends(info);
+  // A directory stays protected while files in it are replaced.
+  const attributes = isThere(join(info, 'attributes')) ? info : join(info, 'attributes');
+  return [...OBEYED.map((name) => join(git, name)), attributes];
+}
+
+/** The git directories of submodules, theirs, and work trees; or the directories where there are too many. */
+export function findInner(
+  git: string,
+  depends: (path: string) => void,
+): { readonly gits: readonly string[]; readonly crowded: readonly string[] } {
+  const gits: string[] = [];
+  const crowded: string[] = [];
+  for (const name of ['modules', 'worktrees']) {
+    const top = join(git, name);
+    const found = gitsBelow(top, depends);
+    if (found === undefined || gits.length + found.length > MAX_INNER) crowded.push(top);
+    else gits.push(...found);
+  }
+  return { gits, crowded };
+}
+
+function gitsBelow(top: string, depends: (path: string) => void): string[] | undefined {
+  const gits: string[] = [];
+  const directories = kindOf(top) === 'directory' ? [top] : [];
+  for (const directory of directories) {
+    depends(directory);
+    const isGit = directory !== top && isThere(join(directory, 'HEAD'));
+    if (isGit || isShut(directory)) gits.push(directory);
+    for (const name of directoriesIn(directory)) {
+      if (!isGit || !CONTENT.has(name)) directories.push(join(directory, name));
+    }
+    const isDeep = relative(top, directories.at(-1) ?? top).split('/').length > MAX_INNER_DEPTH;
+    if (isDeep || directories.length > MAX_INNER_DIRECTORIES || gits.length > MAX_INNER) return undefined;
+  }
+  return gits;
+}
+
+function directoriesIn(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * A protected file with a second name could be written to by that one, since a mount protects a name and not the file. So
+ * it is replaced by a copy that has only the one.
+ */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import { messageOf, ShellServerError } from '../../base/errors.ts';
+import { randomText } from '../../base/ids.ts';
+import { kindOf } from './look.ts';
+
+/** Settings and scripts are smaller. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** Of one directory with all that is in it; settings have few files. */
+const MAX_ENTRIES = 2000;
+
+/** Throws where a file cannot be copied: nothing may run then. */
+export function separateLinks(paths: readonly string[], writable: readonly string[]): void {
+  const there = paths.filter((path) => kindOf(path) !== undefined);
+  for (const path of new Set(there.map(realPathOf))) {
+    if (!writable.some((root) => path !== root && isInside(path, root))) continue;
+    for (const file of linkedIn(path)) separate(file);
+  }
+}
+
+/** Files with more than one name, there or below. */
+function linkedIn(path: string): string[] {
+  const found: string[] = [];
+  const pending = [path];
+  for (
+    let entries = 0, next = pending.pop();
+    next !== undefined && entries < MAX_ENTRIES;
+    next = pending.pop()
+  ) {
+    entries++;
+    const about = lookAt(next);
+    if (about?.isDirectory() === true && basename(next) !== 'node_modules') pending.push(...listIn(next));
+    if (about?.isFile() === true && about.nlink > 1) found.push(next);
+  }
+  return found;
+}
+
+function lookAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function listIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}
+
+/** By the directory's descriptor: a command that runs could exchange a directory on the way for a link. */
+function separate(path: string): void {
+  const directory = openSync(
+    dirname(path),
+    constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
+  );
+  const at = (name: string): string => `/proc/self/fd/${directory}/${name}`;
+  const copy = at(`.${basename(path)}.${randomText()}`);
+  try {
+    if (realPathOf(`/proc/self/fd/${directory}`) !== dirname(path)) throw new Error('it was moved');
+    writeCopy(at(basename(path)), copy);
+    renameSync(copy, at(basename(path)));
+  } catch (error) {
+    rmSync(copy, { force: true });
+    if (kindOf(path) !== undefined) throw linked(path, error);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function writeCopy(from: string, to: string): void {
+  const source = openSync(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const about = fstatSync(source);
+    if (!about.isFile()) throw new Error('it is no file any more');
+    if (about.size > MAX_BYTES) throw new Error('it is too large to be copied');
+    const target = openSync(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+    try {
+      writeSync(target, readFileSync(source));
+      if (process.geteuid?.() !== about.uid || process.getegid?.() !== about.gid)
+        fchownSync(target, about.uid, about.gid);
+      fchmodSync(target, about.mode & 0o777);
+      futimesSync(target, about.atime, about.mtime);
+    } finally {
+      closeSync(target);
+    }
+  } finally {
+    closeSync(source);
+  }
+}
+
+function linked(path: string, cause: unknown): ShellServerError {
+  return new ShellServerError(
+    'SECURITY_003',
+    `Nothing was run: ${path} is protected, but has a second name (a hard link) by which a command could write to it.`,
+    {
+      hint: `Ask the user to replace it with a copy: cp -p FILE FILE.new && mv FILE.new FILE (${messageOf(cause)}).`,
+      details: { path },
+      cause,
+    },
+  );
+}
