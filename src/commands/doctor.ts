@@ -91,7 +91,8 @@ async function limits(app: App, { security }: Settings): Promise<Finding[]> {
   });
 }
 
-const GROUPS = 'It needs a cgroup that this server may create groups in';
+const GROUPS =
+  'It needs a cgroup that this server may create groups in: with systemd, start it with `systemd-run --user --scope -p Delegate=yes`';
 
 const LIMITS: readonly {
   readonly name: keyof LimitKeepers;
