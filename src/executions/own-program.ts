@@ -63,14 +63,14 @@ function readReply(child: ChildProcessByStdio<Writable, Readable, null>, what: s
 }
 
 /** In the program itself: what it is told. */
-export async function readSpec(): Promise<unknown> {
+export async function readSpec(stdin: NodeJS.ReadableStream): Promise<unknown> {
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Buffer));
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Buffer));
   return JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
 
 /** Its one answer; whoever started it may be gone already. */
-export function reply(message: object): void {
-  process.stdout.on('error', () => undefined);
-  process.stdout.end(`${JSON.stringify(message)}\n`);
+export function reply(stdout: NodeJS.WritableStream, message: object): void {
+  stdout.on('error', () => undefined);
+  stdout.end(`${JSON.stringify(message)}\n`);
 }

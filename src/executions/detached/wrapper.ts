@@ -18,12 +18,12 @@ import { claimCause, leaveOutcome, reserveOutcome } from './outcome-files.ts';
 import { type WrapperReply, type WrapperSpec, wrapperSpecSchema } from './protocol.ts';
 
 async function main(): Promise<void> {
-  const spec = wrapperSpecSchema.parse(await readSpec());
+  const spec = wrapperSpecSchema.parse(await readSpec(process.stdin));
   try {
     reserveOutcome(spec.bundle);
     const sinks = openSinks(spec);
     const { reply: started, ending, dispose } = await start(spec, sinks);
-    reply(started);
+    reply(process.stdout, started);
     const outcome = await ending.finished;
     dispose();
     const isFull = [...sinks.values()].some((sink) => sink.problem !== undefined);
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   } catch (error) {
     const failure =
       error instanceof ShellServerError ? error : new ShellServerError('EXECUTION_001', messageOf(error));
-    reply({ error: encodeError(failure) } satisfies WrapperReply);
+    reply(process.stdout, { error: encodeError(failure) } satisfies WrapperReply);
   }
 }
 

@@ -160,13 +160,13 @@ function serve(spec: HostSpec): void {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void leave());
   const listener = createServer(welcome);
   listener.once('error', (error) => {
-    reply({ error: messageOf(error) });
+    reply(process.stdout, { error: messageOf(error) });
     process.exit(1);
   });
   listener.listen(spec.socket, () => {
     chmodSync(spec.socket, 0o600);
     reconsider();
-    reply({ protocol: PROTOCOL });
+    reply(process.stdout, { protocol: PROTOCOL });
   });
 }
 
@@ -177,4 +177,4 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const LINGER_MS = 60_000;
 
 closeInherited();
-serve((await readSpec()) as HostSpec);
+serve((await readSpec(process.stdin)) as HostSpec);
