@@ -32,7 +32,7 @@ import type { TurnedAway } from './server/http.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
 import type { ServerFactory } from './server/server.ts';
 import { LOCAL_PRINCIPAL } from './server/stdio.ts';
-import { createTerminals, salvage, type Terminals } from './terminals/terminals.ts';
+import { createTerminals, type Terminals } from './terminals/terminals.ts';
 import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
@@ -116,7 +116,7 @@ export function createApp(options: AppOptions): App {
   disposables.add('search thread', searchThread.dispose);
   const executions = createExecutions({
     onTakenOver: (dead) => terminals.takeOver(dead),
-    salvage,
+    salvage: (record, bundle) => terminals.salvage(record, bundle),
     settings,
     security,
     outputs,

@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { messageOf, ShellServerError } from '../base/errors.ts';
-import { findProcess, type ProcessIdentity } from './process-table.ts';
+import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
 
 export interface OwnProgram {
   readonly identity: ProcessIdentity;
@@ -21,6 +21,8 @@ export function startOwnProgram(options: {
   readonly searchPath: string;
   /** What failed, where it does: "The detached execution". */
   readonly what: string;
+  /** It is killed where it has not answered by then. */
+  readonly deadlineMs?: number;
 }): OwnProgram {
   const child = spawn(process.execPath, [options.path], {
     cwd: options.cwd,
@@ -35,17 +37,30 @@ export function startOwnProgram(options: {
   };
   child.stdin.on('error', () => undefined);
   child.stdin.end(JSON.stringify(options.spec));
-  return { identity, reply: readReply(child, options.what).finally(() => child.unref()) };
+  const { what, deadlineMs } = options;
+  return { identity, reply: readReply(child, what, deadlineMs).finally(() => child.unref()) };
 }
 
-function readReply(child: ChildProcessByStdio<Writable, Readable, null>, what: string): Promise<unknown> {
+/** One that does not answer any more; false where it is gone already. */
+export function killOwnProgram(identity: ProcessIdentity): boolean {
+  return isAlive(identity) && process.kill(identity.pid, 'SIGKILL');
+}
+
+function readReply(
+  child: ChildProcessByStdio<Writable, Readable, null>,
+  what: string,
+  deadlineMs: number | undefined,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let text = '';
     const fail = (why: string): void => {
       clearTimeout(timer);
       reject(new ShellServerError('EXECUTION_001', `${what} could not be started: ${why}`));
     };
-    const timer = setTimeout(() => fail('its process did not answer.'), REPLY_MS);
+    const timer = setTimeout(() => {
+      if (deadlineMs !== undefined) child.kill('SIGKILL');
+      fail('its process did not answer.');
+    }, deadlineMs ?? REPLY_MS);
     child.once('error', (error) => fail(messageOf(error)));
     child.stdout.setEncoding('utf8');
     child.stdout.on('data', (chunk: string) => {

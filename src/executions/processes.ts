@@ -4,7 +4,7 @@ export type { Held } from './detached/launch-detached.ts';
 export { leaveOutcome, reserveOutcome } from './detached/outcome-files.ts';
 export { runHelper } from './helper.ts';
 export { type Launched, launch } from './launch.ts';
-export { readSpec, reply, startOwnProgram } from './own-program.ts';
+export { killOwnProgram, readSpec, reply, startOwnProgram } from './own-program.ts';
 export { createPipes } from './pipes.ts';
 export {
   findProcess,

@@ -87,7 +87,7 @@ async function forEachHost<Value>(
   use: (host: Host) => Promise<Value>,
 ): Promise<Value[]> {
   const answers = await Promise.allSettled(
-    findSockets(stateDirectory).map(async (socket) => use(await connectHost(socket, false))),
+    findSockets(stateDirectory).map(async (socket) => use(await connectHost(socket))),
   );
   return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
 }

@@ -144,8 +144,10 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
 
 /** Nobody is there to answer. */
 export class Gone extends ShellServerError {
-  constructor() {
-    super('SYSTEM_001', 'The process that holds the terminals is gone.');
+  constructor(message = 'The process that holds the terminals is gone.') {
+    super('SYSTEM_001', message, {
+      hint: 'Open another terminal. What the last ones wrote is kept: list_execution_outputs.',
+    });
   }
 }
 

@@ -3,6 +3,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -12,10 +13,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ROOT } from '../../test/support/root.ts';
-import { startOwnProgram } from '../executions/processes.ts';
-import { connectHost, findSockets, startHost, takeOverHosts } from './hosts.ts';
+import { findProcess, startOwnProgram } from '../executions/processes.ts';
+import { connectHost, findSockets, saveRecording, startHost, takeOverHosts } from './hosts.ts';
 
 let state: string;
 beforeEach(() => {
@@ -24,6 +25,7 @@ beforeEach(() => {
 afterEach(() => rmSync(state, { recursive: true, force: true }));
 
 const program = join(ROOT, 'dist/pty-host.js');
+const onKilled = (): void => undefined;
 
 function makeDirectory(name: string): string {
   const directory = join(state, 'run', name);
@@ -36,9 +38,9 @@ test.for([
   ['longer than the address of a socket may be', `${'long/'.repeat(40)}inst_a`],
 ] as const)('a host is reached where its path is %s, by its owner alone', async ([, name]) => {
   const directory = makeDirectory(name);
-  const host = await startHost({ program, directory, graceMs: 1000 });
+  const host = await startHost({ program, directory, graceMs: 1000, onKilled });
   expect(statSync(join(directory, 'terminals.sock')).mode & 0o777).toBe(0o600);
-  const other = await connectHost(join(directory, 'terminals.sock'), false);
+  const other = await connectHost(join(directory, 'terminals.sock'));
   expect(await other.ask('list', {})).toEqual([]);
   await expect(other.ask('state', { id: 'term_x' })).rejects.toMatchObject({ code: 'RESOURCE_002' });
   await expect(other.ask('toString' as 'list', {})).rejects.toMatchObject({
@@ -55,7 +57,7 @@ test('a host waits for a server that is slow to connect', async () => {
   const spec = { socket: 'terminals.sock', directory, graceMs: 1000 };
   await startOwnProgram({ path: program, spec, cwd: directory, searchPath: '/bin', what: 'It' }).reply;
   await sleep(2000);
-  const host = await connectHost(join(directory, 'terminals.sock'));
+  const host = await connectHost(join(directory, 'terminals.sock'), { identity: undefined, onKilled });
   expect(await host.ask('list', {})).toEqual([]);
   const gone = new Promise<void>((resolve) => host.onClose(resolve));
   await host.ask('shutdown', {});
@@ -71,7 +73,7 @@ test('what is no host is said so', async () => {
   const directory = makeDirectory('inst_a');
   const broken = join(state, 'broken.mjs');
   writeFileSync(broken, 'process.exit(3);');
-  await expect(startHost({ program: broken, directory, graceMs: 1000 })).rejects.toMatchObject({
+  await expect(startHost({ program: broken, directory, graceMs: 1000, onKilled })).rejects.toMatchObject({
     code: 'EXECUTION_001',
   });
   await expect(connectHost(join(directory, 'terminals.sock'))).rejects.toMatchObject({ code: 'ENOENT' });
@@ -79,11 +81,11 @@ test('what is no host is said so', async () => {
 
 test('hosts go from one server to the next; sockets without anybody are removed', async () => {
   const first = makeDirectory('inst_a');
-  const host = await startHost({ program, directory: first, graceMs: 60_000 });
+  const host = await startHost({ program, directory: first, graceMs: 60_000, onKilled });
   const second = makeDirectory('inst_b');
   // As a server does it that takes over another: one directory moves into the other.
   renameSync(first, join(second, 'inst_a'));
-  const [taken, ...others] = await takeOverHosts(second, 'inst_a');
+  const [taken, ...others] = await takeOverHosts(second, 'inst_a', { onKilled });
   expect(others).toEqual([]);
   expect(await taken?.ask('list', {})).toEqual([]);
   rmSync(join(second, 'inst_a'), { recursive: true });
@@ -91,13 +93,87 @@ test('hosts go from one server to the next; sockets without anybody are removed'
   // And once more.
   const third = makeDirectory('inst_c');
   renameSync(second, join(third, 'inst_b'));
-  const [again] = await takeOverHosts(third, 'inst_b');
+  const [again] = await takeOverHosts(third, 'inst_b', { onKilled });
   expect(readdirSync(third).filter((name) => name.startsWith('inst_') && name.endsWith('.sock'))).toEqual([]);
   const gone = new Promise<void>((resolve) => host.onClose(resolve));
   await again?.ask('shutdown', {});
   await gone;
   const fourth = makeDirectory('inst_d');
   renameSync(third, join(fourth, 'inst_c'));
-  expect(await takeOverHosts(fourth, 'inst_c')).toEqual([]);
+  expect(await takeOverHosts(fourth, 'inst_c', { onKilled })).toEqual([]);
   expect(existsSync(join(fourth, 'terminals-inst_a.sock'))).toBe(false);
+});
+
+describe('a host that does not answer', () => {
+  const isGone = (pid: number): boolean => findProcess(pid)?.isZombie ?? true;
+
+  test('is killed and said so, and nothing of it stays', async () => {
+    const directory = makeDirectory('inst_a');
+    const killed = vi.fn<() => void>();
+    const watch = { quietMs: 100, answerMs: 500, onKilled: killed };
+    const host = await startHost({ program, directory, graceMs: 60_000, ...watch });
+    const { pid } = host.identity;
+    process.kill(pid, 'SIGSTOP');
+    const asked = host.ask('list', {});
+    await expect(asked).rejects.toMatchObject({
+      message: expect.stringMatching(/did not answer, and was killed/),
+    });
+    expect(killed).toHaveBeenCalledTimes(1);
+    await expect.poll(() => isGone(pid), { timeout: 10_000 }).toBe(true);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('is not killed while it answers, however long a call waits', async () => {
+    const directory = makeDirectory('inst_a');
+    const killed = vi.fn<() => void>();
+    const watch = { quietMs: 50, answerMs: 20_000, onKilled: killed };
+    const host = await startHost({ program, directory, graceMs: 60_000, ...watch });
+    // It takes a second to leave, once it was stopped for half of one.
+    process.kill(host.identity.pid, 'SIGSTOP');
+    const asked = host.ask('list', {});
+    await sleep(500);
+    process.kill(host.identity.pid, 'SIGCONT');
+    expect(await asked).toEqual([]);
+    const gone = new Promise<void>((resolve) => host.onClose(resolve));
+    await host.ask('shutdown', {});
+    await gone;
+    expect(killed).not.toHaveBeenCalled();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('is killed by the server that takes it over', async () => {
+    const first = makeDirectory('inst_a');
+    const host = await startHost({ program, directory: first, graceMs: 60_000, onKilled });
+    process.kill(host.identity.pid, 'SIGSTOP');
+    const second = makeDirectory('inst_b');
+    renameSync(first, join(second, 'inst_a'));
+    const killed = vi.fn<() => void>();
+    expect(await takeOverHosts(second, 'inst_a', { answerMs: 500, onKilled: killed })).toEqual([]);
+    expect(killed).toHaveBeenCalledTimes(1);
+    await expect.poll(() => isGone(host.identity.pid), { timeout: 10_000 }).toBe(true);
+    expect(readdirSync(second)).toEqual(['inst_a']);
+  });
+
+  test('is left to the server where somebody only looks', async () => {
+    const directory = makeDirectory('inst_a');
+    const host = await startHost({ program, directory, graceMs: 60_000, onKilled });
+    await expect(connectHost(join(directory, 'terminals.sock'))).resolves.toBeDefined();
+    const gone = new Promise<void>((resolve) => host.onClose(resolve));
+    await host.ask('shutdown', {});
+    await gone;
+  });
+});
+
+test('a recording that cannot be shown again holds up nobody', async () => {
+  const hanging = join(state, 'hanging.mjs');
+  writeFileSync(
+    hanging,
+    `import { writeFileSync } from 'node:fs'; writeFileSync('pid', String(process.pid)); for (;;);`,
+  );
+  const began = performance.now();
+  const spec = { recording: state, title: 'x' };
+  await expect(saveRecording(hanging, spec, 1500)).rejects.toMatchObject({ code: 'EXECUTION_001' });
+  expect(performance.now() - began).toBeLessThan(15_000);
+  const pid = Number(readFileSync(join(state, 'pid'), 'utf8'));
+  await expect.poll(() => findProcess(pid)?.isZombie ?? true, { timeout: 10_000 }).toBe(true);
 });

@@ -1,12 +1,19 @@
 /** The processes that hold terminals: our own, which is started when there is a first terminal, and those we took over. */
-import { closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
-import { type ProcessIdentity, startOwnProgram } from '../executions/processes.ts';
-import { type Channel, createChannel } from './channel.ts';
-import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
+import { killOwnProgram, type ProcessIdentity, startOwnProgram } from '../executions/processes.ts';
+import { type Channel, createChannel, Gone } from './channel.ts';
+import {
+  type HostEvent,
+  type HostSpec,
+  type MethodName,
+  type Methods,
+  PROTOCOL,
+  type SaveSpec,
+} from './protocol.ts';
 
 export interface Host {
   ask<Name extends MethodName>(
@@ -31,14 +38,28 @@ export interface OwnHost extends Host {
   readonly identity: ProcessIdentity;
 }
 
+/** Node starts in 40 ms; a machine under load may take a hundred times as long. */
+const START_MS = 30_000;
+/** 100 MiB take some seconds to be shown again. */
+const SAVE_MS = 30_000;
+/** A call that takes longer may well wait for a program: then the host is asked whether it is still there. */
+const QUIET_MS = 5000;
+/** One that floods answers in tenths of a second. */
+const ANSWER_MS = 15_000;
+
+export interface Watch {
+  readonly quietMs?: number;
+  readonly answerMs?: number;
+  /** It did not answer, and was killed. */
+  onKilled(): void;
+}
+
 /** Starts one, which goes on by itself, and connects to it. */
-export async function startHost(options: {
-  readonly program: string;
-  readonly directory: string;
-  readonly graceMs: number;
-}): Promise<OwnHost> {
+export async function startHost(
+  options: Watch & { readonly program: string; readonly directory: string; readonly graceMs: number },
+): Promise<OwnHost> {
   const socket = socketIn(options.directory);
-  rmSync(socket, { force: true });
+  removeSocket(socket);
   const spec: HostSpec = { socket: SOCKET, directory: options.directory, graceMs: options.graceMs };
   const { identity, reply } = startOwnProgram({
     path: options.program,
@@ -47,32 +68,123 @@ export async function startHost(options: {
     cwd: options.directory,
     searchPath: '/usr/bin:/bin',
     what: 'The terminal',
+    deadlineMs: START_MS,
   });
   const said = z.object({ error: z.string().optional() }).parse(await reply);
   if (said.error !== undefined)
     throw new ShellServerError('EXECUTION_001', `Terminals cannot be started: ${said.error}.`, {
       hint: '`mcp-shell-server doctor` says whether this machine can have terminals.',
     });
-  return { ...(await connectHost(socket)), identity };
+  writeFileSync(identityFile(socket), JSON.stringify(identity), { mode: 0o600 });
+  return { ...(await connectHost(socket, { ...options, identity })), identity };
 }
 
-/** Throws where nobody is there, or somebody of another version. */
-export async function connectHost(socket: string, isServer = true): Promise<Host> {
+/** In a process of its own, which is killed where it does not come to an end. */
+export async function saveRecording(program: string, spec: SaveSpec, deadlineMs = SAVE_MS): Promise<void> {
+  const { recording: cwd } = spec;
+  const searchPath = '/usr/bin:/bin';
+  await startOwnProgram({ path: program, spec, cwd, searchPath, what: 'The transcript', deadlineMs }).reply;
+}
+
+/** Throws where nobody is there or answers, or somebody of another version. Who only looks gives nothing to watch. */
+export async function connectHost(
+  socket: string,
+  watch?: Watch & { readonly identity: ProcessIdentity | undefined },
+): Promise<Host> {
   const channel = createChannel(await connect(socket), async () => ({}));
-  const host = describeHost(channel);
-  const { protocol } = await host.ask('hello', { protocol: PROTOCOL, isServer });
-  if (protocol === PROTOCOL) return host;
+  const hello = { protocol: PROTOCOL, isServer: watch !== undefined };
+  const answered = await inTime(channel.ask('hello', hello), watch?.answerMs ?? ANSWER_MS);
+  if (answered === LATE) {
+    channel.destroy();
+    if (watch?.identity !== undefined && killOwnProgram(watch.identity)) watch.onKilled();
+    throw new Gone(NOT_ANSWERING);
+  }
+  if ((answered as Methods['hello'][1]).protocol === PROTOCOL) {
+    const host = describeHost(channel, watch);
+    if (watch !== undefined) host.onClose(() => removeSocket(socket));
+    return host;
+  }
   channel.destroy();
   throw new ShellServerError('SYSTEM_001', 'The terminals were opened by another version of this program.');
 }
 
-function describeHost(channel: Channel): Host {
+const NOT_ANSWERING =
+  'The process that holds the terminals did not answer, and was killed: its terminals are lost.';
+const LATE = Symbol('late');
+
+async function inTime(asked: Promise<unknown>, ms: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(resolve, ms, LATE);
+  });
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+}
+
+function describeHost(
+  channel: Channel,
+  watch: (Watch & { readonly identity: ProcessIdentity | undefined }) | undefined,
+): Host {
+  let pending = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isKilled = false;
+
+  /** While a call waits; nobody asks an idle host. */
+  function arm(): void {
+    if (watch?.identity === undefined || timer !== undefined) return;
+    timer = setTimeout(() => void check(), watch.quietMs ?? QUIET_MS);
+    timer.unref();
+  }
+
+  async function check(): Promise<void> {
+    const hello = { protocol: PROTOCOL, isServer: true };
+    const answered = await inTime(channel.ask('hello', hello), watch?.answerMs ?? ANSWER_MS).catch(
+      () => undefined,
+    );
+    timer = undefined;
+    if (answered !== LATE) return pending > 0 && answered !== undefined ? arm() : undefined;
+    isKilled = true;
+    if (watch?.identity !== undefined && killOwnProgram(watch.identity)) watch.onKilled();
+    channel.destroy();
+  }
+
   return {
-    ask: (method, params, signal) => channel.ask(method, params, signal) as Promise<never>,
+    async ask(method, params, signal) {
+      pending++;
+      arm();
+      try {
+        return (await channel.ask(method, params, signal)) as never;
+      } catch (error) {
+        throw isKilled && error instanceof Gone ? new Gone(NOT_ANSWERING) : error;
+      } finally {
+        pending--;
+        if (pending === 0) {
+          clearTimeout(timer);
+          timer = undefined;
+        }
+      }
+    },
     onEvent: (listener) => channel.onEvent((event) => listener(event as HostEvent)),
     onClose: channel.onClose,
     end: channel.end,
   };
+}
+
+/** Beside its socket: a host that does not answer cannot be asked who it is. */
+const identityFile = (socket: string): string => `${socket}.host`;
+
+function readIdentity(socket: string): ProcessIdentity | undefined {
+  try {
+    return identitySchema.parse(JSON.parse(readFileSync(identityFile(socket), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+const identitySchema = z.object({ pid: z.number(), startTime: z.number() });
+
+function removeSocket(socket: string): void {
+  rmSync(socket, { force: true });
+  rmSync(identityFile(socket), { force: true });
 }
 
 function connect(path: string): Promise<Socket> {
@@ -96,7 +208,7 @@ function reachable(path: string): { readonly name: string; leave(): void } {
 }
 
 /** Those of a server that is gone: their sockets get a place that stays, and are connected to. */
-export async function takeOverHosts(directory: string, id: string): Promise<Host[]> {
+export async function takeOverHosts(directory: string, id: string, watch: Watch): Promise<Host[]> {
   // One that had taken it over itself may have died before it was done.
   const places = [directory, ...readdirSync(directory).map((name) => join(directory, name))];
   const sockets = places.flatMap((place) => socketsIn(join(place, id)));
@@ -104,11 +216,13 @@ export async function takeOverHosts(directory: string, id: string): Promise<Host
     sockets.map(async (socket) => {
       // Not by the server's name alone, by which its directory is known, and goes.
       const kept = join(directory, basename(socket) === SOCKET ? `terminals-${id}.sock` : basename(socket));
+      const identity = readIdentity(socket);
       renameSync(socket, kept);
+      if (identity !== undefined) renameSync(identityFile(socket), identityFile(kept));
       try {
-        return [await connectHost(kept)];
+        return [await connectHost(kept, { ...watch, identity })];
       } catch {
-        rmSync(kept, { force: true });
+        removeSocket(kept);
         return [];
       }
     }),

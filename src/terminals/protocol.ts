@@ -17,6 +17,12 @@ export interface HostSpec {
   readonly graceMs: number;
 }
 
+/** On its stdin instead, where it is to save what another host had recorded: that one may have hung over it. */
+export interface SaveSpec {
+  readonly recording: string;
+  readonly title: string;
+}
+
 export interface Dimensions {
   readonly columns: number;
   readonly rows: number;

@@ -3,7 +3,7 @@
  * has left memory is shown again, and when the terminal is closed they become a transcript and a recording that can be
  * played (asciicast, version 2).
  */
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { writeAllSync } from '../base/files.ts';
@@ -207,6 +207,8 @@ export const CAST = 'cast';
 
 /** Writes the transcript and the recording, from the bytes as they came. */
 export async function saveHistory(directory: string, title: string): Promise<void> {
+  // Without the emulator, so that there is something whatever becomes of the rest.
+  await writeCast(directory, title);
   const transcript = openSync(join(directory, TRANSCRIPT), 'w', 0o600);
   let text = '';
   const flush = (): void => {
@@ -225,7 +227,12 @@ export async function saveHistory(directory: string, title: string): Promise<voi
   } finally {
     closeSync(transcript);
   }
-  await writeCast(directory, title);
+}
+
+/** Of one that could not be shown again to its end. */
+export function endTranscript(directory: string): void {
+  const words = '\n[The rest could not be made readable in time: the recording has it.]\n';
+  appendFileSync(join(directory, TRANSCRIPT), words, { mode: 0o600 });
 }
 
 export function discardHistory(directory: string): void {

@@ -13,7 +13,7 @@ import type { Settings } from '../base/settings.ts';
 import type { Execution, ExecutionRecord, Executions, Instance } from '../executions/executions.ts';
 import type { Security } from '../security/security.ts';
 import { Gone } from './channel.ts';
-import { type Host, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
+import { type Host, type OwnHost, saveRecording, startHost, takeOverHosts } from './hosts.ts';
 import { type Caller, type CreateRequest, createOpening, type Opened } from './open.ts';
 import type {
   Dimensions,
@@ -61,6 +61,8 @@ export interface Terminals {
   resize(principal: string, id: string, dimensions: Dimensions): Promise<TerminalState>;
   /** Where nothing is said of the history, what was said when it was opened holds. */
   close(principal: string, id: string, savesHistory: boolean | undefined): Promise<Closed>;
+  /** What a host that was killed had written, as it would have kept it. */
+  salvage(record: ExecutionRecord, directory: string): Promise<void>;
   /** What servers that are gone have left in their directories, which are ours by now. */
   takeOver(dead: readonly string[]): Promise<void>;
   dispose(): Promise<void>;
@@ -91,6 +93,8 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   const { entries, find, remember } = register;
   const hosts = new Set<Host>();
   let own: Promise<OwnHost> | undefined;
+
+  const onKilled = (): void => log.error('the host of the terminals did not answer, and was killed', {});
 
   function watch<Watched extends Host>(host: Watched): Watched {
     hosts.add(host);
@@ -156,6 +160,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       program: options.hostPath,
       directory: instance.directory,
       graceMs: settings.limits.terminalGraceMs,
+      onKilled,
     }).then((host) => {
       host.onClose(() => {
         own = undefined;
@@ -242,9 +247,22 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const { isSaved } = await entry.host.ask('close', { id, savesHistory });
       return { execution: await conclude(entry), isSaved };
     },
+    async salvage({ terminal }, directory) {
+      if (terminal === undefined) return;
+      // The emulator is only needed here where a host was killed, perhaps because it had hung over this very recording.
+      const { discardRaw, endTranscript } = await import('./recording.ts');
+      if (terminal.autoSaves) {
+        const about = { recording: directory, title: terminal.sessionName };
+        await saveRecording(options.hostPath, about).catch((error: unknown) => {
+          log.warn('what a terminal wrote could not be saved whole', { directory, error: messageOf(error) });
+          endTranscript(directory);
+        });
+      }
+      discardRaw(directory);
+    },
     async takeOver(dead) {
       for (const id of dead) {
-        const found = await takeOverHosts(instance.directory, id).catch((error: unknown) => {
+        const found = await takeOverHosts(instance.directory, id, { onKilled }).catch((error: unknown) => {
           log.warn('terminals of a server that is gone cannot be reached', { error: messageOf(error) });
           return [];
         });
@@ -253,23 +271,14 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     },
     async dispose() {
       const leaving = [...hosts].map(async (host) => {
-        await Promise.race([host.ask('shutdown', {}), sleep(SHUTDOWN_MS, undefined, { ref: false })]).catch(
-          () => undefined,
-        );
-        await host.end();
+        const late = (): Promise<void> => sleep(SHUTDOWN_MS, undefined, { ref: false });
+        await Promise.race([host.ask('shutdown', {}), late()]).catch(() => undefined);
+        // Nor does one that hangs take leave.
+        await Promise.race([host.end(), late()]);
       });
       await Promise.allSettled(leaving);
     },
   };
-}
-
-/** What a host that was killed had written, as it would have kept it. */
-export async function salvage({ terminal }: ExecutionRecord, directory: string): Promise<void> {
-  if (terminal === undefined) return;
-  // The emulator is only needed here where a host was killed.
-  const { discardRaw, saveHistory } = await import('./recording.ts');
-  if (terminal.autoSaves) await saveHistory(directory, terminal.sessionName).catch(() => undefined);
-  discardRaw(directory);
 }
 
 /** Who goes back to older lines has read the later ones all the same. */

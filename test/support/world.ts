@@ -24,7 +24,7 @@ import type { Outputs } from '../../src/outputs/types.ts';
 import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
 import { createSecurity, type Security } from '../../src/security/security.ts';
 import { chooseShells } from '../../src/security/shells.ts';
-import { createTerminals, salvage, type Terminals } from '../../src/terminals/terminals.ts';
+import { createTerminals, type Terminals } from '../../src/terminals/terminals.ts';
 import { ROOT } from './root.ts';
 
 export interface World {
@@ -167,7 +167,7 @@ export function createWorld(options: WorldOptions = {}): World {
     instance,
     directory: executionsDirectory,
     onTakenOver: (dead) => terminals.takeOver(dead),
-    salvage,
+    salvage: (record, bundle) => terminals.salvage(record, bundle),
     wrapperPath: WRAPPER,
     clock,
     log,

@@ -9,7 +9,15 @@ import { closeInherited } from '../../base/descriptors.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { createCgroups, readSpec, reply } from '../../executions/processes.ts';
 import { type Channel, createChannel } from '../channel.ts';
-import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from '../protocol.ts';
+import {
+  type HostEvent,
+  type HostSpec,
+  type MethodName,
+  type Methods,
+  PROTOCOL,
+  type SaveSpec,
+} from '../protocol.ts';
+import { saveHistory } from '../recording.ts';
 import { type HostedTerminal, startTerminal } from './terminal.ts';
 
 /** Between the last terminal's end and the host's own: the next one is often just coming. */
@@ -176,5 +184,12 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 /** A terminal whose program has ended is still there to be read for so long, unless it is closed. */
 const LINGER_MS = 60_000;
 
+async function save({ recording, title }: SaveSpec): Promise<void> {
+  await saveHistory(recording, title);
+  reply({});
+}
+
 closeInherited();
-serve((await readSpec(process.stdin)) as HostSpec);
+const told = (await readSpec(process.stdin)) as HostSpec | SaveSpec;
+if ('recording' in told) await save(told);
+else serve(told);
