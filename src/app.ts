@@ -19,7 +19,7 @@ import {
 } from './executions/executions.ts';
 import { createOutputs, createSearchThread } from './outputs/outputs.ts';
 import type { Sandbox, SandboxState } from './security/sandbox/sandbox.ts';
-import { type AuditHealth, createSecurity } from './security/security.ts';
+import { type AuditHealth, createSecurity, type Security } from './security/security.ts';
 import {
   approvalLine,
   type CallEntry,
@@ -50,6 +50,10 @@ export interface App {
   limitKeepers(): Promise<LimitKeepers>;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
+  /** What would be decided about a command; nothing is run, and nothing is recorded. */
+  readonly explain: Security['explain'];
+  /** Tightens what holds for a principal in this process alone, as it did in another. */
+  readonly retighten: Security['retighten'];
   /** A token says what its principal starts with. */
   admit(principal: string, preset: PresetName | undefined): void;
   /** Records who was not let in over HTTP; throws where that cannot be written. */
@@ -193,6 +197,8 @@ export function createApp(options: AppOptions): App {
     warnings: security.restrictions.warnings,
     limitKeepers: () => executions.limitKeepers(LOCAL_PRINCIPAL),
     commandPath: executions.commandPath,
+    explain: security.explain,
+    retighten: security.retighten,
     admit: security.admit,
     recordTurnedAway: (entry) => security.audit.write(turnedAwayLine(entry)),
     onCallEnded: (listener) => void listeners.push(listener),

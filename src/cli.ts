@@ -15,7 +15,7 @@ import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { checkStateDirectory } from './base/state-directory.ts';
 import type { CommandContext } from './commands/context.ts';
-import type { Flags } from './commands/program.ts';
+import type { ExplainFlags, Flags } from './commands/program.ts';
 import { createFront, type Front, hasRules } from './front.ts';
 import { type Catalogue, toolNamesIn } from './server/catalogue.ts';
 import { serveStdioConnection } from './server/stdio.ts';
@@ -121,21 +121,20 @@ async function doctor(flags: Flags, options: { readonly json?: boolean }): Promi
 }
 
 /** Ends with 1 where it would be denied, and 2 where a person would be asked. */
-async function explainPolicy(
-  flags: Flags,
-  command: string,
-  options: { readonly json?: boolean },
-): Promise<void> {
+async function explainPolicy(flags: Flags, command: string, options: ExplainFlags): Promise<void> {
   const { createExplain, explainLines, renderExplained } = await import('./commands/policy.ts');
-  const explain = createExplain(load(flags).settings);
+  const { front, settings } = await prepare(flags, true);
+  const app = await front.app();
+  const explain = createExplain(app, settings);
   if (command === '-') {
-    for await (const line of explainLines(process.stdin, explain)) process.stdout.write(line);
+    for await (const line of explainLines(process.stdin, explain, options)) process.stdout.write(line);
+    await app.dispose();
     return;
   }
-  const explained = explain(command);
-  process.stdout.write(
-    options.json === true ? `${JSON.stringify(explained, null, 2)}\n` : renderExplained(explained),
-  );
+  const explained = await explain(command, options);
+  await app.dispose();
+  const { showJson } = await import('./commands/json.ts');
+  process.stdout.write(options.json === true ? showJson(explained) : renderExplained(explained));
   process.exitCode = { allow: 0, deny: 1, ask: 2 }[explained.decision];
 }
 

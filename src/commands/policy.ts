@@ -1,11 +1,13 @@
-/** `mcp-shell-server policy explain`: what the policy would say about a command, without running it. */
-import { homedir } from 'node:os';
+/** `mcp-shell-server policy explain`: what would be decided about a command, without running it. */
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { realPathOf } from '../base/config/paths.ts';
+import type { App } from '../app.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { LOCAL_PRINCIPAL } from '../base/principals.ts';
 import type { Settings } from '../base/settings.ts';
-import { ownProcesses } from '../executions/executions.ts';
-import { createRestrictions, type Judgement } from '../security/security.ts';
+import type { Judgement } from '../security/security.ts';
+import { listTokens } from '../security/tokens/tokens.ts';
+import { tightenedBy } from './tightened.ts';
 
 /** As SPEC names the fields: the decision, the code, the rule, the reason, and every command that was found. */
 export interface Explained {
@@ -20,29 +22,82 @@ export interface Explained {
   readonly unknowns: Judgement['unknowns'];
 }
 
-export function createExplain(settings: Settings): (command: string) => Explained {
-  const { policy } = createRestrictions(settings.security).of('local');
-  return (command) => {
-    const judgement = policy.judge(command, {
-      directory: realPathOf(settings.defaultWorkdir),
-      home: homedir(),
-      realPath: realPathOf,
-      protectedProcesses: ownProcesses(),
-    });
-    const { decision, code, rule, reason, part, hint, commands, unknowns } = judgement;
-    return {
-      command,
-      decision,
-      ...(code !== undefined && { code }),
-      rule,
-      reason,
-      ...(part !== undefined && { part }),
-      ...(hint !== undefined && { hint }),
-      commands,
-      unknowns,
-    };
+/** What of a call besides its command has a say. */
+export interface ExplainOptions {
+  /** Undefined: whoever has tightened nothing. */
+  readonly principal?: string | undefined;
+  readonly directory?: string | undefined;
+  /** The tool that is called: `shell` has rules of its own. */
+  readonly tool?: string | undefined;
+}
+
+export type Explain = (command: string, options?: ExplainOptions) => Promise<Explained>;
+
+/** The decision is the one of an execution, in a server of our own that runs nothing. */
+export function createExplain(app: App, settings: Settings): Explain {
+  const admitted = new Set<string>();
+
+  /** As its token and its calls have left it, in the servers that run now. */
+  function admit(principal: string): void {
+    if (admitted.has(principal)) return;
+    admitted.add(principal);
+    const token = listTokens(settings.stateDir).find((each) => each.principal === principal);
+    app.admit(principal, token?.preset);
+    for (const wish of tightenedBy(principal, settings.stateDir)) app.retighten(principal, wish);
+  }
+
+  return async (command, { principal, directory, tool } = {}) => {
+    try {
+      if (principal !== undefined) admit(principal);
+      const judgement = await app.explain({
+        principal: principal ?? LOCAL_PRINCIPAL,
+        command,
+        rules: tool === 'shell' ? 'shell_tool' : undefined,
+        workingDirectory: directory,
+        defaultDirectory: settings.defaultWorkdir,
+        callerEnvironment: {},
+        sessionEnvironment: new Map(),
+      });
+      if (judgement !== undefined) return describeJudgement(command, judgement);
+      throw new ShellServerError('PARAM_002', 'command is empty.');
+    } catch (error) {
+      if (!(error instanceof ShellServerError)) throw error;
+      return describeRefusal(command, error);
+    }
   };
 }
+
+function describeJudgement(command: string, judgement: Judgement): Explained {
+  const { decision, code, rule, reason, part, hint, commands, unknowns } = judgement;
+  return {
+    command,
+    decision,
+    ...(code !== undefined && { code }),
+    rule,
+    reason,
+    ...(part !== undefined && { part }),
+    ...(hint !== undefined && { hint }),
+    commands,
+    unknowns,
+  };
+}
+
+/** Refused before it was judged: its text, its directory, or the lack of a sandbox. */
+function describeRefusal(command: string, { code, message, hint, details }: ShellServerError): Explained {
+  const rule = typeof details?.['rule'] === 'string' ? details['rule'] : RULES[code];
+  return {
+    command,
+    decision: 'deny',
+    code,
+    rule: rule ?? code,
+    reason: message,
+    ...(hint !== undefined && { hint }),
+    commands: [],
+    unknowns: [],
+  };
+}
+
+const RULES: Readonly<Record<string, string>> = { SECURITY_002: 'directory', PARAM_002: 'parameter' };
 
 export function renderExplained(explained: Explained): string {
   const { decision, code, rule, reason, part, hint, commands, unknowns } = explained;
@@ -61,23 +116,40 @@ export function renderExplained(explained: Explained): string {
   return `${lines.join('\n')}\n`;
 }
 
-const lineSchema = z.object({ command: z.string() });
+const lineSchema = z.object({
+  command: z.string(),
+  principal: z.string().min(1).optional(),
+  working_directory: z.string().min(1).optional(),
+  tool: z.string().optional(),
+});
 
 /** One line of JSON for each line of JSON; a line that cannot be read is answered with an error. */
 export async function* explainLines(
   input: NodeJS.ReadableStream,
-  explain: (command: string) => Explained,
+  explain: Explain,
+  options: ExplainOptions = {},
 ): AsyncGenerator<string> {
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
-    yield `${JSON.stringify(answerTo(line, explain))}\n`;
+    yield `${JSON.stringify(await answerTo(line, explain, options))}\n`;
   }
 }
 
-function answerTo(line: string, explain: (command: string) => Explained): unknown {
+async function answerTo(line: string, explain: Explain, options: ExplainOptions): Promise<unknown> {
+  const read = readLine(line);
+  if (read === undefined) return { error: 'each line must be a JSON object with a string "command"' };
+  const { command, principal, working_directory: directory, tool } = read;
+  return explain(command, {
+    principal: principal ?? options.principal,
+    directory: directory ?? options.directory,
+    tool: tool ?? options.tool,
+  });
+}
+
+function readLine(line: string): z.infer<typeof lineSchema> | undefined {
   try {
-    return explain(lineSchema.parse(JSON.parse(line)).command);
+    return lineSchema.parse(JSON.parse(line));
   } catch {
-    return { error: 'each line must be a JSON object with a string "command"' };
+    return undefined;
   }
 }

@@ -14,11 +14,18 @@ export interface Flags {
   readonly greeting?: true;
 }
 
+export interface ExplainFlags {
+  readonly json?: boolean;
+  readonly principal?: string;
+  readonly directory?: string;
+  readonly tool?: string;
+}
+
 /** What the commands do; the flags stand before all of them. */
 export interface Actions {
   serve(flags: Flags): Promise<void>;
   doctor(flags: Flags, options: { readonly json?: boolean }): Promise<void>;
-  explainPolicy(flags: Flags, command: string, options: { readonly json?: boolean }): Promise<void>;
+  explainPolicy(flags: Flags, command: string, options: ExplainFlags): Promise<void>;
   load(flags: Flags): ReturnType<Setup['load']>;
   operator(settings: () => Settings): CommandContext;
 }
@@ -71,10 +78,11 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
     .command('explain')
     .description('say what would be decided about a command, without running it')
     .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
+    .option('--principal <name>', 'for this caller, with its token and what it has tightened since')
+    .option('--directory <path>', 'in this working directory')
+    .addOption(new Option('--tool <name>', 'called through this tool').choices(['shell_execute', 'shell']))
     .option('--json', 'as JSON')
-    .action((command: string, options: { readonly json?: boolean }) =>
-      actions.explainPolicy(flags(), command, options),
-    );
+    .action((command: string, options: ExplainFlags) => actions.explainPolicy(flags(), command, options));
 
   addSetupCommands(program, { ...setup, flags, load });
   program.commandsGroup('Watching what runs:');

@@ -18,6 +18,8 @@ export interface CheckOptions {
   readonly parameter?: string;
   /** Where it must lie besides what holds for the principal. */
   readonly within?: readonly string[] | undefined;
+  /** Nobody named it: it is where commands run that name none. */
+  readonly isDefault?: boolean;
 }
 
 /** `hostPathOf` says where a directory lies that only a principal's commands see, such as its own /tmp. */
@@ -26,7 +28,7 @@ export function createDirectories(
   hostPathOf: (path: string, principal: string) => string = (path) => path,
 ): Directories {
   return {
-    check(path, relativeTo, { principal, parameter = 'working_directory', within }) {
+    check(path, relativeTo, { principal, parameter = 'working_directory', within, isDefault }) {
       checkLength(path, parameter);
       const fences = [allowedFor(principal), within].filter((fence) => fence !== undefined);
       const isAllowed = (real: string): boolean => fences.every((fence) => isInsideOne(real, fence));
@@ -34,9 +36,9 @@ export function createDirectories(
         const allowed = fences.find((fence) => !isInsideOne(wanted, fence)) ?? fences[0] ?? [];
         return new ShellServerError(
           'SECURITY_002',
-          `${parameter} ${typed} is outside the allowed directories.`,
+          `${isDefault === true ? 'The default working directory' : parameter} ${typed} is outside the allowed directories.`,
           {
-            hint: `Allowed: ${allowed.join(', ')}.`,
+            hint: isDefault === true ? movedBy(allowed) : `Allowed: ${allowed.join(', ')}.`,
             details: { working_directory: wanted, allowed_directories: allowed },
           },
         );
@@ -56,6 +58,9 @@ export function createDirectories(
     },
   };
 }
+
+const movedBy = (allowed: readonly string[]): string =>
+  `Move it with shell_set_default_workdir, or name a working_directory. Allowed: ${allowed.join(', ')}.`;
 
 /** Resolved at every look: an allowed directory may be created, or made a link, after the start. */
 function isInsideOne(real: string, directories: readonly string[]): boolean {

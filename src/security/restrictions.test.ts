@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createWorld } from '../../test/support/world.ts';
 import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
 import type { SecuritySettings } from '../base/settings.ts';
+import { readAudit } from './audit/read.ts';
 
 /** What a token says its principal starts with, over what the operator's settings say. */
 const STARTS: readonly (readonly [operator: PresetName, token: PresetName | undefined, holds: PresetName])[] =
@@ -114,4 +116,26 @@ it.each(LISTS)('%s', async (_, security, allowed, denied) => {
     policy.judge(command, { directory: world.settings.defaultWorkdir, home: '/home/me' }).decision;
   expect(allowed.filter((command) => decide(command) !== 'allow')).toEqual([]);
   expect(denied.filter((command) => decide(command) !== 'deny')).toEqual([]);
+});
+
+it('a restriction keeps its id until the next change, and the audit log has it', async () => {
+  await using world = createWorld();
+  const { security } = world;
+  const caller = { principal: 'agent', requestId: 'req_test', client: { name: 'test' } };
+  const idOf = (wish: Parameters<typeof security.tighten>[1]) =>
+    security.tighten(caller, wish).effective.restriction?.id;
+  expect(idOf({})).toBeUndefined();
+  const first = idOf({ blockedCommands: ['uname'] });
+  expect(first).toMatch(/^rst_/);
+  expect(idOf({})).toBe(first);
+  expect(idOf({ blockedCommands: ['uname'] })).toBe(first);
+  const second = idOf({ blockedCommands: ['touch'] });
+  expect(second).not.toBe(first);
+  expect(() => idOf({ blockedCommands: [] })).toThrow('only be tightened');
+  expect(security.restrictions.of('agent').restriction?.id).toBe(second);
+  expect(security.restrictions.of('other').restriction).toBeUndefined();
+  const ids = [...readAudit(join(world.settings.stateDir, 'audit'))]
+    .filter(({ fields }) => fields['event'] === 'restrictions_tightened')
+    .map(({ fields }) => fields['restrictionId'] ?? fields['restriction_id']);
+  expect(ids).toEqual([undefined, first, first, first, second]);
 });

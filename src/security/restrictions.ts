@@ -7,13 +7,22 @@ import type { CommandEntry } from '../base/config/kinds.ts';
 import { isInside, realPathOf } from '../base/config/paths.ts';
 import { ENVIRONMENT_MODES, PRESETS, type PresetName, type RootView } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
+import { createId } from '../base/ids.ts';
 import type { SecuritySettings, ShellToolSettings } from '../base/settings.ts';
 import { combinePolicies, createPolicy, effectiveAllowed, READING_COMMANDS } from './policy/policy.ts';
 import { PRESET_COMMANDS, presetRank } from './policy/presets.ts';
 import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
 import type { Entry, Policy, PolicyConfig } from './policy/types.ts';
 
+/** What a caller has tightened, which holds until the server ends. */
+export interface Restriction {
+  readonly id: string;
+  readonly configuredAtMs: number;
+}
+
 export interface Effective {
+  /** Of the last change that the caller made. */
+  readonly restriction?: Restriction | undefined;
   readonly policy: Policy;
   readonly security: SecuritySettings;
   readonly restrictions: Restrictions;
@@ -27,6 +36,7 @@ export interface RestrictionStore {
   tighten(
     principal: string,
     wish: Wish,
+    nowMs: number,
   ): { readonly effective: Effective; readonly changes: readonly Change[] };
   /** What the operator should know about the rules. */
   readonly warnings: readonly string[];
@@ -68,7 +78,11 @@ export function createRestrictions(
     begun.set(principal, preset);
   }
 
-  function tightenOf(principal: string, wish: Wish): ReturnType<RestrictionStore['tighten']> {
+  function tightenOf(
+    principal: string,
+    wish: Wish,
+    named?: Restriction,
+  ): ReturnType<RestrictionStore['tighten']> {
     const current = of(principal);
     const says = wish.preset === undefined ? undefined : PRESETS[wish.preset];
     const result = tighten(current.restrictions, wish, {
@@ -84,12 +98,18 @@ export function createRestrictions(
     if (result.kind === 'refused') throw loosens(result.loosening);
     const { policy, ...rest } = effectiveOf(base, result.next);
     // Whatever the wish came to, it never allows what was refused before it.
-    const effective = { ...rest, policy: combinePolicies(initial.policy, policy) };
+    const asks = Object.values(wish).some((value) => value !== undefined);
+    const isNew = asks && (result.changes.length > 0 || current.restriction === undefined);
+    const restriction = isNew ? (named ?? current.restriction) : current.restriction;
+    const effective = { ...rest, restriction, policy: combinePolicies(initial.policy, policy) };
     tightened.set(principal, effective);
     return { effective, changes: result.changes };
   }
 
-  return { of, begin, tighten: tightenOf, warnings: [...initial.policy.warnings, ...warnings] };
+  const tightenNamed: RestrictionStore['tighten'] = (principal, wish, nowMs) =>
+    tightenOf(principal, wish, { id: createId('rst'), configuredAtMs: nowMs });
+
+  return { of, begin, tighten: tightenNamed, warnings: [...initial.policy.warnings, ...warnings] };
 }
 
 function loosens(loosening: readonly { readonly key: string; readonly reason: string }[]): ShellServerError {

@@ -14,22 +14,16 @@ import type { Log } from '../base/log.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { RESERVE } from './audit/reserve.ts';
+import { type ConsideredRequest, createConsider } from './consider.ts';
 import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
-import {
-  buildEnvironment,
-  checkDangerous,
-  checkEnvironment,
-  inheritedValue,
-  MARKER_NAME,
-} from './environment.ts';
-import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
+import { buildEnvironment, MARKER_NAME } from './environment.ts';
+import { definedEntries, type LaunchRequest } from './launch-request.ts';
 import { issuePermit, type LaunchPermit, type Limits } from './permit.ts';
-import { combinePolicies } from './policy/policy.ts';
 import type { Wish } from './policy/tighten.ts';
-import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/types.ts';
-import { checkProgram, nameProgram } from './programs.ts';
+import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
+import { checkProgram } from './programs.ts';
 import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { secretValues } from './secrets.ts';
@@ -42,6 +36,7 @@ export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
 export { type AuditLine, byTime, followAudit, readAudit, readNewest, type TimeRange } from './audit/read.ts';
 export { RESERVE as AUDIT_RESERVE } from './audit/reserve.ts';
 export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
+export type { ConsideredRequest } from './consider.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
 export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
@@ -49,6 +44,7 @@ export type { LaunchRequest, TerminalRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
 export { escapeJson, escapeText, quoteWord } from './policy/show.ts';
+export type { Wish } from './policy/tighten.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
@@ -71,6 +67,8 @@ export interface Security extends TypedCheck {
   terminalShellFor(principal: string): string;
   /** For the first answer to a principal whose commands run in another shell than the configured one. */
   shellNotice(principal: string): string | undefined;
+  /** What would be decided about a request, without a line in the audit log; throws as `authorize` does before it judges. */
+  explain(request: ConsideredRequest): Promise<Judgement | undefined>;
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   /** What the commands of a principal run behind, as far as it does not depend on them. */
@@ -90,6 +88,8 @@ export interface Security extends TypedCheck {
   ): ReturnType<RestrictionStore['tighten']>;
   /** Says in the log how a command of the tool `shell` ended, or why it did not begin. */
   readonly logShellTool: ShellToolLog;
+  /** What a principal tightened in another server, to explain what is decided there; not audited. */
+  retighten(principal: string, wish: Wish): void;
   /** How commands of a principal were decided since then, by this server; the audit log has all of them. */
   decisionsSince(principal: string, sinceMs: number): DecisionTotals;
   dispose(): Promise<void>;
@@ -134,30 +134,14 @@ export function createSecurity(options: {
 
   const input = createTypedCheck({ ...options, restrictions, audit, decisions });
 
-  /** What holds for a principal, and for the one tool that has rules of its own. */
-  function policyOf({ principal, rules }: Pick<LaunchRequest, 'principal' | 'rules'>): Policy {
-    const { policy } = restrictions.of(principal);
-    return rules === undefined || shellTool === undefined ? policy : combinePolicies(policy, shellTool);
-  }
+  const { consider, policyOf } = createConsider({ ...options, restrictions, directories });
 
   async function decide(request: LaunchRequest): Promise<Decided> {
-    const { principal } = request;
-    if (request.terminal === undefined || request.command !== '') checkCommand(request.command);
-    checkEnvironment(request.callerEnvironment);
-    checkDangerous(request.callerEnvironment);
+    const { principal, terminal } = request;
     // What a path means depends on the wall.
     await sandbox.state();
-    const within = request.rules === undefined ? undefined : settings.shellTool.allowedDirectories;
-    const directory = directories.check(
-      request.workingDirectory ?? startIn(request.defaultDirectory, within),
-      request.defaultDirectory,
-      { principal, within },
-    );
+    const { directory, policy, argv, judgement } = consider(request);
     const { security } = restrictions.of(principal);
-    const policy = policyOf(request);
-    const { terminal } = request;
-    const argv = request.argv === undefined ? undefined : nameProgram(request.argv, policy);
-    const judgement = judge(request, { policy, argv, directory });
     if (judgement?.decision === 'deny') throw denied(judgement);
     if (judgement?.decision === 'ask')
       checkApproval(request, judgement, { directory, policy, inherited: settings.environment });
@@ -220,33 +204,6 @@ export function createSecurity(options: {
     return { permit, rule: judgement?.rule ?? 'terminal' };
   }
 
-  /** Undefined where there is nothing to judge: an empty terminal. */
-  function judge(
-    request: LaunchRequest,
-    at: { readonly policy: Policy; readonly argv: readonly string[] | undefined; readonly directory: string },
-  ): Judgement | undefined {
-    if (request.terminal !== undefined && request.command === '') return undefined;
-    const { security } = restrictions.of(request.principal);
-    const context: JudgeContext = {
-      directory: at.directory,
-      home: homedir(),
-      realPath: realPathOf,
-      inherited: (name) =>
-        inheritedValue(name, settings.environment, {
-          mode: security.environment,
-          allowed: security.allowedEnvironment,
-        }),
-      environment: {
-        ...Object.fromEntries(definedEntries(request.sessionEnvironment)),
-        ...request.callerEnvironment,
-      },
-      protectedProcesses: options.protectedProcesses(),
-    };
-    return at.argv === undefined
-      ? at.policy.judge(request.command, context)
-      : at.policy.judgeArgv(at.argv, context);
-  }
-
   function shellCommand(
     { script, command }: LaunchRequest,
     { policy, path }: { readonly policy: Policy; readonly path: string },
@@ -273,18 +230,18 @@ export function createSecurity(options: {
     sandbox,
     restrictions,
     admit: restrictions.begin,
+    retighten(principal, wish) {
+      restrictions.tighten(principal, located(wish), options.clock.now());
+    },
     tighten({ principal, requestId, client }, wish) {
       const about = { principal, requestId, client: client.name, asked: wish };
       try {
-        const located = wish.allowedDirectories?.map((path) => locatePath(path, PLACE()));
-        const tightened = restrictions.tighten(principal, {
-          ...wish,
-          ...(located !== undefined && { allowedDirectories: located }),
-        });
+        const tightened = restrictions.tighten(principal, located(wish), options.clock.now());
         audit.write({
           event: 'restrictions_tightened',
           decision: 'allow',
           ...about,
+          restrictionId: tightened.effective.restriction?.id,
           changes: tightened.changes,
         });
         return tightened;
@@ -299,6 +256,15 @@ export function createSecurity(options: {
           });
         throw error;
       }
+    },
+    async explain(request) {
+      const { refuses, problem } = await sandbox.state();
+      const considered = consider(request);
+      if (refuses === true)
+        throw new ShellServerError('SECURITY_003', `Nothing runs without a sandbox: ${problem ?? ''}.`, {
+          details: { rule: 'sandbox' },
+        });
+      return considered.judgement;
     },
     async authorize(request) {
       const about = {
@@ -366,6 +332,13 @@ const limitsOf = (security: SecuritySettings): Limits => ({
   cpuSeconds: security.maxCpuSeconds,
   fileBytes: security.maxFileBytes,
 });
+
+/** With its directories as absolute paths. */
+function located(wish: Wish): Wish {
+  const { allowedDirectories } = wish;
+  if (allowedDirectories === undefined) return wish;
+  return { ...wish, allowedDirectories: allowedDirectories.map((path) => locatePath(path, PLACE())) };
+}
 
 /** Paths of a caller count from the home directory where they are not absolute. */
 const PLACE = (): { directory: string; homedir: string } => ({ directory: homedir(), homedir: homedir() });

@@ -1,8 +1,8 @@
 /** security_set_restrictions: a caller tightens what it may do itself, until the server restarts. Never the other way. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
+import { isInside, realPathOf } from '../base/config/paths.ts';
 import { POLICY_MODES, PRESET_NAMES } from '../base/config/presets.ts';
-import { createId } from '../base/ids.ts';
 import { type Effective, wireName } from '../security/security.ts';
 import { type Call, defineTool } from './tool.ts';
 
@@ -58,7 +58,7 @@ export const securitySetRestrictions = defineTool({
     }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
-    const { security, clock } = call.modules;
+    const { security } = call.modules;
     const { allowed_commands: allowedCommands, allowed_directories: directories } = input;
     const hasLists = allowedCommands !== undefined || input.blocked_commands !== undefined;
     const { effective, changes } = security.tighten(call, {
@@ -78,20 +78,25 @@ export const securitySetRestrictions = defineTool({
       ...(to !== undefined && { to: show(to) }),
     }));
     const restrictions = describe(effective);
+    const { restriction } = effective;
     const lines = named.map(
       ({ parameter, from, to }) => `${parameter}: ${from ?? show(undefined)} -> ${to ?? show(undefined)}`,
     );
     return {
       data: {
-        restriction_id: createId('rst'),
-        active: true,
-        configured_at: isoTime(clock.now()),
+        ...(restriction !== undefined && {
+          restriction_id: restriction.id,
+          configured_at: isoTime(restriction.configuredAtMs),
+        }),
+        active: restriction !== undefined,
         restrictions,
         changes: named,
       },
       text: [
         lines.length === 0 ? 'Nothing changed.' : lines.join('\n'),
         `In force: ${JSON.stringify(restrictions)}`,
+        ...(restriction === undefined ? [] : [`Restriction ${restriction.id}, until the server restarts.`]),
+        ...describeDefault(call, effective),
         ...(effective.security.network || (await keepsNetwork(call)) ? [] : [NOT_KEPT]),
       ].join('\n'),
     };
@@ -100,6 +105,20 @@ export const securitySetRestrictions = defineTool({
 
 const NOT_KEPT =
   'Nothing keeps the network off: commands run without a sandbox of this server, as the operator has set it.';
+
+/** A default directory that is outside now would only be noticed by the next command, which is refused. */
+function describeDefault({ principal, modules }: Call, { security }: Effective): string[] {
+  const { allowedDirectories } = security;
+  const current = modules.executions.sessions.defaultDirectory(principal);
+  const isOutside =
+    allowedDirectories?.every((path) => !isInside(realPathOf(current), realPathOf(path))) === true;
+  if (!isOutside) return [];
+  const target = allowedDirectories?.[0];
+  const example = target === undefined ? '' : `, for example to ${target}`;
+  return [
+    `The default working directory ${current} is outside the allowed ones: move it with shell_set_default_workdir${example}, or name a working_directory with each command.`,
+  ];
+}
 
 /** Also where nothing runs for lack of a sandbox. */
 async function keepsNetwork({ principal, modules }: Call): Promise<boolean> {

@@ -57,7 +57,13 @@ function describe(fields: Fields): Described {
             : String(event).replaceAll('_', ' '),
           textOf(fields['command']),
           decision === 'allow' ? '' : joined([textOf(fields['code']), textOf(fields['reason'])]),
-          textOf(fields['executionIds'] ?? fields['terminalId'] ?? fields['scope'] ?? fields['from']),
+          textOf(
+            fields['restrictionId'] ??
+              fields['executionIds'] ??
+              fields['terminalId'] ??
+              fields['scope'] ??
+              fields['from'],
+          ),
           fields['others'] === undefined ? '' : `and ${textOf(fields['others'])} more like it`,
         ]),
       };

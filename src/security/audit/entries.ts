@@ -100,6 +100,8 @@ interface Approval extends Ruling {
 
 interface RestrictionsChanged extends Ruling {
   readonly event: 'restrictions_tightened' | 'restrictions_refused';
+  /** Of what the caller has tightened, where it has. */
+  readonly restrictionId?: string | undefined;
   readonly asked: unknown;
   readonly changes?: unknown;
 }
