@@ -16,7 +16,7 @@ export const terminalGetInfo = defineTool({
     const hasEnded = state.outcome !== undefined;
     const data = { ...describeDetails(state), ...(await describeEnd(call, state.id, hasEnded)) };
     const ended = hasEnded
-      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.`
+      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.${describeLoss(state.outcome.unprotected)}`
       : '';
     const last = state.lastExitCode === undefined ? '' : ` Last exit code ${state.lastExitCode}.`;
     return {
@@ -25,3 +25,8 @@ export const terminalGetInfo = defineTool({
     };
   },
 });
+
+const describeLoss = (paths: readonly string[] | undefined): string =>
+  paths === undefined
+    ? ''
+    : ` Replaced or removed from outside while it ran, which ends their protection: ${paths.join(', ')}.`;

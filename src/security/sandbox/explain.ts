@@ -8,6 +8,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { hiddenIn, settingFor } from './explain-hidden.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
+import { isThere } from './look.ts';
 import { isObeyed } from './open-home.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 
@@ -123,8 +124,12 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
   };
 };
 
-/** What is mounted, and would have to be named: of a repository its hooks as a whole. */
-const protectedRoot = (path: string): string => path.replace(/(\/\.git\/hooks)\/.*$/, '$1');
+/** What would have to be named: of a repository its hooks as a whole, of settings the directory for a file that is new. */
+function protectedRoot(path: string): string {
+  const around = SETTINGS_DIRECTORIES.find((name) => path.includes(`/${name}/`));
+  if (around === undefined || isThere(path)) return path.replace(/(\/\.git\/hooks)\/.*$/, '$1');
+  return path.slice(0, path.indexOf(`/${around}/`) + around.length + 1);
+}
 
 function isProtected(path: string | undefined): boolean {
   if (path === undefined) return false;
