@@ -186,7 +186,7 @@ const LINGER_MS = 60_000;
 
 async function save({ recording, title }: SaveSpec): Promise<void> {
   await saveHistory(recording, title);
-  reply({});
+  reply(process.stdout, {});
 }
 
 closeInherited();
