@@ -117,7 +117,7 @@ export const LIMITS = {
   progressIntervalMs: 200,
   progressMessageBytes: 1 * KIB,
   /** The login shell is asked for its PATH once, and the first command does not wait longer than this for it. */
-  loginPathWaitMs: 500,
+  loginPathWaitMs: 1000,
   /** Longer where commands can write to the home directory: until it is known, so are the programs that it names. */
   loginPathInHomeWaitMs: 3000,
   /** Some clients connect only to ask what there is, and are gone by then. */

@@ -9,6 +9,7 @@ import { buildSeccompFilter } from '../security/sandbox/seccomp.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
 import { createForker } from './forker.ts';
 import type { Handoff } from './handoff-script.ts';
+import { mostInstances } from './inotify.ts';
 import { createPipes } from './pipes.ts';
 import { buildSandbox, endSandbox, exitOf, handOff, NOT_SET_UP } from './sandboxed.ts';
 
@@ -102,6 +103,21 @@ describe.skipIf(needs('bwrap'))('a sandbox with a shell that waits', () => {
     }
     await endSandbox(sandbox);
   });
+
+  test.skipIf(!existsSync('/usr/bin/perl'))(
+    'has a part of the user’s inotify instances, and leaves the rest to others',
+    async () => {
+      const host = createHost();
+      const { run } = createBench(host);
+      const call = process.arch === 'arm64' ? 26 : 294;
+      const script = `perl -e 'my $n = 0; $n++ while $n < 5000 && syscall(${call}, 0) >= 0; print "$n $!{EMFILE}"'`;
+      const { stdout } = await run(wallOf(host), script);
+      const [got, code] = stdout.split(' ').map(Number);
+      expect(code).toBeGreaterThan(0);
+      expect(got).toBeLessThanOrEqual(mostInstances());
+      expect(got).toBeGreaterThan(0);
+    },
+  );
 
   test('gives variables to the command as they are, whatever is in them, and no others', async () => {
     const host = createHost();

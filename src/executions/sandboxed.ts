@@ -24,6 +24,7 @@ import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { type Handoff, handoffScript, readyScript, WAITING_SHELL } from './handoff-script.ts';
 import { OUTER_ENVIRONMENT } from './helper.ts';
+import { boundInotify } from './inotify.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
 import type { LaunchTools } from './launch.ts';
 import { identitiesOf } from './mount-watch.ts';
@@ -181,6 +182,8 @@ async function start(
     const witness = entrance.template === undefined ? init : child.identity;
     const inside = readMounts(witness.pid) ?? '';
     entrance.verify(inside, host);
+    // Copies share the namespace of their original.
+    if (entrance.template === undefined) await boundInotify(init);
     const kept = identitiesOf(spec.wall.kept);
     return {
       child,
