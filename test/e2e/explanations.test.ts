@@ -198,7 +198,6 @@ describe.skipIf(cannot)('in development', () => {
     ['echo "touch: cannot touch \'/usr/x\': Read-only file system"', { merge_stderr: true }],
     ['echo "pthread_create failed; fork: Resource temporarily unavailable" >&2'],
     ['echo "Cannot connect to the Docker daemon; Permission denied (publickey)" >&2'],
-    ['cat ~/.ssh/id_ed25519; true'],
     ['curl -sS http://127.0.0.1:9/ || true'],
     ['echo $((6 & 3))'],
     ['cat <<END\nTom & Jerry\nEND'],
@@ -210,6 +209,16 @@ describe.skipIf(cannot)('in development', () => {
     expect(data).toMatchObject({ status: 'completed', success: true, exit_code: 0 });
     expect(data.error_code).toBeUndefined();
     expect(data.message).toBeUndefined();
+  });
+
+  test('what is hidden and reads as empty is told, though the command succeeded', async () => {
+    const { data } = await product.execute('ls ~/.ssh; true');
+    expect(data).toMatchObject({
+      status: 'completed',
+      exit_code: 0,
+      message: expect.stringMatching(/The sandbox hides .*\.ssh: inside it is empty/),
+    });
+    expect(data.error_code).toBeUndefined();
   });
 
   test('of several commands one that was stopped is told, though the last one succeeded', async () => {
