@@ -8,6 +8,7 @@ import { alignEnd, alignStart, LINE_REACH_BYTES } from './cut.ts';
 import { getEncoding } from './encoding.ts';
 import { createLineCounter } from './line-count.ts';
 import { chunksOf, createPace, gapBytes, type Pace } from './scan.ts';
+import { asShown } from './shown-text.ts';
 import type { ByteSource } from './types.ts';
 import { countInvalidBytes } from './utf8.ts';
 import { notKept, plural } from './words.ts';
@@ -65,10 +66,12 @@ export async function headAndTail(
   const truncated = omittedBytes > 0;
   const counter = createLineCounter(source, UTF8.newline, pace);
   const omittedLines = truncated ? (await counter.count(headTo, tailFrom)).ended : 0;
-  let text = head.toString('utf8');
-  if (truncated && !isPlain) {
+  if (isPlain)
+    return { text: head.toString('utf8'), truncated, binary, invalidBytes, omittedBytes, omittedLines };
+  let text = asShown(head.toString('utf8'));
+  if (truncated) {
     const marker = describeOmission(omittedBytes, omittedLines, gapBytes(source), headTo, options.outputId);
-    text += `${text === '' || text.endsWith('\n') ? '' : '\n'}${marker}\n${tail.toString('utf8')}`;
+    text += `${text === '' || text.endsWith('\n') ? '' : '\n'}${marker}\n${asShown(tail.toString('utf8'))}`;
   }
   return { text, truncated, binary, invalidBytes, omittedBytes, omittedLines };
 }
