@@ -61,7 +61,7 @@ describe.skipIf(needs('bwrap'))('how a command behind a wall ended', () => {
   ] as const)('%s', async ([command, expected]) => {
     await using world = walled();
     const { outcome } = await world.run(command);
-    const { endedAtMs: _, peakMemoryBytes: _peak, ...rest } = outcome;
+    const { endedAtMs: _at, durationMs: _for, peakMemoryBytes: _peak, ...rest } = outcome;
     expect(rest).toEqual({ ...expected, survivors: [], endedLeftovers: [] });
   });
 
@@ -315,7 +315,7 @@ describe.for([
     ['kill -PIPE $$; exit 3', { status: 'failed', reason: 'signal', exitCode: 141, signal: 'SIGPIPE' }],
   ] as const)('ends exactly as it did: %s', async ([script, expected]) => {
     const { outcome } = await run(script);
-    const { endedAtMs: _, ...rest } = outcome;
+    const { endedAtMs: _at, durationMs: _for, ...rest } = outcome;
     expect(rest).toEqual({ ...expected, survivors: [], endedLeftovers: [] });
   });
 
