@@ -302,6 +302,10 @@ export PATH="$NVM_DIR/versions/node/v20.0.0/bin:$HOME/.pyenv/shims:$HOME/.cargo/
   afterAll(() => developer.remove());
 
   test('tools of version managers are found by the login shell’s PATH, and work', async () => {
+    // On a machine that is busy the first command does not wait for the login shell to the end.
+    await expect
+      .poll(async () => (await product.execute('command -v nvm-tool')).data.exit_code, { timeout: 10_000 })
+      .toBe(0);
     const { stdout } = await works(
       product,
       'command -v node; node -p 6*7; nvm-tool; python3.99; cargo-tool; volta-tool; local-tool',
