@@ -40,8 +40,10 @@ const FIRST_WAIT_MS = 300;
 /** The rest is looked at in a tenth of the time, or a server would begin with a second of work for little. */
 const SPELL_MS = 5;
 const REST_MS = 45;
-/** A workspace without very many directories takes a few milliseconds. */
-const WORKSPACE_WAIT_MS = 5000;
+/** A workspace without very many directories takes a few milliseconds. What is not found by then is not protected. */
+const WORKSPACE_WAIT_MS = 20_000;
+/** Directories that are listed at the same time. */
+const AT_ONCE = 8;
 const AGAIN_AFTER_MS = 60_000;
 const MAX_DIRECTORIES = 20_000;
 /** A command can make as many as it likes before the next start. */
@@ -95,16 +97,21 @@ export function createSurvey(options: SurveyOptions): Survey {
     let level = [...new Set(roots)];
     for (let depth = 0, entered = 0; depth < maxDepth && level.length > 0; depth++) {
       const next: string[] = [];
-      for (const directory of level) {
+      for (let at = 0; at < level.length; at += AT_ONCE) {
         await pace?.(depth);
-        if (isDisposed || entered++ > budget) return false;
-        const entries = await list(directory);
-        if (entries === undefined) shut?.(directory);
-        else visit(entries, directory);
-        for (const entry of entries ?? []) {
-          if (!entry.isDirectory() || LARGE.has(entry.name)) continue;
-          const path = join(directory, entry.name);
-          if (!skipped.has(path)) next.push(path);
+        const batch = level.slice(at, at + AT_ONCE);
+        if (isDisposed || (entered += batch.length) > budget + AT_ONCE) return false;
+        const listed = await Promise.all(
+          batch.map(async (directory) => ({ directory, entries: await list(directory) })),
+        );
+        for (const { directory, entries } of listed) {
+          if (entries === undefined) shut?.(directory);
+          else visit(entries, directory);
+          for (const entry of entries ?? []) {
+            if (!entry.isDirectory() || LARGE.has(entry.name)) continue;
+            const path = join(directory, entry.name);
+            if (!skipped.has(path)) next.push(path);
+          }
         }
       }
       level = next;
