@@ -24,6 +24,8 @@ export interface EmulatorOptions {
   onReply(data: string): void;
   /** So many of the oldest rows have left the normal screen's memory. */
   onTrim(rows: number): void;
+  /** Everything is about to be thrown away. */
+  onReset(): void;
 }
 
 interface Inside {
@@ -31,13 +33,22 @@ interface Inside {
     readonly active: unknown;
     readonly normal: { readonly lines: Lines; readonly scrollTop: number; readonly scrollBottom: number };
   };
-  readonly _inputHandler: { readonly _parser: { readonly currentState: number } };
+  readonly _inputHandler: { readonly _parser: { readonly currentState: number } } & Handlers;
   /** Unlike the documented one, it gets the parameters themselves and not a copy. */
   registerCsiHandler(
     id: { readonly final: string },
     handler: (given: { readonly params: Int32Array }) => boolean,
   ): IDisposable;
+  registerEscHandler(id: { readonly final: string }, handler: () => boolean): IDisposable;
 }
+
+/** What is slow on a large screen: a few bytes move or clear all of it. */
+type Handlers = Readonly<
+  Record<
+    'insertLines' | 'deleteLines' | 'scrollUp' | 'scrollDown' | 'eraseInDisplay' | 'fullReset',
+    (given: { readonly params: Int32Array } | undefined) => boolean
+  >
+>;
 
 interface Lines {
   onTrim(listener: (rows: number) => void): IDisposable;
@@ -58,6 +69,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     if (data !== '') options.onReply(data);
   });
   const inside = insideOf(terminal);
+  boundSlowOnes(inside, options.onReset);
   clampRepetitions(terminal, inside);
   let watched: Lines | undefined;
   /** A reset makes new ones. */
@@ -91,6 +103,38 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 /** The parser's state between sequences. */
 const GROUND = 0;
 
+/** So much time for them in so long; 16 KiB of them would otherwise hold up every terminal for a minute. */
+const SLOW_MS = 250;
+const SLOW_EVERY_MS = 1000;
+
+/** Beyond that they do nothing: a screen that is drawn so often is seen by nobody. */
+function boundSlowOnes(inside: Inside, onReset: () => void): void {
+  const slow = inside._inputHandler;
+  let began = 0;
+  let spent = 0;
+  const run = (draw: () => unknown): boolean => {
+    const now = performance.now();
+    if (now - began > SLOW_EVERY_MS) {
+      began = now;
+      spent = 0;
+    }
+    if (spent > SLOW_MS) return true;
+    draw();
+    spent += performance.now() - now;
+    return true;
+  };
+  inside.registerCsiHandler({ final: 'L' }, (given) => run(() => slow.insertLines(given)));
+  inside.registerCsiHandler({ final: 'M' }, (given) => run(() => slow.deleteLines(given)));
+  inside.registerCsiHandler({ final: 'S' }, (given) => run(() => slow.scrollUp(given)));
+  inside.registerCsiHandler({ final: 'T' }, (given) => run(() => slow.scrollDown(given)));
+  inside.registerCsiHandler({ final: 'J' }, (given) => run(() => slow.eraseInDisplay(given)));
+  const reset = (): void => {
+    onReset();
+    slow.fullReset(undefined);
+  };
+  inside.registerEscHandler({ final: 'c' }, () => run(reset));
+}
+
 /** `CSI 2147483647 L` inserts as many lines, one after the other. More than the screen has make no difference. */
 function clampRepetitions(terminal: Terminal, inside: Inside): void {
   const clamp = (finals: string, most: () => number): void => {
@@ -111,7 +155,10 @@ function insideOf(terminal: Terminal): Inside {
     typeof inside?.registerCsiHandler === 'function' &&
     inside.buffers?.normal.lines.onTrim !== undefined &&
     inside.buffers.normal.scrollTop === 0 &&
-    inside._inputHandler?._parser.currentState === GROUND;
+    inside._inputHandler?._parser.currentState === GROUND &&
+    ['insertLines', 'deleteLines', 'scrollUp', 'scrollDown', 'eraseInDisplay', 'fullReset'].every(
+      (name) => typeof inside._inputHandler?.[name as keyof Handlers] === 'function',
+    );
   if (!isThere) throw new Error('This version of xterm.js lacks what the terminals need.');
   return inside as Inside;
 }

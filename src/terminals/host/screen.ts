@@ -84,6 +84,7 @@ export function createScreen(options: ScreenOptions): Screen {
     keptRows,
     onReply: (data) => options.onReply?.(data),
     onTrim: (rows) => leaving.trim(rows),
+    onReset: () => onReset(),
   });
   const serializer = new serialize.SerializeAddon();
   terminal.loadAddon(serializer);
@@ -129,12 +130,12 @@ export function createScreen(options: ScreenOptions): Screen {
     if ((params[0] ?? 0) === 0 || (params[0] === 1 && (params[1] ?? 1) === 1)) redraws++;
     return false;
   });
-  terminal.parser.registerEscHandler({ final: 'c' }, () => {
+
+  function onReset(): void {
     leaving.drop(lastRow() + 1);
     leaving.endLine();
     isCursorVisible = true;
-    return false;
-  });
+  }
 
   function take(piece: Uint8Array): void {
     if (piece.length > keptRows + terminal.rows - normal().length) leaving.note();

@@ -1,0 +1,88 @@
+/** Whatever a program writes, the emulator comes back soon: one process draws the terminals of all callers. */
+import { expect, test } from 'vitest';
+import { createScreen } from '../../src/terminals/host/screen.ts';
+
+const ESC = '\u001B';
+const EXTREMES = [
+  '',
+  '0',
+  '1',
+  '99',
+  '65535',
+  '2147483647',
+  '99999999999999',
+  '2147483647:2147483647',
+  '1;2147483647',
+];
+const STARTS = [`${ESC}[`, '\u009B', `${ESC}[?`, `${ESC}[>`, `${ESC}[=`];
+const MIDDLES = ['', '', '', ' ', "'", '$', '"', '!', '#', '*'];
+const FINALS = '@ABCDEFGHIJKLMPSTXZ^`abcdefghilmnpqrstu|}~';
+const STRINGS = [
+  `${ESC}]0;`,
+  `${ESC}]2;`,
+  `${ESC}]4;`,
+  `${ESC}]8;;`,
+  `${ESC}]133;`,
+  `${ESC}P`,
+  `${ESC}P$q`,
+  `${ESC}_`,
+  `${ESC}^`,
+];
+const ENDS = ['\u0007', `${ESC}\\`, ''];
+
+/** The same each time for a seed, so that a failure can be found again. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function hostile(random: (below: number) => number): string {
+  const pick = <Value>(from: ArrayLike<Value>): Value => from[random(from.length)] as Value;
+  switch (random(8)) {
+    case 0:
+      return pick(STRINGS) + 'x;?1'.repeat(random(200)) + pick(ENDS);
+    case 1:
+      return ESC + pick('78cDEHMNOZ=>#()');
+    case 2:
+      return pick(['日本😀', 'a\u0301\u0301', '\r\n', '\t', 'plain text ', '\u0085', '\u0000']);
+    default:
+      return pick(STARTS) + pick(EXTREMES) + pick(MIDDLES) + pick(FINALS);
+  }
+}
+
+test.for(Array.from({ length: 40 }, (_, index) => index + 1))('seed %i', (seed) => {
+  const random = createRandom(seed);
+  const screen = createScreen({ columns: 2 + random(499), rows: 1 + random(300) });
+  screen.write(Buffer.from('line\r\n'.repeat(2500)));
+  // One sequence over and over is worse than many.
+  const text =
+    seed % 2 === 0
+      ? hostile(random).repeat(500)
+      : Array.from({ length: 1000 }, () => hostile(random)).join('');
+  const bytes = Buffer.from(text).subarray(0, 16 * 1024);
+  const began = performance.now();
+  screen.write(bytes);
+  screen.catchUp();
+  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(screen.view().title.length).toBeLessThanOrEqual(256);
+  expect(screen.totalLines()).toBeGreaterThan(0);
+  screen.dispose();
+});
+
+test.for(
+  ['L', 'M', 'S', 'T', 'Z', 'b', 'I', '@', 'P', 'X', 'J']
+    .flatMap((final) => [`[2147483647${final}`, `[99${final}`])
+    .concat(['c']),
+)('ESC %s, as often as fits into what is read at once', (sequence) => {
+  const screen = createScreen({ columns: 500, rows: 300 });
+  screen.write(Buffer.from('line\r\n'.repeat(2500)));
+  screen.catchUp();
+  const began = performance.now();
+  screen.write(Buffer.from(`${ESC}${sequence}`.repeat(8192)).subarray(0, 16 * 1024));
+  screen.catchUp();
+  expect(performance.now() - began).toBeLessThan(8000);
+  screen.dispose();
+});
