@@ -7,7 +7,7 @@ import type { EnvironmentMode, PolicyMode, Preset, PresetName, SandboxMode } fro
 
 /** The preset with what was set instead of it. */
 export interface SecuritySettings
-  extends Omit<Preset, 'sandbox' | 'network' | 'environment' | 'maxMemoryBytes' | 'maxPids'> {
+  extends Omit<Preset, 'mode' | 'sandbox' | 'network' | 'environment' | 'maxMemoryBytes' | 'maxPids'> {
   readonly preset: PresetName;
   /** undefined: as the preset says. */
   readonly mode: PolicyMode | undefined;

@@ -4,9 +4,20 @@
  * there can be no copy, each is built by bwrap.
  */
 import { existsSync } from 'node:fs';
-import { type BubblewrapWall, type CopyPlan, planCopy } from '../security/security.ts';
-import { createKeys, type PoolTools, type WantedSandbox } from './sandbox-pool.ts';
+import { type BubblewrapWall, type CopyPlan, type Limits, planCopy } from '../security/security.ts';
+import type { LaunchTools } from './launch.ts';
 import { buildSandbox, copySandbox, endSandbox, markedForServer, type WaitingSandbox } from './sandboxed.ts';
+
+/** All that a sandbox depends on. */
+export interface WantedSandbox {
+  readonly wall: BubblewrapWall;
+  readonly limits: Limits;
+}
+
+export interface PoolTools extends Omit<LaunchTools, 'pool'> {
+  /** The next server finds by its name what is left where this one was killed. */
+  readonly server: string;
+}
 
 export interface SandboxCopies {
   /** Throws where none can be made. */
@@ -93,5 +104,15 @@ export function createSandboxCopies(tools: PoolTools): SandboxCopies {
       for (const original of originals.values()) end(original);
       await Promise.allSettled(ending);
     },
+  };
+}
+
+/** The options are the same object as long as they are the same, so that they are looked through once. */
+export function createKeys(): (wall: BubblewrapWall) => string {
+  const keys = new WeakMap<BubblewrapWall, string>();
+  return (wall) => {
+    const key = keys.get(wall) ?? JSON.stringify([wall.program, wall.options, wall.seccomp]);
+    keys.set(wall, key);
+    return key;
   };
 }

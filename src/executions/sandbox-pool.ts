@@ -4,16 +4,10 @@
  * shows every mount of it as it was meant; else the command waits for its own.
  */
 import { availableParallelism } from 'node:os';
-import type { BubblewrapWall, Limits } from '../security/security.ts';
-import type { LaunchTools } from './launch.ts';
-import { createSandboxCopies } from './sandbox-copies.ts';
+import { createKeys, createSandboxCopies, type PoolTools, type WantedSandbox } from './sandbox-copies.ts';
 import { endSandbox, isIntact, KERNEL_TABLES, replacedMeanwhile, type WaitingSandbox } from './sandboxed.ts';
 
-/** All that a sandbox depends on. */
-export interface WantedSandbox {
-  readonly wall: BubblewrapWall;
-  readonly limits: Limits;
-}
+export type { PoolTools, WantedSandbox } from './sandbox-copies.ts';
 
 export interface SandboxPool {
   /** One that is intact; the caller ends it. Throws where none can be built. */
@@ -22,11 +16,6 @@ export interface SandboxPool {
   prepare(wanted: WantedSandbox): void;
   /** Ends those that nobody has taken. */
   dispose(): Promise<void>;
-}
-
-export interface PoolTools extends Omit<LaunchTools, 'pool'> {
-  /** The next server finds by its name what is left where this one was killed. */
-  readonly server: string;
 }
 
 /** A command that comes later builds its own. */
@@ -203,13 +192,3 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
 
 /** As long as most commands take. */
 const PAUSE_MS = 6;
-
-/** The options are the same object as long as they are the same, so that they are looked through once. */
-export function createKeys(): (wall: BubblewrapWall) => string {
-  const keys = new WeakMap<BubblewrapWall, string>();
-  return (wall) => {
-    const key = keys.get(wall) ?? JSON.stringify([wall.program, wall.options, wall.seccomp]);
-    keys.set(wall, key);
-    return key;
-  };
-}

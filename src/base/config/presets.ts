@@ -22,6 +22,8 @@ export type EnvironmentMode = (typeof ENVIRONMENT_MODES)[number];
 export type RootView = 'host' | 'minimal' | 'programs';
 
 export interface Preset {
+  /** Which commands may run; the lists for it are the policy's. */
+  readonly mode: PolicyMode;
   readonly sandbox: SandboxMode;
   readonly root: RootView;
   readonly network: boolean;
@@ -55,6 +57,7 @@ const SHUT = {
 
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   development: {
+    mode: 'permissive',
     sandbox: 'auto',
     root: 'host',
     network: true,
@@ -73,6 +76,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   sandbox: {
     ...SHUT,
+    mode: 'permissive',
     root: 'minimal',
     maxMemoryBytes: GIB,
     maxFileBytes: 512 * MIB,
@@ -80,6 +84,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   production: {
     ...SHUT,
+    mode: 'restrictive',
     root: 'programs',
     maxMemoryBytes: GIB,
     maxFileBytes: 256 * MIB,
@@ -87,6 +92,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   minimal: {
     ...SHUT,
+    mode: 'restrictive',
     hasTerminals: false,
     root: 'programs',
     maxMemoryBytes: 512 * MIB,

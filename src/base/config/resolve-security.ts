@@ -1,32 +1,62 @@
 /**
  * [security]: the preset, and what was set instead of it. What a project's file asks for never loosens what the preset
- * says without it.
+ * says without it; and whoever chooses a preset in a stronger place than a setting gets the stricter of the two, so that
+ * an old file does not open what a flag has shut.
  */
 import type { SecuritySettings } from '../settings.ts';
 import type { DefaultWorkdir } from './default-workdir.ts';
 import type { SettingKey, SettingValues } from './keys.ts';
+import type { Source } from './layers.ts';
 import { isInside, realPathOf, startDirectory } from './paths.ts';
-import { PRESETS } from './presets.ts';
+import {
+  ENVIRONMENT_MODES,
+  type EnvironmentMode,
+  type PolicyMode,
+  PRESETS,
+  type SandboxMode,
+} from './presets.ts';
 import type { Held, ResolveContext } from './resolve.ts';
 
 const MIB = 1024 * 1024;
 
 type HoldKey = <Key extends SettingKey>(key: Key) => Held<SettingValues[Key]>;
 
+/** From weak to strong. */
+const SOURCES: readonly Source[] = ['default', 'user', 'file', 'project', 'environment', 'flag'];
+
 interface Around {
   readonly allowed: Held<readonly string[]>;
   readonly workdir: DefaultWorkdir;
   readonly context: ResolveContext;
+  /** Told of each setting that the preset overrules. */
+  readonly warn: (warning: string) => void;
 }
 
 export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings {
-  const preset = hold('security.preset').value ?? 'development';
+  const chosen = hold('security.preset');
+  const preset = chosen.value ?? 'development';
   const says = PRESETS[preset];
-  const limit = (held: Held<number>, unit: number, otherwise: number | undefined): number | undefined => {
-    if (held.value === undefined) return otherwise;
-    const value = held.value * unit;
+  const settle = <Key extends PresetKey>(
+    key: Key,
+    fromPreset: SettingValues[Key] | undefined,
+    stricter: (one: SettingValues[Key], other: SettingValues[Key]) => SettingValues[Key],
+  ): SettingValues[Key] | undefined => {
+    const { value, origin } = hold(key);
+    if (value === undefined || fromPreset === undefined) return value ?? fromPreset;
+    if (SOURCES.indexOf(chosen.origin.source) <= SOURCES.indexOf(origin.source)) return value;
+    const strict = stricter(value, fromPreset);
+    if (strict !== value)
+      around.warn(
+        `${key} = ${JSON.stringify(value)} (${origin.where}) does not hold: the preset ${preset} (${chosen.origin.where}) is stricter`,
+      );
+    return strict;
+  };
+  const limit = (key: LimitKey, unit: number, otherwise: number | undefined): number | undefined => {
+    const value = settle(key, otherwise === undefined ? undefined : otherwise / unit, Math.min);
+    if (value === undefined) return undefined;
     // The operator may go beyond the preset; a file that came with a clone may not.
-    return held.origin.source === 'project' ? Math.min(value, otherwise ?? Infinity) : value;
+    const isProjects = hold(key).origin.source === 'project';
+    return Math.min(value * unit, isProjects ? (otherwise ?? Infinity) : Infinity);
   };
   const listOf = (
     key:
@@ -39,17 +69,18 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
   return {
     ...says,
     preset,
-    mode: hold('security.mode').value,
+    // Without one, the preset's lists hold.
+    mode: hold('security.mode').value && settle('security.mode', says.mode, stricterMode),
     allowedCommands: hold('security.allowed_commands').value,
     blockedCommands: hold('security.blocked_commands').value ?? [],
     askCommands: hold('security.ask_commands').value ?? [],
     allowedArguments: hold('security.allowed_arguments').value,
     extendsAllowed: hold('security.extend_allowed').value ?? false,
     allowWrites: hold('security.allow_writes').value,
-    sandbox: hold('security.sandbox').value ?? says.sandbox,
-    network: hold('security.enable_network').value ?? says.network,
+    sandbox: settle('security.sandbox', says.sandbox, stricterSandbox) ?? says.sandbox,
+    network: settle('security.enable_network', says.network, (one, other) => one && other) ?? says.network,
     allowedDomains: listOf('security.allowed_domains'),
-    environment: hold('security.environment').value ?? says.environment,
+    environment: settle('security.environment', says.environment, stricterEnvironment) ?? says.environment,
     allowedEnvironment: listOf('security.allowed_environment'),
     masksOutput: hold('security.mask_output').value ?? false,
     allowedDirectories: around.allowed.value,
@@ -57,15 +88,37 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
     readablePaths: listOf('security.readable_paths'),
     writablePaths: listOf('security.writable_paths'),
     expose: listOf('security.expose'),
-    maxExecutionTimeSeconds: limit(hold('security.max_execution_time'), 1, says.maxExecutionTimeSeconds),
-    maxMemoryBytes: limit(hold('security.max_memory_mb'), MIB, says.maxMemoryBytes),
-    maxPids: limit(hold('security.max_pids'), 1, says.maxPids),
-    maxFileBytes: limit(hold('security.max_file_mb'), MIB, says.maxFileBytes),
-    maxTmpBytes: limit(hold('security.max_tmp_mb'), MIB, says.maxTmpBytes),
+    maxExecutionTimeSeconds: limit('security.max_execution_time', 1, says.maxExecutionTimeSeconds),
+    maxMemoryBytes: limit('security.max_memory_mb', MIB, says.maxMemoryBytes),
+    maxPids: limit('security.max_pids', 1, says.maxPids),
+    maxFileBytes: limit('security.max_file_mb', MIB, says.maxFileBytes),
+    maxTmpBytes: limit('security.max_tmp_mb', MIB, says.maxTmpBytes),
     maxCpuPercent: hold('security.max_cpu_percent').value,
     maxCpuSeconds: hold('security.max_cpu_seconds').value,
   };
 }
+
+type LimitKey =
+  | 'security.max_execution_time'
+  | 'security.max_memory_mb'
+  | 'security.max_pids'
+  | 'security.max_file_mb'
+  | 'security.max_tmp_mb';
+type PresetKey =
+  | LimitKey
+  | 'security.sandbox'
+  | 'security.enable_network'
+  | 'security.environment'
+  | 'security.mode';
+
+/** Whether there is a container around the server the operator knows, not the preset. */
+const stricterSandbox = (one: SandboxMode, other: SandboxMode): SandboxMode =>
+  one === 'container' || other === 'auto' ? one : other;
+
+const stricterMode = (one: PolicyMode, other: PolicyMode): PolicyMode => (one === 'permissive' ? other : one);
+
+const stricterEnvironment = (one: EnvironmentMode, other: EnvironmentMode): EnvironmentMode =>
+  ENVIRONMENT_MODES.indexOf(one) > ENVIRONMENT_MODES.indexOf(other) ? one : other;
 
 /**
  * What the operator allowed, else where the server was started and where the operator has commands run. A project's

@@ -61,6 +61,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
   };
   const workdir = resolveDefaultWorkdir(hold('default_workdir', layers, project), allowed, context);
 
+  const overruled: string[] = [];
   const settings: Settings = {
     defaultWorkdir: workdir.path,
     tools: get('tools'),
@@ -73,6 +74,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
       allowed,
       workdir,
       context,
+      warn: (warning) => overruled.push(warning),
     }),
     limits: {
       maxProcesses: get('limits.max_processes'),
@@ -120,6 +122,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     origins: { ...originsOf(all), default_workdir: workdir.origin },
     warnings: [
       ...all.flatMap(([, held]) => held.refusals),
+      ...overruled,
       ...missingDirectories(allowed),
       ...workdir.warnings,
     ],

@@ -127,8 +127,11 @@ export function renderFile(
     ...(workspace === undefined ? [] : [['default_workdir', workspace] as const]),
     ['security.preset', preset],
     ...(workspace === undefined ? [] : [['security.allowed_directories', [workspace]] as const]),
-    ...(isForProject && network ? [] : [['security.enable_network', network] as const]),
-    ...(isForProject ? [] : [['security.expose', expose] as const]),
+    // What the preset says already is left to it, and to a stricter one that comes later.
+    ...(network === PRESETS[preset].network || (isForProject && network)
+      ? []
+      : [['security.enable_network', network] as const]),
+    ...(isForProject || expose.length === 0 ? [] : [['security.expose', expose] as const]),
   ]);
   const sections = new Map<string, SettingKey[]>();
   for (const key of SETTING_KEYS) {
