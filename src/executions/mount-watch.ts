@@ -22,8 +22,9 @@ export interface MountWatch {
 
 /** Most commands end sooner: for those only the end is looked at. */
 const FIRST_MS = 100;
-/** Replacements are announced at once where the file system can; this is for those that cannot. */
-const LOOK_MS = 1000;
+/** Replacements are announced at once where the file system can; this is for those that cannot, and where nobody announces. */
+const LOOK_MS = 5000;
+const UNWATCHED_LOOK_MS = 1000;
 
 export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void): MountWatch {
   const watchers: FSWatcher[] = [];
@@ -44,7 +45,7 @@ export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void
   async function round(): Promise<number> {
     if (watchers.length === 0) for (const path of kept.identities.keys()) watchOne(path);
     look();
-    return LOOK_MS;
+    return watchers.length === kept.identities.size ? LOOK_MS : UNWATCHED_LOOK_MS;
   }
 
   function watchOne(path: string): void {
