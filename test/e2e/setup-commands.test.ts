@@ -72,10 +72,7 @@ describe('config init', () => {
     expect(
       run(['config', 'init', '--yes', '--project', '--preset', 'minimal', '--workspace', 'any']).code,
     ).toBe(0);
-    expect(saidIn(join(place.work, 'mcp-shell-server.toml'))).toEqual([
-      'preset = "minimal"',
-      'enable_network = false',
-    ]);
+    expect(saidIn(join(place.work, 'mcp-shell-server.toml'))).toEqual(['preset = "minimal"']);
     expect(run(['config', 'show']).stdout).not.toContain('# warning');
     expect(run(['config', 'init', '--yes', '--project', '--force', '--expose', 'gh'])).toMatchObject({
       code: 1,

@@ -137,11 +137,12 @@ export function createExchange(
       request.wait === undefined
         ? undefined
         : await waitSince(told ?? rememberBefore(observed), request.wait, signal);
-    if (waited === undefined && told !== undefined)
-      told = { ...told, line: Math.max(told.line, screen.cursorLine()) };
     // At the prompt they are cheap.
     const now = waited !== undefined || observed.marks.state === 'prompt' ? await facts() : undefined;
     const about = describe(waited, now, request.withFront);
+    // In the same moment as what is shown, or it would be waited for once more.
+    if (waited === undefined && told !== undefined)
+      told = { ...told, line: Math.max(told.line, screen.cursorLine()) };
     if (request.view === 'screen') {
       const lines = request.withAnsi ? screen.ansiView().split('\r\n') : screen.view().rows;
       return { ...about, lines, from: 0, missing: 0 };
