@@ -27,7 +27,7 @@ async function takeBytes(terminal: TestTerminal, count: number, modes = ''): Pro
 
 /** What it got, of what was sent. */
 async function got(terminal: TestTerminal, args: Record<string, unknown>): Promise<string> {
-  await terminal.send(args);
+  expect(await terminal.send(args)).toMatchObject({ success: true });
   const { matched_line: line } = await terminal.read({ wait_for: '^ [0-9a-f][0-9a-f ]+$', ...LONG });
   return (line as string | undefined)?.replaceAll(' ', '') ?? '';
 }

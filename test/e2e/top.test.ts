@@ -218,9 +218,10 @@ describe('state', () => {
       { principal: 'operator' },
     ]);
     expect(verifyAudit({ directory: join(place.stateDir, 'audit') }).problems).toEqual([]);
-    expect((await product.call('process_list', {})).data.processes).toMatchObject([
-      { execution_id: running },
-    ]);
+    // A server looks once a second at what others did.
+    await expect
+      .poll(async () => (await product.call('process_list', {})).data.processes)
+      .toMatchObject([{ execution_id: running }]);
     expect(await run('state', 'prune', '--older-than', 'long')).toMatchObject({ code: 1 });
   });
 
