@@ -108,7 +108,7 @@ describe('what is typed at a prompt', () => {
     expect((await terminal.send({ input: 'l x', execute: true })).error).toMatchObject(blocked);
     await terminal.send({ input: 'l x' });
     expect((await terminal.send({ keys: ['enter'] })).error).toMatchObject(blocked);
-    expect(await terminal.screen()).toEqual(['$ curl x']);
+    await expect.poll(() => terminal.screen()).toEqual(['$ curl x']);
     await terminal.press('ctrl+c');
     expect(await terminal.run('echo free')).toMatchObject({ output: 'free\n' });
     // What another program gets is not a command.
