@@ -7,6 +7,7 @@ import type { SecuritySettings, Settings } from '../base/settings.ts';
 import type { Audit } from './audit/audit.ts';
 import type { createDecisionCounts } from './decision-counts.ts';
 import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
+import { differsInSh } from './policy/follow.ts';
 import { SHELLS } from './policy/tables/wrappers.ts';
 import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import type { RestrictionStore } from './restrictions.ts';
@@ -23,6 +24,8 @@ export interface InputRequest {
   readonly directory: string | undefined;
   /** Commands that the shell would run; undefined where it is not the shell that gets it. */
   readonly commands: string | undefined;
+  /** The shell may be one that reads its lines plainly, as `sh` does, and not by the grammar of bash. */
+  readonly isPlainShell?: boolean;
   /** Why nobody can tell what the shell would run: then it is not typed. */
   readonly uncertain?: { readonly reason: string; readonly hint: string } | undefined;
   /** For the record; undefined at a password prompt. */
@@ -74,6 +77,15 @@ export function createTypedCheck(options: {
         details: { rule: 'uncertain_line' },
       });
     if (commands === undefined || commands.trim() === '') return undefined;
+    if (request.isPlainShell === true && now.policy.hasLists && differsInSh(commands))
+      throw new ShellServerError(
+        'SECURITY_003',
+        'sh may read this line in another way than bash, whose grammar is judged.',
+        {
+          hint: 'Say it without what only bash knows, or open a terminal with shell_type "bash".',
+          details: { rule: 'uncertain_line' },
+        },
+      );
     const judgement = now.policy.judge(commands, {
       directory,
       home: homedir(),

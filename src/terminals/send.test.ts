@@ -82,6 +82,8 @@ type Steps = readonly (Typed | typeof pause)[];
 
 /** Each would run `touch M` if it were not judged. */
 const ATTACKS: readonly [string, readonly Shell[], Steps][] = [
+  ['what only bash takes for quotes', ['sh'], [run("echo $'\\'; touch M #'")]],
+  ['what only bash takes for quotes, before', ['sh'], [run("true $'\\'&touch M #'")]],
   ['Ctrl-M', ['bash', 'sh'], [text(T), keys('C-m')]],
   ['Ctrl-J', ['bash', 'sh'], [text(T), keys('^J')]],
   ['Shift-Enter', ['bash', 'sh'], [text(T), keys('shift+enter')]],

@@ -40,6 +40,7 @@ export function createSending(
       openedUnder: facts.rules,
       directory: facts.workingDirectory,
       commands: 'commands' in decision ? decision.commands : undefined,
+      isPlainShell: facts.lineKeys !== undefined,
       uncertain: decision.kind === 'refuse' ? decision : undefined,
       input: facts.isSecretPrompt ? undefined : describeTyped(input.typed),
       approval: caller.approval,

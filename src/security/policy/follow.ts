@@ -6,7 +6,9 @@ import { type Arg, literalArg, unknownArg } from './words.ts';
 
 const BY_NAME = new Map(WRAPPERS.flatMap((wrapper) => wrapper.names.map((name) => [name, wrapper])));
 
-/** Shell text in which dash and bash would not see the same commands. */
+/** Whether dash and bash may not see the same commands in a text. */
+export const differsInSh = (text: string): boolean => BASH_ONLY.test(text);
+
 const BASH_ONLY =
   /\$['"[]|[<>]\(|<<<|&>|>&(?!\d|-)|\(\(|\[\[|\bfunction\b|;&|\|&|\{[^\s}]*(?:,|\.\.)|\bcoproc\b|\bselect\b|\bsource\b|\$\{[^}]*[@^,/:!]/;
 
@@ -142,7 +144,7 @@ export function followInput(
 
 function checkGrammar(walk: Walk, invocation: Invocation, base: string, text: Arg, scope: Scope): void {
   const grammar = SHELLS[base];
-  if (grammar === 'other' || (grammar === 'posix' && BASH_ONLY.test(text.value ?? ''))) {
+  if (grammar === 'other' || (grammar === 'posix' && differsInSh(text.value ?? ''))) {
     setUnknown(walk, invocation, `${base} may read this text in another way than bash`, scope);
   }
 }

@@ -36,19 +36,33 @@ interface Inside {
   readonly _inputHandler: { readonly _parser: { readonly currentState: number } } & Handlers;
   /** Unlike the documented one, it gets the parameters themselves and not a copy. */
   registerCsiHandler(
-    id: { readonly final: string },
-    handler: (given: { readonly params: Int32Array }) => boolean,
+    id: { readonly prefix?: string; readonly final: string },
+    handler: (given: Given) => boolean,
   ): IDisposable;
   registerEscHandler(id: { readonly final: string }, handler: () => boolean): IDisposable;
 }
 
-/** What is slow on a large screen: a few bytes move or clear all of it. */
-type Handlers = Readonly<
-  Record<
-    'insertLines' | 'deleteLines' | 'scrollUp' | 'scrollDown' | 'eraseInDisplay' | 'fullReset',
-    (given: { readonly params: Int32Array } | undefined) => boolean
-  >
->;
+/** The parameters of a sequence. */
+interface Given {
+  readonly params: Int32Array;
+  readonly length: number;
+}
+
+/** Modes that show the other screen. */
+const SCREENS = new Set([47, 1047, 1049]);
+
+/** What is slow on a large screen: a few bytes move, clear or exchange all of it. */
+const SLOW = [
+  'insertLines',
+  'deleteLines',
+  'scrollUp',
+  'scrollDown',
+  'eraseInDisplay',
+  'setModePrivate',
+  'resetModePrivate',
+  'fullReset',
+] as const;
+type Handlers = Readonly<Record<(typeof SLOW)[number], (given: Given | undefined) => boolean>>;
 
 interface Lines {
   onTrim(listener: (rows: number) => void): IDisposable;
@@ -112,17 +126,37 @@ function boundSlowOnes(inside: Inside, onReset: () => void): void {
   const slow = inside._inputHandler;
   let began = 0;
   let spent = 0;
-  const run = (draw: () => unknown): boolean => {
+  let late: (() => unknown) | undefined;
+  const run = (draw: () => unknown, isLasting = false): boolean => {
     const now = performance.now();
     if (now - began > SLOW_EVERY_MS) {
       began = now;
       spent = 0;
     }
-    if (spent > SLOW_MS) return true;
-    draw();
-    spent += performance.now() - now;
+    if (spent <= SLOW_MS) {
+      draw();
+      spent += performance.now() - now;
+    } else if (isLasting) {
+      // Which of two screens is shown must be right in the end.
+      if (late === undefined)
+        setTimeout(() => {
+          late?.();
+          late = undefined;
+        }, SLOW_EVERY_MS).unref();
+      late = draw;
+    }
     return true;
   };
+  const exchange =
+    (name: 'setModePrivate' | 'resetModePrivate') =>
+    ({ params, length }: Given): boolean => {
+      if (!params.subarray(0, length).some((mode) => SCREENS.has(mode))) return false;
+      // The parser uses its own again for the next sequence.
+      const kept = { params: params.slice(), length };
+      return run(() => slow[name](kept), true);
+    };
+  inside.registerCsiHandler({ prefix: '?', final: 'h' }, exchange('setModePrivate'));
+  inside.registerCsiHandler({ prefix: '?', final: 'l' }, exchange('resetModePrivate'));
   inside.registerCsiHandler({ final: 'L' }, (given) => run(() => slow.insertLines(given)));
   inside.registerCsiHandler({ final: 'M' }, (given) => run(() => slow.deleteLines(given)));
   inside.registerCsiHandler({ final: 'S' }, (given) => run(() => slow.scrollUp(given)));
@@ -156,9 +190,7 @@ function insideOf(terminal: Terminal): Inside {
     inside.buffers?.normal.lines.onTrim !== undefined &&
     inside.buffers.normal.scrollTop === 0 &&
     inside._inputHandler?._parser.currentState === GROUND &&
-    ['insertLines', 'deleteLines', 'scrollUp', 'scrollDown', 'eraseInDisplay', 'fullReset'].every(
-      (name) => typeof inside._inputHandler?.[name as keyof Handlers] === 'function',
-    );
+    SLOW.every((name) => typeof inside._inputHandler?.[name] === 'function');
   if (!isThere) throw new Error('This version of xterm.js lacks what the terminals need.');
   return inside as Inside;
 }

@@ -160,3 +160,18 @@ describe('the view', () => {
     }
   });
 });
+
+test.each([
+  ['on', 'h', true],
+  ['off', 'l', false],
+])(
+  'after a flood of switches the screen is the one that was switched %s last',
+  async (_, last, isAlternate) => {
+    const screen = createScreen({ columns: 500, rows: 300 });
+    const both = `\u001B[?1049h\u001B[?1049l`;
+    screen.write(Buffer.from(`${both.repeat(1000)}\u001B[?1049${last}`));
+    screen.catchUp();
+    await expect.poll(() => screen.isAlternate).toBe(isAlternate);
+    screen.dispose();
+  },
+);
