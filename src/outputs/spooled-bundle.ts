@@ -15,16 +15,12 @@ import { combine } from './combined.ts';
 import { createMemorySource, createSpool, memoryArrival, type Spool } from './spool.ts';
 import type { ByteSource, OutputStorage, Sink, StoredContent, StreamType } from './types.ts';
 
-export interface SpooledBundle extends StoredBundle {
-  /** Forgets what it has in memory and can be loaded again. */
-  release(): void;
-}
-
-export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage): SpooledBundle {
+export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage): StoredBundle {
   let files: StoredBundle | undefined;
   let spool: Spool | undefined;
   let storage = kept;
-  let content: StoredContent | undefined;
+  /** As long as somebody reads it: thousands of bundles are known, and it can be loaded again. */
+  let content: WeakRef<StoredContent> | undefined;
   let captured = options.captured.filter((type) => kept === undefined || kept.sizes.has(type));
   let hasDerived = derivesCombined(captured) && kept?.isOrderGone !== true;
 
@@ -56,8 +52,9 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
 
   function inMemory(): StoredContent | undefined {
     if (spool !== undefined) return spool.content();
-    content ??= storage?.load();
-    return content;
+    const known = content?.deref() ?? storage?.load();
+    if (known !== undefined) content = new WeakRef(known);
+    return known;
   }
 
   /** What was read once must not be lost when the server is killed. */
@@ -145,11 +142,9 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
     content: () => (files === undefined ? spool?.content() : undefined),
     keepIn(place) {
       storage = place;
-      content = spool?.content();
+      // The answer, which is about to be made, finds it in memory.
+      content = spool && new WeakRef(spool.content());
       spool = undefined;
-    },
-    release() {
-      if (storage !== undefined) content = undefined;
     },
     measure() {
       if (files !== undefined) return files.measure();

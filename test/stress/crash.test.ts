@@ -130,7 +130,7 @@ const canMount = process.platform === 'linux' && process.getuid?.() === 0;
 test.runIf(canMount)('a disk that fills up stops nothing but what it cannot hold', async () => {
   const place = createPlace();
   execFileSync('mkdir', [place.stateDir]);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', place.stateDir]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=700', 'tmpfs', place.stateDir]);
   const server = startRaw(place.command());
   try {
     server.say(
