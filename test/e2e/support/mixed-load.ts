@@ -133,7 +133,7 @@ async function mistake({ client }: Agent, label: string): Promise<void> {
 }
 
 async function echo(agent: Agent, label: string): Promise<void> {
-  const { data } = await call(agent, 'shell_execute', { command: `echo ${label}` });
+  const { data } = await call(agent, 'shell_execute', { command: `echo ${label}`, timeout_seconds: 60 });
   same(data.stdout, `${label}\n`);
   agent.lastOutput = data.output_id;
 }
