@@ -33,7 +33,7 @@ test('PATH is examined to its end, whatever an entry of it is', () => {
     'warning',
     undefined,
     undefined,
-    'warning',
+    undefined,
     'warning',
     'warning',
     'warning',

@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { App } from '../app.ts';
+import { errnoOf } from '../base/errors.ts';
 import { FREE_SPACE } from '../base/files.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { findStateDirectoryProblem } from '../base/state-directory.ts';
@@ -183,7 +184,8 @@ function lookAt(directory: string): Stats | Error | undefined {
   try {
     return statSync(directory, { throwIfNoEntry: false });
   } catch (error) {
-    return error as Error;
+    // Below a file there is nothing; newer versions of Node say so themselves.
+    return errnoOf(error) === 'ENOTDIR' ? undefined : (error as Error);
   }
 }
 

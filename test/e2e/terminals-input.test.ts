@@ -27,7 +27,8 @@ async function takeBytes(terminal: TestTerminal, count: number, modes = ''): Pro
 
 /** What it got, of what was sent. */
 async function got(terminal: TestTerminal, args: Record<string, unknown>): Promise<string> {
-  expect(await terminal.send(args)).toMatchObject({ success: true });
+  // Refused as long as nobody reads.
+  await expect.poll(() => terminal.send(args)).toMatchObject({ success: true });
   const { matched_line: line } = await terminal.read({ wait_for: '^ [0-9a-f][0-9a-f ]+$', ...LONG });
   return (line as string | undefined)?.replaceAll(' ', '') ?? '';
 }
