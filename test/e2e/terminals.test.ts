@@ -79,6 +79,10 @@ describe('what a call waits for', () => {
     const matched = await terminal.run('echo getting; echo ready; sleep 300', { wait_for: '^r(ea)dy$' });
     expect(matched).toMatchObject({ wait_reason: 'matched', matched: true, matched_line: 'ready' });
     expect(matched).not.toHaveProperty('exit_code');
+    // Between two commands a shell may take no notice of it.
+    await expect
+      .poll(async () => (await terminal.read({ include_foreground_process: true })).foreground_process)
+      .toMatchObject([{ name: 'sleep' }]);
     await terminal.press('ctrl+c');
     expect(await terminal.run('cat')).toMatchObject({
       wait_reason: 'awaiting_input',
