@@ -41,7 +41,7 @@ describe('what it names', () => {
     // Its scripts run those beside the directory.
     ['[core]\nhooksPath = .husky/_', ['project/.husky']],
     ['[include]\npath = ../shared.config', ['project/shared.config']],
-    ['[includeIf "gitdir:~/work/"]\npath = ~/work.config', ['work.config']],
+    ['[includeIf "gitdir:~/job/"]\npath = ~/job.config', ['job.config']],
     ['[core]\nfsmonitor = ./tools/monitor --quick', ['project/tools/monitor']],
     ['[core]\nsshCommand = "ssh -F tools/ssh.conf"', ['project/tools/ssh.conf']],
     ['[filter "x"]\nclean = sh tools/clean.sh %f', ['project/tools/clean.sh']],
