@@ -4,6 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import {
+  accessSync,
+  constants,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,7 +15,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const MARK = 'SHELL_TEST_RUN';
@@ -38,6 +40,7 @@ export default function setup(): () => Promise<void> {
     XDG_CONFIG_HOME: home,
     XDG_DATA_HOME: home,
     XDG_CACHE_HOME: home,
+    PATH: searchable(process.env.PATH ?? ''),
   });
 
   // The teardown below is not called when a run is interrupted.
@@ -53,6 +56,20 @@ export default function setup(): () => Promise<void> {
       process.exitCode = 1;
     }
   };
+}
+
+/** An execvp(3) that finds nothing says "permission denied" if there was one directory it could not search. */
+function searchable(path: string): string {
+  return path.split(delimiter).filter(canSearch).join(delimiter);
+}
+
+function canSearch(directory: string): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function cleanUp(directory: string, run: string): void {
