@@ -3,7 +3,7 @@
 #   docker build -t mcp-shell-server .
 #   docker run --rm -i -v "$(pwd):/workspace" mcp-shell-server
 #
-# Settings and hardening are in docs/container.md, and compose.yaml has them all.
+# Settings and hardening are in docs/guides/container.md, and compose.yaml has them all.
 ARG BASE=node:24.21.0-bookworm-slim
 
 # The package as npm publishes it, installed as npm installs it. Whoever uses another registry gives their settings as
@@ -17,7 +17,7 @@ RUN --mount=type=secret,id=npmrc \
  && npm install --prefix /app --omit=dev --ignore-scripts --no-audit --no-fund /tmp/mcp-shell-server-*.tgz
 
 FROM ${BASE}
-# bubblewrap and socat are for the full sandbox, for which the container has to be opened a little (docs/container.md).
+# bubblewrap and socat are for the full sandbox, for which the container has to be opened a little (docs/guides/container.md).
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends tini git bubblewrap socat procps ca-certificates \
  && rm -rf /var/lib/apt/lists/* \
@@ -47,7 +47,7 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["node", "/app/he
 LABEL org.opencontainers.image.title="mcp-shell-server" \
       org.opencontainers.image.description="A shell for AI agents over MCP" \
       org.opencontainers.image.source="https://github.com/mcp-shell-server/mcp-shell-server" \
-      org.opencontainers.image.documentation="https://github.com/mcp-shell-server/mcp-shell-server/blob/main/docs/container.md" \
+      org.opencontainers.image.documentation="https://github.com/mcp-shell-server/mcp-shell-server/blob/main/docs/guides/container.md" \
       org.opencontainers.image.licenses="MIT" \
       io.modelcontextprotocol.server.name="io.github.mcp-shell-server/mcp-shell-server"
 # As the first process Node would neither reap what commands leave behind nor end by TERM.

@@ -145,8 +145,8 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
       });
     });
 
-    describe('by the lines of docs/container.md', () => {
-      const lines = shellBlocks('docs/container.md').filter(
+    describe('by the lines of docs/guides/container.md', () => {
+      const lines = shellBlocks('docs/guides/container.md').filter(
         (block) => /\bdocker run\b/.test(block) && !block.includes('--http'),
       );
       const isPiped = (block: string): boolean => block.includes('| docker');

@@ -230,9 +230,9 @@ describe('from an empty directory', () => {
     },
   );
 
-  test('as docs/five-minutes.md has it, the program is on PATH, and its manual page is where man looks', async () => {
+  test('as docs/guides/getting-started.md has it, the program is on PATH, and its manual page is where man looks', async () => {
     const prefix = join(room.directory, 'prefix');
-    const installing = shellBlocks('docs/five-minutes.md')
+    const installing = shellBlocks('docs/guides/getting-started.md')
       .join('')
       .match(/^npm install --global .*$/m)?.[0];
     // The line before it made the package, in the directory where the clone is.

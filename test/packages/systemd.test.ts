@@ -18,9 +18,9 @@ const MAX_EXPOSURE = 3.5;
 
 const ENVIRONMENT = '/etc/mcp-shell-server/environment';
 
-/** What docs/systemd.md has people type. Only the ports are others: the network is the machine's. */
+/** What docs/guides/systemd.md has people type. Only the ports are others: the network is the machine's. */
 function installation(ports: Readonly<Record<string, number>>): string {
-  const [typed = ''] = shellBlocks('docs/systemd.md');
+  const [typed = ''] = shellBlocks('docs/guides/systemd.md');
   const settings = Object.entries(ports).map(([name, port]) => `echo ${name}=${port} >> ${ENVIRONMENT}`);
   return [
     'set -e',
