@@ -205,7 +205,7 @@ async function runInit(options: InitFlags, setup: Setup): Promise<void> {
       hint: 'Leave --project out, or expose nothing.',
     });
   }
-  const text = renderFile(answers, isForProject);
+  const text = renderFile(answers, { isForProject, toolNames: setup.toolNames });
   config.checkSettingsText(text);
   const backup = replaceFile(found, text, Date.now());
   setup.write(`\nWritten: ${path}\n${backup === undefined ? '' : `What was there is in ${backup}\n`}`);
@@ -215,6 +215,8 @@ async function runInit(options: InitFlags, setup: Setup): Promise<void> {
 async function runShow(isJson: boolean, setup: Setup): Promise<void> {
   const { listSettings, renderSettings } = await import('./config/show.ts');
   const loaded = setup.load();
-  if (!isJson) return setup.write(renderSettings(loaded));
-  setup.write(`${JSON.stringify({ settings: listSettings(loaded), warnings: loaded.warnings }, null, 2)}\n`);
+  if (!isJson) return setup.write(renderSettings(loaded, setup.cwd));
+  setup.write(
+    `${JSON.stringify({ settings: listSettings(loaded, setup.cwd), warnings: [...loaded.warnings, ...loaded.withoutEffect] }, null, 2)}\n`,
+  );
 }

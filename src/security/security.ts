@@ -43,6 +43,7 @@ export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './env
 export type { LaunchRequest, TerminalRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
+export { PRESET_COMMANDS } from './policy/presets.ts';
 export { escapeJson, escapeText, quoteWord } from './policy/show.ts';
 export type { Wish } from './policy/tighten.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';

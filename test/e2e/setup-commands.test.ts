@@ -57,7 +57,12 @@ describe('config init', () => {
     ]);
     expect(statSync(userFile()).mode & 0o777).toBe(0o600);
     const text = readFileSync(userFile(), 'utf8');
-    expect(text).toContain('# Commands that a person must agree to each time.\n# ask_commands = []\n');
+    expect(text).toMatch(
+      /^# Commands that a person must agree to each time\.\n# Values: .*\n# ask_commands = \[\]$/m,
+    );
+    expect(text).toMatch(/^# Values: auto, required, container, off\.\n# sandbox = "required"$/m);
+    expect(text).toMatch(/^# Values: list of toolsets \(standard, /m);
+    expect(text.match(/^# Values: /gm)).toHaveLength(text.match(/^(?:# )?\w+ =/gm)?.length ?? 0);
     expect(text.split('\n').every((line) => line.length <= 110)).toBe(true);
     const shown = JSON.parse(run(['config', 'show', '--json']).stdout) as { settings: { key: string }[] };
     expect(shown.settings.find(({ key }) => key === 'security.preset')).toEqual({
@@ -116,10 +121,25 @@ describe('config show and schema', () => {
     });
     expect(stdout).toMatch(/^tools = \["simple"\] +# flag --tools$/m);
     expect(stdout).toMatch(/^preset = "sandbox" +# environment MCP_SHELL_SECURITY_PRESET$/m);
-    expect(stdout).toMatch(/^max_processes = 3 +# project mcp-shell-server\.toml:1$/m);
+    expect(stdout).toMatch(/^max_processes = 3 +# project \/.*\/mcp-shell-server\.toml:1$/m);
     expect(stdout).toMatch(/^port = 1 +# user .*mcp-shell-server\.toml:3$/m);
     expect(stdout).toMatch(/^max_age_hours = 168 +# default$/m);
     expect(stdout).toMatch(/^# warning: http\.port: ignored: a project file cannot set it/m);
+  });
+
+  test('say what the preset decides, and which settings have no effect', () => {
+    mkdirSync(join(userFile(), '..'), { recursive: true });
+    writeFileSync(userFile(), 'security.preset = "minimal"\nsecurity.allowed_domains = ["a.example"]\n');
+    const { stdout } = run(['config', 'show'], '', { SHELL: '/bin/sh' });
+    expect(stdout).toMatch(/^shell = "\/bin\/sh" +# environment SHELL$/m);
+    expect(stdout).toMatch(/^sandbox = "required" +# preset minimal$/m);
+    expect(stdout).toMatch(/^enable_network = false +# preset minimal$/m);
+    expect(stdout).toMatch(/^allowed_arguments = \{ npm = .* # preset minimal$/m);
+    expect(stdout).toMatch(/^# allowed_commands +# no further commands$/m);
+    expect(stdout).toMatch(
+      /^# warning: security\.allowed_domains = \["a\.example"\] \(.*\) has no effect: the network is off$/m,
+    );
+    expect(stdout).not.toContain('as the preset says');
   });
 
   test('the schema is the one that is published', () => {

@@ -74,6 +74,16 @@ const WITH: Partial<Record<SettingKey, Record<string, string>>> = {
   'http.tls_key': { MCP_SHELL_HTTP_TLS_CERT: '/cert.pem' },
 };
 
+/** What the preset sets; of the others it says that there is no limit. */
+const BY_DEVELOPMENT = new Set<SettingKey>([
+  'security.sandbox',
+  'security.mode',
+  'security.enable_network',
+  'security.environment',
+  'security.max_memory_mb',
+  'security.max_pids',
+]);
+
 describe('loadSettings', () => {
   it('takes "/" among the allowed directories for no restriction, and for nothing to write to', () => {
     const place = createPlace();
@@ -153,8 +163,14 @@ describe('loadSettings', () => {
         },
         environment: {},
       },
-      origins: Object.fromEntries(SETTING_KEYS.map((key) => [key, { source: 'default' }])),
+      origins: Object.fromEntries(
+        SETTING_KEYS.map((key) => [
+          key,
+          BY_DEVELOPMENT.has(key) ? { source: 'preset', where: 'development' } : { source: 'default' },
+        ]),
+      ),
       warnings: [],
+      withoutEffect: [],
     });
   });
 
@@ -353,6 +369,7 @@ describe('loadSettings', () => {
         'audit.max_file_mb': from(54),
       },
       warnings: [],
+      withoutEffect: [expect.stringContaining('security.allowed_environment')],
     });
   });
 

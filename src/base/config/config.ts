@@ -20,6 +20,7 @@ import { unknownTools } from './tool-names.ts';
 
 export { readEnvironment } from './environment.ts';
 export { SETTINGS_FILE_NAME } from './find-files.ts';
+export { modeOf, ownList, presetValues } from './in-force.ts';
 export { flagOf, OTHER_VARIABLES, SETTING_KEYS, SETTINGS, type SettingKey, variablesOf } from './keys.ts';
 export type { Setting, SettingFlags } from './kinds.ts';
 export type { Source } from './layers.ts';
@@ -27,6 +28,7 @@ export { userConfigDirectory } from './paths.ts';
 export type { Toolsets } from './project-rules.ts';
 export type { LoadedSettings, Origin } from './resolve.ts';
 export { settingsJsonSchema } from './schema.ts';
+export { BY_PRESET } from './security-keys.ts';
 export { checkSettingsText } from './toml-file.ts';
 
 export interface SettingsInput {

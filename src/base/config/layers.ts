@@ -4,7 +4,7 @@
 import { SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
 import type { PathBase } from './paths.ts';
 
-export type Source = 'flag' | 'environment' | 'project' | 'user' | 'file' | 'default';
+export type Source = 'flag' | 'environment' | 'project' | 'user' | 'file' | 'preset' | 'default';
 
 export interface Entry<Value> {
   /** Judged by the key's shape, and located. */
@@ -16,7 +16,7 @@ export interface Entry<Value> {
 export type Entries = { [Key in SettingKey]?: Entry<SettingValues[Key]> };
 
 export interface Layer {
-  readonly source: Exclude<Source, 'default'>;
+  readonly source: Exclude<Source, 'default' | 'preset'>;
   readonly entries: Readonly<Entries>;
 }
 

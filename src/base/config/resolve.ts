@@ -3,26 +3,30 @@
  */
 import type { Settings } from '../settings.ts';
 import { resolveDefaultWorkdir } from './default-workdir.ts';
+import { withPreset } from './in-force.ts';
 import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
 import { parseSize } from './kinds.ts';
 import { type Layer, type Mistakes, mistake, type Source } from './layers.ts';
 import { defaultStateDirectory, directoryProblem, type Surroundings } from './paths.ts';
 import type { Project, Toolsets } from './project-rules.ts';
 import { resolveSecurity } from './resolve-security.ts';
+import { settingsWithoutEffect } from './without-effect.ts';
 
 export interface Origin {
   readonly source: Source;
-  /** The flag, the variable, or the file with its line; absent for a default. */
+  /** The flag, the variable, the file with its line, or the preset; absent for a default. */
   readonly where?: string;
 }
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** What was set, or the default; absent where neither is there. */
+  /** Those in force; absent where nothing sets one. */
   readonly values: Readonly<Partial<SettingValues>>;
   readonly origins: Readonly<Record<SettingKey, Origin>>;
   /** For the log: what a project's file asked for and did not get, and directories that are not there. */
   readonly warnings: readonly string[];
+  /** Settings that were made and change nothing. */
+  readonly withoutEffect: readonly string[];
 }
 
 export interface ResolveContext extends Surroundings {
@@ -112,14 +116,19 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
     environment: context.environment,
   };
   const all = SETTING_KEYS.map((key) => [key, hold(key, layers, project)] as const);
-  return {
-    settings,
+  const said = {
     values: {
       ...Object.fromEntries(all.map(([key, held]) => [key, held.value])),
       default_workdir: workdir.path,
       state_dir: settings.stateDir,
     },
     origins: { ...originsOf(all), default_workdir: workdir.origin },
+  };
+  const inForce = withPreset(settings.security, said);
+  return {
+    settings,
+    ...inForce,
+    withoutEffect: settingsWithoutEffect(settings, { ...inForce, toolsets: context.toolsets }),
     warnings: [
       ...all.flatMap(([, held]) => held.refusals),
       ...overruled,

@@ -11,10 +11,11 @@ import {
   type Setting,
   toggle,
 } from './kinds.ts';
+import { locatePath } from './paths.ts';
 import { ENVIRONMENT_MODES, POLICY_MODES, PRESET_NAMES, SANDBOX_MODES, type SandboxMode } from './presets.ts';
 import { later, more, narrowerDirectories, never, only, smaller } from './project-rules.ts';
 
-const BY_PRESET = 'as the preset says';
+export const BY_PRESET = 'as the preset says';
 
 export const SECURITY_TABLE = {
   'security.preset': choice(PRESET_NAMES, {
@@ -85,12 +86,16 @@ export const SECURITY_TABLE = {
     default: [],
     fromProject: never(),
   }),
-  'security.expose': list({
-    description:
-      'What of the host is let through by name: `gh`, `git`, `ssh-agent`, `docker` and the like, or a path.',
-    default: [],
-    fromProject: never(),
-  }),
+  'security.expose': {
+    ...list({
+      description:
+        'What of the host is let through by name: `gh`, `git`, `ssh-agent`, `docker` and the like, or a path.',
+      default: [],
+      fromProject: never(),
+    }),
+    locate: (entries, base) =>
+      entries.map((entry) => (entry.startsWith('~') ? locatePath(entry, base) : entry)),
+  } satisfies Setting<readonly string[]>,
   'security.enable_network': toggle({
     description: 'Whether commands have the network.',
     unset: BY_PRESET,

@@ -2,7 +2,7 @@
  * `mcp-shell-server config init`: asks a person the few questions that matter and writes a settings file in which every
  * other setting stands with its default, commented out.
  */
-import { SETTING_KEYS, SETTINGS, type SettingKey } from '../../base/config/config.ts';
+import { presetValues, SETTING_KEYS, SETTINGS, type SettingKey } from '../../base/config/config.ts';
 import { directoryProblem, locatePath } from '../../base/config/paths.ts';
 import { PRESET_NAMES, PRESETS, type PresetName } from '../../base/config/presets.ts';
 import { ShellServerError } from '../../base/errors.ts';
@@ -40,7 +40,7 @@ export async function askWishes(
 ): Promise<Answers> {
   asker.say(`${PRESET_NAMES.map((name) => `  ${name.padEnd(12)} ${ABOUT[name]}`).join('\n')}\n`);
   const preset = await settle(wishes.preset, (typed) => parsePreset(typed), {
-    question: 'Preset',
+    question: `Preset (${PRESET_NAMES.join(', ')})`,
     usual: 'development',
     asker,
   });
@@ -117,11 +117,13 @@ function parseExpose(typed: string): Parsed<readonly string[]> {
     : { problem: `${JSON.stringify(unknown)} is no path and none of ${Object.keys(EXPOSURES).join(', ')}` };
 }
 
-/** Every setting in the order of the table; those that were answered hold, the others are there to be found. */
+/**
+ * Every setting in the order of the table; those that were answered hold, the others are there to be found. The file of
+ * a project sets nothing that it may not: it can only tighten.
+ */
 export function renderFile(
   { preset, workspace, network, expose }: Answers,
-  /** Which then says nothing that it may not: it can only tighten. */
-  isForProject: boolean,
+  { isForProject, toolNames }: { isForProject: boolean; toolNames: readonly string[] },
 ): string {
   const chosen = new Map<SettingKey, unknown>([
     ...(workspace === undefined ? [] : [['default_workdir', workspace] as const]),
@@ -138,8 +140,13 @@ export function renderFile(
     const section = key.includes('.') ? key.slice(0, key.indexOf('.')) : '';
     sections.set(section, [...(sections.get(section) ?? []), key]);
   }
+  const usual = new Map(presetValues(PRESETS[preset]));
+  const values = new Map<SettingKey, string>([
+    ['tools', `list of toolsets (${toolNames.join(', ')}) and single tools`],
+    ['security.expose', `list of names (${Object.keys(EXPOSURES).join(', ')}) and paths`],
+  ]);
   const blocks = [...sections].map(([section, keys]) => {
-    const settings = keys.map((key) => renderSetting(key, chosen));
+    const settings = keys.map((key) => renderSetting(key, { chosen, usual, values: values.get(key) }));
     return [...(section === '' ? [] : [`[${section}]`]), settings.join('\n\n')].join('\n');
   });
   return `${HEAD}\n\n${blocks.join('\n\n')}\n`;
@@ -149,19 +156,30 @@ const WIDTH = 100;
 
 const HEAD = wrap(
   'Settings of mcp-shell-server. What is commented out shows its default. "mcp-shell-server config show" says what holds and where it came from, "mcp-shell-server doctor" whether it works.',
-);
+).join('\n');
 
-function renderSetting(key: SettingKey, chosen: ReadonlyMap<SettingKey, unknown>): string {
-  const { description, default: usual, unset } = SETTINGS[key];
+function renderSetting(
+  key: SettingKey,
+  file: {
+    readonly chosen: ReadonlyMap<SettingKey, unknown>;
+    readonly usual: ReadonlyMap<SettingKey, unknown>;
+    readonly values: string | undefined;
+  },
+): string {
+  const { description, default: constant, unset } = SETTINGS[key];
   const name = key.slice(key.indexOf('.') + 1);
-  const about = wrap(
-    `${description}${usual === undefined && unset !== undefined ? ` Default: ${unset}.` : ''}`,
-  );
-  if (chosen.has(key)) return `${about}\n${tomlKey(name)} = ${tomlValue(chosen.get(key))}`;
-  return `${about}\n# ${name} = ${usual === undefined ? '' : tomlValue(usual)}`.trimEnd();
+  const usual = constant ?? file.usual.get(key);
+  const about = [
+    ...wrap(`${description}${constant === undefined && unset !== undefined ? ` Default: ${unset}.` : ''}`),
+    ...wrap(`Values: ${file.values ?? SETTINGS[key].values}.`),
+  ];
+  const assigned = file.chosen.has(key)
+    ? `${tomlKey(name)} = ${tomlValue(file.chosen.get(key))}`
+    : `# ${name} = ${usual === undefined ? '' : tomlValue(usual)}`.trimEnd();
+  return [...about, assigned].join('\n');
 }
 
-function wrap(text: string): string {
+function wrap(text: string): string[] {
   const lines: string[] = [];
   let line = '#';
   for (const word of text.replaceAll('`', '').split(' ')) {
@@ -171,5 +189,5 @@ function wrap(text: string): string {
     }
     line += ` ${word}`;
   }
-  return [...lines, line].join('\n');
+  return [...lines, line];
 }
