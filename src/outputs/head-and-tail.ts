@@ -1,12 +1,14 @@
 /**
  * What an answer shows of an output: all of it where it fits, otherwise how it began and how it ended, with one line
- * between them that says what is missing and how to read it. More is given to the end: that is where errors are.
+ * between them that says what is missing and how to read it. More is given to the end: that is where errors are. Where it
+ * does not fit, repetitions may be folded.
  */
 import { createHash } from 'node:crypto';
 import { LIMITS } from '../base/limits.ts';
 import { alignEnd, alignStart, LINE_REACH_BYTES } from './cut.ts';
 import { getEncoding } from './encoding.ts';
-import { createLineCounter } from './line-count.ts';
+import { type FoldedView, foldedView } from './folded-view.ts';
+import { createLineCounter, type LineCounter } from './line-count.ts';
 import { chunksOf, createPace, gapBytes, type Pace } from './scan.ts';
 import { asShown } from './shown-text.ts';
 import type { ByteSource } from './types.ts';
@@ -18,6 +20,8 @@ export interface HeadAndTailOptions {
   readonly outputId: string;
   /** `plain` is the beginning and nothing else, for interfaces that know no such line. */
   readonly mode?: 'marked' | 'plain';
+  /** Fold repetitions where it does not fit; absent: no. */
+  readonly folds?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -38,6 +42,8 @@ const UTF8 = getEncoding('utf-8');
 const TAIL_SHARE = 0.6;
 /** Room for the line between the parts. */
 const MARKER_BYTES = 256;
+/** Room for the line that explains folds. */
+const LEGEND_BYTES = 160;
 const BINARY_PROBE_BYTES = 8192;
 const BINARY_INVALID_SHARE = 0.1;
 /** Below this, replaced characters tell a reader more than a checksum. */
@@ -65,6 +71,20 @@ export async function headAndTail(
   const omittedBytes = tailFrom - headTo;
   const truncated = omittedBytes > 0;
   const counter = createLineCounter(source, UTF8.newline, pace);
+  const folded =
+    truncated && options.folds === true && source.gaps.length === 0
+      ? await foldedView(
+          source,
+          {
+            size,
+            budgetBytes: budgetBytes - LEGEND_BYTES,
+            markerBytes: MARKER_BYTES,
+            tailShare: TAIL_SHARE,
+          },
+          { counter, pace },
+        )
+      : undefined;
+  if (folded !== undefined) return describeFolded(folded, counter, options.outputId, invalidBytes);
   const omittedLines = truncated ? (await counter.count(headTo, tailFrom)).ended : 0;
   if (isPlain)
     return { text: head.toString('utf8'), truncated, binary, invalidBytes, omittedBytes, omittedLines };
@@ -74,6 +94,27 @@ export async function headAndTail(
     text += `${text === '' || text.endsWith('\n') ? '' : '\n'}${marker}\n${asShown(tail.toString('utf8'))}`;
   }
   return { text, truncated, binary, invalidBytes, omittedBytes, omittedLines };
+}
+
+async function describeFolded(
+  { head, tail, headTo, tailFrom, foldedBytes, foldedLines }: FoldedView,
+  counter: LineCounter,
+  outputId: string,
+  invalidBytes: number,
+): Promise<HeadAndTail> {
+  const cutBytes = tailFrom - headTo;
+  const cutLines = cutBytes === 0 ? 0 : (await counter.count(headTo, tailFrom)).ended;
+  const marker = cutBytes === 0 ? '' : `${describeOmission(cutBytes, cutLines, 0, headTo, outputId)}\n`;
+  const shown = `${head}${marker}${tail}`;
+  const legend = `[folded: "[× …]" and "[last state …]" stand for lines and bytes of output_id "${outputId}"; read_execution_output has them]`;
+  return {
+    text: `${shown}${shown.endsWith('\n') ? '' : '\n'}${legend}\n`,
+    truncated: true,
+    binary: false,
+    invalidBytes,
+    omittedBytes: cutBytes + foldedBytes,
+    omittedLines: cutLines + foldedLines,
+  };
 }
 
 interface Cut {

@@ -14,13 +14,14 @@ afterAll(() => world[Symbol.asyncDispose]());
 async function answerTo(
   command: string,
   perStreamBytes: number | undefined,
-  { mergeStderr = false, client = 'any' } = {},
+  { mergeStderr = false, client = 'any', folds = false } = {},
 ) {
   const { execution } = await world.run(command, { mergeStderr });
   const { data, text } = await describeExecution(execution, {
     inlineBytes: 2000,
     perStreamBytes,
     mostBytes: answerBytes({ name: client } as ClientInfo),
+    folds,
     why: undefined,
     path: '',
     now: Date.now(),

@@ -71,6 +71,8 @@ export interface AnswerOptions {
   readonly perStreamBytes: number | undefined;
   /** What the client passes on: no answer holds more. */
   readonly mostBytes: number;
+  /** Fold repetitions in output that does not fit. */
+  readonly folds: boolean;
   /** Why the caller is answered while it runs. */
   readonly why: Extract<WaitResult, { kind: 'running' }>['why'] | 'background' | undefined;
   /** PATH that the command saw, to suggest what is on it. */
@@ -175,7 +177,10 @@ async function readStreams(
           ? shareOf(type, sizes, Math.min(options.inlineBytes, options.mostBytes))
           : Math.min(options.perStreamBytes, shareOf(type, sizes, options.mostBytes));
       const outputId = bundle.outputId(type) ?? '';
-      shown.set(type, await headAndTail(source, budget, { outputId, signal: options.signal }));
+      shown.set(
+        type,
+        await headAndTail(source, budget, { outputId, folds: options.folds, signal: options.signal }),
+      );
     }
   } finally {
     for (const { source } of sources) source.close();

@@ -21,6 +21,7 @@ export const processGetExecution = defineTool({
     z.strictObject({
       execution_id: z.string(),
       wait_seconds: z.number().min(0).max(300).default(0),
+      fold: z.boolean().default(true),
     }),
   output: () =>
     z.object({
@@ -37,7 +38,7 @@ export const processGetExecution = defineTool({
       stderr_size: z.number().optional(),
     }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  async run({ execution_id, wait_seconds }, call) {
+  async run({ execution_id, wait_seconds, fold }, call) {
     const { executions, settings, clock } = call.modules;
     const waitMs = Math.min(wait_seconds * 1000, patienceMs(call.client, settings.limits.maxWaitSeconds));
     const execution = await executions.waitFor(call.principal, execution_id, waitMs, call.signal);
@@ -49,6 +50,7 @@ export const processGetExecution = defineTool({
       inlineBytes: settings.limits.inlineOutputBytes,
       perStreamBytes: undefined,
       mostBytes: answerBytes(call.client),
+      folds: fold,
       why: undefined,
       path: await executions.commandPath(),
       now: clock.now(),

@@ -38,6 +38,7 @@ const inputSchema = () =>
       .max(LIMITS.maxOutputSizeMax)
       .optional()
       .describe('Bytes a stream; an answer shows 1 MiB at most'),
+    fold: z.boolean().default(true).describe('Fold repeated lines of long output'),
     capture_stderr: z.boolean().default(true),
     merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
     return_partial_on_timeout: z.boolean().default(true),
@@ -132,6 +133,7 @@ function uselessInTerminal(input: Input): (readonly [name: string, hint: string]
     ['foreground_timeout_seconds', answered, seconds !== undefined],
     ['return_partial_on_timeout', answered, !input.return_partial_on_timeout],
     ['max_output_size', output, input.max_output_size !== undefined],
+    ['fold', output, !input.fold],
     ['capture_stderr', output, !input.capture_stderr],
     ['merge_stderr', output, input.merge_stderr],
   ];
@@ -189,6 +191,7 @@ async function answer(
     inlineBytes: settings.limits.inlineOutputBytes,
     perStreamBytes: input.max_output_size,
     mostBytes: answerBytes(call.client),
+    folds: input.fold,
     why,
     path: await executions.commandPath(),
     now: clock.now(),

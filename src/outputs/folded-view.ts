@@ -1,0 +1,117 @@
+/**
+ * What an answer shows of an output that is over its budget and that has something to fold: all of it with folds where that
+ * fits, otherwise the beginning and the end of the folded text. Undefined where folding gains nothing.
+ */
+import { foldLines, type Piece } from './fold.ts';
+import type { LineCounter } from './line-count.ts';
+import type { Pace } from './scan.ts';
+import type { ByteSource } from './types.ts';
+
+export interface FoldedView {
+  readonly head: string;
+  /** Empty where everything is in the head. */
+  readonly tail: string;
+  /** What is between them: [from, to). */
+  readonly headTo: number;
+  readonly tailFrom: number;
+  /** What the folds stand for without being shown. */
+  readonly foldedBytes: number;
+  readonly foldedLines: number;
+}
+
+export interface FoldedRequest {
+  readonly size: number;
+  readonly budgetBytes: number;
+  /** Of the budget, for the line that says what is left out. */
+  readonly markerBytes: number;
+  readonly tailShare: number;
+}
+
+interface Scan {
+  readonly counter: LineCounter;
+  readonly pace: Pace;
+}
+
+/** Of each end, which takes a few milliseconds; all of an output that is not longer than both. */
+const END_BYTES = 256 * 1024;
+
+export async function foldedView(
+  source: ByteSource,
+  request: FoldedRequest,
+  { counter, pace }: Scan,
+): Promise<FoldedView | undefined> {
+  const { size, budgetBytes } = request;
+  const { first, last } = await foldEnds(source, size, { counter, pace });
+  const all = last === undefined ? first : undefined;
+  const view =
+    all !== undefined && textBytes(all) <= budgetBytes
+      ? viewOf(all, [], size)
+      : selectEnds(first, last ?? first, request);
+  return view !== undefined && view.foldedBytes > 0 ? view : undefined;
+}
+
+async function foldEnds(
+  source: ByteSource,
+  size: number,
+  { counter, pace }: Scan,
+): Promise<{ first: Piece[]; last: Piece[] | undefined }> {
+  if (size <= 2 * END_BYTES) {
+    const whole = { bytes: source.read(0, size), offset: 0, firstLine: 1 };
+    return {
+      first: await foldLines({ ...whole, isAfterOthers: false, isBeforeOthers: false }, pace),
+      last: undefined,
+    };
+  }
+  const begin = source.read(0, END_BYTES);
+  const from = size - END_BYTES;
+  const end = source.read(from, END_BYTES);
+  const offset = from + end.indexOf(10) + 1;
+  const firstLine = (await counter.count(0, offset)).ended + 1;
+  const head = { bytes: begin.subarray(0, begin.lastIndexOf(10) + 1), offset: 0, firstLine: 1 };
+  const tail = { bytes: end.subarray(offset - from), offset, firstLine };
+  return {
+    first: await foldLines({ ...head, isAfterOthers: false, isBeforeOthers: true }, pace),
+    last: await foldLines({ ...tail, isAfterOthers: true, isBeforeOthers: false }, pace),
+  };
+}
+
+/** Whole pieces from both ends; undefined where one end shows nothing, as with lines that are too long. */
+function selectEnds(
+  first: readonly Piece[],
+  last: readonly Piece[],
+  { size, budgetBytes, markerBytes, tailShare }: FoldedRequest,
+): FoldedView | undefined {
+  const room = Math.max(budgetBytes - markerBytes, Math.floor(budgetBytes / 2));
+  const tail = take(last.toReversed(), Math.floor(room * tailShare)).toReversed();
+  const tailFrom = tail[0]?.from ?? size;
+  const before = first.filter(({ to }) => to <= tailFrom);
+  const head = take(before, room - textBytes(tail));
+  return head.length === 0 || tail.length === 0 ? undefined : viewOf(head, tail, size);
+}
+
+function take(pieces: readonly Piece[], room: number): Piece[] {
+  const taken: Piece[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    bytes += Buffer.byteLength(piece.text);
+    if (bytes > room) break;
+    taken.push(piece);
+  }
+  return taken;
+}
+
+function viewOf(head: readonly Piece[], tail: readonly Piece[], size: number): FoldedView {
+  const folds = [...head, ...tail].filter(({ isFold }) => isFold);
+  return {
+    head: textOf(head),
+    tail: textOf(tail),
+    headTo: head.at(-1)?.to ?? 0,
+    tailFrom: tail[0]?.from ?? size,
+    foldedBytes: folds.reduce((sum, { from, to, text }) => sum + to - from - Buffer.byteLength(text), 0),
+    foldedLines: folds.reduce((sum, { lineCount }) => sum + lineCount - 1, 0),
+  };
+}
+
+const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');
+const textBytes = (pieces: readonly Piece[]): number =>
+  pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
