@@ -42,7 +42,7 @@ export interface App {
   readonly dispatch: Dispatch;
   /** Shell, platform, host and user: shown at start-up and in the instructions. */
   readonly facts: InstructionFacts;
-  /** Whether commands have a wall around them; found out by trying. */
+  /** Whether commands have a sandbox around them; found out by trying. */
   sandbox(): Promise<SandboxState>;
   /** What the operator should know about the rules for commands. */
   readonly warnings: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * What this server runs from: whoever could change it would run outside of the wall at the next start. The bundle is
+ * What this server runs from: whoever could change it would run outside the sandbox at the next start. The bundle is
  * not all of it: node-pty is found by Node's own search, which looks in every `node_modules` from the bundle upwards.
  */
 import { createRequire } from 'node:module';

@@ -122,7 +122,7 @@ export const LIMITS = {
   loginPathInHomeWaitMs: 3000,
   /** Some clients connect only to ask what there is, and are gone by then. */
   anticipationMs: 250,
-  /** A wall takes some milliseconds. It is tried three times at most, all of it before a client's own 60 s are over. */
+  /** A sandbox takes some milliseconds. It is tried three times at most, all of it before a client's own 60 s are over. */
   sandboxSetupMs: 15_000,
   /** FIFOs are made by one helper process a batch; two are used by an execution. */
   fifoBatch: 64,

@@ -1,4 +1,4 @@
-/** Where this user gets without capabilities, as behind a wall: root has none there, and files of others are closed to it. */
+/** Where this user gets without capabilities, as in a sandbox: root has none there, and files of others are closed to it. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 

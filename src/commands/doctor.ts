@@ -118,7 +118,7 @@ const LIMITS: readonly {
 
 function root(): Finding {
   if (process.getuid?.() !== 0) return { name: 'user', state: 'good', text: 'not root' };
-  const fix = 'Start it as an ordinary user: one wall more would then have to be got past.';
+  const fix = 'Start it as an ordinary user: one sandbox more would then have to be got past.';
   return { name: 'user', state: 'warning', text: 'the server runs as root', fix };
 }
 

@@ -97,8 +97,8 @@ function hold(
   return launchDetached(spec, { wrapperPath: options.wrapperPath, path });
 }
 
-function processFields({ marker, wall }: LaunchPermit, bootId: string) {
-  return { bootId, marker, ...(wall?.kind === 'bubblewrap' && { isWalled: true }) };
+function processFields({ marker, sandboxSpec }: LaunchPermit, bootId: string) {
+  return { bootId, marker, ...(sandboxSpec?.kind === 'bubblewrap' && { isSandboxed: true }) };
 }
 
 function liveOf(
@@ -147,9 +147,9 @@ function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
 }
 
 /** With its end it is told what appeared meanwhile that somebody outside obeys. */
-function watching(live: Live, { wall }: LaunchPermit): Live {
-  if (wall?.kind !== 'bubblewrap' || wall.watched.length === 0) return live;
-  const { watched } = wall;
+function watching(live: Live, { sandboxSpec }: LaunchPermit): Live {
+  if (sandboxSpec?.kind !== 'bubblewrap' || sandboxSpec.watched.length === 0) return live;
+  const { watched } = sandboxSpec;
   return {
     ...live,
     finished: live.finished.then((outcome) => {

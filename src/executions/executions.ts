@@ -144,7 +144,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     stateDirectory: settings.stateDir,
     environment: settings.environment,
     home: homedir(),
-    enclose: security.sandbox.enclosureForLogin,
+    prepareSandbox: security.sandbox.prepareForLogin,
     onKnown: security.sandbox.learnLoginPath,
     isHomeOpen: [...settings.security.workspace, ...settings.security.writablePaths].some((root) =>
       isInside(realPathOf(homedir()), realPathOf(root)),
@@ -277,7 +277,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     limitKeepers: async (principal) =>
       limitKeepers({
         held: cgroups.held(),
-        wall: (await security.sandbox.state()).kind,
+        sandboxKind: (await security.sandbox.state()).kind,
         security: security.restrictions.of(principal).security,
       }),
     commandPath: loginPath.resolve,

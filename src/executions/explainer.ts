@@ -1,4 +1,4 @@
-/** From the last that an execution printed: what the wall or a limit had to do with its end, and what the audit log should mark. */
+/** From the last that an execution printed: what the sandbox or a limit had to do with its end, and what the audit log should mark. */
 import type { Bundle } from '../outputs/types.ts';
 import type { Security } from '../security/security.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
@@ -10,7 +10,7 @@ const TAIL_BYTES = 8 * 1024;
 export function createExplainer({ sandbox }: Security): RunningOptions['explain'] {
   function explainEnd(record: ExecutionRecord, outcome: Outcome, texts: Texts): Explained {
     const failed = {
-      isWalled: record.process?.isWalled === true,
+      isSandboxed: record.process?.isSandboxed === true,
       command: record.command,
       directory: record.directory,
       exitCode: outcome.exitCode,
@@ -38,7 +38,7 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
       other: tailOf(bundle, 'combined') ?? tailOf(bundle, 'stdout'),
     };
     const explained = explainEnd(record, outcome, texts);
-    const isStopped = explained.explanation !== undefined && record.process?.isWalled === true;
+    const isStopped = explained.explanation !== undefined && record.process?.isSandboxed === true;
     const securityEvent = findSecurityEvent(outcome, texts.own ?? texts.other ?? '', isStopped);
     return { ...explained, ...(securityEvent !== undefined && { securityEvent }) };
   };

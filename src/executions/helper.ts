@@ -1,7 +1,7 @@
 /** Runs a fixed program of ours to its end, for what security/ must try out. Nothing a caller said is in it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { type BubblewrapWall, SANDBOX_FDS, type Wall } from '../security/sandbox/profile.ts';
+import { type BubblewrapSpec, SANDBOX_FDS, type SandboxSpec } from '../security/sandbox/profile.ts';
 import type { RunHelper } from '../security/security.ts';
 
 const TIMEOUT_MS = 5000;
@@ -34,36 +34,41 @@ export const runHelper: RunHelper = ({ timeoutMs = TIMEOUT_MS, ...call }) =>
 
 export interface HelperStart {
   readonly argv: readonly string[];
-  readonly wall?: Wall | undefined;
+  readonly sandboxSpec?: SandboxSpec | undefined;
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
 }
 
 /** In a session of its own: it has no terminal, and what it leaves behind is in its process group. */
-export function startHelper({ argv, wall, environment = {}, directory = '/' }: HelperStart): ChildProcess {
-  const isBubblewrap = wall?.kind === 'bubblewrap';
-  const [file = '', ...args] = wall === undefined ? argv : argvIn(wall, argv, directory);
+export function startHelper({
+  argv,
+  sandboxSpec,
+  environment = {},
+  directory = '/',
+}: HelperStart): ChildProcess {
+  const isBubblewrap = sandboxSpec?.kind === 'bubblewrap';
+  const [file = '', ...args] = sandboxSpec === undefined ? argv : argvIn(sandboxSpec, argv, directory);
   const child = spawn(file, args, {
     cwd: isBubblewrap ? '/' : directory,
     env: isBubblewrap ? { ...OUTER_ENVIRONMENT } : { ...environment },
     stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...(isBubblewrap ? FROM_4 : [])],
     detached: true,
   });
-  if (isBubblewrap && child.pid !== undefined) feed(child.stdio, wall, environment);
+  if (isBubblewrap && child.pid !== undefined) feed(child.stdio, sandboxSpec, environment);
   return child;
 }
 
 /** Options, filter, and something that is empty. */
 const FROM_4 = ['pipe', 'pipe', 'ignore', 'ignore', 'ignore', 'pipe'] as const;
 
-function argvIn(wall: Wall, argv: readonly string[], directory: string): readonly string[] {
-  if (wall.kind === 'seatbelt') return [wall.program, '-p', wall.profile, ...argv];
-  return [wall.program, '--args', String(SANDBOX_FDS.options), '--chdir', directory, '--', ...argv];
+function argvIn(sandboxSpec: SandboxSpec, argv: readonly string[], directory: string): readonly string[] {
+  if (sandboxSpec.kind === 'seatbelt') return [sandboxSpec.program, '-p', sandboxSpec.profile, ...argv];
+  return [sandboxSpec.program, '--args', String(SANDBOX_FDS.options), '--chdir', directory, '--', ...argv];
 }
 
 function feed(
   stdio: readonly unknown[],
-  wall: BubblewrapWall,
+  sandboxSpec: BubblewrapSpec,
   environment: Readonly<Record<string, string>>,
 ): void {
   const give = (fd: number, data: string | Buffer): void => {
@@ -72,7 +77,7 @@ function feed(
     socket.on('error', () => undefined).end(data);
   };
   const variables = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
-  give(SANDBOX_FDS.options, [...wall.options, '--clearenv', ...variables].join('\0'));
-  give(SANDBOX_FDS.seccomp, Buffer.from(wall.seccomp ?? '', 'base64'));
+  give(SANDBOX_FDS.options, [...sandboxSpec.options, '--clearenv', ...variables].join('\0'));
+  give(SANDBOX_FDS.seccomp, Buffer.from(sandboxSpec.seccomp ?? '', 'base64'));
   give(SANDBOX_FDS.empty, '');
 }

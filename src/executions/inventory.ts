@@ -173,7 +173,7 @@ export function createInventory({
     if (isFirst && !isReadOnly) await collect();
   }
 
-  /** What a killed server had started for itself: its question to the login shell, and walls that nobody has used. */
+  /** What a killed server had started for itself: its question to the login shell, and sandboxes that nobody has used. */
   async function endHelpersOf(dead: string): Promise<void> {
     await endByMarker(`${MARKER_NAME}=${dead}`);
     await endByMarker(`${SERVER_MARKER_NAME}=${dead}`);

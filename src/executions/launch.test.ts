@@ -14,8 +14,8 @@ import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/sup
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/permit.ts';
-import type { BubblewrapWall } from '../security/sandbox/profile.ts';
-import { createHost, type Host, UNCOVERED, wallOf } from '../security/sandbox/sandbox.fixture.ts';
+import type { BubblewrapSpec } from '../security/sandbox/profile.ts';
+import { createHost, type Host, sandboxSpecOf, UNCOVERED } from '../security/sandbox/sandbox.fixture.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
 import { createForker } from './forker.ts';
 import { type LaunchIo, launch } from './launch.ts';
@@ -24,7 +24,7 @@ import { findProcess, listProcesses, type ProcessEntry } from './process-table.t
 import { NOT_SET_UP } from './sandboxed.ts';
 import { createSpawner, type Spawner } from './spawner.ts';
 
-const walled = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });
+const sandboxed = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });
 
 function isStillAlive({ pid, startTime }: ProcessEntry): boolean {
   const now = findProcess(pid);
@@ -44,7 +44,7 @@ function membersOf(marker: string): string[] {
     .map(({ name }) => name);
 }
 
-describe.skipIf(needs('bwrap'))('how a command behind a wall ended', () => {
+describe.skipIf(needs('bwrap'))('how a command in a sandbox ended', () => {
   test.for([
     ['true', { status: 'completed', reason: 'exit', exitCode: 0 }],
     ['exit 3', { status: 'failed', reason: 'exit', exitCode: 3 }],
@@ -59,14 +59,14 @@ describe.skipIf(needs('bwrap'))('how a command behind a wall ended', () => {
     ['exit 128', { status: 'failed', reason: 'exit', exitCode: 128 }],
     ['exit 200', { status: 'failed', reason: 'exit', exitCode: 200 }],
   ] as const)('%s', async ([command, expected]) => {
-    await using world = walled();
+    await using world = sandboxed();
     const { outcome } = await world.run(command);
     const { endedAtMs: _at, durationMs: _for, peakMemoryBytes: _peak, ...rest } = outcome;
     expect(rest).toEqual({ ...expected, survivors: [], endedLeftovers: [] });
   });
 
   test('is known though something in the background went on', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const { outcome, stdout } = await world.run(
       '(sleep 300; echo late) & setsid sleep 300 & echo out; exit 4',
     );
@@ -75,9 +75,9 @@ describe.skipIf(needs('bwrap'))('how a command behind a wall ended', () => {
   });
 });
 
-describe.skipIf(needs('bwrap'))('ending what runs behind a wall', () => {
+describe.skipIf(needs('bwrap'))('ending what runs in a sandbox', () => {
   test('a trap on TERM has time to clean up, and its exit code is told', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const execution = await world.start(
       'trap "echo cleaned > done; exit 9" TERM; echo ready; while :; do sleep 0.05; done',
     );
@@ -93,7 +93,7 @@ describe.skipIf(needs('bwrap'))('ending what runs behind a wall', () => {
   });
 
   test('a polite request reaches the command alone, and what survives it goes on', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const execution = await world.start('trap "echo asked" TERM; echo ready; while :; do sleep 0.05; done');
     await untilPrinted(execution, 'ready');
     expect(await execution.live?.request('SIGTERM', 'leader', 50)).toBe(false);
@@ -103,7 +103,7 @@ describe.skipIf(needs('bwrap'))('ending what runs behind a wall', () => {
   });
 
   test('KILL leaves nothing, whatever tried to get away', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const execution = await world.start(`
       trap "" TERM INT HUP
       setsid sh -c 'trap "" TERM; echo > one; while :; do sleep 1; done' &
@@ -122,17 +122,17 @@ describe.skipIf(needs('bwrap'))('ending what runs behind a wall', () => {
   });
 
   test('a time limit ends it all', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const { outcome } = await world.run('trap "" TERM; setsid sleep 300 & sleep 300', { timeoutMs: 500 });
     expect(outcome).toMatchObject({ status: 'timeout', errorCode: 'EXECUTION_002', survivors: [] });
   });
 });
 
-describe.skipIf(needs('bwrap'))('a directory that the wall does not show', () => {
+describe.skipIf(needs('bwrap'))('a directory that the sandbox does not show', () => {
   test.for(['foreground', 'background', 'detached'] as const)(
     'is EXECUTION_001 in the %s, and explained',
     async (mode) => {
-      await using world = walled();
+      await using world = sandboxed();
       const { root } = createHost(UNCOVERED);
       const { outcome, stdout } = await world.run('echo ran', { workingDirectory: root, mode });
       expect(outcome).toMatchObject({ status: 'failed', errorCode: 'EXECUTION_001', survivors: [] });
@@ -159,7 +159,7 @@ function createBench(host: Host, spawner: Spawner = createForker()) {
     close: () => undefined,
   });
   const start = (
-    wall: BubblewrapWall | undefined,
+    sandboxSpec: BubblewrapSpec | undefined,
     script: string,
     changes: Partial<LaunchPermit & LaunchIo> = {},
   ) => {
@@ -171,7 +171,7 @@ function createBench(host: Host, spawner: Spawner = createForker()) {
       maxDurationMs: undefined,
       limits: {},
       masked: [],
-      wall,
+      sandboxSpec,
       ...changes,
     } as unknown as LaunchPermit;
     const io: LaunchIo = {
@@ -194,17 +194,17 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
   test('prints, and ends as it says', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);
-    const { ending } = await start(wallOf(host), 'echo out; echo err >&2; pwd; exit 5');
+    const { ending } = await start(sandboxSpecOf(host), 'echo out; echo err >&2; pwd; exit 5');
     expect(await ending.finished).toMatchObject({ reason: 'exit', exitCode: 5, survivors: [] });
     expect([textOf('stdout'), textOf('stderr')]).toEqual([`out\n${host.workspace}\n`, 'err\n']);
   });
 
-  test('has variables that no program outside of the wall has', async () => {
+  test('has variables that no program outside the sandbox has', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);
     const environment = { PATH: '/usr/bin:/bin', MARK: host.root, LD_LIBRARY_PATH: host.workspace };
     const { ending, identity } = await start(
-      wallOf(host),
+      sandboxSpecOf(host),
       'echo "$LD_LIBRARY_PATH"; until [ -e go ]; do sleep 0.02; done',
       {
         environment,
@@ -226,11 +226,11 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
     const host = createHost();
     host.makeRepository('home/project');
     host.makeDirectory('home/project/evil');
-    const wall = wallOf(host);
+    const sandboxSpec = sandboxSpecOf(host);
     renameSync(join(host.workspace, '.git/hooks'), join(host.workspace, 'away'));
     symlinkSync('../evil', join(host.workspace, '.git/hooks'));
     const { start, textOf } = createBench(host);
-    await expect(start(wall, 'echo ran > here; echo ran')).rejects.toMatchObject({
+    await expect(start(sandboxSpec, 'echo ran > here; echo ran')).rejects.toMatchObject({
       code: 'SECURITY_003',
       details: { path: join(host.workspace, '.git/hooks') },
     });
@@ -239,13 +239,13 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
     expect(membersOf(`MARK=${host.root}`)).toEqual([]);
   });
 
-  test('is a failure of the wall where something it was to mount is gone, in bwrap’s own words', async () => {
+  test('is a failure of the sandbox where something it was to mount is gone, in bwrap’s own words', async () => {
     const host = createHost();
     const extra = host.makeDirectory('extra');
-    const wall = wallOf(host);
+    const sandboxSpec = sandboxSpecOf(host);
     const { start } = createBench(host);
     const failing = start(
-      { ...wall, options: ['--ro-bind', join(extra, 'gone'), '/x', ...wall.options] },
+      { ...sandboxSpec, options: ['--ro-bind', join(extra, 'gone'), '/x', ...sandboxSpec.options] },
       'echo ran > here',
     );
     await expect(failing).rejects.toMatchObject({ details: { sandbox: NOT_SET_UP } });
@@ -254,10 +254,12 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
     expect(membersOf(`MARK=${host.root}`)).toEqual([]);
   });
 
-  test('in a directory that the wall does not show has not run', async () => {
+  test('in a directory that the sandbox does not show has not run', async () => {
     const host = createHost();
     const { start } = createBench(host);
-    const { ending } = await start(wallOf(host), 'echo ran', { directory: join(host.root, 'not-shown') });
+    const { ending } = await start(sandboxSpecOf(host), 'echo ran', {
+      directory: join(host.root, 'not-shown'),
+    });
     expect(await ending.finished).toMatchObject({
       status: 'failed',
       errorCode: 'EXECUTION_001',
@@ -268,7 +270,7 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
   test('cannot write a larger file than it may', async () => {
     const host = createHost();
     const { start } = createBench(host);
-    const { ending } = await start(wallOf(host), 'exec head -c 3M /dev/zero > large', {
+    const { ending } = await start(sandboxSpecOf(host), 'exec head -c 3M /dev/zero > large', {
       limits: { fileBytes: 1024 * 1024 },
     });
     expect(await ending.finished).toMatchObject({ signal: 'SIGXFSZ', exitCode: 153 });
@@ -278,7 +280,7 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
   test('does not print what must not be seen', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);
-    const { ending } = await start(wallOf(host), 'printf hun; printf ter22; echo; echo hunter22 >&2', {
+    const { ending } = await start(sandboxSpecOf(host), 'printf hun; printf ter22; echo; echo hunter22 >&2', {
       masked: ['hunter22'],
     });
     await ending.finished;
@@ -288,7 +290,9 @@ describe.skipIf(needs('bwrap'))('what is enclosed', () => {
   test('reads what it was given', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);
-    const { ending } = await start(wallOf(host), 'cat; cat /dev/stdin | wc -c', { inputData: 'given\n' });
+    const { ending } = await start(sandboxSpecOf(host), 'cat; cat /dev/stdin | wc -c', {
+      inputData: 'given\n',
+    });
     await ending.finished;
     expect(textOf('stdout')).toBe('given\n6\n');
   });
@@ -423,8 +427,8 @@ describe('the forker', () => {
 });
 
 describe.skipIf(needs('bwrap'))('a detached execution', () => {
-  test('runs behind the same wall, through its wrapper', async () => {
-    await using world = walled();
+  test('runs in the same sandbox, through its wrapper', async () => {
+    await using world = sandboxed();
     const outside = join(world.directory, 'outside');
     mkdirSync(outside);
     const { outcome, stdout } = await world.run(
@@ -438,7 +442,7 @@ describe.skipIf(needs('bwrap'))('a detached execution', () => {
   });
 
   test('is ended with all it started, politely first', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const execution = await world.start(
       'trap "echo cleaned > done; exit 0" TERM; setsid sleep 300 & echo ready; while :; do sleep 0.05; done',
       { mode: 'detached' },

@@ -6,7 +6,7 @@
 import { release } from 'node:os';
 import { ticks } from '../base/clock.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
-import type { BubblewrapWall, LaunchPermit } from '../security/security.ts';
+import type { BubblewrapSpec, LaunchPermit } from '../security/security.ts';
 import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, type Ending } from './ending.ts';
@@ -73,14 +73,14 @@ export async function launch(
   io: LaunchIo,
   tools: LaunchTools,
 ): Promise<Launched> {
-  const { wall, limits, marker } = permit;
+  const { sandboxSpec, limits, marker } = permit;
   const beganTicks = ticks();
-  const isSandboxed = wall?.kind === 'bubblewrap';
+  const isSandboxed = sandboxSpec?.kind === 'bubblewrap';
   const started = isSandboxed
-    ? await startSandboxed(permit, wall, io, tools)
+    ? await startSandboxed(permit, sandboxSpec, io, tools)
     : await startPlain(id, permit, io, tools);
   const { identity, reaper, exited, capture, group, kept } = started;
-  const tree = createTree({ leader: identity, marker, reaper, group, isWalled: isSandboxed });
+  const tree = createTree({ leader: identity, marker, reaper, group, isSandboxed });
   const ending = createEnding({ ...capture, exited }, tree, {
     memoryLimitBytes: limits.memoryBytes,
     cpuLimitSeconds: limits.cpuSeconds,
@@ -100,7 +100,7 @@ async function startPlain(
   io: LaunchIo,
   { pipes, cgroups, spawner }: LaunchTools,
 ): Promise<Started> {
-  const { wall, limits } = permit;
+  const { sandboxSpec, limits } = permit;
   const { fileBytes, ...held } = limits;
   const group = cgroups.create(id, held);
   const output = await takePipes(pipes, io);
@@ -113,7 +113,10 @@ async function startPlain(
       pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
     const isMerged = io.streams.includes('combined');
     const { identity, reaper, exited } = await spawner.start({
-      argv: wall?.kind === 'seatbelt' ? [wall.program, '-p', wall.profile, ...permit.argv] : permit.argv,
+      argv:
+        sandboxSpec?.kind === 'seatbelt'
+          ? [sandboxSpec.program, '-p', sandboxSpec.profile, ...permit.argv]
+          : permit.argv,
       environment: permit.environment,
       directory: permit.directory,
       descriptors: [
@@ -158,15 +161,15 @@ function storeInput({ directory }: Pipes, data: string | undefined): string | un
 
 async function startSandboxed(
   permit: LaunchPermit,
-  wall: BubblewrapWall,
+  sandboxSpec: BubblewrapSpec,
   io: LaunchIo,
   tools: LaunchTools,
 ): Promise<Started> {
   const { limits, marker } = permit;
   const sandbox =
     io.terminal === undefined && tools.pool !== undefined
-      ? await tools.pool.take({ wall, limits })
-      : await buildSandbox({ wall, limits, terminal: io.terminal, marked: entryOf(marker) }, tools);
+      ? await tools.pool.take({ sandboxSpec, limits })
+      : await buildSandbox({ sandboxSpec, limits, terminal: io.terminal, marked: entryOf(marker) }, tools);
   const isShown = shows(sandbox, permit.directory);
   const handoff = isShown ? handoffOf(permit, io, tools) : notShown(permit.directory);
   try {
@@ -184,7 +187,7 @@ async function startSandboxed(
 
 /** It may have been ended at this very moment, and nothing has run. */
 async function discard({ child, capture, group }: WaitingSandbox): Promise<void> {
-  const tree = createTree({ leader: child.identity, marker: '', group, isWalled: true });
+  const tree = createTree({ leader: child.identity, marker: '', group, isSandboxed: true });
   tree.signalLeader('SIGKILL');
   await child.exited;
   capture.close();

@@ -10,22 +10,23 @@ const security = (preset: 'development' | 'sandbox', workspace = ['/work']) => (
   ...PRESETS[preset],
   workspace,
 });
-const UNWALLED: readonly SandboxState['kind'][] = ['none', 'container', 'broken', 'seatbelt'];
+const UNSANDBOXED: readonly SandboxState['kind'][] = ['none', 'container', 'broken', 'seatbelt'];
 
 describe.skipIf(lacks(process.platform !== 'linux', 'rlimits are asked for on Linux'))(
   'without cgroups',
   () => {
-    test.for(UNWALLED)('and with "%s" nobody keeps processes and /tmp', (wall) => {
+    test.for(UNSANDBOXED)('and with "%s" nobody keeps processes and /tmp', (sandboxKind) => {
       for (const preset of ['development', 'sandbox'] as const) {
         expect(
-          limitKeepers({ held: NOTHING, wall, security: security(preset), isRoot: false }),
+          limitKeepers({ held: NOTHING, sandboxKind, security: security(preset), isRoot: false }),
         ).toMatchObject({ processes: 'nobody', tmp_size: 'nobody', memory: 'measured', file_size: 'rlimit' });
       }
     });
 
     test('the sandbox keeps processes of an ordinary user, and not those of root', () => {
       const processesOf = (isRoot: boolean): string =>
-        limitKeepers({ held: NOTHING, wall: 'bubblewrap', security: security('sandbox'), isRoot }).processes;
+        limitKeepers({ held: NOTHING, sandboxKind: 'bubblewrap', security: security('sandbox'), isRoot })
+          .processes;
       expect(processesOf(false)).toBe('rlimit, in the sandbox');
       expect(processesOf(true)).toBe('nobody');
     });
@@ -34,16 +35,16 @@ describe.skipIf(lacks(process.platform !== 'linux', 'rlimits are asked for on Li
 
 test('a /tmp is held where it is memory, and not where it is on the disk', () => {
   const tmpOf = (...of: Parameters<typeof security>): string =>
-    limitKeepers({ held: NOTHING, wall: 'bubblewrap', security: security(...of) }).tmp_size;
+    limitKeepers({ held: NOTHING, sandboxKind: 'bubblewrap', security: security(...of) }).tmp_size;
   expect(tmpOf('sandbox')).toBe('tmpfs, in the sandbox');
   expect(tmpOf('sandbox', ['/work', '/tmp'])).toBe('nobody');
   expect(tmpOf('development')).toBe('nobody');
 });
 
-test('what cgroups keep, they keep with and without a wall', () => {
+test('what cgroups keep, they keep with and without a sandbox', () => {
   const held = { memory: 'cgroup v2', processes: 'cgroup v2', cpu: 'cgroup v1' } as const;
-  for (const wall of ['bubblewrap', 'none'] as const) {
-    expect(limitKeepers({ held, wall, security: security('development') })).toMatchObject({
+  for (const sandboxKind of ['bubblewrap', 'none'] as const) {
+    expect(limitKeepers({ held, sandboxKind, security: security('development') })).toMatchObject({
       memory: 'cgroup v2',
       processes: 'cgroup v2',
       cpu_share: 'cgroup v1',

@@ -18,7 +18,7 @@ export interface Keeping {
   /** What cgroups were seen to keep. */
   readonly held: Enforcement;
   /** What commands run behind. */
-  readonly wall: SandboxState['kind'];
+  readonly sandboxKind: SandboxState['kind'];
   readonly security: Pick<SecuritySettings, 'keepsTmp' | 'workspace'>;
   readonly isRoot?: boolean;
 }
@@ -26,15 +26,16 @@ export interface Keeping {
 export const NOBODY = 'nobody';
 
 export function limitKeepers(keeping: Keeping): LimitKeepers {
-  const { held, wall, security, isRoot = process.getuid?.() === 0 } = keeping;
-  const isWalled = wall === 'bubblewrap';
+  const { held, sandboxKind, security, isRoot = process.getuid?.() === 0 } = keeping;
+  const isSandboxed = sandboxKind === 'bubblewrap';
   const hasRlimits = process.platform === 'linux' && existsSync('/usr/bin/prlimit');
   // Listed among the writable directories, or kept from one command to the next, it is a directory on the disk.
-  const isTmpMemory = isWalled && !security.keepsTmp && !security.workspace.map(realPathOf).includes('/tmp');
+  const isTmpMemory =
+    isSandboxed && !security.keepsTmp && !security.workspace.map(realPathOf).includes('/tmp');
   return {
     memory: held.memory ?? 'measured',
     // Outside a namespace of its own it would count all processes of the user, and it never holds for root.
-    processes: held.processes ?? (isWalled && !isRoot ? 'rlimit, in the sandbox' : NOBODY),
+    processes: held.processes ?? (isSandboxed && !isRoot ? 'rlimit, in the sandbox' : NOBODY),
     cpu_share: held.cpu ?? NOBODY,
     cpu_time: 'measured',
     file_size: hasRlimits ? 'rlimit' : NOBODY,

@@ -18,7 +18,7 @@ import { bwrapOptions } from '../security/sandbox/bwrap.ts';
 import { findPrivatePaths } from '../security/sandbox/find-private.ts';
 import { loginProfile } from '../security/sandbox/login-profile.ts';
 import { createHost, type Host, securityOf } from '../security/sandbox/sandbox.fixture.ts';
-import type { Wall } from '../security/security.ts';
+import type { SandboxSpec } from '../security/security.ts';
 import { createLoginPath, type LoginPath, type LoginPathOptions, mergePaths } from './login-path.ts';
 import { listProcesses } from './process-table.ts';
 
@@ -51,7 +51,7 @@ function create(
     stateDirectory: join(directory, 'state'),
     environment: { PATH: '/usr/bin:/bin', ...environment },
     home: directory,
-    enclose: async () => ({ wall: undefined }),
+    prepareSandbox: async () => ({ sandboxSpec: undefined }),
     marker: 'test',
     ...options,
   });
@@ -145,14 +145,14 @@ test('is waited for longer where commands can write to what it names, and said o
 test('is not asked where nothing may run without a sandbox and there is none', async () => {
   const trace = join(directory, 'trace');
   const shell = shellThat(`: > ${trace}; PATH=/login`);
-  const login = create(shell, {}, { enclose: async () => undefined });
+  const login = create(shell, {}, { prepareSandbox: async () => undefined });
   expect(await login.resolve()).toBe('/usr/bin:/bin');
   await sleep(200);
   expect(existsSync(trace)).toBe(false);
 });
 
 describe.skipIf(needs('bwrap'))('in its sandbox', () => {
-  function wallIn(host: Host): Wall {
+  function sandboxSpecIn(host: Host): SandboxSpec {
     const profile = loginProfile({
       security: securityOf('development', { workspace: [host.home] }),
       homedir: host.home,
@@ -183,7 +183,7 @@ describe.skipIf(needs('bwrap'))('in its sandbox', () => {
     const login = create(
       shell,
       { HOME: host.home },
-      { home: host.home, enclose: async () => ({ wall: wallIn(host) }) },
+      { home: host.home, prepareSandbox: async () => ({ sandboxSpec: sandboxSpecIn(host) }) },
     );
     await expect.poll(() => login.resolve(), { timeout: 8000 }).toMatch(`${host.home}/login:`);
     return await login.resolve();

@@ -29,7 +29,7 @@ export interface LoginPathOptions {
   /** The home directory: start-up files may obey files of the directory they start in. */
   readonly home: string;
   /** What it runs in. */
-  enclose: Sandbox['enclosureForLogin'];
+  prepareSandbox: Sandbox['prepareForLogin'];
   /** Commands can write to it, and its directories of PATH are to be protected from the first one. */
   readonly isHomeOpen?: boolean;
   /** Told whenever it is known. */
@@ -104,14 +104,14 @@ function readCache(file: string, shell: string, inherited: string): string | und
 /** Start-up files may print anything, so the answer stands between two marks that nobody can guess. */
 async function askShell(options: LoginPathOptions, signal: AbortSignal): Promise<string | undefined> {
   if (process.platform === 'win32') return undefined;
-  const enclosure = await options.enclose();
-  if (enclosure === undefined || signal.aborted) return undefined;
+  const prepared = await options.prepareSandbox();
+  if (prepared === undefined || signal.aborted) return undefined;
   const mark = randomText();
   return new Promise((resolve) => {
     // An interactive shell wants a terminal; in a session of its own it finds none and goes on.
     const child = startHelper({
       argv: [options.shell, '-l', '-i', '-c', `printf '%s' '${mark}'; printenv PATH; printf '%s' '${mark}'`],
-      wall: enclosure.wall,
+      sandboxSpec: prepared.sandboxSpec,
       directory: directoryProblem(options.home) === undefined ? options.home : '/',
       environment: { ...withoutOwn(options.environment), TERM: 'dumb', [MARKER_NAME]: options.marker },
     });

@@ -195,11 +195,11 @@ test('another principal’s is not there', async () => {
   expect(monitors.read('local', id).status).toBe('active');
 });
 
-const cannotWall = lacks(process.platform !== 'linux', 'bubblewrap is for Linux') || needs('bwrap');
+const lacksBubblewrap = lacks(process.platform !== 'linux', 'bubblewrap is for Linux') || needs('bwrap');
 
-test.skipIf(cannotWall)('behind a wall too, with the network that is its own', async () => {
-  await using walled = createWorld({ settings: { security: { sandbox: 'required', network: false } } });
-  const execution = await walled.start(
+test.skipIf(lacksBubblewrap)('in a sandbox too, with the network that is its own', async () => {
+  await using sandboxed = createWorld({ settings: { security: { sandbox: 'required', network: false } } });
+  const execution = await sandboxed.start(
     'echo on; while :; do (exec 3<>/dev/tcp/127.0.0.1/9) 2>/dev/null; head -c 100000 /dev/zero > file; done',
     { mode: 'background', timeoutMs: undefined },
   );

@@ -16,7 +16,7 @@ import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/sup
 import { type KeptMounts, watchMounts } from './mount-watch.ts';
 import { createRounds } from './rounds.ts';
 
-const walled = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });
+const sandboxed = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });
 
 function write(world: World, name: string): string {
   const path = join(world.settings.defaultWorkdir, name);
@@ -58,7 +58,7 @@ describe.skipIf(needs('bwrap'))('a protected file that is replaced from outside 
       },
     ],
   ] as const)('%s, %s: the command is ended and the file named', async ([name, , change]) => {
-    await using world = walled();
+    await using world = sandboxed();
     const path = write(world, name);
     const execution = await world.start(WRITES(name));
     await untilPrinted(execution, 'ready');
@@ -75,7 +75,7 @@ describe.skipIf(needs('bwrap'))('a protected file that is replaced from outside 
   });
 
   test('is named where the command ends before anybody has looked', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const path = write(world, '.mcp.json');
     const running = world.run('echo > ready; until [ -e go ]; do :; done; echo evil >> .mcp.json');
     await expect.poll(() => readFileSync(join(dirname(path), 'ready'), 'utf8'), { interval: 1 }).toBe('\n');
@@ -88,7 +88,7 @@ describe.skipIf(needs('bwrap'))('a protected file that is replaced from outside 
   test.for(['.vscode/settings.json', '.claude/settings.local.json', '.cursor/mcp.json'])(
     '%s stays protected: its directory is what is mounted',
     async (name) => {
-      await using world = walled();
+      await using world = sandboxed();
       const path = write(world, name);
       const execution = await world.start(
         `echo ready; until [ -e go ]; do sleep 0.01; done; echo evil >> ${name}; echo evil > ${dirname(name)}/tasks.json`,
@@ -106,7 +106,7 @@ describe.skipIf(needs('bwrap'))('a protected file that is replaced from outside 
   );
 
   test('is no loss where the file is written in place, or others around it change', async () => {
-    await using world = walled();
+    await using world = sandboxed();
     const path = write(world, '.git/config');
     const execution = await world.start('echo ready; sleep 1.4');
     await untilPrinted(execution, 'ready');

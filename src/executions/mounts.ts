@@ -1,6 +1,6 @@
 /** The kernel's table of mounts, and whether it shows what was meant. */
 import { readFileSync } from 'node:fs';
-import type { BubblewrapWall } from '../security/security.ts';
+import type { BubblewrapSpec } from '../security/security.ts';
 
 interface MountEntry {
   readonly root: string;
@@ -12,7 +12,7 @@ interface MountEntry {
 /** The first mount point that shows something else than it should; null while mounts are still being made. */
 export function findUnexpectedMount(
   table: string,
-  { pinned }: Pick<BubblewrapWall, 'pinned'>,
+  { pinned }: Pick<BubblewrapSpec, 'pinned'>,
   own: string = readFileSync('/proc/self/mountinfo', 'utf8'),
 ): string | null | undefined {
   // A later entry covers an earlier one of the same place.
@@ -37,7 +37,7 @@ export function findUnexpectedMount(
  */
 export function findExchangedMount(
   table: string,
-  { options }: Pick<BubblewrapWall, 'options'>,
+  { options }: Pick<BubblewrapSpec, 'options'>,
   own: string = readFileSync('/proc/self/mountinfo', 'utf8'),
 ): string | undefined {
   const inside = new Map(parseMounts(table).map((entry) => [entry.point, entry]));

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../base/limits.ts';
-import type { BubblewrapWall } from '../security/security.ts';
+import type { BubblewrapSpec } from '../security/security.ts';
 import { createPreparation, type PreparationOptions } from './preparation.ts';
 import type { WantedSandbox } from './sandbox-pool.ts';
 
-const WALL: BubblewrapWall = {
+const SPEC: BubblewrapSpec = {
   kind: 'bubblewrap',
   program: 'bwrap',
   options: [],
@@ -19,13 +19,13 @@ function create(changes: Partial<PreparationOptions> = {}) {
   const events: string[] = [];
   const preparation = createPreparation({
     security: {
-      async expectedWall(principal) {
+      async expectedSandbox(principal) {
         events.push(`look ${principal}`);
         await sleep(10);
-        return { wall: WALL, limits: { processes: principal.length } };
+        return { sandboxSpec: SPEC, limits: { processes: principal.length } };
       },
     },
-    pool: { prepare: ({ limits }: WantedSandbox) => void events.push(`wall ${limits.processes}`) },
+    pool: { prepare: ({ limits }: WantedSandbox) => void events.push(`sandbox ${limits.processes}`) },
     loginPath: {
       resolve() {
         events.push('path');
@@ -47,7 +47,7 @@ test('is made a moment after somebody came, once', async () => {
   preparation.anticipate('ann');
   expect(events).toEqual([]);
   await moment();
-  expect(events).toEqual(['open', 'look ann', 'path', 'wall 3']);
+  expect(events).toEqual(['open', 'look ann', 'path', 'sandbox 3']);
   await preparation.ready('ann');
   expect(events.slice(4)).toEqual(['path']);
 });
@@ -55,12 +55,20 @@ test('is made a moment after somebody came, once', async () => {
 test('is waited for by a command that comes before, and by all that come at once', async () => {
   const { events, preparation } = create();
   await Promise.all([preparation.ready('ann'), preparation.ready('ann'), preparation.ready('bo')]);
-  expect(events.toSorted()).toEqual(['look ann', 'look bo', 'path', 'path', 'path', 'wall 2', 'wall 3']);
+  expect(events.toSorted()).toEqual([
+    'look ann',
+    'look bo',
+    'path',
+    'path',
+    'path',
+    'sandbox 2',
+    'sandbox 3',
+  ]);
 });
 
 test('that fails is the command’s to tell', async () => {
   const { events, preparation } = create({
-    security: { expectedWall: () => Promise.reject(new Error('no wall')) },
+    security: { expectedSandbox: () => Promise.reject(new Error('no sandbox')) },
   });
   await preparation.ready('ann');
   expect(events).toEqual(['path']);

@@ -1,5 +1,5 @@
 /**
- * What the first command of a principal needs and later ones find: the login shell's PATH and a wall. Made when
+ * What the first command of a principal needs and later ones find: the login shell's PATH and a sandbox. Made when
  * somebody has connected, while nobody waits for it; else when the command comes, both at once.
  */
 import { LIMITS } from '../base/limits.ts';
@@ -16,7 +16,7 @@ export interface Preparation {
 }
 
 export interface PreparationOptions {
-  readonly security: Pick<Security, 'expectedWall'>;
+  readonly security: Pick<Security, 'expectedSandbox'>;
   readonly pool: Pick<SandboxPool, 'prepare'>;
   readonly loginPath: Pick<LoginPath, 'resolve'>;
   /** Claims the server's own directory; throws where it cannot be had. */
@@ -25,21 +25,21 @@ export interface PreparationOptions {
 
 export function createPreparation({ security, pool, loginPath, open }: PreparationOptions): Preparation {
   const timers = new Map<string, NodeJS.Timeout>();
-  const walls = new Map<string, Promise<void>>();
+  const specs = new Map<string, Promise<void>>();
 
-  async function prepareWall(principal: string): Promise<void> {
+  async function prepareSandbox(principal: string): Promise<void> {
     try {
-      const { wall, limits } = await security.expectedWall(principal);
-      if (wall?.kind === 'bubblewrap') pool.prepare({ wall, limits });
+      const { sandboxSpec, limits } = await security.expectedSandbox(principal);
+      if (sandboxSpec?.kind === 'bubblewrap') pool.prepare({ sandboxSpec, limits });
     } catch {
       // The command finds out, and its caller is told.
     }
   }
 
   async function ready(principal: string): Promise<void> {
-    const wall = walls.get(principal) ?? prepareWall(principal);
-    walls.set(principal, wall);
-    await Promise.all([loginPath.resolve(), wall]);
+    const sandboxSpec = specs.get(principal) ?? prepareSandbox(principal);
+    specs.set(principal, sandboxSpec);
+    await Promise.all([loginPath.resolve(), sandboxSpec]);
   }
 
   function prepareNow(principal: string): void {

@@ -38,7 +38,7 @@ export const outcomeSchema = z.object({
   appeared: z.array(z.string()).optional(),
   /** Protected files that were replaced from outside while it ran, so that it could write to them. */
   unprotected: z.array(z.string()).optional(),
-  /** What the wall stopped, and which setting would let it through. */
+  /** What the sandbox stopped, and which setting would let it through. */
   explanation: z.string().optional(),
   /** What the audit log marks. */
   securityEvent: z.enum(['command_not_found', 'permission_denied', 'stopped_by_sandbox']).optional(),
@@ -80,13 +80,18 @@ const recordSchema = z.object({
       bootId: z.string(),
       marker: z.string(),
       group: z.string().optional(),
-      /** The process is the wall's, and the command is behind it. */
+      /** The process is bubblewrap, and the command runs inside. */
+      isSandboxed: z.boolean().optional(),
+      /** The name of `isSandboxed` in records of version 0.1. */
       isWalled: z.boolean().optional(),
       /** The program in a terminal, where a sandbox is around it. */
       program: z.number().optional(),
       /** The wrapper of a detached execution, or the host of a terminal: it may outlive the server. */
       wrapper: z.object({ pid: z.number(), startTime: z.number() }).optional(),
     })
+    .transform(({ isWalled, ...rest }) =>
+      isWalled === undefined ? rest : { ...rest, isSandboxed: isWalled },
+    )
     .optional(),
   outcome: outcomeSchema.optional(),
 });

@@ -57,7 +57,7 @@ export interface RunningOptions {
   readonly store: Store;
   readonly audit: Audit;
   readonly log: Log;
-  /** What the wall had to do with how it ended. */
+  /** What the sandbox had to do with how it ended. */
   explain(
     record: ExecutionRecord,
     outcome: Outcome,

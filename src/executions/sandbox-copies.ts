@@ -4,13 +4,13 @@
  * there can be no copy, each is built by bwrap.
  */
 import { existsSync } from 'node:fs';
-import { type BubblewrapWall, type CopyPlan, type Limits, planCopy } from '../security/security.ts';
+import { type BubblewrapSpec, type CopyPlan, type Limits, planCopy } from '../security/security.ts';
 import type { LaunchTools } from './launch.ts';
 import { buildSandbox, copySandbox, endSandbox, markedForServer, type WaitingSandbox } from './sandboxed.ts';
 
 /** All that a sandbox depends on. */
 export interface WantedSandbox {
-  readonly wall: BubblewrapWall;
+  readonly sandboxSpec: BubblewrapSpec;
   readonly limits: Limits;
 }
 
@@ -67,14 +67,17 @@ export function createSandboxCopies(tools: PoolTools): SandboxCopies {
   }
 
   /** Undefined where there can be none. */
-  function originalOf(wall: BubblewrapWall): Original | undefined {
-    const key = keyOf(wall);
-    const plan = originals.get(key)?.plan ?? planCopy(wall.options, existsSync);
+  function originalOf(sandboxSpec: BubblewrapSpec): Original | undefined {
+    const key = keyOf(sandboxSpec);
+    const plan = originals.get(key)?.plan ?? planCopy(sandboxSpec.options, existsSync);
     if (plan === undefined) return undefined;
     const original = originals.get(key) ?? {
       key,
       plan,
-      sandbox: build({ wall: { ...wall, options: [...wall.options, ...plan.options] }, limits: {} }),
+      sandbox: build({
+        sandboxSpec: { ...sandboxSpec, options: [...sandboxSpec.options, ...plan.options] },
+        limits: {},
+      }),
       expiry: undefined,
     };
     original.sandbox.catch(() => end(original));
@@ -85,7 +88,7 @@ export function createSandboxCopies(tools: PoolTools): SandboxCopies {
   return {
     async make(wanted) {
       if (isDisposed || !canCopy || !spawner.canCopy()) return build(wanted);
-      const original = originalOf(wanted.wall);
+      const original = originalOf(wanted.sandboxSpec);
       if (original === undefined) return build(wanted);
       const sandbox = await original.sandbox;
       try {
@@ -108,11 +111,13 @@ export function createSandboxCopies(tools: PoolTools): SandboxCopies {
 }
 
 /** The options are the same object as long as they are the same, so that they are looked through once. */
-export function createKeys(): (wall: BubblewrapWall) => string {
-  const keys = new WeakMap<BubblewrapWall, string>();
-  return (wall) => {
-    const key = keys.get(wall) ?? JSON.stringify([wall.program, wall.options, wall.seccomp]);
-    keys.set(wall, key);
+export function createKeys(): (sandboxSpec: BubblewrapSpec) => string {
+  const keys = new WeakMap<BubblewrapSpec, string>();
+  return (sandboxSpec) => {
+    const key =
+      keys.get(sandboxSpec) ??
+      JSON.stringify([sandboxSpec.program, sandboxSpec.options, sandboxSpec.seccomp]);
+    keys.set(sandboxSpec, key);
     return key;
   };
 }

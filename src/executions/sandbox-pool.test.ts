@@ -6,7 +6,7 @@ import { needs } from '../../test/setup/needs.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/permit.ts';
 import { makeTmp } from '../security/sandbox/places.ts';
-import { createHost, type Host, wallOf } from '../security/sandbox/sandbox.fixture.ts';
+import { createHost, type Host, sandboxSpecOf } from '../security/sandbox/sandbox.fixture.ts';
 import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
 import { createForker } from './forker.ts';
 import { type LaunchIo, launch } from './launch.ts';
@@ -55,8 +55,12 @@ function createBench(host: Host) {
   });
   // One of its own for /tmp, which is around the workspace, would be covered in a copy.
   const tmpDirectory = isCopied ? makeTmp(host.makeDirectory('tmp')) : undefined;
-  const wall = wallOf(host, { repositories: [host.workspace], tmpDirectory });
-  const wanted = (changes: Partial<WantedSandbox> = {}): WantedSandbox => ({ wall, limits: {}, ...changes });
+  const sandboxSpec = sandboxSpecOf(host, { repositories: [host.workspace], tmpDirectory });
+  const wanted = (changes: Partial<WantedSandbox> = {}): WantedSandbox => ({
+    sandboxSpec,
+    limits: {},
+    ...changes,
+  });
   return {
     pool,
     mounts,
@@ -72,7 +76,7 @@ function createBench(host: Host) {
         maxDurationMs: undefined,
         limits: {},
         masked: [],
-        wall,
+        sandboxSpec,
         ...changes,
       } as unknown as LaunchPermit;
       const sinkOf = (stream: StreamType): Sink => ({
@@ -299,7 +303,9 @@ function testSandboxes(): void {
     ['other limits', () => ({ limits: { fileBytes: 4096 } })],
     [
       'other options',
-      (host) => ({ wall: { ...wallOf(host), options: [...wallOf(host).options, '--unshare-net'] } }),
+      (host) => ({
+        sandboxSpec: { ...sandboxSpecOf(host), options: [...sandboxSpecOf(host).options, '--unshare-net'] },
+      }),
     ],
   ])('is not for %s', async ([, changes]) => {
     const host = createHost();

@@ -77,7 +77,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
   }
 
   function find(wanted: WantedSandbox): Kind {
-    const key = `${JSON.stringify(wanted.limits)} ${keyOf(wanted.wall)}`;
+    const key = `${JSON.stringify(wanted.limits)} ${keyOf(wanted.sandboxSpec)}`;
     const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0 };
     kinds.delete(key);
     kinds.set(key, kind);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
 import { bwrapOptions } from '../security/sandbox/bwrap.ts';
-import type { BubblewrapWall } from '../security/sandbox/profile.ts';
+import type { BubblewrapSpec } from '../security/sandbox/profile.ts';
 import { createHost, type Host, type HostChanges } from '../security/sandbox/sandbox.fixture.ts';
 import { buildSeccompFilter } from '../security/sandbox/seccomp.ts';
 import { createCgroups } from './cgroups/cgroups.ts';
@@ -15,7 +15,7 @@ import { buildSandbox, endSandbox, exitOf, handOff, NOT_SET_UP } from './sandbox
 
 const BWRAP = '/usr/bin/bwrap';
 
-function wallOf(host: Host, changes: HostChanges = {}, seccomp?: Uint8Array): BubblewrapWall {
+function sandboxSpecOf(host: Host, changes: HostChanges = {}, seccomp?: Uint8Array): BubblewrapSpec {
   const profile = host.profile({ isRoot: process.getuid?.() === 0, ...changes });
   return {
     kind: 'bubblewrap',
@@ -48,12 +48,12 @@ function createBench(host: Host) {
     cgroups.dispose();
   });
   const tools = { pipes, cgroups, spawner, now: Date.now };
-  const build = (wall: BubblewrapWall) =>
-    buildSandbox({ wall, limits: {}, marked: { MARK: host.root } }, tools);
+  const build = (sandboxSpec: BubblewrapSpec) =>
+    buildSandbox({ sandboxSpec, limits: {}, marked: { MARK: host.root } }, tools);
   return {
     build,
-    async run(wall: BubblewrapWall, script: string, environment: Record<string, string> = {}) {
-      const sandbox = await build(wall);
+    async run(sandboxSpec: BubblewrapSpec, script: string, environment: Record<string, string> = {}) {
+      const sandbox = await build(sandboxSpec);
       const texts = { stdout: '', stderr: '' };
       const sinkOf = (stream: 'stdout' | 'stderr') => ({
         totalBytes: 0,
@@ -95,7 +95,7 @@ describe.skipIf(needs('bwrap'))('a sandbox with a shell that waits', () => {
   test('shows nothing of itself or of its command outside', async () => {
     const host = createHost();
     const { build } = createBench(host);
-    const sandbox = await build(wallOf(host));
+    const sandbox = await build(sandboxSpecOf(host));
     const { init, child } = sandbox;
     for (const { pid } of [child.identity, init]) {
       expect(environmentOf(pid).toSorted()).toEqual([`MARK=${host.root}`, 'PATH=/usr/bin:/bin']);
@@ -111,7 +111,7 @@ describe.skipIf(needs('bwrap'))('a sandbox with a shell that waits', () => {
       const { run } = createBench(host);
       const call = process.arch === 'arm64' ? 26 : 294;
       const script = `perl -e 'my $n = 0; $n++ while $n < 5000 && syscall(${call}, 0) >= 0; print "$n $!{EMFILE}"'`;
-      const { stdout } = await run(wallOf(host), script);
+      const { stdout } = await run(sandboxSpecOf(host), script);
       const [got, code] = stdout.split(' ').map(Number);
       expect(code).toBeGreaterThan(0);
       expect(got).toBeLessThanOrEqual(mostInstances());
@@ -132,7 +132,7 @@ describe.skipIf(needs('bwrap'))('a sandbox with a shell that waits', () => {
       LONG: 'x'.repeat(100_000),
       LD_LIBRARY_PATH: host.workspace,
     };
-    const { stdout } = await run(wallOf(host), 'cat /proc/self/environ', environment);
+    const { stdout } = await run(sandboxSpecOf(host), 'cat /proc/self/environ', environment);
     const found = Object.fromEntries(
       stdout
         .split('\0')
@@ -148,7 +148,7 @@ describe.skipIf(needs('bwrap'))('a sandbox with a shell that waits', () => {
   test('gives the command none of its own descriptors', async () => {
     const host = createHost();
     const { run } = createBench(host);
-    const { stdout } = await run(wallOf(host, {}, filter()), 'exec ls -l /proc/self/fd');
+    const { stdout } = await run(sandboxSpecOf(host, {}, filter()), 'exec ls -l /proc/self/fd');
     expect(stdout).not.toMatch(/ (?:[4-9]|\d\d) -> (?!\/proc)/);
   });
 
@@ -162,21 +162,21 @@ describe.skipIf(needs('bwrap'))('a sandbox with a shell that waits', () => {
   ] as const)('%s ends in %s', async ([script, exit]) => {
     const host = createHost();
     const { run } = createBench(host);
-    expect(await run(wallOf(host), script)).toMatchObject(exit);
+    expect(await run(sandboxSpecOf(host), script)).toMatchObject(exit);
   });
 
   test('has the filter in force', async () => {
     const host = createHost();
     const { run } = createBench(host);
     const script = 'grep -E "^(Seccomp|NoNewPrivs):" /proc/self/status';
-    const { stdout } = await run(wallOf(host, {}, filter()), script);
+    const { stdout } = await run(sandboxSpecOf(host, {}, filter()), script);
     expect(stdout).toMatch(/NoNewPrivs:\t1\nSeccomp:\t2\n/);
   });
 
   test('says inside that it is one', async () => {
     const host = createHost();
     const { run } = createBench(host);
-    const { stdout } = await run(wallOf(host), 'cat /run/.mcp-shell-sandbox && echo there');
+    const { stdout } = await run(sandboxSpecOf(host), 'cat /run/.mcp-shell-sandbox && echo there');
     expect(stdout).toBe('there\n');
   });
 });
@@ -192,8 +192,8 @@ describe.skipIf(needs('bwrap'))('a sandbox that cannot be set up', () => {
   ] as const)('says why: %s', async ([, options, words]) => {
     const host = createHost();
     const { build } = createBench(host);
-    const wall = wallOf(host);
-    const failing = build({ ...wall, options: [...options, ...wall.options] });
+    const sandboxSpec = sandboxSpecOf(host);
+    const failing = build({ ...sandboxSpec, options: [...options, ...sandboxSpec.options] });
     await expect(failing).rejects.toThrow(words);
     // By this a terminal is opened once more, whose host knows no classes of errors.
     await expect(failing).rejects.toMatchObject({ details: { sandbox: NOT_SET_UP } });
@@ -202,7 +202,7 @@ describe.skipIf(needs('bwrap'))('a sandbox that cannot be set up', () => {
   test('is one whose program cannot be started', async () => {
     const host = createHost();
     const { build } = createBench(host);
-    await expect(build({ ...wallOf(host), program: '/no/such/bwrap' })).rejects.toThrow(
+    await expect(build({ ...sandboxSpecOf(host), program: '/no/such/bwrap' })).rejects.toThrow(
       /there is no program/,
     );
   });
@@ -213,10 +213,10 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     const host = createHost();
     host.makeRepository('home/project');
     host.write('home/.ssh/id');
-    const wall = wallOf(host, { ownPaths: [host.state] });
-    expect(wall.pinned.length).toBeGreaterThan(3);
+    const sandboxSpec = sandboxSpecOf(host, { ownPaths: [host.state] });
+    expect(sandboxSpec.pinned.length).toBeGreaterThan(3);
     const { run } = createBench(host);
-    expect(await run(wall, 'true')).toMatchObject({ code: 0 });
+    expect(await run(sandboxSpec, 'true')).toMatchObject({ code: 0 });
   });
 
   test.for(['.git/hooks', '.git'])('show that %s was exchanged for a link', async (name) => {
@@ -224,13 +224,13 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     host.makeRepository('home/project');
     host.write('home/project/evil/config');
     host.makeDirectory('home/project/evil/hooks');
-    const wall = wallOf(host, { ownPaths: [host.state] });
+    const sandboxSpec = sandboxSpecOf(host, { ownPaths: [host.state] });
     const path = join(host.workspace, name);
     renameSync(path, join(host.workspace, 'away'));
     // Relative, since bwrap cannot follow others.
     symlinkSync(name === '.git' ? 'evil' : '../evil/hooks', path);
     const { run } = createBench(host);
-    await expect(run(wall, 'echo ran > here')).rejects.toMatchObject({
+    await expect(run(sandboxSpec, 'echo ran > here')).rejects.toMatchObject({
       code: 'SECURITY_003',
       details: { path },
       message: `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
@@ -242,10 +242,10 @@ describe.skipIf(needs('bwrap'))('mounts that are compared', () => {
     const host = createHost();
     const state = host.makeDirectory('home/project/a/state');
     host.makeDirectory('home/project/b/state');
-    const wall = wallOf(host, { ownPaths: [state, host.state] });
+    const sandboxSpec = sandboxSpecOf(host, { ownPaths: [state, host.state] });
     renameSync(join(host.workspace, 'a'), join(host.workspace, 'away'));
     symlinkSync('b', join(host.workspace, 'a'));
     const { run } = createBench(host);
-    await expect(run(wall, 'true')).rejects.toMatchObject({ code: 'SECURITY_003' });
+    await expect(run(sandboxSpec, 'true')).rejects.toMatchObject({ code: 'SECURITY_003' });
   });
 });

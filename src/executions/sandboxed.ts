@@ -13,7 +13,7 @@ import { LIMITS } from '../base/limits.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
 import { canEnter } from '../base/reach.ts';
 import {
-  type BubblewrapWall,
+  type BubblewrapSpec,
   type CopyPlan,
   isFaithful,
   type Limits,
@@ -34,8 +34,8 @@ import type { Child, Descriptor, Exit, Template } from './spawner.ts';
 import { sendSignal } from './tree.ts';
 
 /** All that a sandbox depends on; the command and its directory are handed off later. */
-export interface SandboxSpec {
-  readonly wall: BubblewrapWall;
+export interface SandboxRequest {
+  readonly sandboxSpec: BubblewrapSpec;
   readonly limits: Limits;
   /** A terminal instead of pipes. */
   readonly terminal?: string | undefined;
@@ -76,19 +76,19 @@ export const markedForServer = (server: string): Readonly<Record<string, string>
 });
 
 /** Built by bwrap, for a command or as the original of copies. */
-export async function buildSandbox(spec: SandboxSpec, tools: LaunchTools): Promise<WaitingSandbox> {
-  const { wall } = spec;
+export async function buildSandbox(spec: SandboxRequest, tools: LaunchTools): Promise<WaitingSandbox> {
+  const { sandboxSpec } = spec;
   const read = (path: string): Descriptor => ({ path, access: 'read' });
   return start(spec, tools, ({ options, seccomp }) => ({
-    argv: [wall.program, '--args', String(SANDBOX_FDS.options), '--', ...WAITING_SHELL],
+    argv: [sandboxSpec.program, '--args', String(SANDBOX_FDS.options), '--', ...WAITING_SHELL],
     environment: { ...OUTER_ENVIRONMENT, ...spec.marked },
     options: read(options),
     filter: seccomp === undefined ? undefined : read(seccomp),
     empty: read('/dev/null'),
     verify(inside, host) {
-      const wrong = findUnexpectedMount(inside, wall, host);
+      const wrong = findUnexpectedMount(inside, sandboxSpec, host);
       if (wrong !== undefined && wrong !== null) throw swapped(wrong);
-      if (findExchangedMount(inside, wall, host) !== undefined) throw replacedMeanwhile();
+      if (findExchangedMount(inside, sandboxSpec, host) !== undefined) throw replacedMeanwhile();
     },
   }));
 }
@@ -97,7 +97,7 @@ export async function buildSandbox(spec: SandboxSpec, tools: LaunchTools): Promi
 export async function copySandbox(
   original: WaitingSandbox,
   { mounts, hasNetwork }: CopyPlan,
-  spec: SandboxSpec,
+  spec: SandboxRequest,
   tools: LaunchTools,
 ): Promise<WaitingSandbox> {
   return start(spec, tools, ({ seccomp }) => ({
@@ -123,7 +123,7 @@ interface Entrance {
 }
 
 async function start(
-  spec: SandboxSpec,
+  spec: SandboxRequest,
   tools: LaunchTools,
   entranceOf: (files: ProfileFiles) => Entrance,
 ): Promise<WaitingSandbox> {
@@ -139,7 +139,7 @@ async function start(
   const capture = createCapture(output, pipes.turns);
   const handoff = await pipes.takeHandoff();
   const input = createInputFile(pipes.directory);
-  const entrance = entranceOf(profileFiles(spec.wall, pipes.directory));
+  const entrance = entranceOf(profileFiles(spec.sandboxSpec, pipes.directory));
   const write = (pipe: OutputPipes['stdout']) =>
     pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
   const giveUp = (): void => {
@@ -184,7 +184,7 @@ async function start(
     entrance.verify(inside, host);
     // Copies share the namespace of their original.
     if (entrance.template === undefined) await boundInotify(init);
-    const kept = identitiesOf(spec.wall.kept);
+    const kept = identitiesOf(spec.sandboxSpec.kept);
     return {
       child,
       capture,
@@ -206,16 +206,16 @@ async function start(
 }
 
 /** Options and filter lie in files that bwrap reads: its own argv can be seen from inside. Written once for each. */
-function profileFiles(wall: BubblewrapWall, directory: string): ProfileFiles {
-  const known = written.get(wall);
+function profileFiles(sandboxSpec: BubblewrapSpec, directory: string): ProfileFiles {
+  const known = written.get(sandboxSpec);
   if (known?.directory === directory) return known;
   const options = join(directory, `options-${randomText()}`);
-  const seccomp = wall.seccomp === undefined ? undefined : join(directory, `seccomp-${randomText()}`);
-  writeFileSync(options, [...wall.options, '--clearenv'].join('\0'), { mode: 0o600 });
+  const seccomp = sandboxSpec.seccomp === undefined ? undefined : join(directory, `seccomp-${randomText()}`);
+  writeFileSync(options, [...sandboxSpec.options, '--clearenv'].join('\0'), { mode: 0o600 });
   if (seccomp !== undefined)
-    writeFileSync(seccomp, Buffer.from(wall.seccomp ?? '', 'base64'), { mode: 0o600 });
+    writeFileSync(seccomp, Buffer.from(sandboxSpec.seccomp ?? '', 'base64'), { mode: 0o600 });
   const files = { directory, options, seccomp };
-  written.set(wall, files);
+  written.set(sandboxSpec, files);
   return files;
 }
 
@@ -225,7 +225,7 @@ interface ProfileFiles {
   readonly seccomp: string | undefined;
 }
 
-const written = new WeakMap<BubblewrapWall, ProfileFiles>();
+const written = new WeakMap<BubblewrapSpec, ProfileFiles>();
 
 async function untilReady(child: Child, capture: Capture): Promise<ProcessIdentity> {
   let timer: NodeJS.Timeout | undefined;

@@ -137,7 +137,7 @@ interface SessionPart {
   readonly onTracked: () => void;
 }
 
-/** What was to be mounted may be gone or changed by then: the wall is then built anew, as nothing was run. */
+/** What was to be mounted may be gone or changed by then: the sandbox is then built anew, as nothing was run. */
 const WALL_ATTEMPTS = 3;
 
 async function startNow(

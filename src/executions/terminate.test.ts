@@ -61,7 +61,7 @@ function namespaceOf(pid: number): string {
   }
 }
 
-const cannotWall = lacks(process.platform !== 'linux', 'bubblewrap is for Linux') || needs('bwrap');
+const lacksBubblewrap = lacks(process.platform !== 'linux', 'bubblewrap is for Linux') || needs('bwrap');
 
 describe('a complete kill', () => {
   test('a timeout ends everything that tried to get away', async () => {
@@ -154,7 +154,7 @@ describe('a complete kill', () => {
     for (const execution of started) await outcomeOf(execution);
   });
 
-  test.skipIf(cannotWall)('a sandbox has everybody, whatever they did, and leaves nobody', async () => {
+  test.skipIf(lacksBubblewrap)('a sandbox has everybody, whatever they did, and leaves nobody', async () => {
     await using world = createWorld({ settings: { security: { sandbox: 'required' } } });
     const execution = await world.start(`${ESCAPEES}\nsleep 300`);
     const pids = await pidsOf(world, NAMES);

@@ -25,7 +25,7 @@ export async function terminateTree(tree: ProcessTree, options: TerminateOptions
   if (options.signal !== 'SIGKILL') {
     // Taken before the first death: an orphan's parent is init, and nothing else ties it to the tree.
     const before = await tree.membersTogether();
-    const polite = before.filter((entry) => !tree.isWall(entry));
+    const polite = before.filter((entry) => !tree.isBubblewrap(entry));
     // A stopped process gets the signal only once it goes on.
     for (const entry of polite) sendSignal(entry, options.signal, 'SIGCONT');
     // With only the sandbox there, nothing has run yet that could clean up.

@@ -28,7 +28,7 @@ export interface TreeSpec {
   readonly reaper?: Reaper | undefined;
   readonly group: ExecutionGroup | undefined;
   /** The leader is the sandbox: its child is the first process of a namespace, in which is all the rest. */
-  readonly isWalled?: boolean;
+  readonly isSandboxed?: boolean;
 }
 
 export interface ProcessTree {
@@ -43,7 +43,7 @@ export interface ProcessTree {
   /** Of a look that begins after this call: whoever is not in it has ended, or cannot be told from others. */
   membersForCertain(): Promise<ProcessEntry[]>;
   /** The sandbox's own processes: a polite signal to them would end all the others at once. */
-  isWall(entry: ProcessEntry): boolean;
+  isBubblewrap(entry: ProcessEntry): boolean;
   /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
   leftovers(): Promise<ProcessEntry[]>;
   /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
@@ -60,7 +60,7 @@ export interface ProcessTree {
 }
 
 export function createTree(spec: TreeSpec): ProcessTree {
-  const { leader, group, marker, isWalled = false } = spec;
+  const { leader, group, marker, isSandboxed = false } = spec;
   // The number of a leader that was dead before we looked may be anybody's group by now.
   const wasAlive = findProcess(leader.pid)?.startTime === leader.startTime;
   /** The first process of the namespace, which may outlive the leader by a moment. */
@@ -135,14 +135,14 @@ export function createTree(spec: TreeSpec): ProcessTree {
   /** Where the kernel knows who is a member; undefined where it does not. */
   function findKnown(): ProcessEntry[] | undefined {
     if (!wasAlive) return undefined;
-    return isWalled ? findInNamespace() : group?.members()?.flatMap((pid) => findProcess(pid) ?? []);
+    return isSandboxed ? findInNamespace() : group?.members()?.flatMap((pid) => findProcess(pid) ?? []);
   }
 
   function members(look?: Look): ProcessEntry[] {
     if (look !== undefined) return findIn(look);
     const own =
       findKnown() ??
-      (wasAlive && !isWalled ? withOrphans(listBelow(), findOrphans(leader, spec.reaper)) : undefined);
+      (wasAlive && !isSandboxed ? withOrphans(listBelow(), findOrphans(leader, spec.reaper)) : undefined);
     return own === undefined ? findIn(createLooks()()) : aliveOf(own);
   }
 
@@ -150,17 +150,17 @@ export function createTree(spec: TreeSpec): ProcessTree {
     const known = findKnown();
     if (known !== undefined) return aliveOf(known);
     const own =
-      wasAlive && !isWalled
+      wasAlive && !isSandboxed
         ? withOrphans(listBelow(), await findOrphansTogether(leader, spec.reaper))
         : undefined;
     return own === undefined ? findIn(await lookTogether()) : aliveOf(own);
   }
 
-  const isWall = (entry: ProcessEntry): boolean =>
-    isWalled && (entry.pid === leader.pid || entry.parentPid === leader.pid || entry.pid === init?.pid);
+  const isBubblewrap = (entry: ProcessEntry): boolean =>
+    isSandboxed && (entry.pid === leader.pid || entry.parentPid === leader.pid || entry.pid === init?.pid);
 
   /** The command's own process: the first child of the namespace's first process. */
-  function commandBehindWall(): ProcessIdentity | undefined {
+  function commandInSandbox(): ProcessIdentity | undefined {
     for (const inner of listChildren(leader.pid) ?? []) {
       const command = listChildren(inner)?.[0];
       const entry = command === undefined ? undefined : findProcess(command);
@@ -170,11 +170,11 @@ export function createTree(spec: TreeSpec): ProcessTree {
   }
 
   /** The leader has ended and left nobody: who comes later is not of this tree. */
-  let isEmpty = isWalled;
+  let isEmpty = isSandboxed;
 
   async function leftovers(): Promise<ProcessEntry[]> {
     // The namespace ends with its first process, and that one with the leader.
-    if (isWalled) return [];
+    if (isSandboxed) return [];
     const pids = group?.members();
     const isLeft =
       pids === undefined ? (await findOrphansTogether(leader, spec.reaper))?.length !== 0 : pids.length > 0;
@@ -187,10 +187,10 @@ export function createTree(spec: TreeSpec): ProcessTree {
     members,
     membersTogether,
     membersForCertain: async () =>
-      isWalled && wasAlive && init !== undefined ? members() : findIn(await lookTogether()),
+      isSandboxed && wasAlive && init !== undefined ? members() : findIn(await lookTogether()),
     leftovers,
-    isWall,
-    isComplete: group !== undefined || isWalled,
+    isBubblewrap,
+    isComplete: group !== undefined || isSandboxed,
     async findSuspects(pipes) {
       const orphans = isEmpty ? [] : ((await findOrphansTogether(leader, spec.reaper)) ?? []);
       return orphans.filter(
@@ -200,11 +200,11 @@ export function createTree(spec: TreeSpec): ProcessTree {
     async signal(signal) {
       for (const entry of await membersTogether()) {
         // A stopped process gets the signal only once it goes on.
-        if (!isWall(entry)) sendSignal(entry, signal, 'SIGCONT');
+        if (!isBubblewrap(entry)) sendSignal(entry, signal, 'SIGCONT');
       }
     },
     signalLeader(signal) {
-      const target = isWalled && signal !== 'SIGKILL' ? commandBehindWall() : leader;
+      const target = isSandboxed && signal !== 'SIGKILL' ? commandInSandbox() : leader;
       return target !== undefined && sendSignal(target, signal);
     },
     killGroup: () => group?.kill(),

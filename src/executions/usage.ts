@@ -60,7 +60,7 @@ export function sumTransfer(members: readonly ProcessEntry[]): Transfer | undefi
 }
 
 /**
- * Of a tree that has a network of its own, which is one behind a wall without the host's. The kernel counts by
+ * Of a tree that has a network of its own, which is one in a sandbox without the host's. The kernel counts by
  * interface: who of all used the host's, it does not tell.
  */
 export function readOwnNetwork(members: readonly ProcessEntry[]): Network | undefined {

@@ -34,7 +34,7 @@ function build(changes: Partial<EnvironmentParts> = {}): Record<string, string> 
     mode: 'inherited',
     allowed: [],
     home: undefined,
-    isWalled: false,
+    isSandboxed: false,
     hasNetwork: true,
     path: '/bin',
     shell: '/bin/bash',
@@ -134,19 +134,19 @@ describe('in every mode', () => {
   });
 });
 
-describe('behind a wall', () => {
+describe('in a sandbox', () => {
   test('the host’s temporary directories are not named: /tmp is another one there', () => {
     const names = ['TMPDIR', 'TMP', 'TEMP', 'TEMPDIR', 'XDG_RUNTIME_DIR'];
     const inherited = Object.fromEntries(names.map((name) => [name, '/host']));
-    const of = (isWalled: boolean): string[] =>
-      Object.keys(build({ inherited, isWalled })).filter((name) => names.includes(name));
+    const of = (isSandboxed: boolean): string[] =>
+      Object.keys(build({ inherited, isSandboxed })).filter((name) => names.includes(name));
     expect(of(false)).toEqual(names);
     expect(of(true)).toEqual([]);
   });
 
   test('the session and the caller may name one', () => {
     const environment = build({
-      isWalled: true,
+      isSandboxed: true,
       caller: { TMPDIR: '/tmp/own' },
       session: new Map([['TMP', '/tmp/s']]),
     });
@@ -154,16 +154,16 @@ describe('behind a wall', () => {
   });
 
   test('another home takes the place of the user’s', () => {
-    expect(build({ isWalled: true, home: '/tmp' })['HOME']).toBe('/tmp');
-    expect(build({ isWalled: true, home: '/tmp', caller: { HOME: '/x' } })['HOME']).toBe('/x');
+    expect(build({ isSandboxed: true, home: '/tmp' })['HOME']).toBe('/tmp');
+    expect(build({ isSandboxed: true, home: '/tmp', caller: { HOME: '/x' } })['HOME']).toBe('/x');
   });
 
   test('tar gives files to nobody else where the server is root, unless the operator has other wishes', () => {
     const isRoot = process.getuid?.() === 0;
-    expect(build({ isWalled: true })['TAR_OPTIONS']).toBe(isRoot ? '--no-same-owner' : undefined);
-    expect(build({ isWalled: false })['TAR_OPTIONS']).toBeUndefined();
-    expect(build({ isWalled: true, inherited: { TAR_OPTIONS: '-v' } })['TAR_OPTIONS']).toBe('-v');
-    expect(build({ isWalled: true, caller: { TAR_OPTIONS: '-v' } })['TAR_OPTIONS']).toBe('-v');
+    expect(build({ isSandboxed: true })['TAR_OPTIONS']).toBe(isRoot ? '--no-same-owner' : undefined);
+    expect(build({ isSandboxed: false })['TAR_OPTIONS']).toBeUndefined();
+    expect(build({ isSandboxed: true, inherited: { TAR_OPTIONS: '-v' } })['TAR_OPTIONS']).toBe('-v');
+    expect(build({ isSandboxed: true, caller: { TAR_OPTIONS: '-v' } })['TAR_OPTIONS']).toBe('-v');
   });
 
   test('npm does not try again where there is no network', () => {

@@ -59,7 +59,7 @@ export interface EnvironmentParts {
   readonly allowed: readonly string[];
   /** Another home directory than the user's. */
   readonly home: string | undefined;
-  readonly isWalled: boolean;
+  readonly isSandboxed: boolean;
   readonly hasNetwork: boolean;
   readonly path: string;
   readonly shell: string;
@@ -83,12 +83,12 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
     if (OWN.test(name) || WAYS.has(name) || (isFromNpm && FROM_NPM.test(name))) continue;
     if (passes(name, parts)) environment[name] = value;
   }
-  if (parts.isWalled) for (const name of TEMPORARY) delete environment[name];
+  if (parts.isSandboxed) for (const name of TEMPORARY) delete environment[name];
   if (parts.home !== undefined) environment['HOME'] = parts.home;
   // Its own retries take half a minute.
   if (!parts.hasNetwork) environment['npm_config_fetch_retries'] ??= '0';
   // A root's tar gives files to the owners in the archive, of whom the sandbox knows none.
-  if (parts.isWalled && process.getuid?.() === 0) environment['TAR_OPTIONS'] ??= '--no-same-owner';
+  if (parts.isSandboxed && process.getuid?.() === 0) environment['TAR_OPTIONS'] ??= '--no-same-owner';
   Object.assign(environment, parts.isTerminal === true ? INTERACTIVE : NON_INTERACTIVE, {
     PATH: parts.path,
     SHELL: parts.shell,

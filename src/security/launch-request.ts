@@ -36,7 +36,7 @@ export interface TerminalRequest {
   readonly scripts: string;
   start(
     scripts: string,
-    options: { readonly isWalled: boolean; readonly inherited: Readonly<Record<string, string>> },
+    options: { readonly isSandboxed: boolean; readonly inherited: Readonly<Record<string, string>> },
   ): { readonly argv: readonly string[]; readonly environment: Readonly<Record<string, string>> };
 }
 

@@ -2,7 +2,7 @@
  * The permit: the only thing that a process can be started from. It holds the final argv, environment and directory;
  * nothing is edited afterwards. Only security.ts issues one, which the layer test holds.
  */
-import type { Wall } from './sandbox/profile.ts';
+import type { SandboxSpec } from './sandbox/profile.ts';
 
 declare const issued: unique symbol;
 
@@ -17,7 +17,7 @@ export interface LaunchPermit {
   /** The policy's own time limit, if it has one. */
   readonly maxDurationMs: number | undefined;
   /** What it runs behind; undefined: nothing. */
-  readonly wall: Wall | undefined;
+  readonly sandboxSpec: SandboxSpec | undefined;
   readonly limits: Limits;
   /** Values that must not be in what it prints. */
   readonly masked: readonly string[];

@@ -20,10 +20,10 @@ export function nameProgram(argv: readonly string[], policy: Policy): readonly s
 /** Throws EXECUTION_001 where it is not there, before anything is prepared for it. */
 export function checkProgram(
   name: string,
-  where: { readonly directory: string; readonly path: string; readonly isWalled: boolean },
+  where: { readonly directory: string; readonly path: string; readonly isSandboxed: boolean },
 ): void {
-  // A path may lead elsewhere behind the wall than it does for us.
-  if (process.platform === 'win32' || (where.isWalled && name.includes('/'))) return;
+  // A path may lead elsewhere in the sandbox than it does for us.
+  if (process.platform === 'win32' || (where.isSandboxed && name.includes('/'))) return;
   const places = name.includes('/')
     ? [resolve(where.directory, name)]
     : where.path.split(':').map((entry) => join(resolve(where.directory, entry), name));

@@ -244,7 +244,7 @@ function stricter(base: SecuritySettings, preset: PresetName): SecuritySettings 
   return {
     ...base,
     preset,
-    // A container around the server is a wall that a preset may ask for.
+    // A container around the server is a sandbox that a preset may ask for.
     sandbox:
       base.sandbox === 'container'
         ? 'container'

@@ -52,7 +52,7 @@ export { findAppeared } from './sandbox/appeared.ts';
 export { type CopyPlan, isFaithful, type MountCall, planCopy } from './sandbox/copy-plan.ts';
 export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
-export { type BubblewrapWall, SANDBOX_FDS, type Wall } from './sandbox/profile.ts';
+export { type BubblewrapSpec, SANDBOX_FDS, type SandboxSpec } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { isMaskedName, MASK, maskBeginning, maskEnvironment, maskText, secretValues } from './secrets.ts';
 export { shellName } from './shells.ts';
@@ -73,7 +73,7 @@ export interface Security extends TypedCheck {
   /** A permit, or a ShellServerError that says why not; audited either way. */
   authorize(request: LaunchRequest): Promise<LaunchPermit>;
   /** What the commands of a principal run behind, as far as it does not depend on them. */
-  expectedWall(principal: string): Promise<Pick<LaunchPermit, 'wall' | 'limits'>>;
+  expectedSandbox(principal: string): Promise<Pick<LaunchPermit, 'sandboxSpec' | 'limits'>>;
   readonly sandbox: Sandbox;
   readonly restrictions: Pick<RestrictionStore, 'of' | 'warnings'>;
   /** A token says what its principal starts with. */
@@ -139,48 +139,48 @@ export function createSecurity(options: {
 
   async function decide(request: LaunchRequest): Promise<Decided> {
     const { principal, terminal } = request;
-    // What a path means depends on the wall.
+    // What a path means depends on the sandbox.
     await sandbox.state();
     const { directory, policy, argv, judgement } = consider(request);
     const { security } = restrictions.of(principal);
     if (judgement?.decision === 'deny') throw denied(judgement);
     if (judgement?.decision === 'ask')
       checkApproval(request, judgement, { directory, policy, inherited: settings.environment });
-    const enclosure = await sandbox.wallFor(principal, terminal?.scripts);
+    const prepared = await sandbox.prepare(principal, terminal?.scripts);
     if (terminal !== undefined) {
-      checkTerminal(policy, security, enclosure !== undefined);
+      checkTerminal(policy, security, prepared !== undefined);
       checkTerminalShell(policy, terminal.shell);
     }
-    const isShut = security.root !== 'host' && enclosure !== undefined;
+    const isShut = security.root !== 'host' && prepared !== undefined;
     const path = isShut ? SYSTEM_PATH : request.path;
     const marker = randomText();
     const seconds = security.maxExecutionTimeSeconds;
     if (terminal !== undefined) checkShell(terminal.shell, path);
-    const started = terminal?.start(enclosure?.scripts ?? terminal.scripts, {
-      isWalled: enclosure !== undefined,
+    const started = terminal?.start(prepared?.scripts ?? terminal.scripts, {
+      isSandboxed: prepared !== undefined,
       inherited: settings.environment,
     });
     if (argv !== undefined)
       checkProgram(argv[0] ?? '', {
         directory,
         path: request.callerEnvironment['PATH'] ?? path,
-        isWalled: enclosure !== undefined,
+        isSandboxed: prepared !== undefined,
       });
     const program = started?.argv ?? argv ?? shellCommand(request, { policy, path });
     const permit = issuePermit({
-      argv: enclosure?.relayed(program) ?? program,
+      argv: prepared?.relayed(program) ?? program,
       environment: buildEnvironment({
         inherited: settings.environment,
         mode: security.environment,
         allowed: security.allowedEnvironment,
-        home: isShut ? homeBehindWall(security.workspace) : undefined,
-        isWalled: enclosure !== undefined,
-        hasNetwork: enclosure === undefined || security.network,
+        home: isShut ? homeInSandbox(security.workspace) : undefined,
+        isSandboxed: prepared !== undefined,
+        hasNetwork: prepared === undefined || security.network,
         path,
         shell: shells.configured,
         session: request.sessionEnvironment,
         caller: {
-          ...enclosure?.variables,
+          ...prepared?.variables,
           ...request.callerEnvironment,
           // What was judged is read by bash in this encoding.
           ...(policy.hasAllowList && { LC_ALL: 'C.UTF-8' }),
@@ -192,7 +192,7 @@ export function createSecurity(options: {
       directory,
       marker: `${MARKER_NAME}=${marker}`,
       maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
-      wall: enclosure?.wall,
+      sandboxSpec: prepared?.sandboxSpec,
       limits: limitsOf(security),
       masked: security.masksOutput
         ? [
@@ -312,9 +312,9 @@ export function createSecurity(options: {
         throw error;
       }
     },
-    async expectedWall(principal) {
-      const enclosure = await sandbox.wallFor(principal);
-      return { wall: enclosure?.wall, limits: limitsOf(restrictions.of(principal).security) };
+    async expectedSandbox(principal) {
+      const prepared = await sandbox.prepare(principal);
+      return { sandboxSpec: prepared?.sandboxSpec, limits: limitsOf(restrictions.of(principal).security) };
     },
     ...input,
     logShellTool,
@@ -356,7 +356,7 @@ const isProgram = (name: string): boolean => /^[\w.+-]+$/.test(name);
 /** Where only a minimal root is, the tools of a home directory are not. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-function homeBehindWall(workspace: readonly string[]): string {
+function homeInSandbox(workspace: readonly string[]): string {
   const home = realPathOf(homedir());
   return workspace.some((directory) => isInside(home, realPathOf(directory))) ? home : '/tmp';
 }

@@ -57,7 +57,7 @@ export function createTypedCheck(options: {
       .slice(0, 32);
   }
 
-  /** A fence: what is typed key by key, or into another program, the wall alone holds. */
+  /** A fence: what is typed key by key, or into another program, the sandbox alone holds. */
   function judgeInput(request: InputRequest): Judgement | undefined {
     const { principal, openedUnder, commands, uncertain, directory = settings.defaultWorkdir } = request;
     const now = restrictions.of(principal);
@@ -137,8 +137,8 @@ export function createTypedCheck(options: {
 }
 
 /** What is typed cannot be held to a list; that only the programs on it exist can. */
-export function checkTerminal(policy: Policy, security: SecuritySettings, isWalled: boolean): void {
-  const hasPrograms = isWalled && security.root === 'programs';
+export function checkTerminal(policy: Policy, security: SecuritySettings, isSandboxed: boolean): void {
+  const hasPrograms = isSandboxed && security.root === 'programs';
   if (security.hasTerminals && (!policy.hasAllowList || hasPrograms)) return;
   const why = security.hasTerminals
     ? 'Only some commands are allowed, and what is typed into a terminal cannot be held to that'

@@ -14,7 +14,7 @@ const FACTS: InstructionFacts = {
 
 const about = (sandbox: InstructionFacts['sandbox']): string => instructionsFor({ ...FACTS, sandbox });
 
-test('what a wall does with the network is said', () => {
+test('what a sandbox does with the network is said', () => {
   expect(about({ kind: 'bubblewrap' })).toContain('network off');
 });
 

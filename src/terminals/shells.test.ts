@@ -16,7 +16,7 @@ function install(...names: string[]): string {
   return join(directory, 'bin');
 }
 
-const about = { nonce: 'n', isWalled: false, inherited: {} };
+const about = { nonce: 'n', isSandboxed: false, inherited: {} };
 
 describe('the shell', () => {
   test('is found on the path, before the usual places', () => {
@@ -66,7 +66,7 @@ describe('it is started', () => {
 
   test('fish writes elsewhere where it cannot write at home', () => {
     expect(start('fish').environment).toEqual({ MCP_SHELL_NONCE: 'n' });
-    const { environment } = start('fish', { isWalled: true, inherited: { XDG_CONFIG_HOME: '/mine' } });
+    const { environment } = start('fish', { isSandboxed: true, inherited: { XDG_CONFIG_HOME: '/mine' } });
     expect(environment).toMatchObject({
       XDG_CONFIG_HOME: expect.stringMatching(/^\/tmp\//),
       XDG_DATA_HOME: expect.stringMatching(/^\/tmp\//),

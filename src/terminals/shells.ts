@@ -15,7 +15,7 @@ export interface ShellStart {
 
 export interface StartOptions {
   readonly nonce: string;
-  readonly isWalled: boolean;
+  readonly isSandboxed: boolean;
   /** The environment of the server. */
   readonly inherited: Readonly<Record<string, string>>;
 }
@@ -54,11 +54,11 @@ export function findShell(type: ShellType | undefined, configured: string, path:
 /** Shells that only have a prompt to say things in. */
 const PLAIN = new Set(['sh', 'dash', 'ash', 'busybox']);
 
-/** In the private /tmp of every wall. */
+/** In the private /tmp of every sandbox. */
 const FISH_PLACE = '/tmp/.mcp-shell-fish';
 
 function startOf(program: string, name: string): TerminalShell['start'] {
-  return (scripts, { nonce, isWalled, inherited }) => {
+  return (scripts, { nonce, isSandboxed, inherited }) => {
     const told = { MCP_SHELL_NONCE: nonce };
     if (name === 'bash')
       return { argv: [program, '--init-file', join(scripts, 'bash.sh'), '-i'], environment: told };
@@ -82,9 +82,9 @@ function startOf(program: string, name: string): TerminalShell['start'] {
         argv: [program, '--init-command', `source ${join(scripts, 'fish.fish')}`, '-i'],
         environment: {
           ...told,
-          // Behind the wall it cannot write to the home directory, and would not stop complaining; the script sets
+          // In the sandbox it cannot write to the home directory, and would not stop complaining; the script sets
           // them right, and reads what is there.
-          ...(isWalled && {
+          ...(isSandboxed && {
             ...Object.fromEntries(places.map((place) => [place, FISH_PLACE])),
             ...Object.fromEntries(own),
           }),

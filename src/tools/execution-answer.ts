@@ -206,8 +206,8 @@ function sentences(
   const said: string[] = [];
   if (outcome === undefined) said.push(describeRunning(execution, options));
   else said.push(...describeEnd(outcome, record.timeoutMs));
-  // Behind a wall nobody sees what was left: the namespace ends with the command.
-  if (outcome?.reason === 'exit' && record.process?.isWalled === true && leavesRunning(record.command)) {
+  // In a sandbox nobody sees what was left: the namespace ends with the command.
+  if (outcome?.reason === 'exit' && record.process?.isSandboxed === true && leavesRunning(record.command)) {
     said.push(
       'What it started with "&" ended with it. To keep a process, start it with execution_mode "background" and without "&".',
     );
@@ -225,7 +225,7 @@ function sentences(
       exitCode: outcome.exitCode,
       stderr: text.slice(-4000),
       directory: record.directory,
-      isWalled: record.process?.isWalled === true,
+      isSandboxed: record.process?.isSandboxed === true,
       // What the caller set goes before what the server would have set.
       path: record.environment['PATH'] ?? options.path,
     });

@@ -81,7 +81,7 @@ describe('a hint', () => {
   });
 
   const hint = (failed: Partial<FailedCommand>): string | undefined =>
-    hintFor({ exitCode: 127, stderr: '', directory, path: '/nowhere', isWalled: true, ...failed });
+    hintFor({ exitCode: 127, stderr: '', directory, path: '/nowhere', isSandboxed: true, ...failed });
 
   function makeProgram(path: string): string {
     const full = join(directory, path);
@@ -124,18 +124,18 @@ describe('a hint', () => {
   test('blames no sandbox where there is none', () => {
     makeProgram('elsewhere/frobnicate');
     const stderr = 'bash: line 1: frobnicate: command not found';
-    expect(hint({ stderr, path: join(directory, 'elsewhere'), isWalled: false })).not.toContain('sandbox');
+    expect(hint({ stderr, path: join(directory, 'elsewhere'), isSandboxed: false })).not.toContain('sandbox');
   });
 
-  test('says whose a file is that was denied, inside the directory alone where there is a wall', () => {
+  test('says whose a file is that was denied, inside the directory alone where there is a sandbox', () => {
     writeFileSync(join(directory, 'script'), '');
     chmodSync(join(directory, 'script'), 0o644);
     const stderr = `bash: line 1: ./script: Permission denied`;
     expect(hint({ exitCode: 126, stderr })).toMatch(/\(mode 0644\).*It is not executable/);
     expect(hint({ exitCode: 1, stderr: 'cat: /etc/shadow: Permission denied' })).toBeUndefined();
-    expect(hint({ exitCode: 1, stderr: 'cat: /etc/shadow: Permission denied', isWalled: false })).toContain(
-      '/etc/shadow',
-    );
+    expect(
+      hint({ exitCode: 1, stderr: 'cat: /etc/shadow: Permission denied', isSandboxed: false }),
+    ).toContain('/etc/shadow');
   });
 
   test('is none where nothing is known', () => {

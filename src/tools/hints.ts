@@ -16,7 +16,7 @@ export interface FailedCommand {
   readonly directory: string;
   readonly path: string;
   /** What is outside is then none of the command's business. */
-  readonly isWalled: boolean;
+  readonly isSandboxed: boolean;
 }
 
 export function hintFor(failed: FailedCommand): string | undefined {
@@ -58,7 +58,7 @@ function deniedPath({ exitCode, stderr }: FailedCommand): string | undefined {
   return path === undefined || path.length > 500 ? undefined : path;
 }
 
-function hintForMissing(name: string, { directory, path, isWalled }: FailedCommand): string {
+function hintForMissing(name: string, { directory, path, isSandboxed }: FailedCommand): string {
   if (name.includes('/')) return `There is no file ${resolve(directory, name)}.`;
   const place = likelyPlaces(directory).find((candidate) => isExecutable(join(candidate, name)));
   if (place !== undefined) {
@@ -68,7 +68,7 @@ function hintForMissing(name: string, { directory, path, isWalled }: FailedComma
     .split(':')
     .map((entry) => join(entry, name))
     .find(isExecutable);
-  if (isWalled && hidden !== undefined)
+  if (isSandboxed && hidden !== undefined)
     return `${hidden} exists, but the sandbox does not show it. The operator can show it with security.readable_paths.`;
   const near = nearestFew(name, commandsOn(path), 3);
   const suggestion = near.length === 0 ? '' : ` The nearest on PATH: ${near.join(', ')}.`;
@@ -112,9 +112,12 @@ function commandsOn(path: string): Set<string> {
   return names;
 }
 
-function hintForDenied(typed: string, { directory, exitCode, isWalled }: FailedCommand): string | undefined {
+function hintForDenied(
+  typed: string,
+  { directory, exitCode, isSandboxed }: FailedCommand,
+): string | undefined {
   const path = resolve(directory, typed.trim());
-  if (isWalled && !isInside(path, directory)) return undefined;
+  if (isSandboxed && !isInside(path, directory)) return undefined;
   const user = currentUser();
   let about: ReturnType<typeof statSync>;
   try {

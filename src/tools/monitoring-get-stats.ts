@@ -1,4 +1,4 @@
-/** monitoring_get_stats: how the server is doing, what ran lately, and which walls and limits hold. */
+/** monitoring_get_stats: how the server is doing, what ran lately, and which sandboxes and limits hold. */
 import { statfs } from 'node:fs/promises';
 import { freemem, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';

@@ -151,7 +151,7 @@ async function describeFailure(ended: Ended, call: Call): Promise<string> {
       stderr: stderr.slice(-4000),
       directory: execution.record.directory,
       path: execution.record.environment['PATH'] ?? (await call.modules.executions.commandPath()),
-      isWalled: execution.record.process?.isWalled === true,
+      isSandboxed: execution.record.process?.isSandboxed === true,
     });
   return hint === undefined ? how : `${how}. ${hint}`;
 }

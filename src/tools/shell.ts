@@ -179,7 +179,7 @@ function timeoutMetadata({ execution: { record }, stdout, stderr, timeoutSeconds
   };
 }
 
-/** What the wall stopped, or a command that is not there, or whose a file is. */
+/** What the sandbox stopped, or a command that is not there, or whose a file is. */
 async function suggestionFor({ execution, outcome, stderr }: Ended, call: Call): Promise<string | undefined> {
   const { record } = execution;
   if (outcome.reason !== 'exit' || outcome.exitCode === 0) return undefined;
@@ -190,7 +190,7 @@ async function suggestionFor({ execution, outcome, stderr }: Ended, call: Call):
       stderr: stderr.slice(-4000),
       directory: record.directory,
       path: record.environment['PATH'] ?? (await call.modules.executions.commandPath()),
-      isWalled: record.process?.isWalled === true,
+      isSandboxed: record.process?.isSandboxed === true,
     })
   );
 }

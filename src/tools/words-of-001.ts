@@ -42,7 +42,7 @@ function nearestPrograms({ details }: ShellServerError): string | undefined {
     stderr: `${program}: command not found`,
     directory: homedir(),
     path,
-    isWalled: false,
+    isSandboxed: false,
   });
 }
 

@@ -131,7 +131,7 @@ describe('stdio', () => {
   });
 });
 
-describe('a network that no wall keeps', () => {
+describe('a network that no sandbox keeps', () => {
   const withSettings = (toml: string): Promise<Product> => {
     const file = join(place.directory, 'network.toml');
     writeFileSync(file, toml);

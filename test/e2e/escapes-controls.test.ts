@@ -1,4 +1,4 @@
-/** What the wall must not break, in each preset, as root and as an ordinary user. */
+/** What the sandbox must not break, in each preset, as root and as an ordinary user. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

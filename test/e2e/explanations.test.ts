@@ -1,4 +1,4 @@
-/** What the wall stopped is explained, with the setting that opens it; what it did not stop is not. */
+/** What the sandbox stopped is explained, with the setting that opens it; what it did not stop is not. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacks, needs } from '../setup/needs.ts';
-import { createDeveloper, type Developer, isRoot, NOBODY, WALL, works } from './support/developer.ts';
+import { createDeveloper, type Developer, isRoot, NOBODY, SPEC, works } from './support/developer.ts';
 import type { Product } from './support/product.ts';
 
 const cannot = lacks(process.platform !== 'linux', 'bubblewrap is for Linux') || needs('bwrap');
@@ -111,7 +111,7 @@ describe.skipIf(cannot)('in development', () => {
   ];
   test.skipIf(needs('git', 'python3')).each(denied)('explained: %s', async (command, ...says) => {
     const { data, text } = await product.execute(command, { execution_mode: 'foreground' });
-    expect(data).toMatchObject({ success: false, message: expect.stringMatching(WALL) });
+    expect(data).toMatchObject({ success: false, message: expect.stringMatching(SPEC) });
     for (const said of says) expect(data.message).toMatch(said instanceof RegExp ? said : literally(said));
     expect(text).toContain(data.message);
     // Nothing is invented: no path of the workspace that the command did not speak of.
@@ -175,11 +175,11 @@ describe.skipIf(cannot)('in development', () => {
     'sqlite3 nothing/there.db .tables || false',
   ];
   test.skipIf(needs('git', 'python3', 'gcc', 'make', 'curl', 'ssh')).each(ordinary)(
-    'an ordinary failure is not the wall’s: %s',
+    'an ordinary failure is not the sandbox’s: %s',
     async (command) => {
       const { data } = await product.execute(command, { execution_mode: 'foreground' });
       expect(data).toMatchObject({ success: false });
-      expect(data.message ?? '').not.toMatch(WALL);
+      expect(data.message ?? '').not.toMatch(SPEC);
       expect(data.error_code).toBeUndefined();
     },
   );
@@ -187,7 +187,7 @@ describe.skipIf(cannot)('in development', () => {
   test.skipIf(isRoot)('nor is a file that may not be read', async () => {
     const { data } = await product.execute('cat secret');
     expect(data.message).toContain('mode 0000');
-    expect(data.message).not.toMatch(WALL);
+    expect(data.message).not.toMatch(SPEC);
   });
 
   const succeeding: readonly [command: string, args?: Record<string, unknown>][] = [
@@ -318,11 +318,11 @@ describe.skipIf(cannot)('in the sandbox preset', () => {
     'python3 failing.py',
   ];
   test.skipIf(needs('git', 'gcc', 'python3')).each(plain)(
-    'an ordinary failure is not the wall’s: %s',
+    'an ordinary failure is not the sandbox’s: %s',
     async (command) => {
       const { data } = await shut.execute(command, { execution_mode: 'foreground' });
       expect(data.success).toBe(false);
-      expect(data.message ?? '').not.toMatch(WALL);
+      expect(data.message ?? '').not.toMatch(SPEC);
       expect(data.error_code).toBeUndefined();
     },
   );
@@ -373,7 +373,7 @@ describe.skipIf(cannot || needs('socat', 'curl'))('with some domains', () => {
     expect(data.message).toContain('nowhere.invalid');
     expect((await other).data).toMatchObject({ stdout: 'done\n', success: true });
     expect((await other).data.message).toBeUndefined();
-    expect((await failing).data.message ?? '').not.toMatch(WALL);
+    expect((await failing).data.message ?? '').not.toMatch(SPEC);
   });
 });
 
@@ -459,9 +459,9 @@ test.skipIf(cannot || lacks(!isRoot, 'only root becomes another user') || needs(
       expect(await said('touch ~/x')).toContain('security.writable_paths');
       const denied = await said('cat roots');
       expect(denied).toContain('mode 0600');
-      expect(denied).not.toMatch(WALL);
-      // It could not read this without a wall either.
-      expect(await said('cat /etc/shadow')).not.toMatch(WALL);
+      expect(denied).not.toMatch(SPEC);
+      // It could not read this without a sandbox either.
+      expect(await said('cat /etc/shadow')).not.toMatch(SPEC);
     } finally {
       await ordinary.remove();
     }

@@ -153,14 +153,14 @@ describe('restrictions of a caller', () => {
     expect(auditText()).toContain('restrictions_refused');
   });
 
-  test('reach the wall: another preset, no network, fewer directories', async () => {
+  test('reach the sandbox: another preset, no network, fewer directories', async () => {
     mkdirSync(join(place.work, 'inner'));
     const product = await openProduct({ place });
     await tighten(product, { allowed_directories: [join(place.work, 'inner')] });
     expect((await product.execute('pwd')).data.error).toMatchObject({ code: 'SECURITY_002' });
     const inside = { working_directory: join(place.work, 'inner') };
     expect((await product.execute('touch here && ls', inside)).data.stdout).toBe('here\n');
-    // What the policy cannot see, the wall stops.
+    // What the policy cannot see, the sandbox stops.
     await product.execute('d=$(echo ..); touch "$d"/outside', inside);
     expect(existsSync(join(place.work, 'outside'))).toBe(false);
     await tighten(product, { security_preset: 'sandbox' });

@@ -282,9 +282,9 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
       try {
         const { data } = await execute(
           client,
-          'test -e /run/.mcp-shell-sandbox && echo walled; cat /proc/self/status | grep CapBnd; ls -d /app /proc/[0-9]*',
+          'test -e /run/.mcp-shell-sandbox && echo sandboxed; cat /proc/self/status | grep CapBnd; ls -d /app /proc/[0-9]*',
         );
-        expect(data.stdout).toMatch(/^walled\nCapBnd:\s+0{16}\n/);
+        expect(data.stdout).toMatch(/^sandboxed\nCapBnd:\s+0{16}\n/);
         expect(data.stdout).not.toContain('/app');
         expect(read(await client.callTool('monitoring_get_stats', {})).text).toContain('bubblewrap');
       } finally {

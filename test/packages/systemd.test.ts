@@ -55,7 +55,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         '--name=machine',
         '--systemd=always',
         '--network=host',
-        // What systemd needs to build the walls of a service, and bubblewrap those of a command.
+        // What systemd needs to build the sandboxes of a service, and bubblewrap those of a command.
         '--cap-add=SYS_ADMIN',
         '--security-opt=seccomp=unconfined',
         '--security-opt=unmask=ALL',
@@ -89,7 +89,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
     test('runs commands in the full sandbox, in its own workspace', async () => {
       const client = await connectHttp('v2 auto', `http://127.0.0.1:${port}/mcp`, token);
       try {
-        const command = 'id -un; pwd; test -e /run/.mcp-shell-sandbox && echo walled; echo x > made && ls';
+        const command = 'id -un; pwd; test -e /run/.mcp-shell-sandbox && echo sandboxed; echo x > made && ls';
         const { data } = read(await client.callTool('shell_execute', { command }));
         expect(data).toMatchObject({
           status: 'completed',

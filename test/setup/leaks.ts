@@ -125,7 +125,7 @@ function readMarkedProcess(pid: number, run: string, directory: string): MarkedP
 }
 
 /**
- * The programs of a wall have an environment of their own, and wait for a pipe that lay in the directory. Not those
+ * The programs of a sandbox have an environment of their own, and wait for a pipe that lay in the directory. Not those
  * that wait for another part of bwrap which was killed: that is its own fault, and the next server ends them.
  */
 function isOrphanIn(pid: number, directory: string): boolean {

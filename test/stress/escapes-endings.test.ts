@@ -134,7 +134,7 @@ describe.skipIf(cannotRun).for<User>(['root', 'ordinary user'])('as %s', (user) 
     const py = (code: string): string => `/usr/bin/python3 -I -c ${quoted(code)}`;
     // Without a cgroup the limit has room for what runs on the host, which is counted as well.
     const many = 400 + readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length;
-    /** Bounded, in case a wall is missing. What each may achieve at most, as a word that it must not print. */
+    /** Bounded, in case a sandbox is missing. What each may achieve at most, as a word that it must not print. */
     const BOMBS: Readonly<Record<string, string>> = {
       'a fork bomb': py(
         `import os, time\nn = 0\ntry:\n    for _ in range(${many}):\n        if os.fork() == 0:\n            time.sleep(5); os._exit(0)\n        n += 1\nexcept OSError: pass\nprint("BOOM" if n >= ${many} else "held", n)`,

@@ -1,4 +1,4 @@
-/** What developers do all day, inside the wall of the default preset. */
+/** What developers do all day, inside the sandbox of the default preset. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -55,7 +55,7 @@ describe.skipIf(cannot).each(users)('as $who', ({ uid }) => {
   });
   afterAll(() => developer.remove());
 
-  test('the wall is there', async () => {
+  test('the sandbox is there', async () => {
     expect(product.client.instructions).toContain('Commands run in a sandbox');
     const { data } = await product.execute('touch /usr/x');
     expect(data.message).toContain('/usr/x');
@@ -484,7 +484,7 @@ describe.skipIf(cannot || needs('git'))('files that clients and editors read', (
   });
 });
 
-test.skipIf(cannot)('a home directory in /tmp is behind the wall too', async () => {
+test.skipIf(cannot)('a home directory in /tmp is in the sandbox too', async () => {
   const product = await startProduct();
   try {
     expect(product.client.instructions).toContain('Commands run in a sandbox');

@@ -40,7 +40,7 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
           environment: { PATH: '/usr/bin:/bin', SHELL_TEST_RUN: process.env['SHELL_TEST_RUN'] ?? '' },
           directory,
           marker: `STRESS_MARK=${number}`,
-          wall: undefined,
+          sandboxSpec: undefined,
           limits: {},
           masked: [],
           maxDurationMs: undefined,

@@ -108,7 +108,7 @@ export function createWorld(options: WorldOptions = {}): World {
     security: {
       ...PRESETS[security.preset ?? 'development'],
       preset: 'development',
-      // Most tests are about something else; those of the wall ask for it.
+      // Most tests are about something else; those of the sandbox ask for it.
       sandbox: 'off',
       mode: undefined,
       allowedCommands: undefined,

@@ -19,7 +19,7 @@ export const BY_PRESET = 'as the preset says';
 
 export const SECURITY_TABLE = {
   'security.preset': choice(PRESET_NAMES, {
-    description: 'The set of walls and limits that holds where no other setting says otherwise.',
+    description: 'The set of sandboxes and limits that holds where no other setting says otherwise.',
     default: 'development',
     fromProject: later(PRESET_NAMES),
   }),

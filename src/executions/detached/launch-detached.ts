@@ -39,8 +39,8 @@ export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): P
   const { identity: wrapper, reply: replied } = startOwnProgram({
     path: tools.wrapperPath,
     spec,
-    // Behind a wall the directory may be one that only exists there.
-    cwd: spec.permit.wall === undefined ? spec.permit.directory : '/',
+    // In a sandbox the directory may be one that only exists there.
+    cwd: spec.permit.sandboxSpec === undefined ? spec.permit.directory : '/',
     searchPath: tools.path,
     what: 'The detached execution',
   });
@@ -116,13 +116,13 @@ export function treeOf(known: {
   startTime: number;
   marker: string;
   group?: string | undefined;
-  isWalled?: boolean | undefined;
+  isSandboxed?: boolean | undefined;
 }): ProcessTree {
   return createTree({
     leader: known,
     marker: known.marker,
     group: known.group === undefined ? undefined : openGroup(known.group),
-    isWalled: known.isWalled ?? false,
+    isSandboxed: known.isSandboxed ?? false,
   });
 }
 

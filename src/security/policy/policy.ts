@@ -1,6 +1,6 @@
 /**
  * The policy: from a configuration to decisions about commands. Pure; what the disk says about links is handed in. It is
- * the fence and not the wall: programs that are allowed can do whatever the sandbox lets them.
+ * the fence and not the sandbox: programs that are allowed can do whatever the sandbox lets them.
  */
 import { ShellServerError } from '../../base/errors.ts';
 import { createAllowList, isNeutral, isRefusal } from './allow-list.ts';

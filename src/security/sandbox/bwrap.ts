@@ -1,6 +1,6 @@
 /** A profile as the options of bubblewrap. Pure: data in, argv out. */
 import { dirname } from 'node:path';
-import { type Mount, type Profile, SANDBOX_FDS, WALL_FILE } from './profile.ts';
+import { type Mount, type Profile, SANDBOX_FDS, SANDBOX_FILE } from './profile.ts';
 
 export interface BwrapFeatures {
   /** 0.8 and newer. */
@@ -40,7 +40,7 @@ export function bwrapOptions(
     '--remount-ro',
     '/dev',
     ...profile.mounts.flatMap(mountOptions),
-    ...(hasOwnRun(profile) ? ['--file', String(SANDBOX_FDS.empty), WALL_FILE] : []),
+    ...(hasOwnRun(profile) ? ['--file', String(SANDBOX_FDS.empty), SANDBOX_FILE] : []),
     ...(isHost ? [] : ['--remount-ro', '/']),
     ...(options.hasSeccomp ? ['--seccomp', String(SANDBOX_FDS.seccomp)] : []),
   ];
@@ -48,7 +48,7 @@ export function bwrapOptions(
 
 /** Elsewhere the file would be left on the host. */
 const hasOwnRun = ({ mounts }: Profile): boolean =>
-  mounts.some(({ kind, path }) => kind === 'empty' && path === dirname(WALL_FILE));
+  mounts.some(({ kind, path }) => kind === 'empty' && path === dirname(SANDBOX_FILE));
 
 function mountOptions(mount: Mount): string[] {
   switch (mount.kind) {

@@ -301,7 +301,7 @@ describe('limits', () => {
     [`bash: ${RETRY}\n`, { isStderr: false }, false],
     [`bash: ${RETRY}\n`, { command: `echo 'bash: ${RETRY}' >&2` }, false],
     [`log: worker said "bash: ${RETRY}"\n`, {}, false],
-    [`bash: ${RETRY}\n`, { isWalled: false }, false],
+    [`bash: ${RETRY}\n`, { isSandboxed: false }, false],
   ] as const)('a shell that waited until it could fork, and succeeded: %j %j', ([text, how, isTold]) => {
     const found = explain('open', { text, exitCode: 0, isStderr: true, ...how });
     expect(found?.sentence.includes('security.max_pids') ?? false).toBe(isTold);
@@ -680,6 +680,6 @@ describe('what is hidden and reads as empty', () => {
     };
     expect(explainDenial(failed, { ...settingsOf('open'), expose: ['git'] })).toBeUndefined();
     expect(explainDenial(failed, settingsOf('shut'))).toBeUndefined();
-    expect(explainDenial({ ...failed, isWalled: false }, settingsOf('open'))).toBeUndefined();
+    expect(explainDenial({ ...failed, isSandboxed: false }, settingsOf('open'))).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 /**
- * What the wall or a limit stopped, read from what the command said about it, and which setting of the operator's would let it
+ * What the sandbox or a limit stopped, read from what the command said about it, and which setting of the operator's would let it
  * through. The kernel reports nothing, so this looks at the words that programs use.
  */
 import { homedir } from 'node:os';
@@ -19,10 +19,10 @@ export interface Failed {
   readonly signal: string | undefined;
   /** How often the kernel refused it another process; 0 also where nobody counts. */
   readonly refusedForks?: number;
-  /** False where the wall could not be set up. */
+  /** False where the sandbox could not be set up. */
   readonly hasRun: boolean;
-  /** False where there was no wall: what stopped it can only be a limit then. */
-  readonly isWalled?: boolean;
+  /** False where there was no sandbox: what stopped it can only be a limit then. */
+  readonly isSandboxed?: boolean;
   /** The last part of what it printed on stderr, or of all it printed. */
   readonly text: string;
   readonly isStderr?: boolean;
@@ -39,7 +39,7 @@ export function explainDenial(
   environment: Readonly<Record<string, string>> = {},
 ): Explanation | undefined {
   if ((failed.refusedForks ?? 0) > 0) return tooManyProcesses(security);
-  if (failed.isWalled === false)
+  if (failed.isSandboxed === false)
     return failed.exitCode === 0 ? undefined : largeFile(failed, security, environment);
   if (failed.exitCode === 0)
     return explainSuccess(failed, security) ?? readAsEmpty(failed, security, environment);

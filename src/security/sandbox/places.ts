@@ -1,4 +1,4 @@
-/** Directories and files that the wall needs on the host, and where the server's own are. */
+/** Directories and files that the sandbox needs on the host, and where the server's own are. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fixFor, installCommand, probeWall, type RunHelper } from './probe.ts';
-import type { Wall } from './profile.ts';
+import { fixFor, installCommand, probeSandbox, type RunHelper } from './probe.ts';
+import type { SandboxSpec } from './profile.ts';
 import { createHost } from './sandbox.fixture.ts';
 
-const WALL: Wall = { kind: 'seatbelt', program: '/none', profile: '' };
+const SPEC: SandboxSpec = { kind: 'seatbelt', program: '/none', profile: '' };
 const HOST = { places: ['/', '/usr'], triesNetwork: true };
 const SHUT = ['write', 'kernel', 'processes', 'privileges', 'network']
   .map((name) => `${name} shut\n`)
@@ -27,13 +27,13 @@ function answering(
   return { run, calls };
 }
 
-describe('a wall', () => {
+describe('a sandbox', () => {
   test('holds where every attempt was stopped', async () => {
     const { run, calls } = answering(SHUT);
-    expect(await probeWall(WALL, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
+    expect(await probeSandbox(SPEC, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
     expect(calls).toHaveLength(1);
     expect(calls[0]).toMatchObject({
-      wall: WALL,
+      sandboxSpec: SPEC,
       environment: { NETWORK_TRIED: '1' },
     });
     expect(calls[0]?.argv.slice(0, 2)).toEqual(['/bin/sh', '-c']);
@@ -44,7 +44,7 @@ describe('a wall', () => {
     'does not hold where %s is open',
     async (name) => {
       const { run } = answering(SHUT.replace(`${name} shut`, `${name} open`));
-      expect(await probeWall(WALL, run, HOST)).toEqual({
+      expect(await probeSandbox(SPEC, run, HOST)).toEqual({
         holds: false,
         checks: { ...ALL_SHUT, [name]: false },
         problem: `from inside it could be got past: ${name}`,
@@ -57,7 +57,7 @@ describe('a wall', () => {
     const { run } = answering(
       SHUT.replace('kernel shut', 'kernel open').replace('network shut', 'network open'),
     );
-    const { problem } = await probeWall(WALL, run, HOST);
+    const { problem } = await probeSandbox(SPEC, run, HOST);
     expect(problem).toBe('from inside it could be got past: kernel, network');
   });
 
@@ -66,7 +66,7 @@ describe('a wall', () => {
       code: 1,
       stderr: 'warning\nbwrap: setting up uid map: Permission denied\n',
     });
-    expect(await probeWall(WALL, run, HOST)).toMatchObject({
+    expect(await probeSandbox(SPEC, run, HOST)).toMatchObject({
       holds: false,
       problem: 'bwrap: setting up uid map: Permission denied',
     });
@@ -79,12 +79,12 @@ describe('a wall', () => {
     ['ended with a failure', SHUT, 3, 'it ended with exit code 3'],
   ] as const)('does not hold where the attempt %s', async ([, stdout, code, problem]) => {
     const { run } = answering(stdout, { code });
-    expect(await probeWall(WALL, run, HOST)).toMatchObject({ holds: false, problem, isIncomplete: true });
+    expect(await probeSandbox(SPEC, run, HOST)).toMatchObject({ holds: false, problem, isIncomplete: true });
   });
 
   test('does not hold where nothing could be run at all', async () => {
     const run: RunHelper = () => Promise.reject(new Error('spawn ENOENT'));
-    expect(await probeWall(WALL, run, HOST)).toEqual({
+    expect(await probeSandbox(SPEC, run, HOST)).toEqual({
       holds: false,
       checks: { write: false },
       problem: 'Error: spawn ENOENT',
@@ -98,7 +98,7 @@ describe('a wall', () => {
       writeFileSync(join(argv.at(-1) ?? '', environment['NAME_TRIED'] ?? ''), '');
       return { code: 0, stdout: SHUT, stderr: '' };
     };
-    expect(await probeWall(WALL, run, { places: ['/', host.home], triesNetwork: true })).toEqual({
+    expect(await probeSandbox(SPEC, run, { places: ['/', host.home], triesNetwork: true })).toEqual({
       holds: false,
       checks: { ...ALL_SHUT, write: false },
       problem: 'from inside it could be got past: write',
@@ -109,13 +109,13 @@ describe('a wall', () => {
 
   test('holds where writing worked inside but nothing came out', async () => {
     const { run } = answering(SHUT.replace('write shut', 'write open'));
-    expect(await probeWall(WALL, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
+    expect(await probeSandbox(SPEC, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
   });
 
   test('says nothing of a network that it need not keep away', async () => {
     const { network: _, ...others } = ALL_SHUT;
     const { run } = answering(SHUT.replace('network shut', 'network open'));
-    expect(await probeWall(WALL, run, { ...HOST, triesNetwork: false })).toEqual({
+    expect(await probeSandbox(SPEC, run, { ...HOST, triesNetwork: false })).toEqual({
       holds: true,
       checks: others,
     });
@@ -123,8 +123,8 @@ describe('a wall', () => {
 
   test('is tried with another name each time', async () => {
     const { run, calls } = answering(SHUT);
-    await probeWall(WALL, run, HOST);
-    await probeWall(WALL, run, HOST);
+    await probeSandbox(SPEC, run, HOST);
+    await probeSandbox(SPEC, run, HOST);
     const names = calls.map(({ environment }) => environment?.['NAME_TRIED']);
     expect(new Set(names).size).toBe(2);
     expect(names.filter((name) => existsSync(`/usr/${name}`) || existsSync(`/etc/${name}`))).toEqual([]);

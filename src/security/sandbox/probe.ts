@@ -1,16 +1,16 @@
 /**
- * Finds out whether the wall stands, by real attempts from inside: to write outside, to change the kernel's settings,
+ * Finds out whether the sandbox stands, by real attempts from inside: to write outside, to change the kernel's settings,
  * to see other processes, to reach the network. What is believed about a kernel or a container is no evidence.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomText } from '../../base/ids.ts';
-import type { Wall } from './profile.ts';
+import type { SandboxSpec } from './profile.ts';
 
 /** Runs a fixed program of ours to its end; app.ts hands it in, since only executions/ creates processes. */
 export type RunHelper = (call: {
   readonly argv: readonly string[];
-  readonly wall?: Wall;
+  readonly sandboxSpec?: SandboxSpec;
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }) => Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
@@ -37,15 +37,15 @@ attempt privileges 'while read -r name value; do case $name in CapEff:) [ "$valu
 attempt network '[ "$NETWORK_TRIED" = 1 ] && while read -r name rest; do case $name in lo:*|Inter-*|face) ;; *) exit 0;; esac; done < /proc/net/dev; exit 1'
 `;
 
-export async function probeWall(
-  wall: Wall,
+export async function probeSandbox(
+  sandboxSpec: SandboxSpec,
   run: RunHelper,
   host: { readonly places: readonly string[]; readonly triesNetwork: boolean },
 ): Promise<ProbeResult> {
   const name = `.mcp-shell-probe-${randomText()}`;
   const { code, stdout, stderr } = await run({
     argv: ['/bin/sh', '-c', SCRIPT, 'probe', ...host.places],
-    wall,
+    sandboxSpec,
     environment: {
       PATH: '/usr/bin:/bin',
       NAME_TRIED: name,
@@ -80,7 +80,7 @@ export const isPassing = (said: string): boolean =>
 export function fixFor(problem: string): string {
   const says = (path: string, value: string): boolean => readText(path).trim() === value;
   if (isInContainer()) {
-    return 'Inside a container: start it with a seccomp profile that allows user namespaces (Docker: --security-opt seccomp=<profile>), or say that the container is the wall with security.sandbox = "container".';
+    return 'Inside a container: start it with a seccomp profile that allows user namespaces (Docker: --security-opt seccomp=<profile>), or say that the container is the sandbox with security.sandbox = "container".';
   }
   if (says('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', '1')) {
     return 'AppArmor keeps user namespaces from bubblewrap (Ubuntu 23.10 and newer): sudo apt-get install apparmor-profiles && sudo ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo systemctl reload apparmor; or, for all programs, sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0.';

@@ -42,7 +42,7 @@ export interface PinnedMount {
 }
 
 /** Around a command; plain data, since the wrapper of a detached execution gets it as JSON. */
-export interface BubblewrapWall {
+export interface BubblewrapSpec {
   readonly kind: 'bubblewrap';
   readonly program: string;
   /** Read by bwrap from a descriptor: its own argv can be seen from inside. */
@@ -56,13 +56,13 @@ export interface BubblewrapWall {
   readonly watched: readonly WatchedPath[];
 }
 
-export interface SeatbeltWall {
+export interface SeatbeltSpec {
   readonly kind: 'seatbelt';
   readonly program: string;
   readonly profile: string;
 }
 
-export type Wall = BubblewrapWall | SeatbeltWall;
+export type SandboxSpec = BubblewrapSpec | SeatbeltSpec;
 
 /** Where the start-up files of a terminal's shell are inside. */
 export const SCRIPTS_PLACE = '/run/mcp-shell-terminal';
@@ -74,4 +74,4 @@ export const SCRIPTS_PLACE = '/run/mcp-shell-terminal';
 export const SANDBOX_FDS = { options: 4, seccomp: 5, report: 6, handoff: 7, input: 8, empty: 9 } as const;
 
 /** Inside, by which a script can tell that it is in the sandbox. */
-export const WALL_FILE = '/run/.mcp-shell-sandbox';
+export const SANDBOX_FILE = '/run/.mcp-shell-sandbox';

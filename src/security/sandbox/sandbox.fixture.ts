@@ -9,7 +9,7 @@ import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
 import { findPrivatePaths } from './find-private.ts';
 import { findGitLayout, type GitLayout, type GitPlaces } from './git-layout.ts';
-import type { BubblewrapWall, Mount, Profile } from './profile.ts';
+import type { BubblewrapSpec, Mount, Profile } from './profile.ts';
 import { createRoots } from './roots.ts';
 
 /** Somewhere that no mount covers: /tmp is another inside, and tests have theirs in there. */
@@ -141,7 +141,7 @@ export function createHost(parent: string = tmpdir()): Host {
 }
 
 /** Around a command on this host, without a filter of system calls. */
-export function wallOf(host: Host, changes: HostChanges = {}): BubblewrapWall {
+export function sandboxSpecOf(host: Host, changes: HostChanges = {}): BubblewrapSpec {
   const isRoot = process.getuid?.() === 0;
   const profile = host.profile({ ownPaths: [host.state], isRoot, ...changes });
   return {

@@ -1,5 +1,5 @@
 /**
- * The wall around commands: whether there is one on this machine, and what it is for an execution. Fails closed: where
+ * The sandbox around commands: whether there is one on this machine, and what it is for an execution. Fails closed: where
  * it is required and does not stand, nothing runs.
  */
 import { homedir } from 'node:os';
@@ -16,7 +16,7 @@ import { cacheHomes, inOwnCache } from './caches.ts';
 import { createDomains } from './domains.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { findPrivatePaths, privateCandidates } from './find-private.ts';
-import { type Found, findWall, runsWithout, type SandboxState } from './find-wall.ts';
+import { type Found, findSandbox, runsWithout, type SandboxState } from './find-sandbox.ts';
 import { findGitDirectories } from './git-directories.ts';
 import { createGitLayouts } from './git-layout.ts';
 import { separateLinks } from './hard-links.ts';
@@ -26,7 +26,7 @@ import { pathDirectoriesIn } from './open-home.ts';
 import { openings } from './openings.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
-import { type Profile, SCRIPTS_PLACE, type Wall } from './profile.ts';
+import { type Profile, type SandboxSpec, SCRIPTS_PLACE } from './profile.ts';
 import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
 import { settingsIn } from './protected.ts';
 import { OWN_CACHE } from './protected-paths.ts';
@@ -36,7 +36,7 @@ import { seatbeltProfile } from './seatbelt.ts';
 import { buildSeccompFilter } from './seccomp.ts';
 import { createSurvey } from './survey.ts';
 
-export type { SandboxState } from './find-wall.ts';
+export type { SandboxState } from './find-sandbox.ts';
 
 export interface Sandbox {
   /** Found out once, by real attempts. */
@@ -45,17 +45,17 @@ export interface Sandbox {
    * For one execution; undefined where there is none and none is required. Throws SECURITY_003 otherwise. With the
    * directory of a terminal's scripts, those are inside too.
    */
-  wallFor(principal: string, scripts?: string): Promise<Enclosure | undefined>;
+  prepare(principal: string, scripts?: string): Promise<PreparedSandbox | undefined>;
   /**
-   * For the login shell that is asked for its PATH: nothing can be written, and there is no network. Without a wall where
+   * For the login shell that is asked for its PATH: nothing can be written, and there is no network. Without a sandbox where
    * commands have none either; undefined where it must not run, or nobody would use its answer.
    */
-  enclosureForLogin(): Promise<{ readonly wall: Wall | undefined } | undefined>;
+  prepareForLogin(): Promise<{ readonly sandboxSpec: SandboxSpec | undefined } | undefined>;
   /** The PATH that the login shell has: what lies there is run by every shell of the user. */
   learnLoginPath(path: string): void;
-  /** The next wall is built anew: with the last one something was wrong. */
+  /** The next sandbox is built anew: with the last one something was wrong. */
   forget(principal: string): void;
-  /** What the wall had to do with a failure. */
+  /** What the sandbox had to do with a failure. */
   explain(failed: Failed & { readonly startedAtMs: number }, principal: string): Explanation | undefined;
   /** The host's directory that a principal's commands see as this one. */
   hostPathOf(path: string, principal: string): string;
@@ -71,8 +71,8 @@ export interface SandboxRules {
   programsOf(principal: string): readonly string[];
 }
 
-export interface Enclosure {
-  readonly wall: Wall;
+export interface PreparedSandbox {
+  readonly sandboxSpec: SandboxSpec;
   /** The argv with the relay to the proxy before it, where only some domains can be reached. */
   relayed(argv: readonly string[]): readonly string[];
   /** By which programs find the proxy. */
@@ -113,7 +113,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const gitLayoutOf = createGitLayouts();
   const filters = new Map<boolean, string | undefined>();
   /** The same object as long as it is the same, so that nobody has to compare. */
-  const walls = new WeakMap<Profile, Wall>();
+  const specs = new WeakMap<Profile, SandboxSpec>();
   const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
   let found: Promise<Found> | undefined;
   let rules: SandboxRules = UNBOUND;
@@ -214,7 +214,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   /** As a command's, but without what is written to the disk for one. */
-  async function probedWall(program: string, disablesUserns: boolean): Promise<Wall> {
+  async function probedSpec(program: string, disablesUserns: boolean): Promise<SandboxSpec> {
     const { profile } = await profileFor(undefined);
     const { network, allowsPtrace } = settings.security;
     return bubblewrap(program, { ...profile, network }, { disablesUserns, watched: [], allowsPtrace });
@@ -224,13 +224,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     program: string,
     profile: Profile,
     extra: { disablesUserns: boolean; watched: readonly WatchedPath[]; allowsPtrace: boolean },
-  ): Wall {
+  ): SandboxSpec {
     const { disablesUserns, watched, allowsPtrace } = extra;
-    const known = walls.get(profile);
+    const known = specs.get(profile);
     if (known !== undefined) return known;
     if (!filters.has(allowsPtrace)) filters.set(allowsPtrace, encodedFilter(allowsPtrace));
     const seccomp = filters.get(allowsPtrace);
-    const wall: Wall = {
+    const sandboxSpec: SandboxSpec = {
       kind: 'bubblewrap',
       program,
       options: bwrapOptions(profile, { features: { disablesUserns }, hasSeccomp: seccomp !== undefined }),
@@ -239,18 +239,18 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       kept: profile.kept,
       watched,
     };
-    walls.set(profile, wall);
-    return wall;
+    specs.set(profile, sandboxSpec);
+    return sandboxSpec;
   }
 
   let known: SandboxState | undefined;
   async function ask(): Promise<Found> {
-    const asking = (found ??= findWall({
+    const asking = (found ??= findSandbox({
       settings,
       runHelper: options.runHelper,
       home,
       problem: domains?.problem,
-      wallOf: probedWall,
+      sandboxSpecOf: probedSpec,
     }));
     // What broke it may be gone the next time.
     const again = (): void => {
@@ -267,7 +267,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
   return {
     state: async () => (await ask()).state,
-    async wallFor(principal, scripts) {
+    async prepare(principal, scripts) {
       const { state, program, disablesUserns } = await ask();
       const security = rules.securityOf(principal);
       if (state.kind === 'container') return undefined;
@@ -282,7 +282,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const profile = scripts === undefined ? built : withScripts(built, scripts);
       const isRelayed = domains !== undefined && security.network;
       return {
-        wall:
+        sandboxSpec:
           state.kind === 'seatbelt'
             ? { kind: 'seatbelt', program, profile: seatbeltProfile(profile) }
             : bubblewrap(program, profile, { disablesUserns, watched, allowsPtrace: security.allowsPtrace }),
@@ -291,12 +291,12 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         scripts: profile === built ? scripts : SCRIPTS_PLACE,
       };
     },
-    async enclosureForLogin() {
+    async prepareForLogin() {
       const { state, program, disablesUserns } = await ask();
       const { security } = settings;
-      if (state.kind === 'container') return { wall: undefined };
+      if (state.kind === 'container') return { sandboxSpec: undefined };
       if (state.kind === 'broken' || state.kind === 'none')
-        return state.refuses === true ? undefined : { wall: undefined };
+        return state.refuses === true ? undefined : { sandboxSpec: undefined };
       // Without the home directory commands have the system's PATH.
       if (security.root !== 'host') return undefined;
       // Sockets that are bound now are known at once; nobody waits for the rest of the walk.
@@ -310,7 +310,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         specialFiles,
       });
       return {
-        wall:
+        sandboxSpec:
           state.kind === 'seatbelt'
             ? { kind: 'seatbelt', program, profile: seatbeltProfile(profile) }
             : bubblewrap(program, profile, { disablesUserns, watched: [], allowsPtrace: false }),

@@ -1,6 +1,6 @@
 /**
  * The same profile in Seatbelt's language, for macOS. Pure, and never tried by the authors: it shuts off writing and
- * the network, and hides what is hidden; processes and memory have no wall there.
+ * the network, and hides what is hidden; processes and memory have no sandbox there.
  */
 import type { Mount, Profile } from './profile.ts';
 

@@ -1,4 +1,4 @@
-/** The program in a terminal: started behind its wall, and found there. */
+/** The program in a terminal: started behind its sandbox, and found there. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type createCgroups,
@@ -42,6 +42,6 @@ export async function findShell({ identity }: Launched, isSandboxed: boolean): P
   return { shell: pid, root: pid };
 }
 
-/** The program is there a moment after the wall has been passed. */
+/** The program is there a moment after the sandbox has been passed. */
 const LOOK_MS = 2;
 const MAX_LOOKS = 2000;

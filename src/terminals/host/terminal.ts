@@ -54,7 +54,7 @@ export async function startTerminal(
 ): Promise<HostedTerminal> {
   reserveOutcome(spec.directory);
   const { columns, rows } = spec.dimensions;
-  const { masked, wall } = spec.permit;
+  const { masked, sandboxSpec } = spec.permit;
   const pty = openPty(columns, rows);
   const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), createSpawner(), 4);
   const starting = startProcess(spec, pty.path, { pipes, cgroups: tools.cgroups });
@@ -114,7 +114,7 @@ export async function startTerminal(
     })
     .finally(() => pipes.dispose());
   const { identity, group, ending } = launched;
-  const program = await findShell(launched, wall?.kind === 'bubblewrap');
+  const program = await findShell(launched, sandboxSpec?.kind === 'bubblewrap');
   let savesHistory = spec.autoSaves;
   let isSaved = false;
 

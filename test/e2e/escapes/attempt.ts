@@ -1,4 +1,4 @@
-/** What an attempt to get past the wall is, and words that many of them need. */
+/** What an attempt to get past the sandbox is, and words that many of them need. */
 import type { PresetName } from '../../../src/base/config/presets.ts';
 
 export type User = 'root' | 'ordinary user';

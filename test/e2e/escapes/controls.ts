@@ -1,4 +1,4 @@
-/** What has to work behind the wall: each prints "yes" as its last line. */
+/** What has to work in the sandbox: each prints "yes" as its last line. */
 import type { PresetName } from '../../../src/base/config/presets.ts';
 import { ALL_PRESETS, quoted } from './attempt.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Attempts to get past the wall, in each preset, as root and as an ordinary user, through the built server. An attempt
+ * Attempts to get past the sandbox, in each preset, as root and as an ordinary user, through the built server. An attempt
  * is an entry in a table of escapes/; each is run for real, and none may succeed.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -51,7 +51,7 @@ export function describeEscapes(user: User): void {
       server = await startIn(house, {
         preset,
         args: ['--config', house.settingsFile],
-        // The wall alone: it has to hold where the policy was talked round.
+        // The sandbox alone: it has to hold where the policy was talked round.
         env: { MCP_SHELL_SECURITY_MODE: 'permissive' },
       });
       undoing.add(server.close);

@@ -9,7 +9,7 @@ import { type House, idOf, makeRoom, removeRoom } from './stage.ts';
 
 export interface Neighbours {
   readonly about: Pick<Target, 'victimPid' | 'tcpPort' | 'sockets' | 'abstractName' | 'fifo'>;
-  /** What reached them since the last look; nothing, if the wall holds. */
+  /** What reached them since the last look; nothing, if the sandbox holds. */
   disturbed(): string[];
   dispose(): Promise<void>;
 }

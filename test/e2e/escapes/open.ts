@@ -32,7 +32,7 @@ export async function open(
   return { house, server: await start(), start };
 }
 
-/** Runs bash from a file, which the policy does not look into: the wall has to hold by itself. */
+/** Runs bash from a file, which the policy does not look into: the sandbox has to hold by itself. */
 export function run(
   { house, server }: Pick<Opened, 'house' | 'server'>,
   script: string,

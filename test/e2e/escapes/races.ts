@@ -136,7 +136,7 @@ export function describeRaces(user: User): void {
 
     // Who it is makes no difference to these, and they are long.
     describe.skipIf(user === 'root')('before a server is started again', () => {
-      test('very many repositories do not take the wall away', async () => {
+      test('very many repositories do not take the sandbox away', async () => {
         const opened = await open(user, (house) => house.write('outside/keep', 'mine\n'));
         const { house, server, start } = opened;
         await run(

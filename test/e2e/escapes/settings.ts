@@ -225,7 +225,7 @@ export function describeSettings(user: User): void {
       }
     });
 
-    test('an absolute link in the home directory does not take the wall away', async () => {
+    test('an absolute link in the home directory does not take the sandbox away', async () => {
       const opened = await open(user, (house) => {
         house.write('dotfiles/config/gh/hosts.yml', house.secret);
         symlinkSync(join(house.home, 'dotfiles/config'), join(house.home, '.config'));

@@ -133,7 +133,7 @@ function copyProgram(directory: string): { node: string; cli: string } {
   return { node, cli: join(app, 'cli.js') };
 }
 
-/** This Node once more: it may lie in a directory that is not there behind the wall. */
+/** This Node once more: it may lie in a directory that is not there in the sandbox. */
 export function placeNode(path: string): string {
   try {
     linkSync(process.execPath, path);
@@ -144,8 +144,8 @@ export function placeNode(path: string): string {
   return path;
 }
 
-/** Words that only the wall's explanations have. */
-export const WALL = /sandbox|security\.[a-z_]+/i;
+/** Words that only the sandbox's explanations have. */
+export const SPEC = /sandbox|security\.[a-z_]+/i;
 
 /** Runs to its end, successfully, and with nothing to explain. */
 export async function works(
@@ -160,7 +160,7 @@ export async function works(
   });
   const about = `${command}\n${data.stdout}\n${data.stderr}\n${data.message}`;
   expect(data, about).toMatchObject({ status: 'completed', exit_code: 0 });
-  expect(data.message ?? '', command).not.toMatch(WALL);
+  expect(data.message ?? '', command).not.toMatch(SPEC);
   expect(data.error_code, command).toBeUndefined();
   return data;
 }

@@ -1,4 +1,4 @@
-/** Walls that were built before their command came: they show what one that is built for it would show. */
+/** Sandboxes that were built before their command came: they show what one that is built for it would show. */
 import {
   chmodSync,
   chownSync,
@@ -36,7 +36,7 @@ afterEach(async () => {
   await developer.remove();
 });
 
-/** A name that shells keep for themselves: such a command has a wall of its own. */
+/** A name that shells keep for themselves: such a command has a sandbox of its own. */
 const OWN = { environment_variables: { SECONDS: '1' } };
 
 /** One stands, and perhaps two. */
@@ -121,7 +121,7 @@ describe.skipIf(needs('bwrap'))('a command that cannot be told', () => {
   test
     .skipIf(lacks(!isRoot, 'only root can give a directory away'))
     .for([[{}], [{ merge_stderr: true }], [{ capture_stderr: false }]])(
-    'since its directory is closed to it is answered like one with a wall of its own: %j',
+    'since its directory is closed to it is answered like one with a sandbox of its own: %j',
     async ([how]) => {
       const closed = join(developer.work, 'closed');
       mkdirSync(closed);
@@ -137,7 +137,7 @@ describe.skipIf(needs('bwrap'))('a command that cannot be told', () => {
   );
 });
 
-describe.skipIf(needs('bwrap'))('a server that is killed while a wall is being built', () => {
+describe.skipIf(needs('bwrap'))('a server that is killed while a sandbox is being built', () => {
   test('leaves nothing that the next one does not end', async () => {
     const left: ProcessIdentity[] = [];
     for (let round = 0; round < 5; round++) {
@@ -165,13 +165,13 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a wall is being b
     const params = { name: 'shell_execute', arguments: { command: 'sleep 1' } };
     server.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     for (const deadlineMs = Date.now() + 60_000; Date.now() < deadlineMs; await sleep(1)) {
-      const walls = childrenOf(server.child.pid)
+      const specs = childrenOf(server.child.pid)
         .flatMap(({ pid }) => childrenOf(pid))
         .filter(({ name }) => name === 'bwrap');
-      const inner = walls.flatMap(({ pid }) => childrenOf(pid));
-      if (inner.length > 0) return [...walls, ...inner];
+      const inner = specs.flatMap(({ pid }) => childrenOf(pid));
+      if (inner.length > 0) return [...specs, ...inner];
     }
-    throw new Error(`No wall was built; stdout: ${server.stdout()}; stderr: ${server.stderr()}`);
+    throw new Error(`No sandbox was built; stdout: ${server.stdout()}; stderr: ${server.stderr()}`);
   }
 
   const childrenOf = (pid = 0): ProcessEntry[] =>

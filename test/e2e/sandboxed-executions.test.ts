@@ -1,4 +1,4 @@
-/** The promises about executions hold behind the wall as they do without one. */
+/** The promises about executions hold in the sandbox as they do without one. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import {
   type Developer,
   isRoot,
   NOBODY,
+  SPEC,
   untilPrinted,
-  WALL,
   works,
 } from './support/developer.ts';
 import type { Called, Product } from './support/product.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => developer?.remove());
 
-describe.skipIf(cannot)('behind the wall', () => {
+describe.skipIf(cannot)('in the sandbox', () => {
   test.each(MODES)(
     'exit codes, both streams, stdin and a merged output are complete: %s',
     async (execution_mode) => {
@@ -52,7 +52,7 @@ describe.skipIf(cannot)('behind the wall', () => {
         input_data: 'typed\n',
       });
       expect(own).toMatchObject({ status: 'failed', exit_code: 7, stdout: 'typed\n', stderr: 'err\n' });
-      expect(own.message ?? '').not.toMatch(WALL);
+      expect(own.message ?? '').not.toMatch(SPEC);
       const merged = await ended(product, 'for i in 1 2 3; do echo o$i; echo e$i >&2; done', {
         execution_mode,
         merge_stderr: true,
@@ -66,7 +66,7 @@ describe.skipIf(cannot)('behind the wall', () => {
       expect(data).toMatchObject({ content: '200000\n', total_size: 1_288_895 });
       const killed = await ended(product, 'kill -9 $$', { execution_mode });
       expect(killed).toMatchObject({ status: 'failed', signal: 'SIGKILL', termination_reason: 'signal' });
-      expect(killed.message ?? '').not.toMatch(WALL);
+      expect(killed.message ?? '').not.toMatch(SPEC);
     },
   );
 
@@ -230,7 +230,7 @@ while True: pass" & wait`,
     expect(processesWith(seconds)).toEqual([]);
   });
 
-  test('detached survives kill -9 of its server, inside the wall, and the next one knows all of it', async () => {
+  test('detached survives kill -9 of its server, inside the sandbox, and the next one knows all of it', async () => {
     const victim = startRaw(developer.command());
     const command =
       'echo one > /tmp/survivor; echo one; while [ ! -e detached-go ]; do sleep 0.05; done; cat /tmp/survivor; touch /usr/x; exit 4';
@@ -260,7 +260,7 @@ while True: pass" & wait`,
   });
 
   test.each(['kill -9', 'the end of stdin'])(
-    'walls that were built ahead go with their server: %s',
+    'sandboxes that were built ahead go with their server: %s',
     async (how) => {
       const server = startRaw(developer.command());
       const params = { name: 'shell_execute', arguments: { command: 'true' } };
@@ -268,12 +268,12 @@ while True: pass" & wait`,
         server.say({ jsonrpc: '2.0', id, method: 'tools/call', params });
         await server.next();
       }
-      const walls = (): number[] =>
+      const specs = (): number[] =>
         (listChildren(server.child.pid ?? 0) ?? [])
           .flatMap((forker) => listChildren(forker) ?? [])
           .filter((pid) => findProcess(pid)?.name === 'bwrap');
-      await expect.poll(walls, { timeout: 20_000 }).not.toEqual([]);
-      const standing = walls();
+      await expect.poll(specs, { timeout: 20_000 }).not.toEqual([]);
+      const standing = specs();
       if (how === 'kill -9') server.kill();
       else server.end();
       await server.rest();
@@ -282,7 +282,7 @@ while True: pass" & wait`,
     },
   );
 
-  test('sockets that come and go on the host do not leave a server without a wall', async () => {
+  test('sockets that come and go on the host do not leave a server without a sandbox', async () => {
     const directory = join(developer.home, 'sockets');
     mkdirSync(directory);
     const churn = spawn(
@@ -314,7 +314,7 @@ for (let each = 0; each < 8; each++) next();`,
   });
 
   test.skipIf(lacks(!isRoot, 'only root sees directories that are shut'))(
-    'what another user keeps where only they get to does not leave a server of root without a wall',
+    'what another user keeps where only they get to does not leave a server of root without a sandbox',
     async () => {
       const other = createDeveloper();
       try {

@@ -1,4 +1,4 @@
-/** Which wall there can be on this machine, found out once. */
+/** Which sandbox there can be on this machine, found out once. */
 import { accessSync, constants } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
@@ -10,17 +10,17 @@ import {
   isInContainer,
   isPassing,
   type ProbeResult,
-  probeWall,
+  probeSandbox,
   type RunHelper,
 } from './probe.ts';
-import type { Wall } from './profile.ts';
+import type { SandboxSpec } from './profile.ts';
 
 export interface SandboxState {
   /** `broken`: there could be one, but the one that the settings describe does not stand. */
   readonly kind: 'bubblewrap' | 'seatbelt' | 'container' | 'broken' | 'none';
   /** One sentence for people: what holds, or what is missing. */
   readonly summary: string;
-  /** Why there is no wall where one was wanted, and what would give one. */
+  /** Why there is no sandbox where one was wanted, and what would give one. */
   readonly problem?: string;
   readonly fix?: string;
   /** The operator's settings let nothing run without what is missing. */
@@ -44,7 +44,7 @@ export interface FindOptions {
   readonly home: string;
   /** Something else that the settings ask for cannot be had. */
   readonly problem: string | undefined;
-  wallOf(program: string, disablesUserns: boolean): Promise<Wall>;
+  sandboxSpecOf(program: string, disablesUserns: boolean): Promise<SandboxSpec>;
   /** Names of the networks that can be reached from here. */
   networks?: () => string[];
 }
@@ -53,7 +53,7 @@ const BWRAP = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/cur
 const NEEDED = ['--args', '--size', '--json-status-fd', '--block-fd', '--perms', '--clearenv'];
 const SEATBELT = '/usr/bin/sandbox-exec';
 
-export async function findWall(options: FindOptions): Promise<Found> {
+export async function findSandbox(options: FindOptions): Promise<Found> {
   const answer = await look(options);
   const { kind, problem } = answer.state;
   const refuses =
@@ -62,7 +62,7 @@ export async function findWall(options: FindOptions): Promise<Found> {
   return refuses ? { ...answer, state: { ...answer.state, refuses } } : answer;
 }
 
-/** Whether commands run where there is no wall: what was asked for must not silently not apply. */
+/** Whether commands run where there is no sandbox: what was asked for must not silently not apply. */
 export function runsWithout(security: SecuritySettings): boolean {
   if (hasDomains(security)) return false;
   // Who switches it off has been told that the network is not kept from anybody then.
@@ -128,7 +128,7 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
     (place) => !open.some((path) => isInside(place, path)),
   );
   const probe = async (): Promise<ProbeResult> =>
-    probeWall(await options.wallOf(program, disablesUserns), runHelper, {
+    probeSandbox(await options.sandboxSpecOf(program, disablesUserns), runHelper, {
       places,
       triesNetwork: !security.network,
     });

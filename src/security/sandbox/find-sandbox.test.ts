@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { needs } from '../../../test/setup/needs.ts';
 import type { SecuritySettings, Settings } from '../../base/settings.ts';
-import { findWall, runsWithout } from './find-wall.ts';
+import { findSandbox, runsWithout } from './find-sandbox.ts';
 import { isInContainer, type RunHelper } from './probe.ts';
-import type { Wall } from './profile.ts';
+import type { SandboxSpec } from './profile.ts';
 import { securityOf } from './sandbox.fixture.ts';
 
-const WALL: Wall = { kind: 'seatbelt', program: '/none', profile: '' };
+const SPEC: SandboxSpec = { kind: 'seatbelt', program: '/none', profile: '' };
 const HELP = [
   '--args',
   '--size',
@@ -37,7 +37,7 @@ function find(
   security: Partial<SecuritySettings> = {},
   problem?: string,
 ): {
-  readonly found: ReturnType<typeof findWall>;
+  readonly found: ReturnType<typeof findSandbox>;
   readonly tried: string[];
   readonly environments: unknown[];
   /** Where writing was tried. */
@@ -47,12 +47,12 @@ function find(
   const tried: string[] = [];
   const environments: unknown[] = [];
   const places: string[] = [];
-  const runHelper: RunHelper = async ({ argv, wall, environment }) => {
+  const runHelper: RunHelper = async ({ argv, sandboxSpec, environment }) => {
     const empty = { stdout: '', stderr: '' };
     if (silent === 'not started') throw new Error('spawn bwrap EAGAIN');
     if (silent === 'killed') return { code: null, ...empty };
-    if (wall !== undefined) {
-      tried.push('wall');
+    if (sandboxSpec !== undefined) {
+      tried.push('sandbox');
       environments.push(environment);
       places.push(...argv.slice(4));
       return { ...empty, ...inside };
@@ -66,7 +66,7 @@ function find(
       stderr: typeof hasPlain === 'string' ? hasPlain : '',
     };
   };
-  const found = findWall({
+  const found = findSandbox({
     settings: {
       security: securityOf('development', {
         workspace: ['/home/me/project'],
@@ -78,9 +78,9 @@ function find(
     home: '/home/me',
     problem,
     networks: () => machine.networks ?? ['eth0', 'wlan0'],
-    wallOf: async (program, disablesUserns) => {
+    sandboxSpecOf: async (program, disablesUserns) => {
       tried.push(`${program} ${disablesUserns}`);
-      return WALL;
+      return SPEC;
     },
   });
   return { found, tried, environments, places };
@@ -97,7 +97,7 @@ describe('without a look at the machine', () => {
     expect(tried).toEqual([]);
   });
 
-  test('a container is the wall where there is one, and only there', async () => {
+  test('a container is the sandbox where there is one, and only there', async () => {
     const { found, tried } = find({}, { sandbox: 'container' });
     const { state } = await found;
     expect(state.kind).toBe(isInContainer() ? 'container' : 'none');
@@ -110,12 +110,12 @@ describe('a network that nothing of ours keeps', () => {
   const stateOf = async (security: Partial<SecuritySettings>, machine: Machine = {}): Promise<unknown> =>
     (await find(machine, security).found).state;
 
-  const walls = [
+  const specs = [
     ['off', 'none', 'none (switched off in the settings)'],
     ...(isInContainer() ? [['container', 'container', 'the container around this server'] as const] : []),
   ] as const;
 
-  test.for(walls)(
+  test.for(specs)(
     'is warned of where the settings have it off and it is there: %s',
     async ([sandbox, kind, summary]) => {
       expect(await stateOf({ sandbox, network: false })).toEqual({
@@ -157,12 +157,12 @@ test.for<[Partial<SecuritySettings>, boolean]>([
   [{ sandbox: 'off' }, true],
   [{ sandbox: 'off', network: false }, true],
   [{ sandbox: 'off', allowedDomains: ['example.com'] }, false],
-])('%j without a wall: commands run is %s', ([security, runs]) => {
+])('%j without a sandbox: commands run is %s', ([security, runs]) => {
   expect(runsWithout(securityOf('development', { workspace: ['/work'], ...security }))).toBe(runs);
 });
 
 describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', () => {
-  test('is the wall where it holds', async () => {
+  test('is the sandbox where it holds', async () => {
     const { found, tried } = find();
     expect(await found).toEqual({
       state: {
@@ -174,7 +174,7 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
       program: expect.stringMatching(/\/bwrap$/),
       disablesUserns: true,
     });
-    expect(tried).toEqual([expect.stringMatching(/bwrap true$/), 'wall']);
+    expect(tried).toEqual([expect.stringMatching(/bwrap true$/), 'sandbox']);
   });
 
   test('says what network there is', async () => {
@@ -281,10 +281,10 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
   test('that could not be set up is tried again, since what was to be mounted may have gone', async () => {
     const { found, tried } = find({ inside: { code: 1 } });
     expect(await found).toMatchObject({ state: { kind: 'broken' } });
-    expect(tried.filter((what) => what === 'wall')).toHaveLength(3);
+    expect(tried.filter((what) => what === 'sandbox')).toHaveLength(3);
     const open = find({ inside: OPEN });
     await open.found;
-    expect(open.tried.filter((what) => what === 'wall')).toHaveLength(1);
+    expect(open.tried.filter((what) => what === 'sandbox')).toHaveLength(1);
   });
 
   test('is not enough where something else is missing that the settings ask for', async () => {

@@ -1,11 +1,11 @@
-/** Where no wall can be had: what needs one runs nothing. */
+/** Where no sandbox can be had: what needs one runs nothing. */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cannotRun } from './escapes/describe.ts';
 import { createHouse, type House, startIn } from './escapes/stage.ts';
 
-describe.skipIf(cannotRun)('without a wall', () => {
+describe.skipIf(cannotRun)('without a sandbox', () => {
   /** A bwrap in which no second user namespace can be had is a real place of that kind. */
   function wrap(house: House): void {
     const real = join(house.base, 'server/real');
