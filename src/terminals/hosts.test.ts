@@ -3,7 +3,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -16,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ROOT } from '../../test/support/root.ts';
 import { findProcess, startOwnProgram } from '../executions/processes.ts';
-import { connectHost, findSockets, saveRecording, startHost, takeOverHosts } from './hosts.ts';
+import { connectHost, findSockets, startHost, takeOverHosts } from './hosts.ts';
 
 let state: string;
 beforeEach(() => {
@@ -162,18 +161,4 @@ describe('a host that does not answer', () => {
     await host.ask('shutdown', {});
     await gone;
   });
-});
-
-test('a recording that cannot be shown again holds up nobody', async () => {
-  const hanging = join(state, 'hanging.mjs');
-  writeFileSync(
-    hanging,
-    `import { writeFileSync } from 'node:fs'; writeFileSync('pid', String(process.pid)); for (;;);`,
-  );
-  const began = performance.now();
-  const spec = { recording: state, title: 'x' };
-  await expect(saveRecording(hanging, spec, 1500)).rejects.toMatchObject({ code: 'EXECUTION_001' });
-  expect(performance.now() - began).toBeLessThan(15_000);
-  const pid = Number(readFileSync(join(state, 'pid'), 'utf8'));
-  await expect.poll(() => findProcess(pid)?.isZombie ?? true, { timeout: 10_000 }).toBe(true);
 });

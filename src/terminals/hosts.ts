@@ -6,14 +6,7 @@ import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { killOwnProgram, type ProcessIdentity, startOwnProgram } from '../executions/processes.ts';
 import { type Channel, createChannel, Gone } from './channel.ts';
-import {
-  type HostEvent,
-  type HostSpec,
-  type MethodName,
-  type Methods,
-  PROTOCOL,
-  type SaveSpec,
-} from './protocol.ts';
+import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
 
 export interface Host {
   ask<Name extends MethodName>(
@@ -40,8 +33,6 @@ export interface OwnHost extends Host {
 
 /** Node starts in 40 ms; a machine under load may take a hundred times as long. */
 const START_MS = 30_000;
-/** 100 MiB take some seconds to be shown again. */
-const SAVE_MS = 30_000;
 /** A call that takes longer may well wait for a program: then the host is asked whether it is still there. */
 const QUIET_MS = 5000;
 /** One that floods answers in tenths of a second. */
@@ -77,13 +68,6 @@ export async function startHost(
     });
   writeFileSync(identityFile(socket), JSON.stringify(identity), { mode: 0o600 });
   return { ...(await connectHost(socket, { ...options, identity })), identity };
-}
-
-/** In a process of its own, which is killed where it does not come to an end. */
-export async function saveRecording(program: string, spec: SaveSpec, deadlineMs = SAVE_MS): Promise<void> {
-  const { recording: cwd } = spec;
-  const searchPath = '/usr/bin:/bin';
-  await startOwnProgram({ path: program, spec, cwd, searchPath, what: 'The transcript', deadlineMs }).reply;
 }
 
 /** Throws where nobody is there or answers, or somebody of another version. Who only looks gives nothing to watch. */

@@ -17,11 +17,10 @@ export interface HostSpec {
   readonly graceMs: number;
 }
 
-/** On its stdin instead, where it is to save what another host had recorded: that one may have hung over it. */
-export interface SaveSpec {
-  readonly recording: string;
-  readonly title: string;
-}
+/** On its stdin instead, where it is to replay what a terminal has written: to save it, or for lines [from, to). */
+export type ReplaySpec =
+  | { readonly recording: string; readonly title: string }
+  | { readonly recording: string; readonly from: number; readonly to: number };
 
 export interface Dimensions {
   readonly columns: number;

@@ -12,7 +12,14 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 let now = 0;
 const record = (maxBytes = 1_000_000, tailBytes = 1000) =>
-  createRecorder(directory, { maxBytes, tailBytes, columns: 20, rows: 5, now: () => now });
+  createRecorder(directory, {
+    maxBytes,
+    tailBytes,
+    columns: 20,
+    rows: 5,
+    createdAtMs: 5_000_999,
+    now: () => now,
+  });
 
 const transcript = (): string => readFileSync(join(directory, TRANSCRIPT), 'utf8');
 const cast = (): unknown[] =>

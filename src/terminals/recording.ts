@@ -3,7 +3,7 @@
  * has left memory is shown again, and when the terminal is closed they become a transcript and a recording that can be
  * played (asciicast, version 2).
  */
-import { appendFileSync, closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { writeAllSync } from '../base/files.ts';
@@ -30,6 +30,9 @@ export interface RecorderOptions {
   readonly tailBytes: number;
   readonly columns: number;
   readonly rows: number;
+  /** By the clock. */
+  readonly createdAtMs: number;
+  /** Of the time since then. */
   now(): number;
 }
 
@@ -59,7 +62,7 @@ export function createRecorder(directory: string, options: RecorderOptions): Rec
     pending = 0;
   }
 
-  note(`${beganAt} s ${options.columns}x${options.rows}`);
+  note(`${options.createdAtMs} s ${options.columns}x${options.rows}`);
   return {
     write(chunk) {
       if (isClosed) return;
@@ -201,6 +204,9 @@ export async function readOldLines(directory: string, from: number, to: number):
   await replay(directory, onLine, true);
   return lines;
 }
+
+/** It is replayed in less time than it takes to start a process. */
+export const isShort = (directory: string): boolean => statSync(join(directory, RAW)).size <= READ_BYTES;
 
 export const TRANSCRIPT = 'log';
 export const CAST = 'cast';

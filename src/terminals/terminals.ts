@@ -13,7 +13,7 @@ import type { Settings } from '../base/settings.ts';
 import type { Execution, ExecutionRecord, Executions, Instance } from '../executions/executions.ts';
 import type { Security } from '../security/security.ts';
 import { Gone } from './channel.ts';
-import { type Host, type OwnHost, saveRecording, startHost, takeOverHosts } from './hosts.ts';
+import { type Host, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
 import { type Caller, type CreateRequest, createOpening, type Opened } from './open.ts';
 import type {
   Dimensions,
@@ -250,13 +250,12 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     async salvage({ terminal }, directory) {
       if (terminal === undefined) return;
       // The emulator is only needed here where a host was killed, perhaps because it had hung over this very recording.
-      const { discardRaw, endTranscript } = await import('./recording.ts');
+      const { saveRecording } = await import('./replay.ts');
+      const { discardRaw } = await import('./recording.ts');
       if (terminal.autoSaves) {
-        const about = { recording: directory, title: terminal.sessionName };
-        await saveRecording(options.hostPath, about).catch((error: unknown) => {
-          log.warn('what a terminal wrote could not be saved whole', { directory, error: messageOf(error) });
-          endTranscript(directory);
-        });
+        const error = await saveRecording({ directory, program: options.hostPath }, terminal.sessionName);
+        if (error !== undefined)
+          log.warn('what a terminal wrote could not be saved whole', { directory, error });
       }
       discardRaw(directory);
     },

@@ -73,9 +73,18 @@ test.for(Array.from({ length: 40 }, (_, index) => index + 1))('seed %i', (seed) 
 });
 
 test.for(
-  ['L', 'M', 'S', 'T', 'Z', 'b', 'I', '@', 'P', 'X', 'J']
+  ['L', 'M', 'S', 'T', 'Z', 'b', 'I', '@', 'P', 'X', 'J', "'}", "'~", ' @', ' A']
     .flatMap((final) => [`[2147483647${final}`, `[99${final}`])
-    .concat(['c', '[?1049h\u001B[?1049l', '[?47h\u001B[?47l', '[?1;1047h\u001B[?1047l']),
+    .concat([
+      '#8',
+      '[?1J',
+      '[?2J',
+      'M',
+      'c',
+      '[?1049h\u001B[?1049l',
+      '[?47h\u001B[?47l',
+      '[?1;1047h\u001B[?1047l',
+    ]),
 )('ESC %s, as often as fits into what is read at once', (sequence) => {
   const screen = createScreen({ columns: 500, rows: 300 });
   screen.write(Buffer.from('line\r\n'.repeat(2500)));

@@ -53,7 +53,7 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
         rules: '',
         command: undefined,
       },
-      { directory, cgroups },
+      { directory, program: '', cgroups },
     );
     expect(await terminal.finished).toMatchObject({ exitCode: 0 });
     if (!readFileSync(join(own, 'raw')).equals(expected)) lost++;

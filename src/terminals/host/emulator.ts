@@ -26,6 +26,8 @@ export interface EmulatorOptions {
   onTrim(rows: number): void;
   /** Everything is about to be thrown away. */
   onReset(): void;
+  /** A part of the screen is about to be erased: `CSI Ps J`. */
+  onErase(part: number): void;
 }
 
 interface Inside {
@@ -33,13 +35,17 @@ interface Inside {
     readonly active: unknown;
     readonly normal: { readonly lines: Lines; readonly scrollTop: number; readonly scrollBottom: number };
   };
-  readonly _inputHandler: { readonly _parser: { readonly currentState: number } } & Handlers;
+  readonly _inputHandler: {
+    readonly _parser: {
+      readonly currentState: number;
+      /** By sequence; the last one is asked first. */
+      readonly _csiHandlers: Readonly<Record<string, Handler[]>>;
+      readonly _escHandlers: Readonly<Record<string, Handler[]>>;
+    };
+  } & Readonly<Record<(typeof USED)[number], Handler>>;
   /** Unlike the documented one, it gets the parameters themselves and not a copy. */
-  registerCsiHandler(
-    id: { readonly prefix?: string; readonly final: string },
-    handler: (given: Given) => boolean,
-  ): IDisposable;
-  registerEscHandler(id: { readonly final: string }, handler: () => boolean): IDisposable;
+  registerCsiHandler(id: { readonly prefix?: string; readonly final: string }, handler: Handler): IDisposable;
+  registerEscHandler(id: { readonly final: string }, handler: Handler): IDisposable;
 }
 
 /** The parameters of a sequence. */
@@ -51,18 +57,10 @@ interface Given {
 /** Modes that show the other screen. */
 const SCREENS = new Set([47, 1047, 1049]);
 
-/** What is slow on a large screen: a few bytes move, clear or exchange all of it. */
-const SLOW = [
-  'insertLines',
-  'deleteLines',
-  'scrollUp',
-  'scrollDown',
-  'eraseInDisplay',
-  'setModePrivate',
-  'resetModePrivate',
-  'fullReset',
-] as const;
-type Handlers = Readonly<Record<(typeof SLOW)[number], (given: Given | undefined) => boolean>>;
+/** True where nothing else needs to handle the sequence; of one without parameters none are given. */
+type Handler = (given: Given) => boolean;
+
+const USED = ['eraseInDisplay', 'setModePrivate', 'resetModePrivate', 'fullReset'] as const;
 
 interface Lines {
   onTrim(listener: (rows: number) => void): IDisposable;
@@ -83,7 +81,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     if (data !== '') options.onReply(data);
   });
   const inside = insideOf(terminal);
-  boundSlowOnes(inside, options.onReset);
+  boundSlowOnes(inside, options);
   clampRepetitions(terminal, inside);
   let watched: Lines | undefined;
   /** A reset makes new ones. */
@@ -117,56 +115,69 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 /** The parser's state between sequences. */
 const GROUND = 0;
 
-/** So much time for them in so long; 16 KiB of them would otherwise hold up every terminal for a minute. */
+/** So much time for slow sequences in so long; 16 KiB of them would otherwise hold up every terminal for a minute. */
 const SLOW_MS = 250;
 const SLOW_EVERY_MS = 1000;
+/** A sequence that took longer is slow: it moves, clears or exchanges a large screen. */
+const SLOW_FROM_MS = 0.02;
+/** Of one kind of sequence; the others go on. The first one of each kind takes a while, and so does clearing memory. */
+const OWN_MS = 5;
 
 /** Beyond that they do nothing: a screen that is drawn so often is seen by nobody. */
-function boundSlowOnes(inside: Inside, onReset: () => void): void {
-  const slow = inside._inputHandler;
-  let began = 0;
-  let spent = 0;
-  let late: (() => unknown) | undefined;
-  const run = (draw: () => unknown, isLasting = false): boolean => {
-    const now = performance.now();
-    if (now - began > SLOW_EVERY_MS) {
-      began = now;
-      spent = 0;
-    }
-    if (spent <= SLOW_MS) {
-      draw();
-      spent += performance.now() - now;
-    } else if (isLasting) {
-      // Which of two screens is shown must be right in the end.
-      if (late === undefined)
-        setTimeout(() => {
-          late?.();
-          late = undefined;
-        }, SLOW_EVERY_MS).unref();
-      late = draw;
-    }
-    return true;
-  };
-  const exchange =
-    (name: 'setModePrivate' | 'resetModePrivate') =>
-    ({ params, length }: Given): boolean => {
-      if (!params.subarray(0, length).some((mode) => SCREENS.has(mode))) return false;
-      // The parser uses its own again for the next sequence.
-      const kept = { params: params.slice(), length };
-      return run(() => slow[name](kept), true);
+function boundSlowOnes(inside: Inside, { onReset, onErase }: EmulatorOptions): void {
+  const { _inputHandler: handlers } = inside;
+  let window = { began: 0, spentMs: 0 };
+  const bound = (handle: Handler, skip: Handler = () => true): Handler => {
+    let own = { in: window, spentMs: 0 };
+    return (given) => {
+      const now = performance.now();
+      if (now - window.began > SLOW_EVERY_MS) window = { began: now, spentMs: 0 };
+      if (own.in !== window) own = { in: window, spentMs: 0 };
+      if (window.spentMs > SLOW_MS && own.spentMs > OWN_MS) return skip(given);
+      const isHandled = handle(given);
+      const took = performance.now() - now;
+      if (took > SLOW_FROM_MS) {
+        window.spentMs += took;
+        own.spentMs += took;
+      }
+      return isHandled;
     };
+  };
+  const { _csiHandlers: csi, _escHandlers: esc } = handlers._parser;
+  for (const each of [...Object.values(csi), ...Object.values(esc)])
+    for (const [at, handle] of each.entries()) each[at] = bound(handle);
+
+  let late: (() => unknown) | undefined;
+  const exchange = (name: 'setModePrivate' | 'resetModePrivate'): Handler => {
+    // Which of two screens is shown must be right in the end.
+    const run = bound(
+      (given) => handlers[name](given),
+      (given) => {
+        if (late === undefined)
+          setTimeout(() => {
+            late?.();
+            late = undefined;
+          }, SLOW_EVERY_MS).unref();
+        // The parser uses its own again for the next sequence.
+        const kept = { params: given.params.slice(), length: given.length };
+        late = () => handlers[name](kept);
+        return true;
+      },
+    );
+    return (given) => given.params.subarray(0, given.length).some((mode) => SCREENS.has(mode)) && run(given);
+  };
   inside.registerCsiHandler({ prefix: '?', final: 'h' }, exchange('setModePrivate'));
   inside.registerCsiHandler({ prefix: '?', final: 'l' }, exchange('resetModePrivate'));
-  inside.registerCsiHandler({ final: 'L' }, (given) => run(() => slow.insertLines(given)));
-  inside.registerCsiHandler({ final: 'M' }, (given) => run(() => slow.deleteLines(given)));
-  inside.registerCsiHandler({ final: 'S' }, (given) => run(() => slow.scrollUp(given)));
-  inside.registerCsiHandler({ final: 'T' }, (given) => run(() => slow.scrollDown(given)));
-  inside.registerCsiHandler({ final: 'J' }, (given) => run(() => slow.eraseInDisplay(given)));
-  const reset = (): void => {
+  const erase = bound((given) => {
+    onErase(given.params[0] ?? 0);
+    return handlers.eraseInDisplay(given);
+  });
+  inside.registerCsiHandler({ final: 'J' }, erase);
+  const reset = bound((given) => {
     onReset();
-    slow.fullReset(undefined);
-  };
-  inside.registerEscHandler({ final: 'c' }, () => run(reset));
+    return handlers.fullReset(given);
+  });
+  inside.registerEscHandler({ final: 'c' }, reset);
 }
 
 /** `CSI 2147483647 L` inserts as many lines, one after the other. More than the screen has make no difference. */
@@ -190,7 +201,9 @@ function insideOf(terminal: Terminal): Inside {
     inside.buffers?.normal.lines.onTrim !== undefined &&
     inside.buffers.normal.scrollTop === 0 &&
     inside._inputHandler?._parser.currentState === GROUND &&
-    SLOW.every((name) => typeof inside._inputHandler?.[name] === 'function');
+    typeof inside._inputHandler._parser._csiHandlers === 'object' &&
+    typeof inside._inputHandler._parser._escHandlers === 'object' &&
+    USED.every((name) => typeof inside._inputHandler?.[name] === 'function');
   if (!isThere) throw new Error('This version of xterm.js lacks what the terminals need.');
   return inside as Inside;
 }

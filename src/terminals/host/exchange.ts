@@ -13,7 +13,7 @@ import type {
   Waited,
   WaitSpec,
 } from '../protocol.ts';
-import { readOldLines } from '../recording.ts';
+import { type Recording, readRecording } from '../replay.ts';
 import { areSame, readFacts } from './facts.ts';
 import { type Front, lookAtFront } from './front.ts';
 import { type GuardTarget, passesGuard, readGuard } from './guard.ts';
@@ -37,7 +37,7 @@ const MAX_PENDING_BYTES = 1024 * 1024;
 export function createExchange(
   spec: TerminalSpec,
   observed: Observed,
-  pty: Pick<Pty, 'write' | 'pendingBytes'>,
+  { pty, recording }: { readonly pty: Pick<Pty, 'write' | 'pendingBytes'>; readonly recording: Recording },
 ): Exchange {
   const { screen, program } = observed;
   /** What came before this, the caller has been told of: whoever waits later misses nothing that came in between. */
@@ -152,7 +152,7 @@ export function createExchange(
     const to = Math.min(total, from + request.count);
     const first = screen.firstLine();
     const untilOld = Math.min(to, first);
-    const old = from < first ? await readOldLines(spec.directory, from, untilOld) : [];
+    const old = from < first ? await readRecording(recording, from, untilOld) : [];
     const missing = Math.max(0, untilOld - from - old.length);
     // Pages have no holes: where the log has one, a page ends before it, and the last lines begin after it.
     if (missing > 0 && request.from !== undefined)

@@ -15,9 +15,10 @@ import {
   type MethodName,
   type Methods,
   PROTOCOL,
-  type SaveSpec,
+  type ReplaySpec,
 } from '../protocol.ts';
-import { saveHistory } from '../recording.ts';
+import { readOldLines, saveHistory } from '../recording.ts';
+import { REPLAY_MS } from '../replay.ts';
 import { type HostedTerminal, startTerminal } from './terminal.ts';
 
 /** Between the last terminal's end and the host's own: the next one is often just coming. */
@@ -36,6 +37,7 @@ function serve(spec: HostSpec): void {
   const terminals = new Map<string, HostedTerminal>();
   const servers = new Set<Channel>();
   const cgroups = createCgroups();
+  const program = process.argv[1] ?? '';
   let leaving: NodeJS.Timeout | undefined;
   /** The server that started us may take a while to connect, on a machine under load. */
   let isAwaited = true;
@@ -90,7 +92,7 @@ function serve(spec: HostSpec): void {
     },
     async create(terminalSpec, { signal }) {
       const { id } = terminalSpec;
-      const terminal = await startTerminal(terminalSpec, { directory: spec.directory, cgroups });
+      const terminal = await startTerminal(terminalSpec, { directory: spec.directory, program, cgroups });
       terminals.set(id, terminal);
       reconsider();
       void terminal.finished.then(() => {
@@ -184,12 +186,16 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 /** A terminal whose program has ended is still there to be read for so long, unless it is closed. */
 const LINGER_MS = 60_000;
 
-async function save({ recording, title }: SaveSpec): Promise<void> {
-  await saveHistory(recording, title);
-  reply(process.stdout, {});
+async function replay(spec: ReplaySpec): Promise<void> {
+  // Also where the process that waits for it is gone.
+  setTimeout(() => process.exit(1), REPLAY_MS).unref();
+  const { recording } = spec;
+  if ('title' in spec) await saveHistory(recording, spec.title);
+  const lines = 'from' in spec ? await readOldLines(recording, spec.from, spec.to) : [];
+  reply(process.stdout, lines);
 }
 
 closeInherited();
-const told = (await readSpec(process.stdin)) as HostSpec | SaveSpec;
-if ('recording' in told) await save(told);
+const told = (await readSpec(process.stdin)) as HostSpec | ReplaySpec;
+if ('recording' in told) await replay(told);
 else serve(told);

@@ -175,3 +175,24 @@ test.each([
     screen.dispose();
   },
 );
+
+test('a sequence that never ends is cut short', () => {
+  const screen = createScreen({ columns: 80, rows: 24, deadlineMs: 300 });
+  screen.terminal.parser.registerCsiHandler({ final: 'y' }, () => {
+    for (;;);
+  });
+  screen.write(Buffer.from('text\r\n'));
+  expect(() => screen.write(Buffer.from('\u001B[y'))).toThrow(/timed out/);
+  screen.dispose();
+});
+
+test('rows that are cleared too often are counted once', () => {
+  const screen = createScreen({ columns: 500, rows: 300 });
+  screen.write(Buffer.from('line\r\n'.repeat(400)));
+  // Slow ones first, so that the last ones are left out.
+  screen.write(Buffer.from('\u001B[1J'.repeat(4000)));
+  screen.write(Buffer.from('\u001B[3J'.repeat(100)));
+  screen.write(Buffer.from('more\r\n'));
+  expect(screen.totalLines()).toBe(402);
+  screen.dispose();
+});

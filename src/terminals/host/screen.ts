@@ -8,6 +8,7 @@
 import serialize from '@xterm/addon-serialize';
 import type { IBuffer, IBufferLine, Terminal } from '@xterm/headless';
 import type { InputModes } from '../protocol.ts';
+import { withDeadline } from './deadline.ts';
 import { createEmulator } from './emulator.ts';
 import { createFlood, endOfLines, findUnseen } from './flood.ts';
 import { createHead, HEAD_ROWS, type Head } from './head.ts';
@@ -24,6 +25,8 @@ export interface ScreenOptions {
   readonly onDropped?: (line: string, index: number) => void;
   /** Something new is on the screen. */
   readonly onParsed?: () => void;
+  /** Output that takes longer to draw makes `write` and everything that reads throw. */
+  readonly deadlineMs?: number;
 }
 
 export interface ScreenView {
@@ -73,6 +76,8 @@ export interface Screen {
 const KEPT_ROWS = 2000;
 /** A byte pushes out one row at most: which rows can leave is known before a piece is parsed. */
 const PIECE_BYTES = 1024;
+/** A piece takes milliseconds; the server waits for longer than this before it kills the host. */
+const DEADLINE_MS = 10_000;
 /** A program may set a title of megabytes; nobody can read more than this. */
 const MAX_TITLE_CHARS = 256;
 
@@ -85,6 +90,7 @@ export function createScreen(options: ScreenOptions): Screen {
     onReply: (data) => options.onReply?.(data),
     onTrim: (rows) => leaving.trim(rows),
     onReset: () => onReset(),
+    onErase: (part) => onErase(part),
   });
   const serializer = new serialize.SerializeAddon();
   terminal.loadAddon(serializer);
@@ -115,21 +121,21 @@ export function createScreen(options: ScreenOptions): Screen {
   };
   terminal.parser.registerCsiHandler({ prefix: '?', final: 'h' }, watchCursor(true));
   terminal.parser.registerCsiHandler({ prefix: '?', final: 'l' }, watchCursor(false));
-  // `clear` and `reset` throw rows away.
-  terminal.parser.registerCsiHandler({ final: 'J' }, (params) => {
-    if (params[0] === 3 && terminal.buffer.active.type === 'normal') {
+  terminal.parser.registerCsiHandler({ final: 'H' }, (params) => {
+    if ((params[0] ?? 0) === 0 || (params[0] === 1 && (params[1] ?? 1) === 1)) redraws++;
+    return false;
+  });
+
+  /** `clear` and `reset` throw rows away. */
+  function onErase(part: number): void {
+    if (part === 3 && terminal.buffer.active.type === 'normal') {
       const above = normal().length - terminal.rows;
       leaving.drop(above);
       // The emulator is about to report them.
       leaving.trim(-above);
     }
-    if (params[0] === 2) redraws++;
-    return false;
-  });
-  terminal.parser.registerCsiHandler({ final: 'H' }, (params) => {
-    if ((params[0] ?? 0) === 0 || (params[0] === 1 && (params[1] ?? 1) === 1)) redraws++;
-    return false;
-  });
+    if (part === 2) redraws++;
+  }
 
   function onReset(): void {
     leaving.drop(lastRow() + 1);
@@ -170,10 +176,15 @@ export function createScreen(options: ScreenOptions): Screen {
         drawn = unseen.to;
       }
     draw(all.subarray(drawn));
-    options.onParsed?.();
   }
 
-  const flood = createFlood(drawSeen);
+  const drawInTime = withDeadline(drawSeen, options.deadlineMs ?? DEADLINE_MS);
+  const flood = createFlood((bytes) => {
+    // Only within a sequence can the emulator fail to return, and a deadline costs a tenth of a millisecond.
+    if (isText(bytes) && isPlain()) drawSeen(bytes);
+    else drawInTime(bytes);
+    options.onParsed?.();
+  });
 
   /** Also in the middle of a piece, for handlers of sequences. */
   function catchUp(): void {
@@ -330,6 +341,10 @@ export function createScreen(options: ScreenOptions): Screen {
 }
 
 const ENTER_ALTERNATE = '\x1b[?1049h\x1b[H';
+
+/** Neither ESC nor a control of two bytes, or its second one. */
+const isText = (bytes: Uint8Array): boolean =>
+  (bytes[0] ?? 0) < 0x80 && !bytes.includes(0x1b) && !bytes.includes(0xc2);
 
 const isEmpty = (line: IBufferLine | undefined): boolean =>
   line === undefined || line.translateToString(true) === '';

@@ -12,7 +12,8 @@ import {
 } from '../../executions/processes.ts';
 import { createMasker } from '../../security/security.ts';
 import type { TerminalSpec, TerminalState } from '../protocol.ts';
-import { createRecorder, discardHistory, discardRaw, saveHistory } from '../recording.ts';
+import { createRecorder, discardHistory, discardRaw } from '../recording.ts';
+import { saveRecording } from '../replay.ts';
 import { createExchange, describeFront, type Exchange } from './exchange.ts';
 import { directoryOf, lookAtFront } from './front.ts';
 import { watchMarks } from './marks.ts';
@@ -49,6 +50,8 @@ export async function startTerminal(
   spec: TerminalSpec,
   tools: {
     readonly directory: string;
+    /** The host's own. */
+    readonly program: string;
     readonly cgroups: ReturnType<typeof createCgroups>;
   },
 ): Promise<HostedTerminal> {
@@ -115,12 +118,13 @@ export async function startTerminal(
     .finally(() => pipes.dispose());
   const { identity, group, ending } = launched;
   const program = await findShell(launched, sandboxSpec?.kind === 'bubblewrap');
+  const recording = { directory: spec.directory, program: tools.program, isHost: true };
   let savesHistory = spec.autoSaves;
   let isSaved = false;
 
   /** Nothing of it where it cannot be written. */
   async function save(): Promise<void> {
-    isSaved = await saveHistory(spec.directory, spec.sessionName).then(
+    isSaved = await saveRecording(recording, spec.sessionName).then(
       () => true,
       () => false,
     );
@@ -155,7 +159,7 @@ export async function startTerminal(
       return () => void listeners.delete(listener);
     },
   };
-  const exchange = createExchange(spec, observed, pty);
+  const exchange = createExchange(spec, observed, { pty, recording });
 
   function state(): TerminalState {
     screen.catchUp();
