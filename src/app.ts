@@ -18,6 +18,7 @@ import {
   ownProcesses,
 } from './executions/executions.ts';
 import { createOutputs, createSearchThread } from './outputs/outputs.ts';
+import { createQuestions } from './security/questions/questions.ts';
 import type { Sandbox, SandboxState } from './security/sandbox/sandbox.ts';
 import { type AuditHealth, createSecurity, type Security } from './security/security.ts';
 import {
@@ -33,7 +34,7 @@ import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/i
 import type { ServerFactory } from './server/server.ts';
 import { LOCAL_PRINCIPAL } from './server/stdio.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
-import { findAliases, type Modules, pickMethods, pickTools } from './tools/tools.ts';
+import { findAliases, type Modules, patienceMs, pickMethods, pickTools } from './tools/tools.ts';
 
 export interface App {
   /** Server objects of the SDK, which is loaded for them: over stdio most clients are served without. */
@@ -145,6 +146,13 @@ export function createApp(options: AppOptions): App {
   disposables.add('executions', executions.dispose);
 
   const modules: Modules = { settings, clock, outputs, searchThread, security, executions, terminals };
+  const questions = createQuestions({
+    stateDir: settings.stateDir,
+    instance: instance.id,
+    clock,
+    seconds: LIMITS.approvalSeconds,
+  });
+  disposables.add('questions', async () => questions.dispose());
   const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
   let state: SandboxState | undefined;
   const listeners: ((entry: CallEntry) => void)[] = [];
@@ -168,6 +176,10 @@ export function createApp(options: AppOptions): App {
     clock,
     audit: recordCall,
     onApproval: (entry) => security.audit.write(approvalLine(entry)),
+    approvals: {
+      questions,
+      patienceMs: (client) => patienceMs(client, settings.limits.maxWaitSeconds),
+    },
   });
   async function factory(): Promise<ServerFactory> {
     const [{ createServerFactory }, { createDefinitions }] = await Promise.all([

@@ -51,6 +51,7 @@ const RULES: Rules = {
       'security/sandbox/profile.ts',
       'security/shells.ts',
       'security/tokens/tokens.ts',
+      'security/questions/questions.ts',
     ],
     outputs: ['outputs/outputs.ts', 'outputs/types.ts', 'outputs/views.ts'],
     base: 'any',

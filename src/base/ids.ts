@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 const ALPHABET = '23456789abcdefghijkmnpqrstuvwxyz';
 const LENGTH = 26;
 
-export type IdPrefix = 'exec' | 'out' | 'term' | 'mon' | 'rst' | 'req' | 'inst';
+export type IdPrefix = 'exec' | 'out' | 'term' | 'mon' | 'rst' | 'req' | 'inst' | 'question' | 'grant';
 
 export function createId(prefix: IdPrefix): string {
   return `${prefix}_${randomText()}`;

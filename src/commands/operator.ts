@@ -4,6 +4,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESET_NAMES } from '../base/config/presets.ts';
+import type { Remember } from '../security/questions/questions.ts';
 import type { SearchOptions, TailOptions } from './audit/search.ts';
 import type { StatsOptions } from './audit/stats.ts';
 import type { VerifyOptions } from './audit/verify.ts';
@@ -91,6 +92,45 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .description('look at a terminal live, and type into it; Ctrl-] leaves it as it is')
     .argument('<terminal>', 'its id, the beginning of it, or the name of its session')
     .action(async (terminal: string) => (await import('./terminals.ts')).attach(context, terminal));
+
+  const questions = program
+    .command('questions')
+    .description('list commands that wait for approval, and approvals that are remembered')
+    .option('--json', 'as JSON')
+    .action(async (options: { readonly json?: boolean }) =>
+      (await import('./questions.ts')).listQuestionsCommand(context, options),
+    );
+  questions
+    .command('watch')
+    .description('show questions as they come; servers ask only while this or the page is open')
+    .action(async () => (await import('./questions.ts')).watchQuestionsCommand(context));
+  questions
+    .command('allow')
+    .description('let a command run')
+    .argument('<id>', 'the question')
+    .addOption(
+      new Option('--for <time>', 'how long the same command in the same directory is allowed').choices([
+        'once',
+        'hour',
+        'session',
+      ]),
+    )
+    .action(async (id: string, options: { readonly for?: Remember }) =>
+      (await import('./questions.ts')).allowCommand(context, id, options),
+    );
+  questions
+    .command('deny')
+    .description('keep a command from running')
+    .argument('<id>', 'the question')
+    .option('--reason <text>', 'why, for the model to read')
+    .action(async (id: string, options: { readonly reason?: string }) =>
+      (await import('./questions.ts')).denyCommand(context, id, options),
+    );
+  questions
+    .command('revoke')
+    .description('take back an approval that is remembered')
+    .argument('<id>', 'the approval')
+    .action(async (id: string) => (await import('./questions.ts')).revokeCommand(context, id));
 
   const token = program.command('token').description('say who may call the server over HTTP, and what for');
   token

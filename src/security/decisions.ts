@@ -32,8 +32,15 @@ export class ApprovalNeeded extends ShellServerError {
   /** What the person agrees to: this command, there, with this around it, under these rules, and nothing else. */
   readonly binding: string;
   readonly command: string;
+  readonly directory: string;
+  /** The simple commands in it. */
+  readonly parts: readonly string[];
 
-  constructor(question: string, binding: string, command: string, { rule, part }: Judgement) {
+  constructor(
+    question: string,
+    { binding, command, directory }: { binding: string; command: string; directory: string },
+    { rule, part, commands }: Judgement,
+  ) {
     super('SECURITY_003', 'Not run: it needs a person’s agreement, and nobody agreed.', {
       hint: 'Do without it, or ask the person to run it.',
       details: { rule, ...(part !== undefined && { part }) },
@@ -41,6 +48,8 @@ export class ApprovalNeeded extends ShellServerError {
     this.question = question;
     this.binding = binding;
     this.command = command;
+    this.directory = directory;
+    this.parts = commands.map(({ text }) => text);
   }
 }
 
@@ -79,7 +88,7 @@ export function checkApproval(
   if (approval === binding) return;
   const asked = questionFor({ ...request, inputData, ...where }, judgement);
   if ('tooLong' in asked) throw tooLong(asked.tooLong, judgement);
-  throw new ApprovalNeeded(asked.question, binding, command, judgement);
+  throw new ApprovalNeeded(asked.question, { binding, command, directory: where.directory }, judgement);
 }
 
 /** Nobody can agree to what they do not see, and what is cut off might be the worst of it. */

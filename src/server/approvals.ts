@@ -1,6 +1,9 @@
 /**
  * Questions to a person about a command that needs their agreement. They go through the client, as an elicitation
- * with nothing to fill in, and only the client's answer to that counts: nothing in a tool's arguments can be one.
+ * with nothing to fill in, and to the operator's programs (security/questions), whichever answers first. Only these
+ * answers count: nothing in a tool's arguments can be one.
+ *
+ * A call that waits for the operator is answered before its client gives up; the same call made again waits on.
  *
  * Before 2026-07-28 the question is a request of ours within the call, which waits for it. Since then the call is
  * answered with the question, and the client calls again with the person's answer and the state that came with it.
@@ -17,7 +20,8 @@ import { messageOf, ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
-import type { ApprovalNeeded } from '../security/security.ts';
+import type { OperatorAnswer, Questions, Subject } from '../security/questions/questions.ts';
+import { type ApprovalNeeded, escapeText } from '../security/security.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { AnswerTimeout } from './client-request.ts';
 import { isObject } from './json-rpc.ts';
@@ -32,8 +36,8 @@ export type Question = InputRequiredResult;
 export type Person =
   | {
       readonly way: 'request';
-      /** Rejects with AnswerTimeout where nobody answered in time. */
-      ask(question: ElicitRequestFormParams, timeoutMs: number): Promise<unknown>;
+      /** Rejects with AnswerTimeout where nobody answered in time. An aborted signal withdraws the question. */
+      ask(question: ElicitRequestFormParams, timeoutMs: number, signal: AbortSignal): Promise<unknown>;
     }
   | { readonly way: 'retry'; readonly context: ServerContext };
 
@@ -62,6 +66,9 @@ export interface ApprovalEntry {
   /** The call with the question, where the answer came with another. */
   readonly askedIn?: string;
   readonly approval?: Refusal;
+  /** Where it was not the person at the client: the operator, or the approval that was remembered. */
+  readonly by?: string;
+  readonly remembered?: string;
 }
 
 export interface Approvals {
@@ -90,6 +97,10 @@ const REFUSALS = {
   used: ['the question is no longer open', 'An agreement is for one run. Calling again asks again.'],
   changed: ['what was agreed to had changed by then', 'Call again when nothing else works in its session.'],
   withdrawn: ['the call was cancelled', HINT],
+  waiting: [
+    'the operator has not answered yet',
+    'The question stays open. Make the same call again to go on waiting for the answer.',
+  ],
 } as const satisfies Record<string, readonly [reason: string, hint: string]>;
 
 /** The name of the question in a retry. */
@@ -101,11 +112,18 @@ interface OpenQuestion {
   readonly principal: string;
 }
 
-export function createApprovals(options: {
+export interface ApprovalOptions {
+  /** How long a person has for an answer. */
   readonly seconds: number;
   readonly record: (entry: ApprovalEntry) => void;
-}): Approvals {
-  const { seconds } = options;
+  /** Where the operator can be asked as well. */
+  readonly questions?: Questions | undefined;
+  /** How long a call of this client may wait for the operator. */
+  readonly patienceMs?: (client: ClientInfo) => number;
+}
+
+export function createApprovals(options: ApprovalOptions): Approvals {
+  const { seconds, questions, patienceMs = () => LIMITS.maxWaitSeconds * 1000 } = options;
   // Only clients of the 2026-07-28 revision need it, and it needs the SDK.
   const seal = once(async () => (await import('./sealed-state.ts')).createSeal(seconds));
   const open = new Map<string, OpenQuestion>();
@@ -113,7 +131,9 @@ export function createApprovals(options: {
   function record(
     event: ApprovalEntry['event'],
     { requestId, principal, client, tool }: AskingCall,
-    about: { question?: Partial<OpenQuestion> | undefined; approval?: Refusal },
+    about: Pick<ApprovalEntry, 'approval' | 'by' | 'remembered'> & {
+      question?: Partial<OpenQuestion> | undefined;
+    },
   ): void {
     const { needed, askedIn } = about.question ?? {};
     options.record({
@@ -125,6 +145,8 @@ export function createApprovals(options: {
       ...(needed !== undefined && { rule: needed.details?.['rule'], command: needed.command }),
       ...(askedIn !== undefined && { askedIn }),
       ...(about.approval !== undefined && { approval: about.approval }),
+      ...(about.by !== undefined && { by: about.by }),
+      ...(about.remembered !== undefined && { remembered: about.remembered }),
     });
   }
 
@@ -135,12 +157,7 @@ export function createApprovals(options: {
     cause?: unknown,
   ): ShellServerError {
     record('approval_refused', call, { question, approval });
-    const [reason, hint] = REFUSALS[approval];
-    return new ShellServerError('SECURITY_003', `Not run: it needs a person’s agreement, and ${reason}.`, {
-      hint,
-      details: { ...question?.needed?.details, approval },
-      cause,
-    });
+    return refusal(approval, question, { cause });
   }
 
   /** Yes is the question's own form, sent off as it is: it has nothing to fill in. */
@@ -154,15 +171,71 @@ export function createApprovals(options: {
     record('approval_given', call, { question });
   }
 
-  async function askWithin(
+  /** The operator's answer, where one is there to ask; undefined where there is none in time. */
+  async function askOperator(
+    needed: ApprovalNeeded,
+    call: AskingCall,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly id: string; readonly answer: OperatorAnswer | undefined }> {
+    if (questions === undefined) throw new Error('Nobody can be asked.');
+    const subject = subjectOf(needed, call);
+    const asked = await questions.ask(subject, { timeoutMs, signal });
+    const { answer } = asked;
+    if (answer === undefined) return asked;
+    const by = `operator ${answer.by}`;
+    if (answer.decision === 'deny') {
+      record('approval_refused', call, { question: { needed }, approval: 'declined', by });
+      throw refusal('declined', { needed }, { reason: answer.reason });
+    }
+    record('approval_given', call, { question: { needed }, by });
+    questions.grant(subject, answer);
+    return asked;
+  }
+
+  /** Only the operator can be asked: the client cannot ask anybody. */
+  async function askOperatorAlone(needed: ApprovalNeeded, call: AskingCall): Promise<string> {
+    try {
+      const { id, answer } = await askOperator(needed, call, patienceMs(call.client), call.signal);
+      if (answer !== undefined) return needed.binding;
+      throw refusal('waiting', { needed }, { id });
+    } catch (error) {
+      if (call.signal.aborted) throw refuse('withdrawn', call, { needed }, error);
+      throw error;
+    }
+  }
+
+  /** Whoever answers first: the person at the client, or the operator. */
+  async function askBoth(
     needed: ApprovalNeeded,
     call: AskingCall,
     person: Extract<Person, { way: 'request' }>,
   ): Promise<string> {
+    const answered = new AbortController();
+    const signal = AbortSignal.any([call.signal, answered.signal]);
+    const client = askWithin(needed, call, person, signal);
+    const operator = askOperator(needed, call, seconds * 1000, signal).then(({ answer }) =>
+      answer === undefined ? client : needed.binding,
+    );
+    try {
+      return await Promise.race([client, operator]);
+    } finally {
+      answered.abort(new Error('answered elsewhere'));
+    }
+  }
+
+  async function askWithin(
+    needed: ApprovalNeeded,
+    call: AskingCall,
+    person: Extract<Person, { way: 'request' }>,
+    signal = call.signal,
+  ): Promise<string> {
     let reply: unknown;
     try {
-      reply = await person.ask(formOf(needed), seconds * 1000);
+      reply = await person.ask(formOf(needed), seconds * 1000, signal);
     } catch (error) {
+      // The operator has answered meanwhile, which is on record.
+      if (signal.aborted && !call.signal.aborted) throw error;
       if (call.signal.aborted) throw refuse('withdrawn', call, { needed }, error);
       throw refuse(error instanceof AnswerTimeout ? 'expired' : 'failed', call, { needed }, error);
     }
@@ -207,10 +280,22 @@ export function createApprovals(options: {
 
     async ask(needed, call, before) {
       const { person } = call;
-      if (person === undefined) throw refuse('unavailable', call, { needed });
+      const standing = questions?.standing(needed.binding);
+      if (standing !== undefined) {
+        record('approval_given', call, {
+          question: { needed },
+          by: `operator ${standing.by}`,
+          remembered: standing.id,
+        });
+        return needed.binding;
+      }
+      const isAttended = questions?.isAttended() === true;
+      if (person === undefined && !isAttended) throw refuse('unavailable', call, { needed });
       if (before >= LIMITS.questionsPerCall) throw refuse('changed', call, { needed });
       record('approval_asked', call, { question: { needed } });
-      return person.way === 'request' ? askWithin(needed, call, person) : handOut(needed, call);
+      if (person === undefined) return askOperatorAlone(needed, call);
+      if (person.way === 'retry') return handOut(needed, call);
+      return isAttended ? askBoth(needed, call, person) : askWithin(needed, call, person);
     },
   };
 }
@@ -220,6 +305,38 @@ export function canAsk(capabilities: unknown): boolean {
   const { elicitation } = (capabilities ?? {}) as { elicitation?: unknown };
   if (elicitation === null || typeof elicitation !== 'object') return false;
   return 'form' in elicitation || !('url' in elicitation);
+}
+
+function refusal(
+  approval: Refusal,
+  question: Partial<OpenQuestion> | undefined,
+  {
+    id,
+    reason: said,
+    cause,
+  }: { readonly id?: string; readonly reason?: string | undefined; readonly cause?: unknown },
+): ShellServerError {
+  const [reason, hint] = REFUSALS[approval];
+  const why = said === undefined ? reason : `${reason}: ${JSON.stringify(escapeText(said))}`;
+  return new ShellServerError('SECURITY_003', `Not run: it needs a person’s agreement, and ${why}.`, {
+    hint,
+    details: { ...question?.needed?.details, approval, ...(id !== undefined && { question_id: id }) },
+    cause,
+  });
+}
+
+function subjectOf(needed: ApprovalNeeded, { principal, client, tool }: AskingCall): Subject {
+  return {
+    binding: needed.binding,
+    principal,
+    client: client.name,
+    tool,
+    command: needed.command,
+    parts: needed.parts,
+    directory: needed.directory,
+    rule: String(needed.details?.['rule'] ?? ''),
+    text: needed.question,
+  };
 }
 
 function formOf({ question }: ApprovalNeeded): ElicitRequestFormParams {

@@ -16,7 +16,13 @@ import type { Log } from '../base/log.ts';
 import { ApprovalNeeded } from '../security/security.ts';
 import type { Modules } from '../tools/modules.ts';
 import type { Answer, Call, ClientInfo, Tool } from '../tools/tool.ts';
-import { type ApprovalEntry, createApprovals, type Person, type Question } from './approvals.ts';
+import {
+  type ApprovalEntry,
+  type ApprovalOptions,
+  createApprovals,
+  type Person,
+  type Question,
+} from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
 import { MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
@@ -42,8 +48,8 @@ export interface DispatchOptions {
   readonly audit?: (entry: CallEntry) => void;
   /** Told of every question to a person and of its answer, before anything follows from it; may refuse by throwing. */
   readonly onApproval?: (entry: ApprovalEntry) => void;
-  /** How long a person has for an answer. */
-  readonly approvalSeconds?: number;
+  /** Where the operator can be asked, and how long a call may wait for that. */
+  readonly approvals?: Partial<Pick<ApprovalOptions, 'seconds' | 'questions' | 'patienceMs'>>;
   /** Asked before every call; it refuses (while draining, say) by throwing a ShellServerError. */
   readonly onCall?: (call: StartedCall) => void | Promise<void>;
   /** Checks each answer against the tool's output schema, which costs time: for tests. */
@@ -109,7 +115,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const entries = new Map<string, Entry>();
   const turns = createTurns();
   const approvals = createApprovals({
-    seconds: options.approvalSeconds ?? LIMITS.approvalSeconds,
+    seconds: LIMITS.approvalSeconds,
+    ...options.approvals,
     record: (entry) => options.onApproval?.(entry),
   });
   for (const [name, tool] of options.aliases ?? []) entries.set(name, prepare(tool));

@@ -152,13 +152,11 @@ function personByRequest({ mcpReq }: ServerContext, server: Server): Person | un
   if (!canAsk(server.getClientCapabilities())) return undefined;
   return {
     way: 'request',
-    ask: (params, timeout) =>
-      mcpReq
-        .send({ method: 'elicitation/create', params }, { timeout, signal: mcpReq.signal })
-        .catch((error: unknown) => {
-          const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
-          throw isLate ? new AnswerTimeout(error.message, { cause: error }) : error;
-        }),
+    ask: (params, timeout, signal) =>
+      mcpReq.send({ method: 'elicitation/create', params }, { timeout, signal }).catch((error: unknown) => {
+        const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+        throw isLate ? new AnswerTimeout(error.message, { cause: error }) : error;
+      }),
   };
 }
 

@@ -137,14 +137,15 @@ export function createStdioServer({ offer, send, onError }: StdioServerOptions):
   }
 
   function callerIn(signal: AbortSignal) {
-    return { principal: LOCAL_PRINCIPAL, grant: EVERYTHING, client, signal, person: personOf(signal) };
+    return { principal: LOCAL_PRINCIPAL, grant: EVERYTHING, client, signal, person: personOf() };
   }
 
-  function personOf(signal: AbortSignal): Person | undefined {
+  function personOf(): Person | undefined {
     if (!canAsk(capabilities)) return undefined;
     return {
       way: 'request',
-      ask: (question, timeoutMs) => requests.send('elicitation/create', question, { timeoutMs, signal }),
+      ask: (question, timeoutMs, until) =>
+        requests.send('elicitation/create', question, { timeoutMs, signal: until }),
     };
   }
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
     modules: { ...world, clock: systemClock, searchThread: createSearchThread('unused') },
     log: silentLog,
     clock: systemClock,
-    approvalSeconds: 1,
+    approvals: { seconds: 1 },
     onApproval(entry) {
       if (isLogFull && entry.event === 'approval_given')
         throw new ShellServerError('SYSTEM_002', 'The audit log cannot be written.');

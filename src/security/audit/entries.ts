@@ -96,6 +96,19 @@ interface Approval extends Ruling {
   readonly command?: string | undefined;
   readonly askedIn?: string | undefined;
   readonly approval?: string | undefined;
+  /** The operator, where it was not the person at the client. */
+  readonly by?: string | undefined;
+  /** The earlier approval that holds for it. */
+  readonly remembered?: string | undefined;
+}
+
+/** The operator has taken back an approval that was remembered. */
+interface ApprovalRevoked extends Caller {
+  readonly event: 'approval_revoked';
+  readonly remembered: string;
+  readonly command: string;
+  /** The principal that had it. */
+  readonly of: string;
 }
 
 interface RestrictionsChanged extends Ruling {
@@ -145,6 +158,7 @@ export type AuditEntry =
   | TerminalInput
   | TerminalViewed
   | Approval
+  | ApprovalRevoked
   | RestrictionsChanged
   | TokenChanged
   | RequestRefused

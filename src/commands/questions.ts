@@ -1,0 +1,135 @@
+/** `mcp-shell-server questions`: the operator answers what agents may only do with approval, from the command line. */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../base/clock.ts';
+import { createId } from '../base/ids.ts';
+import { checkStateDirectory } from '../base/state-directory.ts';
+import { currentUser } from '../base/user.ts';
+import { OPERATOR } from '../executions/executions.ts';
+import {
+  answerQuestion,
+  attendQuestions,
+  listQuestions,
+  listStandingApprovals,
+  type Question,
+  type Remember,
+  revokeApproval,
+  type StandingApproval,
+} from '../security/questions/questions.ts';
+import { createAudit, escapeText } from '../security/security.ts';
+import type { CommandContext } from './context.ts';
+import { showJson } from './json.ts';
+import { createPaint } from './paint.ts';
+import { showTime } from './when.ts';
+
+const POLL_MS = 500;
+
+export function listQuestionsCommand(context: CommandContext, options: { readonly json?: boolean }): void {
+  const { stateDir } = context.settings();
+  const nowMs = systemClock.now();
+  const questions = listQuestions(stateDir, nowMs);
+  const approvals = listStandingApprovals(stateDir, nowMs);
+  if (options.json === true) {
+    context.output.write(showJson({ questions, approvals }));
+    return;
+  }
+  if (questions.length + approvals.length === 0) {
+    context.output.write('No open questions, no remembered approvals.\n');
+    return;
+  }
+  for (const question of questions) context.output.write(`${describe(context, question)}\n`);
+  for (const approval of approvals) context.output.write(`${describeStanding(context, approval)}\n`);
+}
+
+export function allowCommand(
+  context: CommandContext,
+  id: string,
+  options: { readonly for?: Remember },
+): void {
+  const { stateDir } = context.settings();
+  const remember = options.for ?? 'once';
+  answerQuestion(stateDir, id, { decision: 'allow', remember, by: operatorName() }, systemClock.now());
+  context.output.write(`Allowed${HOW_LONG[remember]}.\n`);
+}
+
+export function denyCommand(
+  context: CommandContext,
+  id: string,
+  options: { readonly reason?: string },
+): void {
+  const { reason } = options;
+  const answer = {
+    decision: 'deny',
+    by: operatorName(),
+    ...(reason !== undefined && { reason }),
+  } as const;
+  answerQuestion(context.settings().stateDir, id, answer, systemClock.now());
+  context.output.write('Denied.\n');
+}
+
+export function revokeCommand(context: CommandContext, id: string): void {
+  const settings = context.settings();
+  checkStateDirectory(settings.stateDir);
+  const audit = createAudit({
+    directory: join(settings.stateDir, 'audit'),
+    instance: createId('inst'),
+    clock: systemClock,
+    syncs: settings.audit.syncs,
+  });
+  try {
+    const { command, principal } = revokeApproval(settings.stateDir, id, systemClock.now());
+    audit.write({ event: 'approval_revoked', remembered: id, command, of: principal, ...OPERATOR });
+  } finally {
+    audit.close();
+  }
+  context.output.write('Revoked. The next such command asks again.\n');
+}
+
+/** Shows questions as they come, so that servers know that somebody is there to answer. */
+export async function watchQuestionsCommand(context: CommandContext): Promise<void> {
+  const { stateDir } = context.settings();
+  const { interrupted, output } = context;
+  checkStateDirectory(stateDir);
+  const attended = attendQuestions(stateDir);
+  const shown = new Set<string>();
+  output.write('Waiting for questions. Ctrl-C ends this; unanswered commands then do not run.\n');
+  try {
+    while (!interrupted.aborted) {
+      for (const question of listQuestions(stateDir, systemClock.now())) {
+        if (shown.has(question.id)) continue;
+        shown.add(question.id);
+        output.write(`\n${describe(context, question)}\n`);
+      }
+      await sleep(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
+    }
+  } finally {
+    attended.close();
+  }
+}
+
+const HOW_LONG: Readonly<Record<Remember, string>> = {
+  once: ' for one run',
+  hour: ' for an hour',
+  session: ' until the server that asked ends',
+};
+
+const operatorName = (): string => currentUser().username;
+
+/** The text is the one that a client would show: escaped, and with all that decides what would run. */
+function describe(context: CommandContext, { id, principal, client, askedAt, text }: Question): string {
+  const paint = createPaint(context);
+  return [
+    paint('strong', id),
+    `asked ${showTime(askedAt)} by ${escapeText(client)} for ${escapeText(principal)}`,
+    text,
+    `mcp-shell-server questions allow ${id} [--for hour|session]`,
+    `mcp-shell-server questions deny ${id} [--reason <text>]`,
+  ].join('\n');
+}
+
+function describeStanding(context: CommandContext, approval: StandingApproval): string {
+  const { id, command, directory, principal, expiresAt, instance } = approval;
+  const until = instance === undefined ? `until ${showTime(expiresAt)}` : 'until its server ends';
+  const where = `in ${directory}, for ${principal}, ${until}`;
+  return `${createPaint(context)('quiet', id)}  allowed: ${escapeText(command)}\n    ${escapeText(where)}`;
+}

@@ -1,0 +1,215 @@
+/**
+ * Questions to the operator about commands that need approval. Servers and the operator's own programs (the page, the
+ * command line) meet in a directory of the state directory, which no sandboxed command can reach:
+ *
+ *   question_….json   a question that is open, written by the server that asks
+ *   question_….answer the operator's answer; the first one counts
+ *   grant_….json      an approval that holds for longer than one run
+ *   attended          its time says when an operator's program last looked
+ *
+ * An approval is bound to a digest of the principal, the command, its directory, its environment and the policy: the
+ * same words elsewhere, or under other rules, are another question.
+ */
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf, ShellServerError } from '../../base/errors.ts';
+import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
+import { type IdPrefix, isId } from '../../base/ids.ts';
+
+/** What the operator is asked to approve. */
+export interface Subject {
+  readonly binding: string;
+  readonly principal: string;
+  readonly client: string;
+  readonly tool: string;
+  readonly command: string;
+  /** The simple commands that the policy found in it. */
+  readonly parts: readonly string[];
+  readonly directory: string;
+  readonly rule: string;
+  /** All of it as one text, with the variables and the input that count. */
+  readonly text: string;
+}
+
+export interface Question extends Subject {
+  readonly id: string;
+  /** The server that asks. */
+  readonly instance: string;
+  readonly askedAt: string;
+  readonly expiresAt: string;
+}
+
+export const REMEMBER = ['once', 'hour', 'session'] as const;
+/** How long an approval holds: for one run, for an hour, or until the server that asked ends. */
+export type Remember = (typeof REMEMBER)[number];
+
+export type OperatorAnswer = { readonly by: string } & (
+  | { readonly decision: 'allow'; readonly remember: Remember }
+  | { readonly decision: 'deny'; readonly reason?: string }
+);
+
+/** An approval that is remembered. */
+export interface StandingApproval extends Omit<Subject, 'text'> {
+  readonly id: string;
+  /** Only for this server, where it holds for a session. */
+  readonly instance?: string;
+  readonly by: string;
+  readonly grantedAt: string;
+  readonly expiresAt: string;
+}
+
+/** A program that shows questions says so every second; one that was killed is gone after this. */
+const ATTENDED_MS = 5000;
+const REASON_CHARACTERS = 500;
+
+export const questionDirectory = (stateDir: string): string => join(stateDir, 'questions');
+
+/** The open questions of all servers on the state directory. */
+export function listQuestions(stateDir: string, nowMs: number): Question[] {
+  const directory = questionDirectory(stateDir);
+  return readAll<Question>(directory, 'question', nowMs).filter(
+    ({ id }) => readAnswer(directory, id) === undefined,
+  );
+}
+
+export function answerQuestion(
+  stateDir: string,
+  id: string,
+  answer: OperatorAnswer,
+  nowMs: number,
+): Question {
+  const directory = questionDirectory(stateDir);
+  const question = listQuestions(stateDir, nowMs).find((each) => each.id === id);
+  if (question === undefined) throw notOpen(id);
+  const cut =
+    answer.decision === 'deny' && answer.reason !== undefined
+      ? { ...answer, reason: answer.reason.slice(0, REASON_CHARACTERS) }
+      : answer;
+  try {
+    // The first answer counts: the file must not exist.
+    writeFileSync(answerFileOf(directory, id), `${JSON.stringify(cut)}\n`, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') throw notOpen(id);
+    throw error;
+  }
+  return question;
+}
+
+export function listStandingApprovals(stateDir: string, nowMs: number): StandingApproval[] {
+  return listStanding(questionDirectory(stateDir), nowMs);
+}
+
+/** Returns what was revoked. */
+export function revokeApproval(stateDir: string, id: string, nowMs: number): StandingApproval {
+  const approval = listStandingApprovals(stateDir, nowMs).find((each) => each.id === id);
+  if (approval === undefined)
+    throw new ShellServerError('PARAM_002', `No remembered approval ${JSON.stringify(id.slice(0, 80))}.`, {
+      hint: 'List them with `mcp-shell-server questions`.',
+    });
+  remove(questionDirectory(stateDir), id);
+  return approval;
+}
+
+/** Says that an operator is there, until it is closed. Without one, nobody is asked. */
+export function attendQuestions(stateDir: string): { close(): void } {
+  const directory = questionDirectory(stateDir);
+  const file = join(directory, ATTENDED);
+  const touch = (): void => {
+    makePrivateDirectory(directory);
+    closeSync(openSync(file, 'w', 0o600));
+  };
+  touch();
+  const timer = setInterval(touch, ATTENDED_MS / 5);
+  // A server on its way out must not wait for this.
+  timer.unref();
+  return {
+    close() {
+      clearInterval(timer);
+      // Another program that is there says so again within a second.
+      rmSync(file, { force: true });
+    },
+  };
+}
+
+const ATTENDED = 'attended';
+
+export function isAttended(directory: string, nowMs: number): boolean {
+  const mtimeMs = statSync(join(directory, ATTENDED), { throwIfNoEntry: false })?.mtimeMs;
+  return mtimeMs !== undefined && Math.abs(nowMs - mtimeMs) < ATTENDED_MS;
+}
+
+function notOpen(id: string): ShellServerError {
+  return new ShellServerError('PARAM_002', `Question ${JSON.stringify(id.slice(0, 80))} is not open.`, {
+    hint: 'It was answered, withdrawn or has expired. List open questions with `mcp-shell-server questions`.',
+  });
+}
+
+export function writeRecord(directory: string, record: Question | StandingApproval): void {
+  makePrivateDirectory(directory);
+  writeFileWhole(fileOf(directory, record.id), JSON.stringify(record));
+}
+
+const fileOf = (directory: string, id: string): string => join(directory, `${id}.json`);
+const answerFileOf = (directory: string, id: string): string => join(directory, `${id}.answer`);
+
+export function remove(directory: string, id: string): void {
+  rmSync(fileOf(directory, id), { force: true });
+  rmSync(answerFileOf(directory, id), { force: true });
+}
+
+export const listStanding = (directory: string, nowMs: number): StandingApproval[] =>
+  readAll<StandingApproval>(directory, 'grant', nowMs);
+
+/** Those that have not expired, oldest first. */
+function readAll<Kept extends { readonly id: string; readonly expiresAt: string }>(
+  directory: string,
+  prefix: IdPrefix,
+  nowMs: number,
+): Kept[] {
+  return idsIn(directory, prefix)
+    .flatMap((id) => {
+      const kept = readJson(fileOf(directory, id)) as Kept | undefined;
+      return kept !== undefined && kept.id === id && Date.parse(kept.expiresAt) > nowMs ? [kept] : [];
+    })
+    .toSorted((one, other) => one.expiresAt.localeCompare(other.expiresAt));
+}
+
+function idsIn(directory: string, prefix: IdPrefix): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => name.slice(0, -'.json'.length))
+    .filter((id) => isId(prefix, id));
+}
+
+export function readAnswer(directory: string, id: string): OperatorAnswer | undefined {
+  const answer = readJson(answerFileOf(directory, id)) as Partial<OperatorAnswer> | undefined;
+  if (typeof answer?.by !== 'string') return undefined;
+  if (answer.decision === 'allow' && REMEMBER.includes(answer.remember as Remember))
+    return answer as OperatorAnswer;
+  return answer.decision === 'deny' ? (answer as OperatorAnswer) : undefined;
+}
+
+/** undefined where it is not there, or only half written. */
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError || errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** What a killed server has left. */
+export function sweep(directory: string, nowMs: number): void {
+  for (const prefix of ['question', 'grant'] as const) {
+    const current = new Set(readAll(directory, prefix, nowMs).map(({ id }) => id));
+    for (const id of idsIn(directory, prefix)) if (!current.has(id)) remove(directory, id);
+  }
+}
