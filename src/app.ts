@@ -27,9 +27,9 @@ import {
   callLine,
   createDispatch,
   type Dispatch,
-  turnedAwayLine,
+  deniedRequestLine,
 } from './server/dispatch.ts';
-import type { TurnedAway } from './server/http.ts';
+import type { DeniedRequest } from './server/http/http.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
 import type { ServerFactory } from './server/server.ts';
 import { LOCAL_PRINCIPAL } from './server/stdio.ts';
@@ -58,7 +58,7 @@ export interface App {
   /** A token says what its principal starts with. */
   admit(principal: string, preset: PresetName | undefined): void;
   /** Records who was not let in over HTTP; throws where that cannot be written. */
-  recordTurnedAway(entry: TurnedAway): void;
+  recordDeniedRequest(entry: DeniedRequest): void;
   /** Told of every call that ended. */
   onCallEnded(listener: (entry: CallEntry) => void): void;
   /** What runs now, for all principals, and whether the server can do its work. */
@@ -212,7 +212,7 @@ export function createApp(options: AppOptions): App {
     explain: security.explain,
     retighten: security.retighten,
     admit: security.admit,
-    recordTurnedAway: (entry) => security.audit.write(turnedAwayLine(entry)),
+    recordDeniedRequest: (entry) => security.audit.write(deniedRequestLine(entry)),
     onCallEnded: (listener) => void listeners.push(listener),
     health: () => ({
       executions: executions.count('executions'),

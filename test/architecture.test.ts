@@ -31,7 +31,7 @@ const RULES: Rules = {
     server: [
       'server/server.ts',
       'server/stdio.ts',
-      'server/http.ts',
+      'server/http/http.ts',
       'server/auth.ts',
       'server/operation.ts',
       'server/dispatch.ts',

@@ -204,8 +204,8 @@ export const LIMITS = {
   /** How often the files of the certificate are looked at. */
   tlsCheckMs: 60_000,
   /** Requests of one kind that were turned away at the door, in a minute, of which the logs tell one by one. */
-  turnedAwayLines: 30,
-  turnedAwayMs: 60_000,
+  deniedRequestLines: 30,
+  deniedRequestsMs: 60_000,
   /** After a refusal: for the rest of the body, so that the sender reads the answer and not a reset connection. */
   refusedBodyMs: 5000,
   /** Within the 5 s of a shutdown: for calls that are about to be answered, before what they wait for is ended. */

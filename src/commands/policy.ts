@@ -62,7 +62,7 @@ export function createExplain(app: App, settings: Settings): Explain {
       throw new ShellServerError('PARAM_002', 'command is empty.');
     } catch (error) {
       if (!(error instanceof ShellServerError)) throw error;
-      return describeRefusal(command, error);
+      return describeDenial(command, error);
     }
   };
 }
@@ -83,7 +83,7 @@ function describeJudgement(command: string, judgement: Judgement): Explained {
 }
 
 /** Refused before it was judged: its text, its directory, or the lack of a sandbox. */
-function describeRefusal(command: string, { code, message, hint, details }: ShellServerError): Explained {
+function describeDenial(command: string, { code, message, hint, details }: ShellServerError): Explained {
   const rule = typeof details?.['rule'] === 'string' ? details['rule'] : RULES[code];
   return {
     command,

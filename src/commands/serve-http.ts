@@ -8,7 +8,7 @@ import type { Settings } from '../base/settings.ts';
 import { watchTokens } from '../security/tokens/tokens.ts';
 import { createTokens } from '../server/auth.ts';
 import { clientSetup } from '../server/client-setup.ts';
-import { isLoopback, serveHttp } from '../server/http.ts';
+import { isLoopback, serveHttp } from '../server/http/http.ts';
 import type { Observation } from '../server/operation.ts';
 
 export interface ServedHttp {
@@ -53,7 +53,7 @@ export async function serveOverHttp(options: {
       onAccepted: app.admit,
     }),
     log,
-    onTurnedAway: app.recordTurnedAway,
+    onDeniedRequest: app.recordDeniedRequest,
     ...(observation !== undefined && { onAnswered: observation.onAnswered }),
   }).catch(async (error: unknown) => {
     await observation?.close();

@@ -53,7 +53,7 @@ export interface AskingCall {
 }
 
 /** Why nobody agreed. */
-export type Refusal = keyof typeof REFUSALS;
+export type MissingApproval = keyof typeof REFUSALS;
 
 export interface ApprovalEntry {
   readonly event: 'approval_asked' | 'approval_given' | 'approval_refused';
@@ -65,7 +65,7 @@ export interface ApprovalEntry {
   readonly command?: string;
   /** The call with the question, where the answer came with another. */
   readonly askedIn?: string;
-  readonly approval?: Refusal;
+  readonly approval?: MissingApproval;
   /** Where it was not the person at the client: the operator, or the approval that was remembered. */
   readonly by?: string;
   readonly remembered?: string;
@@ -151,7 +151,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
   }
 
   function refuse(
-    approval: Refusal,
+    approval: MissingApproval,
     call: AskingCall,
     question?: Partial<OpenQuestion>,
     cause?: unknown,
@@ -308,7 +308,7 @@ export function canAsk(capabilities: unknown): boolean {
 }
 
 function refusal(
-  approval: Refusal,
+  approval: MissingApproval,
   question: Partial<OpenQuestion> | undefined,
   {
     id,

@@ -3,7 +3,7 @@ import { type AuditEntry, MASK, maskBeginning, maskText, secretValues } from '..
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
 import type { CallEntry } from './dispatch.ts';
-import type { TurnedAway } from './http-doorkeeper.ts';
+import type { DeniedRequest } from './http/denial-log.ts';
 
 /** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
 export function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
@@ -23,7 +23,7 @@ export function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
 }
 
 /** Of whoever was turned away only the address is known. */
-export function turnedAwayLine(entry: TurnedAway): AuditEntry {
+export function deniedRequestLine(entry: DeniedRequest): AuditEntry {
   return { event: 'request_refused', decision: 'deny', principal: 'nobody', ...entry };
 }
 

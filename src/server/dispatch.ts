@@ -27,7 +27,7 @@ import { recordedInput } from './audit-lines.ts';
 import { MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
-import type { Outbox } from './http-outbox.ts';
+import type { Outbox } from './http/outbox.ts';
 import { METHOD_NOT_FOUND } from './json-rpc.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
@@ -95,7 +95,7 @@ export interface Dispatch {
   /** The names of the methods. */
   readonly methods: readonly string[];
   /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
-  refusal(
+  denialOf(
     method: string,
     params: unknown,
     context: Pick<CallContext, 'principal' | 'grant' | 'requestId'>,
@@ -255,7 +255,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         : encodeAnswer(result);
     },
     methods: [...methods.keys()],
-    refusal(method, params, context) {
+    denialOf(method, params, context) {
       const { name = '', arguments: args } = (params ?? {}) as { name?: string; arguments?: unknown };
       const isCall = method === 'tools/call';
       const entry = isCall ? entries.get(name) : methods.get(method);
@@ -334,5 +334,5 @@ function fullText(thrown: unknown): string {
   return thrown.cause === undefined ? own : `${own}\ncaused by: ${fullText(thrown.cause)}`;
 }
 
-export { approvalLine, callLine, turnedAwayLine } from './audit-lines.ts';
+export { approvalLine, callLine, deniedRequestLine } from './audit-lines.ts';
 export type { ApprovalEntry, ToolResult };

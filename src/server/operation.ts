@@ -6,10 +6,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { LIMITS } from '../base/limits.ts';
 import type { CallEntry } from './dispatch.ts';
-import type { HttpListener } from './http.ts';
-import { createHostCheck, inUrl } from './http-guard.ts';
-import { listen } from './http-listen.ts';
-import { reasonOf } from './http-refusal.ts';
+import type { HttpListener } from './http/http.ts';
+import { listen } from './http/listen.ts';
+import { reasonOf } from './http/rejection.ts';
+import { createHostCheck, inUrl } from './http/request-guard.ts';
 import { createMetrics } from './metrics.ts';
 
 export interface Observation {
@@ -59,8 +59,8 @@ export async function serveOperation(options: {
       response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers });
       response.end(request.method === 'HEAD' ? '' : text);
     };
-    const refusal = checkHost(request);
-    if (refusal !== undefined) return send(refusal.status, `${reasonOf(refusal)}\n`);
+    const rejection = checkHost(request);
+    if (rejection !== undefined) return send(rejection.status, `${reasonOf(rejection)}\n`);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return send(405, 'only GET\n', { allow: 'GET, HEAD' });
     switch (request.url?.split('?', 1)[0]) {

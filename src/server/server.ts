@@ -25,7 +25,7 @@ import type { ToolDefinition } from './definitions.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { ToolResult } from './encode.ts';
 import { allows, EVERYTHING, type Grant } from './grants.ts';
-import { callerIn, type HttpCaller } from './http-auth-info.ts';
+import { callerIn, type HttpCaller } from './http/auth-info.ts';
 import { LOCAL_PRINCIPAL, serverInfoOf } from './offer.ts';
 import { createProgress, type Progress } from './progress.ts';
 

@@ -13,7 +13,7 @@ import { createSearchThread } from '../../src/outputs/views.ts';
 import { createTokens } from '../../src/server/auth.ts';
 import { createDefinitions } from '../../src/server/definitions.ts';
 import { type ApprovalEntry, createDispatch } from '../../src/server/dispatch.ts';
-import { type HttpListener, serveHttp } from '../../src/server/http.ts';
+import { type HttpListener, serveHttp } from '../../src/server/http/http.ts';
 import { createServerFactory } from '../../src/server/server.ts';
 import { pickTools } from '../../src/tools/tools.ts';
 import { createWorld, type World } from '../support/world.ts';

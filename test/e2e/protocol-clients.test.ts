@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { createTokens } from '../../src/server/auth.ts';
-import { type HttpListener, serveHttp } from '../../src/server/http.ts';
+import { type HttpListener, serveHttp } from '../../src/server/http/http.ts';
 import { buildProgram } from './support/build.ts';
 import {
   CLIENT_KINDS,

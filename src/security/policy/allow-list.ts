@@ -8,14 +8,14 @@ export interface Permission {
   speaksOf(word: string): boolean;
 }
 
-export interface Refusal {
+export interface Denial {
   readonly command: string;
   readonly argument?: string;
 }
 
 export interface AllowList {
   readonly isEmpty: boolean;
-  find(invocation: Invocation, startDirectory: string): Permission | Refusal;
+  find(invocation: Invocation, startDirectory: string): Permission | Denial;
   /** Some of what it holds, for a hint. */
   readonly samples: readonly string[];
 }
@@ -36,7 +36,7 @@ export function createAllowList(
   };
 }
 
-function findRow(rows: ReadonlyMap<string, readonly string[]>, { args }: Invocation): Permission | Refusal {
+function findRow(rows: ReadonlyMap<string, readonly string[]>, { args }: Invocation): Permission | Denial {
   const typed = args[0]?.value ?? args[0]?.text ?? '';
   const name = (trustedName(typed) ?? typed).toLowerCase();
   const row = rows.get(name);
@@ -55,7 +55,7 @@ export function isNeutral({ args, isGuess }: Invocation): boolean {
   return isGuess || NEUTRAL.has(args[0]?.value ?? '');
 }
 
-export function isRefusal(answer: Permission | Refusal): answer is Refusal {
+export function isDenial(answer: Permission | Denial): answer is Denial {
   return 'command' in answer;
 }
 

@@ -1,5 +1,5 @@
 /** The decision: what was found, held against the rules, in the order in which they beat each other. */
-import { type AllowList, isNeutral, isRefusal } from './allow-list.ts';
+import { type AllowList, isDenial, isNeutral } from './allow-list.ts';
 import { findDestructive } from './destructive.ts';
 import { allPaths, createFence, FRESH, type PathUse, pathsOf } from './directories.ts';
 import { type CompiledEntry, normalText } from './entries.ts';
@@ -206,7 +206,7 @@ function judgeInvocation(
   const asking = rules.ask.find((entry) => entry.allows(invocation, directory));
   if (asking !== undefined) return undefined;
   const answer = allow.find(invocation, directory);
-  if (isRefusal(answer)) {
+  if (isDenial(answer)) {
     if (!asked.isArgv && !allow.isEmpty && isNeutral(invocation)) return undefined;
     const isPartly = allow.samples.some((sample) => sample.startsWith(`${answer.command} `));
     const what = isPartly

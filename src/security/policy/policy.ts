@@ -3,7 +3,7 @@
  * the fence and not the sandbox: programs that are allowed can do whatever the sandbox lets them.
  */
 import { ShellServerError } from '../../base/errors.ts';
-import { createAllowList, isNeutral, isRefusal } from './allow-list.ts';
+import { createAllowList, isDenial, isNeutral } from './allow-list.ts';
 import { type CompiledEntry, compileEntry } from './entries.ts';
 import type { Findings } from './findings.ts';
 import { decide, type Rules } from './judge.ts';
@@ -176,7 +176,7 @@ function allowsExample(entry: CompiledEntry): (example: string) => boolean {
     );
     return (
       commands.length > 0 &&
-      commands.every((invocation) => !isRefusal(list.find(invocation, EXAMPLE_CONTEXT.directory)))
+      commands.every((invocation) => !isDenial(list.find(invocation, EXAMPLE_CONTEXT.directory)))
     );
   };
 }

@@ -84,16 +84,16 @@ export function insideGit(git: string, depends: (path: string) => void): string[
 export function findInner(
   git: string,
   depends: (path: string) => void,
-): { readonly gits: readonly string[]; readonly crowded: readonly string[] } {
+): { readonly gits: readonly string[]; readonly overflowing: readonly string[] } {
   const gits: string[] = [];
-  const crowded: string[] = [];
+  const overflowing: string[] = [];
   for (const name of ['modules', 'worktrees']) {
     const top = join(git, name);
     const found = gitsBelow(top, depends);
-    if (found === undefined || gits.length + found.length > MAX_INNER) crowded.push(top);
+    if (found === undefined || gits.length + found.length > MAX_INNER) overflowing.push(top);
     else gits.push(...found);
   }
-  return { gits, crowded };
+  return { gits, overflowing };
 }
 
 function gitsBelow(top: string, depends: (path: string) => void): string[] | undefined {

@@ -152,8 +152,8 @@ describe.skipIf(needs('git'))('what git would obey is read-only, and the rest is
   test('with directories that have too many of them, and the workspace itself', () => {
     const host = createHost();
     const many = host.makeDirectory('home/project/many');
-    expect(viewOf(host.profile({ crowded: [many] }), join(many, 'x'))).toMatch(/^readable/);
-    expect(viewOf(host.profile({ crowded: [host.workspace] }), join(host.workspace, 'x'))).toMatch(
+    expect(viewOf(host.profile({ overflowing: [many] }), join(many, 'x'))).toMatch(/^readable/);
+    expect(viewOf(host.profile({ overflowing: [host.workspace] }), join(host.workspace, 'x'))).toMatch(
       /^readable/,
     );
   });
@@ -164,7 +164,7 @@ describe.skipIf(needs('git'))('a layout is looked for again', () => {
     roots: [host.workspace],
     repositories: [],
     gitDirectories: [],
-    crowded: [],
+    overflowing: [],
     home: host.home,
   });
 

@@ -51,7 +51,7 @@ export interface GitPlaces {
   /** Git directories elsewhere that are written to. */
   readonly gitDirectories: readonly string[];
   /** Directories with so many repositories that not each of them is listed. */
-  readonly crowded: readonly string[];
+  readonly overflowing: readonly string[];
   readonly home: string;
 }
 
@@ -110,7 +110,7 @@ export function findGitLayout(
   depends: (path: string) => void = () => undefined,
 ): GitLayout {
   const { roots, home } = places;
-  const obeyed = new Set<string>(places.crowded);
+  const obeyed = new Set<string>(places.overflowing);
   const single = new Set<string>();
   const missing = new Set<string>();
   const done = new Set<string>();
@@ -131,10 +131,10 @@ export function findGitLayout(
     if (done.has(git)) return;
     depends(git);
     if (isShut(git)) return void obeyed.add(git);
-    const { gits, crowded } = findInner(git, depends);
+    const { gits, overflowing } = findInner(git, depends);
     // Index and refs cannot be written to then either; a person can still commit.
     if (++detailed > MAX_DETAILED && !roots.includes(git)) obeyed.add(git);
-    for (const path of crowded) obeyed.add(path);
+    for (const path of overflowing) obeyed.add(path);
     for (const path of [git, ...gits]) {
       done.add(path);
       if (isShut(path)) obeyed.add(path);
@@ -173,7 +173,7 @@ export function findGitLayout(
   for (const git of places.gitDirectories) addGit(git);
   const layout = {
     obeyed: [...obeyed],
-    closed: places.crowded.filter((path) => roots.includes(path)),
+    closed: places.overflowing.filter((path) => roots.includes(path)),
     single: [...single],
     missing: [...missing],
     workTrees,

@@ -61,7 +61,7 @@ export interface Host {
 export type HostChanges = Omit<Partial<ProfileInput>, 'security'> & {
   readonly preset?: PresetName;
   readonly repositories?: readonly string[];
-  readonly crowded?: readonly string[];
+  readonly overflowing?: readonly string[];
   readonly security?: Partial<SecuritySettings>;
 };
 
@@ -103,11 +103,11 @@ export function createHost(parent: string = tmpdir()): Host {
         roots: [host.workspace],
         repositories: [],
         gitDirectories: [],
-        crowded: [],
+        overflowing: [],
         home: host.home,
         ...places,
       }),
-    profile({ preset = 'development', security, repositories = [], crowded = [], ...changes } = {}) {
+    profile({ preset = 'development', security, repositories = [], overflowing = [], ...changes } = {}) {
       return buildProfile({
         security: securityOf(preset, { workspace: [host.workspace], ...security }),
         homedir: host.home,
@@ -122,7 +122,7 @@ export function createHost(parent: string = tmpdir()): Host {
           roots: [...(security?.workspace ?? [host.workspace]), ...(security?.writablePaths ?? [])],
           repositories,
           gitDirectories: changes.gitDirectories ?? [],
-          crowded,
+          overflowing,
         }),
         tmpDirectory: undefined,
         redacted: new Map(),

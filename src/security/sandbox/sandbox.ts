@@ -121,7 +121,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
   async function profileFor(principal: string | undefined): Promise<Built> {
     const security = principal === undefined ? settings.security : rules.securityOf(principal);
-    const { specialFiles, repositories, crowded } = await survey.look(principal !== undefined);
+    const { specialFiles, repositories, overflowing } = await survey.look(principal !== undefined);
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
     const isHomeWritable = open.some((root) => isInside(home, root));
@@ -137,7 +137,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       security.keepsTmp && principal !== undefined
         ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
         : undefined;
-    const git = gitLayoutOf({ roots: open, repositories, gitDirectories, crowded, home });
+    const git = gitLayoutOf({ roots: open, repositories, gitDirectories, overflowing, home });
     const signature = signatureOf({
       roots: open,
       repositories,

@@ -16,14 +16,14 @@ function surveyOf(host: Host, options: Partial<SurveyOptions> = {}) {
   });
   onTestFinished(() => survey.dispose());
   const look = async () => {
-    const { specialFiles, repositories, crowded } = await survey.look();
+    const { specialFiles, repositories, overflowing } = await survey.look();
     // The kernel lists sockets of the whole machine.
     const ours = specialFiles.filter((path) => path.startsWith(`${host.root}/`));
     const shorten = (path: string): string => path.slice(host.home.length + 1);
     return {
       specialFiles: ours.map(shorten).toSorted(),
       repositories: repositories.map(shorten),
-      crowded: crowded.map(shorten),
+      overflowing: overflowing.map(shorten),
     };
   };
   return { look };
@@ -176,7 +176,7 @@ describe('repositories', () => {
     for (let index = 0; index < 450; index++) host.makeDirectory(`home/project/many/${index}/.git`);
     host.makeDirectory('home/project/zz/real/.git');
     const { look } = surveyOf(host);
-    await expect.poll(async () => (await look()).crowded).toEqual(['project/many', 'project/zz']);
+    await expect.poll(async () => (await look()).overflowing).toEqual(['project/many', 'project/zz']);
     expect((await look()).repositories).toHaveLength(400);
   });
 
@@ -184,7 +184,7 @@ describe('repositories', () => {
     const host = createHost();
     for (let index = 0; index < 510; index++) host.makeDirectory(`home/project/${index}/.git`);
     const { look } = surveyOf(host);
-    await expect.poll(async () => (await look()).crowded).toEqual(['project']);
+    await expect.poll(async () => (await look()).overflowing).toEqual(['project']);
   });
 
   test.for([['objects', 'refs'], ['commondir']])(

@@ -22,7 +22,7 @@ export interface Surveyed {
   /** Directories with a `.git` in them, that are a git directory, or that cannot be looked into; the oldest first. */
   readonly repositories: string[];
   /** Directories right inside the workspace with more of them than are listed; the workspace, if those are too many. */
-  readonly crowded: string[];
+  readonly overflowing: string[];
 }
 
 export interface SurveyOptions {
@@ -77,7 +77,7 @@ export function createSurvey(options: SurveyOptions): Survey {
   const special = new Set<string>();
   /** And since when. */
   const repositories = new Map<string, number>();
-  const crowded = new Set<string>();
+  const overflowing = new Set<string>();
   let walking: Promise<unknown> | undefined;
   let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
@@ -120,22 +120,22 @@ export function createSurvey(options: SurveyOptions): Survey {
   }
 
   /** Of more than can be listed, the directory right inside the workspace that they are in. */
-  function note(directory: string, crowd: Set<string>): void {
+  function note(directory: string, overflow: Set<string>): void {
     if (repositories.has(directory)) return;
     if (repositories.size < MAX_REPOSITORIES) return void repositories.set(directory, birthtimeOf(directory));
     const root = options.workspace.find((path) => isInside(directory, path)) ?? directory;
-    crowd.add(join(root, relative(root, directory).split('/')[0] ?? ''));
+    overflow.add(join(root, relative(root, directory).split('/')[0] ?? ''));
   }
 
   function walkAll(): void {
     // There may be repositories in what was shut before; later commands leave such directories for their own reasons.
     const isFirst = first === undefined;
-    const crowd = new Set<string>();
+    const overflow = new Set<string>();
     const inWorkspace = walk(
       options.workspace,
       MAX_IN_WORKSPACE,
       (entries, directory) => {
-        if (isRepository(new Set(entries.map(({ name }) => name)))) note(directory, crowd);
+        if (isRepository(new Set(entries.map(({ name }) => name)))) note(directory, overflow);
       },
       {
         maxDepth: MAX_DEPTH_IN_WORKSPACE,
@@ -144,8 +144,8 @@ export function createSurvey(options: SurveyOptions): Survey {
         },
       },
     ).then((isComplete) => {
-      if (isComplete) crowded.clear();
-      for (const path of crowd) crowded.add(path);
+      if (isComplete) overflowing.clear();
+      for (const path of overflow) overflowing.add(path);
     });
     const { near, outside } = walkOutside();
     walking = Promise.all([inWorkspace, outside]).finally(() => {
@@ -195,7 +195,7 @@ export function createSurvey(options: SurveyOptions): Survey {
           ...new Set([...special, ...boundSockets()].flatMap((path) => coveredAt(path) ?? [])),
         ].filter((path) => isShown(path) && !isWorkspace(path)),
         repositories: [...repositories].toSorted(([, a], [, b]) => a - b).map(([path]) => path),
-        crowded: crowded.size > MAX_CROWDED ? [...options.workspace] : [...crowded],
+        overflowing: overflowing.size > MAX_OVERFLOWING ? [...options.workspace] : [...overflowing],
       };
     },
     dispose() {
@@ -209,7 +209,7 @@ const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run', '/home
 
 /** What is looked at for every command. A command can make any number of them. */
 const MAX_REPOSITORIES = 400;
-const MAX_CROWDED = 100;
+const MAX_OVERFLOWING = 100;
 
 /** Those with a `.git`; and git directories, by what is in them, for git takes any for one that looks like it. */
 const isRepository = (names: ReadonlySet<string>): boolean =>

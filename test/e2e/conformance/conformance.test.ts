@@ -8,7 +8,7 @@ import { loadSettings } from '../../../src/base/config/config.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { createFront } from '../../../src/front.ts';
 import { createCatalogue } from '../../../src/server/create-catalogue.ts';
-import { type HttpListener, serveHttp } from '../../../src/server/http.ts';
+import { type HttpListener, serveHttp } from '../../../src/server/http/http.ts';
 import { ROOT } from '../../support/root.ts';
 import { createPlace, type Place } from '../support/product.ts';
 import { withOverlay } from './overlay.ts';

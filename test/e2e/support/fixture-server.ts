@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { silentLog } from '../../../src/base/log.ts';
-import { serveHttp } from '../../../src/server/http.ts';
+import { serveHttp } from '../../../src/server/http/http.ts';
 import { serveStdioConnection } from '../../../src/server/stdio.ts';
 import { createFixtureFactory, createFixtureOffer, createFixtureTools } from './fixture-tools.ts';
 

@@ -5,10 +5,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { errnoOf, ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
-import { readTls, type TlsFiles, watchTls } from './http-tls.ts';
+import { errnoOf, ShellServerError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Log } from '../../base/log.ts';
+import { readTls, type TlsFiles, watchTls } from './tls.ts';
 
 /**
  * How Node says that there is one. Without the second it asks for the body ("100 Continue") before anything was

@@ -4,15 +4,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isInitializeRequest, type RequestId } from '@modelcontextprotocol/server';
-import { messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
+import { messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Log } from '../../base/log.ts';
+import { cancelledId, classify } from '../json-rpc.ts';
+import type { ServerFactory } from '../server.ts';
+import { authInfoOf, type HttpCaller, withCaller } from './auth-info.ts';
 import { createEventLog } from './event-store.ts';
-import { authInfoOf, type HttpCaller, withCaller } from './http-auth-info.ts';
-import { type Refusal, refuse } from './http-refusal.ts';
-import { type Current, type HttpSession, openHttpSession } from './http-session.ts';
-import { cancelledId, classify } from './json-rpc.ts';
-import type { ServerFactory } from './server.ts';
+import { protocolRejection, type Rejection } from './rejection.ts';
+import { type Current, type HttpSession, openHttpSession } from './session.ts';
 
 export interface HttpSessionsOptions {
   readonly factory: ServerFactory;
@@ -28,7 +28,7 @@ export interface HttpSessions {
     response: ServerResponse,
     caller: HttpCaller,
     body: unknown,
-  ): Promise<Refusal | undefined>;
+  ): Promise<Rejection | undefined>;
   count(): number;
   close(): Promise<void>;
 }
@@ -53,15 +53,17 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
     response: ServerResponse,
     caller: HttpCaller,
     body: unknown,
-  ): Promise<Refusal | undefined> {
+  ): Promise<Rejection | undefined> {
     const { principal } = caller;
     const authenticated = withCaller(request, caller);
     const message = { body, ...readIds(body) };
     const id = request.headers['mcp-session-id'];
     if (id === undefined) {
       if (request.method !== 'POST') return noStream();
-      if (!isInitializeRequest(body)) return refuse(400, -32_000, 'The header Mcp-Session-Id is missing');
-      if (!makeRoom(principal)) return refuse(503, -32_000, 'Too many sessions are in use; try again later');
+      if (!isInitializeRequest(body))
+        return protocolRejection(400, -32_000, 'The header Mcp-Session-Id is missing');
+      if (!makeRoom(principal))
+        return protocolRejection(503, -32_000, 'Too many sessions are in use; try again later');
       const session = await open(caller);
       await session.handle(authenticated, response, message);
       // Refused by the SDK before it became a session.
@@ -71,11 +73,11 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
     const entry = typeof id === 'string' ? entries.get(id) : undefined;
     // Somebody else's session is answered like one that never was, so that ids cannot be tried out.
     if (entry === undefined || entry.principal !== principal)
-      return refuse(404, -32_001, 'Session not found');
+      return protocolRejection(404, -32_001, 'Session not found');
     entries.delete(String(id));
     entries.set(String(id), entry);
     if (message.requests.some((requestId) => entry.session.isOwed(requestId))) {
-      return refuse(400, -32_600, 'Invalid request: this id is in use');
+      return protocolRejection(400, -32_600, 'Invalid request: this id is in use');
     }
     await entry.session.handle(authenticated, response, message);
     return undefined;
@@ -138,9 +140,9 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
 }
 
 /** To clients this says that there is no stream for them here, which they take in their stride; a 400 they report. */
-function noStream(): Refusal {
-  const refusal = refuse(405, -32_000, 'Without the header Mcp-Session-Id only POST is allowed');
-  return { ...refusal, headers: { allow: 'POST' } };
+function noStream(): Rejection {
+  const rejection = protocolRejection(405, -32_000, 'Without the header Mcp-Session-Id only POST is allowed');
+  return { ...rejection, headers: { allow: 'POST' } };
 }
 
 function readIds(body: unknown): { requests: RequestId[]; cancelled: RequestId[] } {

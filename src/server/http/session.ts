@@ -10,13 +10,13 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { AuthInfo, EventStore, RequestId } from '@modelcontextprotocol/server';
-import { randomText } from '../base/ids.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
+import { randomText } from '../../base/ids.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Log } from '../../base/log.ts';
+import { cancellationOf } from '../json-rpc.ts';
+import type { ServerFactory } from '../server.ts';
+import type { AuthenticatedRequest } from './auth-info.ts';
 import type { SessionEvents } from './event-store.ts';
-import type { AuthenticatedRequest } from './http-auth-info.ts';
-import { cancellationOf } from './json-rpc.ts';
-import type { ServerFactory } from './server.ts';
 
 export interface HttpSessionOptions {
   readonly factory: ServerFactory;
@@ -141,7 +141,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     });
   }
 
-  /** Whoever opens a stream anew has lost the old one, although we may not know: the SDK would refuse it. */
+  /** Whoever opens a stream anew has lost the old one, although we may not know: the SDK would reject it. */
   async function makeWay(lastEventId: string | string[] | undefined): Promise<void> {
     const resumed = lastEventId && (await events.getStreamIdForEventId(String(lastEventId)));
     const [owed] = (resumed && byStream.get(resumed)?.owed) || [];

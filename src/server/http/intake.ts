@@ -3,12 +3,12 @@
  * their sum: a thousand large ones at once, sent as slowly as is allowed, would fill the memory.
  */
 import type { ServerResponse } from 'node:http';
-import { ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { type Refusal, refuseWith } from './http-refusal.ts';
+import { ShellServerError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { type Rejection, serverRejection } from './rejection.ts';
 
 /** Asked with every piece of a body: why no more of it is taken. */
-export type Intake = (bytes: number) => Refusal | undefined;
+export type Intake = (bytes: number) => Rejection | undefined;
 
 export function createIntakes(
   maxBytes: number = LIMITS.principalBodyBytes,
@@ -35,7 +35,7 @@ export function createIntakes(
   };
 }
 
-function tooMuch(limit: number, requestId: string): Refusal {
+function tooMuch(limit: number, requestId: string): Rejection {
   const error = new ShellServerError(
     'RESOURCE_005',
     `Requests of ${limit} bytes are open, which is the limit.`,
@@ -44,5 +44,5 @@ function tooMuch(limit: number, requestId: string): Refusal {
       details: { limit },
     },
   );
-  return refuseWith(429, error, requestId, { 'retry-after': '1' });
+  return serverRejection(429, error, requestId, { 'retry-after': '1' });
 }

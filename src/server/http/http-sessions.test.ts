@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createFixtureFactory, createFixtureTools } from '../../test/e2e/support/fixture-tools.ts';
-import { modernRequest, openRaw, openSession, sendRaw } from '../../test/e2e/support/raw-http.ts';
-import { call, type Message, request } from '../../test/e2e/support/raw-streams.ts';
-import { silentLog } from '../base/log.ts';
-import { createTokens } from './auth.ts';
+import { createFixtureFactory, createFixtureTools } from '../../../test/e2e/support/fixture-tools.ts';
+import { modernRequest, openRaw, openSession, sendRaw } from '../../../test/e2e/support/raw-http.ts';
+import { call, type Message, request } from '../../../test/e2e/support/raw-streams.ts';
+import { silentLog } from '../../base/log.ts';
+import { createTokens } from '../auth.ts';
 import { type HttpListener, type HttpOptions, serveHttp } from './http.ts';
 
 let listener: HttpListener | undefined;

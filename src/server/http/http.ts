@@ -7,30 +7,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FetchLikeMcpHandler, toNodeHandler } from '@modelcontextprotocol/node';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
-import { messageOf, ShellServerError } from '../base/errors.ts';
-import { createId } from '../base/ids.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
-import type { Tokens } from './auth.ts';
-import type { Dispatch } from './dispatch.ts';
-import { createAdmission, leaving } from './http-admission.ts';
-import { callerIn, type HttpCaller, withCaller } from './http-auth-info.ts';
-import { readJsonBody, sendRefusal } from './http-body.ts';
-import { boundConnections } from './http-crowd.ts';
-import { createDoorkeeper, type TurnedAway } from './http-doorkeeper.ts';
-import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './http-guard.ts';
-import { createIntakes } from './http-intake.ts';
-import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './http-listen.ts';
-import { createHttpMethods } from './http-methods.ts';
-import { createOutboxes } from './http-outbox.ts';
-import { type Refusal, refuse } from './http-refusal.ts';
+import { messageOf, ShellServerError } from '../../base/errors.ts';
+import { createId } from '../../base/ids.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Log } from '../../base/log.ts';
+import type { Tokens } from '../auth.ts';
+import type { Dispatch } from '../dispatch.ts';
+import type { ServerFactory } from '../server.ts';
+import { createAdmission, leaving } from './admission.ts';
+import { callerIn, type HttpCaller, withCaller } from './auth-info.ts';
+import { limitConnections } from './connection-limit.ts';
+import { createDenialLog, type DeniedRequest } from './denial-log.ts';
 import { createHttpSessions } from './http-sessions.ts';
-import type { TlsFiles } from './http-tls.ts';
-import { answerUnreadable } from './http-unreadable.ts';
-import type { ServerFactory } from './server.ts';
+import { createIntakes } from './intake.ts';
+import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './listen.ts';
+import { createOutboxes } from './outbox.ts';
+import { createHttpMethods } from './plain-methods.ts';
+import { protocolRejection, type Rejection } from './rejection.ts';
+import { readJsonBody, sendRejection } from './request-body.ts';
+import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './request-guard.ts';
+import type { TlsFiles } from './tls.ts';
+import { answerUnreadable } from './unreadable.ts';
 
-export type { TurnedAway } from './http-doorkeeper.ts';
-export { isLoopback } from './http-guard.ts';
+export type { DeniedRequest } from './denial-log.ts';
+export { isLoopback } from './request-guard.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -38,7 +38,7 @@ export interface HttpOptions {
   readonly port: number;
   readonly factory: ServerFactory;
   /** What answers the methods beside MCP, and knows what a token opens; absent: there are none. */
-  readonly dispatch?: Pick<Dispatch, 'methods' | 'invoke' | 'refusal'>;
+  readonly dispatch?: Pick<Dispatch, 'methods' | 'invoke' | 'denialOf'>;
   /** Absent: plain HTTP. */
   readonly tls?: TlsFiles | undefined;
   /** Absent: everybody who can connect is the local principal, which only a loopback address may offer. */
@@ -59,7 +59,7 @@ export interface HttpOptions {
   readonly stalledMs?: number;
   readonly headersTimeoutMs?: number;
   /** Told of requests that were turned away before their body was read, so many of them as are worth telling. */
-  readonly onTurnedAway?: (entry: TurnedAway) => void;
+  readonly onDeniedRequest?: (entry: DeniedRequest) => void;
   /** Told the status of each answer when it is out. */
   readonly onAnswered?: (status: number) => void;
 }
@@ -93,21 +93,21 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
   const openIntake = createIntakes(options.principalBodyBytes);
   const openOutbox = createOutboxes(options.unreadBytes);
-  const doorkeeper = createDoorkeeper({ record: recordTurnedAway });
+  const denialLog = createDenialLog({ record: recordDeniedRequest });
   let closing: Promise<void> | undefined;
 
-  function recordTurnedAway(entry: TurnedAway): void {
+  function recordDeniedRequest(entry: DeniedRequest): void {
     const { requestId, ...rest } = entry;
     log.warn('a request was refused', { request_id: requestId, ...rest });
     try {
-      options.onTurnedAway?.(entry);
+      options.onDeniedRequest?.(entry);
     } catch (error) {
       log.error('the audit log cannot be written', { request_id: requestId, error: messageOf(error) });
     }
   }
 
   const server = createHttpServer({ tls, log, headersTimeoutMs: options.headersTimeoutMs });
-  boundConnections(server, options.maxConnections);
+  limitConnections(server, options.maxConnections);
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
   const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });
@@ -119,12 +119,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     requestId: string,
   ): Promise<void> {
     const verdict: Verdict =
-      closing === undefined ? guard(request, requestId) : { ok: false, refusal: leaving(requestId) };
+      closing === undefined ? guard(request, requestId) : { ok: false, rejection: leaving(requestId) };
     if (!verdict.ok) {
-      const { status } = verdict.refusal;
+      const { status } = verdict.rejection;
       // Somebody tries a door that is not theirs; everything else that is refused is only a mistake.
-      if (status === 401 || status === 403) doorkeeper.turnedAway(request, verdict.refusal, requestId);
-      return sendRefusal(request, response, verdict.refusal, requestId);
+      if (status === 401 || status === 403) denialLog.add(request, verdict.rejection, requestId);
+      return sendRejection(request, response, verdict.rejection, requestId);
     }
     let body: unknown;
     if (request.method === 'POST') {
@@ -132,13 +132,14 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       const intake = openIntake(verdict.caller.principal, response, requestId);
       const read = await readJsonBody(request, intake);
       if (read === undefined) return;
-      if (!read.ok) return sendRefusal(request, response, read.refusal, requestId);
+      if (!read.ok) return sendRejection(request, response, read.rejection, requestId);
       body = read.value;
     }
     const outbox = openOutbox(verdict.caller.principal, response);
     const caller = { ...verdict.caller, requestId, outbox };
-    const refusal = admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
-    if (refusal !== undefined) sendRefusal(request, response, refusal, requestId);
+    const rejection =
+      admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
+    if (rejection !== undefined) sendRejection(request, response, rejection, requestId);
   }
 
   async function serve(
@@ -146,7 +147,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     response: ServerResponse,
     caller: HttpCaller,
     body: unknown,
-  ): Promise<Refusal | undefined> {
+  ): Promise<Rejection | undefined> {
     if (!isLegacy(request, body)) await serveStateless(withCaller(request, caller), response, body);
     else if (methods?.takes(request, body) === true) await methods.answer(response, caller, body);
     else return sessions.handle(request, response, caller, body);
@@ -167,7 +168,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     });
     answer(request, response, requestId).catch((error: unknown) => {
       log.error('a request failed', { request_id: requestId, error: messageOf(error) });
-      sendRefusal(request, response, refuse(500, -32_603, 'Internal error'), requestId);
+      sendRejection(request, response, protocolRejection(500, -32_603, 'Internal error'), requestId);
     });
   }
   for (const event of REQUEST_EVENTS) server.on(event, onRequest);
@@ -189,7 +190,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     clearInterval(idle);
     clearTimeout(cut);
     connections.stop();
-    doorkeeper.close();
+    denialLog.close();
   }
 
   const own = `${tls === undefined ? 'http' : 'https'}://${inUrl(host)}:${port}${MCP_PATH}`;

@@ -1,9 +1,9 @@
 /** The certificate of the server and its key, from files that somebody renews while it runs. */
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { messageOf, ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
+import { messageOf, ShellServerError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Log } from '../../base/log.ts';
 
 export interface TlsFiles {
   readonly cert: string;

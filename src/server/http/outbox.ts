@@ -1,12 +1,12 @@
 /**
  * What each principal has been answered and has not taken yet. Above a bound nothing more is begun for it, so that one
  * who asks and does not read fills neither memory nor anybody else's time; who takes nothing at all is dropped after a
- * minute (http-listen.ts), and what waits for it goes on.
+ * minute (listen.ts), and what waits for it goes on.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIMITS } from '../base/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 export interface Outbox {
   /** Resolves when there is room for another answer; rejects with the signal. */

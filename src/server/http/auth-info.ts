@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { AuthInfo } from '@modelcontextprotocol/server';
-import type { Caller } from './auth.ts';
-import type { Outbox } from './http-outbox.ts';
+import type { Caller } from '../auth.ts';
+import type { Outbox } from './outbox.ts';
 
 /** How the SDK's Node adapters take who is calling, and hand it to the handlers. */
 export type AuthenticatedRequest = IncomingMessage & { auth?: AuthInfo };

@@ -4,16 +4,16 @@
  * answer is out, so that leaving can wait for it.
  */
 import type { ServerResponse } from 'node:http';
-import { ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Dispatch } from './dispatch.ts';
-import type { HttpCaller } from './http-auth-info.ts';
-import { INSUFFICIENT_SCOPE, type Refusal, refuseWith } from './http-refusal.ts';
-import { classify } from './json-rpc.ts';
+import { ShellServerError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Dispatch } from '../dispatch.ts';
+import { classify } from '../json-rpc.ts';
+import type { HttpCaller } from './auth-info.ts';
+import { INSUFFICIENT_SCOPE, type Rejection, serverRejection } from './rejection.ts';
 
 export interface Admission {
   /** Why it is refused; undefined where it may go on. */
-  admit(body: unknown, response: ServerResponse, caller: HttpCaller): Refusal | undefined;
+  admit(body: unknown, response: ServerResponse, caller: HttpCaller): Rejection | undefined;
   /** Takes no new work from now on; resolves when all that was let in is answered, or after so long. */
   drain(timeoutMs: number): Promise<void>;
   isDraining(): boolean;
@@ -22,7 +22,7 @@ export interface Admission {
 }
 
 export function createAdmission(options: {
-  readonly dispatch?: Pick<Dispatch, 'refusal'> | undefined;
+  readonly dispatch?: Pick<Dispatch, 'denialOf'> | undefined;
   readonly maxRequests?: number | undefined;
 }): Admission {
   const { dispatch, maxRequests = LIMITS.principalRequests } = options;
@@ -49,8 +49,8 @@ export function createAdmission(options: {
       // What a call that is under way waits for, an answer of a person say, is no new work.
       if (draining !== undefined && asked.length > 0) return leaving(caller.requestId);
       for (const { method, params } of asked) {
-        const error = dispatch?.refusal(method, params, caller);
-        if (error !== undefined) return refuseWith(403, error, caller.requestId, INSUFFICIENT_SCOPE);
+        const error = dispatch?.denialOf(method, params, caller);
+        if (error !== undefined) return serverRejection(403, error, caller.requestId, INSUFFICIENT_SCOPE);
       }
       count(caller, response, asked.some(isAnswered));
       return undefined;
@@ -87,15 +87,15 @@ function requestsIn(body: unknown): Asked[] {
 /** A subscription of the 2026-07-28 revision is a request whose answer never ends. */
 const isAnswered = ({ method }: Asked): boolean => method !== 'subscriptions/listen';
 
-export function leaving(requestId: string): Refusal {
+export function leaving(requestId: string): Rejection {
   const error = new ShellServerError('SYSTEM_002', 'The server is shutting down and takes no new work.');
-  return refuseWith(503, error, requestId, { connection: 'close', 'retry-after': '5' });
+  return serverRejection(503, error, requestId, { connection: 'close', 'retry-after': '5' });
 }
 
-function tooMany(limit: number, { requestId }: HttpCaller): Refusal {
+function tooMany(limit: number, { requestId }: HttpCaller): Rejection {
   const error = new ShellServerError('RESOURCE_005', `${limit} requests are open, which is the limit.`, {
     hint: 'Wait for the answer to one of them, or end a stream that nobody reads.',
     details: { limit },
   });
-  return refuseWith(429, error, requestId, { 'retry-after': '1' });
+  return serverRejection(429, error, requestId, { 'retry-after': '1' });
 }

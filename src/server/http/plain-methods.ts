@@ -3,13 +3,13 @@
  * session is answered as plain JSON. Closing the connection is the cancellation, since there is nothing to resume.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
-import { MethodError } from './call-errors.ts';
-import type { Dispatch } from './dispatch.ts';
-import type { HttpCaller } from './http-auth-info.ts';
-import { claimsRevision, classify, errorReply, type Incoming } from './json-rpc.ts';
+import { messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Log } from '../../base/log.ts';
+import { MethodError } from '../call-errors.ts';
+import type { Dispatch } from '../dispatch.ts';
+import { claimsRevision, classify, errorReply, type Incoming } from '../json-rpc.ts';
+import type { HttpCaller } from './auth-info.ts';
 
 export interface HttpMethods {
   /** Whether this request is one for them. */

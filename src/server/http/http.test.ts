@@ -1,12 +1,12 @@
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createFixtureFactory, createFixtureTools } from '../../test/e2e/support/fixture-tools.ts';
-import { modernRequest, type RawRequest, sendRaw } from '../../test/e2e/support/raw-http.ts';
-import { call, initialize, request } from '../../test/e2e/support/raw-streams.ts';
-import { LIMITS } from '../base/limits.ts';
-import { silentLog } from '../base/log.ts';
-import { createTokens } from './auth.ts';
+import { createFixtureFactory, createFixtureTools } from '../../../test/e2e/support/fixture-tools.ts';
+import { modernRequest, type RawRequest, sendRaw } from '../../../test/e2e/support/raw-http.ts';
+import { call, initialize, request } from '../../../test/e2e/support/raw-streams.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { silentLog } from '../../base/log.ts';
+import { createTokens } from '../auth.ts';
 import { type HttpListener, type HttpOptions, serveHttp } from './http.ts';
 
 const TOKEN = 'a-token-of-some-length';

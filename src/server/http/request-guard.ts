@@ -5,19 +5,19 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import { ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { Caller, Tokens } from './auth.ts';
-import { EVERYTHING } from './grants.ts';
-import { INVALID_TOKEN, NO_TOKEN, type Refusal, refuse, refuseWith } from './http-refusal.ts';
-import { LOCAL_PRINCIPAL } from './offer.ts';
-import { quote } from './quote.ts';
+import { ShellServerError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Caller, Tokens } from '../auth.ts';
+import { EVERYTHING } from '../grants.ts';
+import { LOCAL_PRINCIPAL } from '../offer.ts';
+import { quote } from '../quote.ts';
+import { INVALID_TOKEN, NO_TOKEN, protocolRejection, type Rejection, serverRejection } from './rejection.ts';
 
 export const MCP_PATH = '/mcp';
 
 export type Verdict =
   | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly ok: false; readonly rejection: Rejection };
 
 export interface GuardOptions {
   readonly host: string;
@@ -29,12 +29,12 @@ export interface GuardOptions {
 export function createGuard(options: GuardOptions): (request: IncomingMessage, requestId: string) => Verdict {
   const checkHost = createHostCheck(options);
   return (request, requestId) => {
-    const refusal = checkHost(request) ?? checkOrigin(request, options.publicUrl) ?? checkPath(request);
-    if (refusal !== undefined) return { ok: false, refusal };
+    const rejection = checkHost(request) ?? checkOrigin(request, options.publicUrl) ?? checkPath(request);
+    if (rejection !== undefined) return { ok: false, rejection };
     const caller = authenticate(request, options.tokens, requestId);
     if (!caller.ok) return caller;
     const unreadable = checkMethod(request) ?? checkBodyHeaders(request);
-    return unreadable === undefined ? caller : { ok: false, refusal: unreadable };
+    return unreadable === undefined ? caller : { ok: false, rejection: unreadable };
   };
 }
 
@@ -65,42 +65,48 @@ function allowedHosts({
 /** For every listener, with or without tokens. */
 export function createHostCheck(
   options: Pick<GuardOptions, 'host' | 'port' | 'publicUrl'>,
-): (request: IncomingMessage) => Refusal | undefined {
+): (request: IncomingMessage) => Rejection | undefined {
   const hosts = allowedHosts(options);
   return ({ headersDistinct }) => {
     const given = headersDistinct['host'] ?? [];
     // Node takes the first of two and a proxy in front may take the last.
-    if (given.length > 1) return refuse(400, -32_600, 'The request has more than one Host header');
+    if (given.length > 1) return protocolRejection(400, -32_600, 'The request has more than one Host header');
     return checkName(given[0]?.toLowerCase() ?? '', hosts);
   };
 }
 
-function checkName(given: string, hosts: ReadonlySet<string> | undefined): Refusal | undefined {
+function checkName(given: string, hosts: ReadonlySet<string> | undefined): Rejection | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/.exec(given);
   // Without a port it is the scheme's; behind a proxy that ends TLS that is 443.
   const ports = match?.[2] === undefined ? ['80', '443'] : [match[2]];
   if (hosts === undefined) {
     return match !== null && URL.canParse(`http://${given}`)
       ? undefined
-      : refuse(400, -32_600, `The Host ${quote(given)} is no name or address`);
+      : protocolRejection(400, -32_600, `The Host ${quote(given)} is no name or address`);
   }
   if (ports.some((port) => hosts.has(`${match?.[1]}:${port}`))) return undefined;
-  return refuse(403, -32_000, `The Host ${quote(given)} is not allowed; use one of ${[...hosts].join(', ')}`);
+  return protocolRejection(
+    403,
+    -32_000,
+    `The Host ${quote(given)} is not allowed; use one of ${[...hosts].join(', ')}`,
+  );
 }
 
-function checkOrigin({ headers }: IncomingMessage, publicUrl: URL | undefined): Refusal | undefined {
+function checkOrigin({ headers }: IncomingMessage, publicUrl: URL | undefined): Rejection | undefined {
   const given = headers.origin;
   if (given === undefined) return undefined;
   const origin = URL.canParse(given) ? new URL(given) : undefined;
   const isHttp = origin?.protocol === 'http:' || origin?.protocol === 'https:';
   if (origin !== undefined && isHttp && LOOPBACK_NAMES.includes(origin.hostname)) return undefined;
   if (origin !== undefined && isHttp && origin.origin === publicUrl?.origin) return undefined;
-  return refuse(403, -32_000, `The Origin ${quote(given)} is not allowed`);
+  return protocolRejection(403, -32_000, `The Origin ${quote(given)} is not allowed`);
 }
 
-function checkPath({ url = '' }: IncomingMessage): Refusal | undefined {
+function checkPath({ url = '' }: IncomingMessage): Rejection | undefined {
   const path = url.split('?', 1)[0];
-  return path === MCP_PATH ? undefined : refuse(404, -32_000, `Not found; the endpoint is ${MCP_PATH}`);
+  return path === MCP_PATH
+    ? undefined
+    : protocolRejection(404, -32_000, `Not found; the endpoint is ${MCP_PATH}`);
 }
 
 function authenticate({ headers }: IncomingMessage, tokens: Tokens | undefined, requestId: string): Verdict {
@@ -108,39 +114,39 @@ function authenticate({ headers }: IncomingMessage, tokens: Tokens | undefined, 
   const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   if (token === undefined) {
     const error = new ShellServerError('AUTH_001', 'This server wants a bearer token.');
-    return { ok: false, refusal: refuseWith(401, error, requestId, NO_TOKEN) };
+    return { ok: false, rejection: serverRejection(401, error, requestId, NO_TOKEN) };
   }
   const found = tokens.verify(token);
   if (typeof found !== 'string') return { ok: true, caller: found };
   const why = found === 'expired' ? 'The bearer token has expired.' : 'The bearer token is not valid.';
   return {
     ok: false,
-    refusal: refuseWith(401, new ShellServerError('AUTH_002', why), requestId, INVALID_TOKEN),
+    rejection: serverRejection(401, new ShellServerError('AUTH_002', why), requestId, INVALID_TOKEN),
   };
 }
 
-function checkMethod({ method = '' }: IncomingMessage): Refusal | undefined {
+function checkMethod({ method = '' }: IncomingMessage): Rejection | undefined {
   if (method === 'POST' || method === 'GET' || method === 'DELETE') return undefined;
-  const refusal = refuse(405, -32_000, `The method ${quote(method)} is not allowed`);
-  return { ...refusal, headers: { allow: 'GET, POST, DELETE' } };
+  const rejection = protocolRejection(405, -32_000, `The method ${quote(method)} is not allowed`);
+  return { ...rejection, headers: { allow: 'GET, POST, DELETE' } };
 }
 
-function checkBodyHeaders({ method, headers }: IncomingMessage): Refusal | undefined {
+function checkBodyHeaders({ method, headers }: IncomingMessage): Rejection | undefined {
   if (method !== 'POST') return undefined;
   if (!isJsonContentType(headers['content-type'])) {
-    return refuse(415, -32_000, 'The Content-Type must be application/json');
+    return protocolRejection(415, -32_000, 'The Content-Type must be application/json');
   }
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
-    return refuse(415, -32_000, `The Content-Encoding ${quote(encoding)} is not known`);
+    return protocolRejection(415, -32_000, `The Content-Encoding ${quote(encoding)} is not known`);
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
-    return refuse(417, -32_000, `The expectation ${quote(headers.expect)} cannot be met`);
+    return protocolRejection(417, -32_000, `The expectation ${quote(headers.expect)} cannot be met`);
   if (Number(headers['content-length']) > LIMITS.httpBodyBytes) return tooLarge();
   return undefined;
 }
 
-export function tooLarge(): Refusal {
-  return refuse(413, -32_600, `The body is too large; it may have ${LIMITS.httpBodyBytes} bytes`);
+export function tooLarge(): Rejection {
+  return protocolRejection(413, -32_600, `The body is too large; it may have ${LIMITS.httpBodyBytes} bytes`);
 }
 
 function defaultPort(url: URL): string {

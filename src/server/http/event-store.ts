@@ -4,7 +4,7 @@
  * another's noise. A session sees only its own streams.
  */
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';
-import { LIMITS } from '../base/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 export interface EventLog {
   /** The store of one session of a principal; `close` forgets what it holds. */

@@ -1,29 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { createDoorkeeper, type TurnedAway } from './http-doorkeeper.ts';
-import { type Refusal, refuse, refuseWith } from './http-refusal.ts';
+import { ShellServerError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { createDenialLog, type DeniedRequest } from './denial-log.ts';
+import { protocolRejection, type Rejection, serverRejection } from './rejection.ts';
 
 const request = (headers: Record<string, string> = {}): IncomingMessage =>
   ({ socket: { remoteAddress: '192.0.2.1' }, headers }) as unknown as IncomingMessage;
 
-const wrongToken = (requestId: string): Refusal =>
-  refuseWith(401, new ShellServerError('AUTH_002', 'The bearer token is not valid.'), requestId);
+const wrongToken = (requestId: string): Rejection =>
+  serverRejection(401, new ShellServerError('AUTH_002', 'The bearer token is not valid.'), requestId);
 
 function open(windowMs?: number) {
-  const told: TurnedAway[] = [];
-  return { told, doorkeeper: createDoorkeeper({ record: (entry) => told.push(entry), windowMs }) };
+  const told: DeniedRequest[] = [];
+  return { told, denialLog: createDenialLog({ record: (entry) => told.push(entry), windowMs }) };
 }
 
 describe('whoever is turned away', () => {
   it('is told with all that is known about them', () => {
-    const { told, doorkeeper } = open();
-    doorkeeper.turnedAway(request({ host: 'localhost:1' }), wrongToken('req_1'), 'req_1');
+    const { told, denialLog } = open();
+    denialLog.add(request({ host: 'localhost:1' }), wrongToken('req_1'), 'req_1');
     const foreign = request({ host: 'localhost:1', origin: `http://evil.example/${'x'.repeat(10_000)}` });
-    doorkeeper.turnedAway(foreign, refuse(403, -32_000, 'The Origin is not allowed'), 'req_2');
-    doorkeeper.close();
+    denialLog.add(foreign, protocolRejection(403, -32_000, 'The Origin is not allowed'), 'req_2');
+    denialLog.close();
     expect(told).toEqual([
       {
         requestId: 'req_1',
@@ -46,32 +46,32 @@ describe('whoever is turned away', () => {
   });
 
   it('a million times is told a few times and then as a number, and hides nobody else', () => {
-    const { told, doorkeeper } = open();
-    for (let n = 1; n <= 100_000; n++) doorkeeper.turnedAway(request(), wrongToken(`req_${n}`), `req_${n}`);
-    expect(told).toHaveLength(LIMITS.turnedAwayLines);
-    doorkeeper.turnedAway(
+    const { told, denialLog } = open();
+    for (let n = 1; n <= 100_000; n++) denialLog.add(request(), wrongToken(`req_${n}`), `req_${n}`);
+    expect(told).toHaveLength(LIMITS.deniedRequestLines);
+    denialLog.add(
       request({ host: 'evil' }),
-      refuse(403, -32_000, 'The Host is not allowed'),
+      protocolRejection(403, -32_000, 'The Host is not allowed'),
       'req_x',
     );
     expect(told.at(-1)).toMatchObject({ requestId: 'req_x' });
-    doorkeeper.close();
-    const others = 100_000 - LIMITS.turnedAwayLines - 1;
+    denialLog.close();
+    const others = 100_000 - LIMITS.deniedRequestLines - 1;
     expect(told.at(-1)).toMatchObject({ requestId: 'req_100000', code: 'AUTH_002', others });
-    expect(told).toHaveLength(LIMITS.turnedAwayLines + 2);
+    expect(told).toHaveLength(LIMITS.deniedRequestLines + 2);
   });
 
   it('is told one by one again when the time is over', async () => {
-    const { told, doorkeeper } = open(20);
-    for (let n = 0; n < LIMITS.turnedAwayLines + 5; n++)
-      doorkeeper.turnedAway(request(), wrongToken('req_1'), 'req_1');
+    const { told, denialLog } = open(20);
+    for (let n = 0; n < LIMITS.deniedRequestLines + 5; n++)
+      denialLog.add(request(), wrongToken('req_1'), 'req_1');
     const lines = told.length;
     await expect.poll(() => told.at(-1)).toMatchObject({ others: expect.any(Number) });
     await sleep(1);
-    doorkeeper.turnedAway(request(), wrongToken('req_2'), 'req_2');
+    denialLog.add(request(), wrongToken('req_2'), 'req_2');
     expect(told.length).toBeGreaterThan(lines + 1);
     expect(told.at(-1)).toMatchObject({ requestId: 'req_2' });
     expect(told.at(-1)?.others).toBeUndefined();
-    doorkeeper.close();
+    denialLog.close();
   });
 });

@@ -2,30 +2,30 @@
  * A request's body, up to the limit, and answers to requests whose body nobody will read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { LIMITS } from '../base/limits.ts';
-import { tooLarge } from './http-guard.ts';
-import type { Intake } from './http-intake.ts';
-import { type Refusal, withRequestId } from './http-refusal.ts';
-import { parseJson } from './json-rpc.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { parseJson } from '../json-rpc.ts';
+import type { Intake } from './intake.ts';
+import { type Rejection, withRequestId } from './rejection.ts';
+import { tooLarge } from './request-guard.ts';
 
 export type ReadBody =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly ok: false; readonly rejection: Rejection };
 
 /** Undefined: the client broke off while it was sending. */
 export async function readJsonBody(request: IncomingMessage, intake: Intake): Promise<ReadBody | undefined> {
   const bytes = await readBytes(request, intake);
   if (bytes === undefined) return undefined;
-  if (!Buffer.isBuffer(bytes)) return { ok: false, refusal: bytes };
+  if (!Buffer.isBuffer(bytes)) return { ok: false, rejection: bytes };
   const parsed = parseJson(bytes);
-  return parsed.ok ? parsed : { ok: false, refusal: { status: 400, body: parsed.reply } };
+  return parsed.ok ? parsed : { ok: false, rejection: { status: 400, body: parsed.reply } };
 }
 
-function readBytes(request: IncomingMessage, intake: Intake): Promise<Buffer | Refusal | undefined> {
+function readBytes(request: IncomingMessage, intake: Intake): Promise<Buffer | Rejection | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    function finish(result: Buffer | Refusal | undefined): void {
+    function finish(result: Buffer | Rejection | undefined): void {
       request.off('data', onData);
       request.off('end', onEnd);
       request.off('close', onClose);
@@ -33,8 +33,8 @@ function readBytes(request: IncomingMessage, intake: Intake): Promise<Buffer | R
     }
     function onData(chunk: Buffer): void {
       length += chunk.length;
-      const refusal = length > LIMITS.httpBodyBytes ? tooLarge() : intake(chunk.length);
-      if (refusal !== undefined) finish(refusal);
+      const rejection = length > LIMITS.httpBodyBytes ? tooLarge() : intake(chunk.length);
+      if (rejection !== undefined) finish(rejection);
       else chunks.push(chunk);
     }
     const onEnd = (): void => finish(Buffer.concat(chunks));
@@ -51,19 +51,19 @@ function readBytes(request: IncomingMessage, intake: Intake): Promise<Buffer | R
  * Answers at once, though the body may still be on its way. Closing now would reset the connection, and the sender
  * would see that instead of the answer; so the rest is thrown away for a while.
  */
-export function sendRefusal(
+export function sendRejection(
   request: IncomingMessage,
   response: ServerResponse,
-  refusal: Refusal,
+  rejection: Rejection,
   requestId: string,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  const body = JSON.stringify(withRequestId(refusal, requestId).body);
-  response.writeHead(refusal.status, {
+  const body = JSON.stringify(withRequestId(rejection, requestId).body);
+  response.writeHead(rejection.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
-    ...refusal.headers,
+    ...rejection.headers,
   });
   response.end(body);
   if (request.complete) return;
