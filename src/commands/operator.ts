@@ -16,6 +16,8 @@ import type { TopOptions } from './top/top.ts';
 const SINCE = 'not earlier: 90s, 30m, 2h or 7d ago, 2026-11-15, or 2026-11-15T10:00 (UTC)';
 const UNTIL = 'not later';
 const MAX_COUNT = 1_000_000;
+/** How executions end, then how calls do. */
+const STATUSES = ['completed', 'failed', 'timeout', 'answered', 'asked', 'cancelled'];
 
 export function addOperatorCommands(program: Command, context: CommandContext): void {
   const audit = program.command('audit').description('look at the audit log');
@@ -41,10 +43,10 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .option('--until <time>', UNTIL)
     .option('--principal <name>', 'of this caller')
     .option('--client <name>', 'of this client')
-    .option('--decision <decision>', 'allow, deny or ask')
-    .option('--status <status>', 'completed, failed or timeout; of a call: answered, failed or cancelled')
+    .addOption(new Option('--decision <decision>', 'with this decision').choices(['allow', 'deny', 'ask']))
+    .addOption(new Option('--status <status>', 'of an execution, or of a call').choices(STATUSES))
     .option('--event <event>', 'of this kind, such as execution_ended or call')
-    .option('--execution <id>', 'about this execution')
+    .option('--execution <id>', 'about this execution or terminal')
     .option('--security', 'denials, commands not found, and what was not permitted')
     .option('--limit <count>', 'the newest so many', count, 100)
     .option('--json', 'the lines as they are')

@@ -48,10 +48,43 @@ export function clipTo(text: string, columns: number): string {
   return text;
 }
 
+/** A path keeps so many columns: its beginning, and its end, which says more. */
+const PATH_COLUMNS = 20;
+
+/** As clipTo, but long paths are cut in their middle first, so that the words between them can be read. */
+export function fitTo(text: string, columns: number): string {
+  let excess = widthIn(text) - columns;
+  if (excess <= 0) return text;
+  const words = text.split(/(\s+)/);
+  const paths = [...words.entries()]
+    .filter(([, word]) => word.includes('/') && widthIn(word) > PATH_COLUMNS)
+    .sort(([, one], [, other]) => widthIn(other) - widthIn(one));
+  for (const [index, word] of paths) {
+    if (excess <= 0) break;
+    const cut = cutMiddle(word, Math.max(PATH_COLUMNS, widthIn(word) - excess));
+    excess -= widthIn(word) - widthIn(cut);
+    words[index] = cut;
+  }
+  return clipTo(words.join(''), columns);
+}
+
+function cutMiddle(word: string, columns: number): string {
+  const characters = [...word];
+  const head = clipTo(word, Math.floor(columns / 3));
+  let tail = '';
+  let room = columns - widthIn(head);
+  for (const character of characters.reverse()) {
+    room -= columnsOf(character);
+    if (room < 0) break;
+    tail = character + tail;
+  }
+  return head + tail;
+}
+
+const widthIn = (text: string): number => [...text].reduce((sum, each) => sum + columnsOf(each), 0);
+
 export function padTo(text: string, columns: number): string {
-  let width = 0;
-  for (const character of text) width += columnsOf(character);
-  return text + ' '.repeat(Math.max(0, columns - width));
+  return text + ' '.repeat(Math.max(0, columns - widthIn(text)));
 }
 
 const WIDE =

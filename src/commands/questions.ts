@@ -1,11 +1,8 @@
 /** `mcp-shell-server questions`: the operator answers what agents may only do with approval, from the command line. */
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
-import { createId } from '../base/ids.ts';
 import { checkStateDirectory } from '../base/state-directory.ts';
 import { currentUser } from '../base/user.ts';
-import { OPERATOR } from '../executions/executions.ts';
 import {
   answerQuestion,
   attendQuestions,
@@ -16,10 +13,11 @@ import {
   revokeApproval,
   type StandingApproval,
 } from '../security/questions/questions.ts';
-import { createAudit, escapeText } from '../security/security.ts';
+import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
+import { recordAsOperator } from './record.ts';
 import { showTime } from './when.ts';
 
 const POLL_MS = 500;
@@ -70,18 +68,13 @@ export function denyCommand(
 export function revokeCommand(context: CommandContext, id: string): void {
   const settings = context.settings();
   checkStateDirectory(settings.stateDir);
-  const audit = createAudit({
-    directory: join(settings.stateDir, 'audit'),
-    instance: createId('inst'),
-    clock: systemClock,
-    syncs: settings.audit.syncs,
-  });
-  try {
-    const { command, principal } = revokeApproval(settings.stateDir, id, systemClock.now());
-    audit.write({ event: 'approval_revoked', remembered: id, command, of: principal, ...OPERATOR });
-  } finally {
-    audit.close();
-  }
+  const { command, principal } = revokeApproval(settings.stateDir, id, systemClock.now());
+  const { syncs } = settings.audit;
+  recordAsOperator(
+    settings.stateDir,
+    { event: 'approval_revoked', remembered: id, command, of: principal },
+    { syncs },
+  );
   context.output.write('Revoked. The next such command asks again.\n');
 }
 

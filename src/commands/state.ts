@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { measureDirectory } from '../base/directory-size.ts';
 import { errnoOf, ShellServerError } from '../base/errors.ts';
-import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { silentLog } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import { createObserver, type Observer, OPERATOR } from '../executions/executions.ts';
+import { createObserver, type Observer } from '../executions/executions.ts';
 import { createOutputs, type Outputs } from '../outputs/outputs.ts';
-import { AUDIT_RESERVE, createAudit } from '../security/security.ts';
+import { AUDIT_RESERVE } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
+import { recordAsOperator } from './record.ts';
 import { parseSpan, showBytes, showTime } from './when.ts';
 
 export async function showState(
@@ -36,7 +36,7 @@ export async function showState(
   const lines = [
     paint('strong', stateDir),
     row('executions', state.executions.bytes, statuses || 'none'),
-    ...(oldest === undefined ? [] : [row('', undefined, `the oldest from ${showTime(oldest)} (UTC)`)]),
+    ...(oldest === undefined ? [] : [row('', undefined, `the oldest from ${showTime(oldest)}`)]),
     ...(unreadable === 0 ? [] : [row('', undefined, `${unreadable} without a record that can be read`)]),
     row('audit', state.audit.bytes, `${state.audit.files} files, never collected`),
     row('tmp', state.tmp.bytes, '/tmp and caches of commands, never collected'),
@@ -162,13 +162,9 @@ function tryToRecord(settings: Settings, executionIds: readonly string[]): boole
 }
 
 function recordPruned(settings: Settings, executionIds: readonly string[]): void {
-  const audit = createAudit({
-    directory: join(settings.stateDir, 'audit'),
-    instance: createId('inst'),
-    clock: systemClock,
-    syncs: settings.audit.syncs,
-    reserve: join(settings.stateDir, AUDIT_RESERVE),
-  });
-  audit.write({ event: 'outputs_collected', ...OPERATOR, executionIds });
-  audit.close();
+  recordAsOperator(
+    settings.stateDir,
+    { event: 'outputs_collected', executionIds },
+    { syncs: settings.audit.syncs, reserve: join(settings.stateDir, AUDIT_RESERVE) },
+  );
 }

@@ -1,13 +1,10 @@
 /** `token create`, `token list` and `token revoke`: who may call the server over HTTP, and what for. */
-import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
-import { createId } from '../base/ids.ts';
 import type { Settings } from '../base/settings.ts';
 import { checkStateDirectory } from '../base/state-directory.ts';
-import { OPERATOR } from '../executions/executions.ts';
-import { createAudit, escapeText } from '../security/security.ts';
+import { escapeText } from '../security/security.ts';
 import {
   createToken,
   isExpired,
@@ -19,6 +16,7 @@ import { TOOL_NAMES } from '../tools/tools.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
+import { recordAsOperator } from './record.ts';
 import { parseSpan, parseWhen, showTime } from './when.ts';
 
 export interface CreateOptions {
@@ -144,14 +142,6 @@ function recorder(
   settings: Settings,
   event: 'token_created' | 'token_revoked',
 ): (token: StoredToken) => void {
-  return (token) => {
-    const audit = createAudit({
-      directory: join(settings.stateDir, 'audit'),
-      instance: createId('inst'),
-      clock: systemClock,
-      syncs: settings.audit.syncs,
-    });
-    audit.write({ event, scope: about(token), ...OPERATOR });
-    audit.close();
-  };
+  const { stateDir, audit } = settings;
+  return (token) => recordAsOperator(stateDir, { event, scope: about(token) }, { syncs: audit.syncs });
 }

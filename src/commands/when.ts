@@ -36,9 +36,9 @@ export function showSpan(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d ${Math.floor((ms % 86_400_000) / 3_600_000)} h`;
 }
 
-/** "2026-11-15 10:00:00", in UTC. */
+/** "2026-11-15 10:00:00Z". */
 export function showTime(iso: string): string {
-  return iso.slice(0, 19).replace('T', ' ');
+  return `${iso.slice(0, 19).replace('T', ' ')}Z`;
 }
 
 const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

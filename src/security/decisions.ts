@@ -23,6 +23,9 @@ export function denied(judgement: Judgement): ShellServerError {
   });
 }
 
+/** Until somebody has answered: what the audit log says of it. */
+export const APPROVAL_OPEN = 'It needs a person’s agreement.';
+
 /**
  * A person must agree first. The edge puts the question before one, and calls again with the binding if they agree;
  * where it cannot ask, this is the refusal.

@@ -16,7 +16,7 @@ import { type Audit, createAudit } from './audit/audit.ts';
 import { RESERVE } from './audit/reserve.ts';
 import { type ConsideredRequest, createConsider } from './consider.ts';
 import { createDecisionCounts, type DecisionTotals } from './decision-counts.ts';
-import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
+import { APPROVAL_OPEN, ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, MARKER_NAME } from './environment.ts';
 import { definedEntries, type LaunchRequest } from './launch-request.ts';
@@ -32,7 +32,7 @@ import { checkShell, chooseShells, judgedShell, type Shells, shellArgv, shellNam
 import { checkTerminal, checkTerminalShell, createTypedCheck, type TypedCheck } from './typed.ts';
 
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
-export type { AuditEntry, Decision, SecurityEvent } from './audit/entries.ts';
+export { AUDIT_EVENTS, type AuditEntry, type Decision, type SecurityEvent } from './audit/entries.ts';
 export { type AuditLine, byTime, followAudit, readAudit, readNewest, type TimeRange } from './audit/read.ts';
 export { RESERVE as AUDIT_RESERVE } from './audit/reserve.ts';
 export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
@@ -302,9 +302,8 @@ export function createSecurity(options: {
           audit.write({
             event: isOpen ? 'approval_needed' : 'execution_denied',
             decision: isOpen ? 'ask' : 'deny',
-            code: error.code,
+            ...(isOpen ? { reason: APPROVAL_OPEN } : { code: error.code, reason: error.message }),
             rule: error.details?.['rule'],
-            reason: error.message,
             ...about,
             directory: request.workingDirectory ?? request.defaultDirectory,
           });

@@ -6,7 +6,7 @@ import { ShellServerError } from '../base/errors.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import type { Audit } from './audit/audit.ts';
 import type { createDecisionCounts } from './decision-counts.ts';
-import { ApprovalNeeded, checkApproval, denied } from './decisions.ts';
+import { APPROVAL_OPEN, ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { differsInSh } from './policy/follow.ts';
 import { SHELLS } from './policy/tables/wrappers.ts';
 import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
@@ -124,9 +124,8 @@ export function createTypedCheck(options: {
           audit.write({
             event: isOpen ? 'terminal_approval_needed' : 'terminal_input_denied',
             decision: isOpen ? 'ask' : 'deny',
-            code: error.code,
+            ...(isOpen ? { reason: APPROVAL_OPEN } : { code: error.code, reason: error.message }),
             rule: error.details?.['rule'],
-            reason: error.message,
             ...about,
           });
         }

@@ -10,7 +10,13 @@ import { messageOf } from '../base/errors.ts';
 import { renameId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import type { Execution, ExecutionRecord, Executions, Instance } from '../executions/executions.ts';
+import {
+  type Execution,
+  type ExecutionRecord,
+  type Executions,
+  type Instance,
+  OPERATOR,
+} from '../executions/executions.ts';
 import type { Security } from '../security/security.ts';
 import { Gone } from './channel.ts';
 import { type Host, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
@@ -140,12 +146,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     // A person has looked, and perhaps typed.
     entry.typing.forget();
     entry.facts = undefined;
-    security.audit.write({
-      event: `terminal_${event.event}`,
-      requestId: 'attach',
-      terminalId: event.id,
-      principal: entry.owner,
-    });
+    security.audit.write({ event: `terminal_${event.event}`, terminalId: event.id, ...OPERATOR });
   }
 
   /** Its host has told of the end, and has left what there is to know of it. */

@@ -151,6 +151,9 @@ describe.each(cases)('$kind over $via', ({ kind, via }) => {
       { event: 'approval_given', decision: 'allow', rule: RULE, principal, client: 'test-client' },
       { event: 'execution_allowed', decision: 'allow', rule: RULE, principal },
     ]);
+    // Nothing says "not run" of a command that runs.
+    expect(lines[0]).toMatchObject({ reason: 'It needs a person’s agreement.' });
+    expect(lines[0]).not.toHaveProperty('code');
     const [needed, asked, given, allowed] = lines;
     expect([asked?.requestId, allowed?.requestId]).toEqual([needed?.requestId, given?.requestId]);
     expect(given?.['askedIn'] ?? given?.requestId).toBe(asked?.requestId);

@@ -127,6 +127,19 @@ describe('audit search', () => {
       stderr: expect.stringContaining('2026-11-15T10:00'),
     });
   });
+
+  test.each([
+    [['--decision', 'foo'], /Allowed choices are allow, deny, ask/],
+    [['--status', 'faild'], /Allowed choices are completed, failed/],
+    [['--event', 'execution_endet'], /no event "execution_endet"[^]*Did you mean execution_ended\?/],
+    [['--execution', '42'], /"42" is not the id of an execution/],
+  ])('%j is refused', async (args, said) => {
+    expect(await run(['audit', 'search', ...args])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(said),
+    });
+  });
 });
 
 describe('audit verify', () => {

@@ -126,8 +126,8 @@ describe.skipIf(needs('tmux'))('attach', () => {
         .toMatch(new RegExp(`\\nDetached from ${terminal.id}, which goes on\\.\\nleft with 0`));
       await expect.poll(async () => (await terminal.info()).viewers, { timeout: LONG_MS }).toBeUndefined();
       expect(await terminal.run('echo still there')).toMatchObject({ output: 'still there\n' });
-      expect(audited('terminal_attached')).toMatchObject([{ terminalId: terminal.id }]);
-      expect(audited('terminal_detached')).toMatchObject([{ terminalId: terminal.id }]);
+      for (const event of ['terminal_attached', 'terminal_typed', 'terminal_detached'])
+        expect(audited(event), event).toMatchObject([{ terminalId: terminal.id, principal: 'operator' }]);
     } finally {
       window.close();
     }

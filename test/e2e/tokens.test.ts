@@ -58,7 +58,11 @@ describe('token create, list and revoke', () => {
       { event: 'token_created', principal: 'operator', scope: { name: 'recorded', isReadOnly: true } },
       { event: 'token_revoked', principal: 'operator', scope: { name: 'recorded' } },
     ]);
-    expect((await runProgram(place, ['audit', 'verify'])).code).toBe(0);
+    const verified = await runProgram(place, ['audit', 'verify']);
+    expect(verified).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/of \d+ servers? and \d+ commands? of the operator\./),
+    });
     expect((await runProgram(place, ['audit', 'search', 'recorded'])).stdout).toContain('token created');
   });
 

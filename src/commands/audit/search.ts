@@ -1,5 +1,15 @@
 /** `audit search` and `audit tail`: lines that were written, and lines as they are written. */
-import { type AuditLine, byTime, followAudit, readAudit, readNewest } from '../../security/security.ts';
+import { ShellServerError } from '../../base/errors.ts';
+import { isId } from '../../base/ids.ts';
+import { nearest } from '../../base/nearest.ts';
+import {
+  AUDIT_EVENTS,
+  type AuditLine,
+  byTime,
+  followAudit,
+  readAudit,
+  readNewest,
+} from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
 import { createPaint, widthOf } from '../paint.ts';
 import { parseWhen } from '../when.ts';
@@ -28,6 +38,7 @@ export function searchAudit(context: CommandContext, options: SearchOptions): vo
     sinceMs: options.since === undefined ? undefined : parseWhen('--since', options.since, nowMs),
     untilMs: options.until === undefined ? undefined : parseWhen('--until', options.until, nowMs),
   };
+  checkNames(options);
   const matches = createMatcher(options);
   const newest = keepNewest(options.limit);
   for (const line of readAudit(auditDirectory(context), range)) if (matches(line)) newest.add(line);
@@ -37,6 +48,20 @@ export function searchAudit(context: CommandContext, options: SearchOptions): vo
   if (left > 0 && options.json !== true)
     context.output.write(`[the last ${lines.length} of ${lines.length + left}; --limit shows more]\n`);
   context.setExitCode(lines.length === 0 ? 1 : 0);
+}
+
+/** A filter that can meet no line is a slip. */
+function checkNames({ event, execution }: SearchOptions): void {
+  if (event !== undefined && !AUDIT_EVENTS.includes(event)) {
+    const meant = nearest(event, AUDIT_EVENTS);
+    throw new ShellServerError('PARAM_002', `There is no event ${JSON.stringify(event)}.`, {
+      hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}The events: ${AUDIT_EVENTS.join(', ')}.`,
+    });
+  }
+  if (execution !== undefined && !isId('exec', execution) && !isId('term', execution))
+    throw new ShellServerError('PARAM_002', `${JSON.stringify(execution)} is not the id of an execution.`, {
+      hint: '`mcp-shell-server executions` lists them.',
+    });
 }
 
 export interface TailOptions {
@@ -81,7 +106,7 @@ export function createMatcher(options: Omit<SearchOptions, 'limit'>): (line: Aud
     equals(fields['decision'], options.decision) &&
     equals(fields['status'] ?? fields['outcome'], options.status) &&
     equals(fields['event'], options.event) &&
-    equals(fields['executionId'], options.execution) &&
+    (equals(fields['executionId'], options.execution) || equals(fields['terminalId'], options.execution)) &&
     (options.security !== true || fields['securityEvent'] !== undefined || fields['decision'] === 'deny') &&
     (wanted === undefined || hasText(fields, wanted));
 }

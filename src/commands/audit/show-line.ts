@@ -1,6 +1,6 @@
 /** A line of the audit log in one line that a person reads. Whatever a caller said in it cannot move the cursor. */
 import { type AuditLine, escapeText } from '../../security/security.ts';
-import { clipTo, type Paint, padTo, type Tone } from '../paint.ts';
+import { fitTo, type Paint, padTo, type Tone } from '../paint.ts';
 import { showSpan, showTime } from '../when.ts';
 
 const WORD_COLUMNS = 9;
@@ -9,7 +9,7 @@ export function showLine(line: AuditLine, paint: Paint, width = Infinity): strin
   const { tone, word, text } = describe(line.fields);
   const who = textOf(line.fields['principal']) || 'server';
   const before = `${showTime(line.time)} ${padTo(word, WORD_COLUMNS)} ${who}`;
-  const rest = clipTo(escapeText(text), width - before.length - 1);
+  const rest = fitTo(escapeText(text), width - before.length - 1);
   return `${paint('quiet', showTime(line.time))} ${paint(tone, padTo(word, WORD_COLUMNS))} ${paint('quiet', who)} ${rest}`;
 }
 

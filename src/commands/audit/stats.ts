@@ -191,7 +191,7 @@ export function renderStats(stats: AuditStats, paint: Paint, width: number): str
           ),
         ];
   const text = [
-    `${paint('strong', `${stats.lines} lines`)}, ${showTime(stats.from ?? '')} to ${showTime(stats.to ?? '')} (UTC)`,
+    `${paint('strong', `${stats.lines} lines`)}, ${showTime(stats.from ?? '')} to ${showTime(stats.to ?? '')}`,
     `decided: ${counts(stats.decisions)}`,
     `ended: ${counts(stats.statuses)}`,
     `security events: ${counts(stats.securityEvents)}`,
@@ -215,7 +215,7 @@ export function renderStats(stats: AuditStats, paint: Paint, width: number): str
       const whole = bar(all, most, barWidth);
       const bad = failed === 0 ? '' : bar(failed, most, barWidth);
       const rest = whole.slice(bad.length);
-      return `  ${showTime(from).slice(0, 16)} ${String(all).padStart(6)} ${paint(failed > 0 ? 'bad' : 'quiet', String(failed).padStart(6))} ${paint('bad', bad)}${rest}`;
+      return `  ${showTime(from).slice(0, 16)}Z ${String(all).padStart(6)} ${paint(failed > 0 ? 'bad' : 'quiet', String(failed).padStart(6))} ${paint('bad', bad)}${rest}`;
     }),
   ];
   return `${text.join('\n')}\n`;

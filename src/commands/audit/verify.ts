@@ -31,7 +31,10 @@ const SHOWN = 10;
 
 export function renderVerification(found: Verification, paint: Paint): string {
   const { lines, files, heads, torn, lost, problems } = found;
-  const counted = `${many(lines, 'line')} in ${many(files, 'file')} of ${many(heads.length, 'server')}`;
+  const servers = heads.filter(({ isServer }) => isServer).length;
+  const commands = heads.length - servers;
+  const who = `${many(servers, 'server')}${commands === 0 ? '' : ` and ${many(commands, 'command')} of the operator`}`;
+  const counted = `${many(lines, 'line')} in ${many(files, 'file')} of ${who}`;
   const newest = heads.toSorted((a, b) => (a.lastTime < b.lastTime ? 1 : -1));
   const open = heads.filter(({ isClosed }) => !isClosed).length;
   const text = [
@@ -47,8 +50,8 @@ export function renderVerification(found: Verification, paint: Paint): string {
     ...newest
       .slice(0, SHOWN)
       .map(
-        ({ instance, lines: own, lastTime, isClosed }) =>
-          `  ${paint('quiet', showTime(lastTime))} ${instance} ${many(own, 'line')}${isClosed ? '' : ', open'}`,
+        ({ instance, lines: own, lastTime, isClosed, isServer }) =>
+          `  ${paint('quiet', showTime(lastTime))} ${instance} ${many(own, 'line')}${isServer ? '' : ', operator'}${isClosed ? '' : ', open'}`,
       ),
     ...(heads.length > SHOWN ? [`  … ${heads.length - SHOWN} more`] : []),
     ...(newest[0] === undefined

@@ -1,10 +1,8 @@
 /** What `top` shows: rows, and where they come from. */
-import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
-import { createId } from '../../base/ids.ts';
-import { createObserver, type ObservedExecution, OPERATOR } from '../../executions/executions.ts';
-import { createAudit } from '../../security/security.ts';
+import { createObserver, type ObservedExecution } from '../../executions/executions.ts';
 import type { Tone } from '../paint.ts';
+import { recordAsOperator } from '../record.ts';
 
 export interface TopRow {
   readonly id: string;
@@ -89,14 +87,8 @@ function toRow(execution: ObservedExecution): TopRow {
 
 /** No server is there to write that somebody ended it. */
 function recordEnd(stateDir: string, executionId: string): void {
-  const audit = createAudit({
-    directory: join(stateDir, 'audit'),
-    instance: createId('inst'),
-    clock: systemClock,
-  });
   try {
-    audit.write({ event: 'end_requested', ...OPERATOR, executionId });
-    audit.close();
+    recordAsOperator(stateDir, { event: 'end_requested', executionId });
   } catch {
     // Only what is to run must be recorded first.
   }

@@ -39,6 +39,8 @@ export interface AuditOptions {
   readonly directory: string;
   readonly instance: string;
   readonly clock: Clock;
+  /** Of a log that a command of the operator's writes; undefined: a server's. */
+  readonly principal?: string;
   /** Waits with each line until the disk has it, so that it survives a power cut. */
   readonly syncs?: boolean;
   readonly maxFileBytes?: number;
@@ -63,6 +65,7 @@ export function createAudit(options: AuditOptions): Audit {
     maxFileBytes = LIMITS.auditFileBytes,
     reserve,
   } = options;
+  const by = options.principal === undefined ? {} : { principal: options.principal };
   let file: OpenFile | undefined;
   let part = 0;
   let previous = NO_HASH;
@@ -87,7 +90,7 @@ export function createAudit(options: AuditOptions): Audit {
     file = opened;
     part++;
     try {
-      append(opened, { event: 'log_opened', instance, part, pid: process.pid, heads }, time);
+      append(opened, { event: 'log_opened', ...by, instance, part, pid: process.pid, heads }, time);
     } catch (error) {
       closeFile();
       // Without its first line it is no file of the log.
@@ -132,7 +135,7 @@ export function createAudit(options: AuditOptions): Audit {
     isClosed = true;
     if (file === undefined) return;
     try {
-      append(file, { event: 'log_closed' }, isoTime(clock.now()));
+      append(file, { event: 'log_closed', ...by }, isoTime(clock.now()));
     } finally {
       closeFile();
     }

@@ -84,9 +84,9 @@ interface TerminalInput extends Ruling {
   readonly input: { readonly text: string } | { readonly isSecret: true };
 }
 
-/** A person looks at it from the command line, and may have typed. */
+/** A person looks at it from the command line, and types or resizes; what they type is not recorded. */
 interface TerminalViewed extends Caller {
-  readonly event: 'terminal_attached' | 'terminal_detached';
+  readonly event: 'terminal_attached' | 'terminal_typed' | 'terminal_resized' | 'terminal_detached';
   readonly terminalId: string;
 }
 
@@ -164,6 +164,38 @@ export type AuditEntry =
   | RequestRefused
   | Called;
 
+const EVENTS: Readonly<Record<(AuditEntry | LogEntry)['event'], true>> = {
+  execution_allowed: true,
+  execution_denied: true,
+  approval_needed: true,
+  execution_not_started: true,
+  execution_ended: true,
+  end_requested: true,
+  outputs_collected: true,
+  terminal_input: true,
+  terminal_input_denied: true,
+  terminal_approval_needed: true,
+  terminal_attached: true,
+  terminal_typed: true,
+  terminal_resized: true,
+  terminal_detached: true,
+  approval_asked: true,
+  approval_given: true,
+  approval_refused: true,
+  approval_revoked: true,
+  restrictions_tightened: true,
+  restrictions_refused: true,
+  token_created: true,
+  token_revoked: true,
+  request_refused: true,
+  call: true,
+  log_opened: true,
+  entries_lost: true,
+  log_closed: true,
+};
+/** Every kind of line; the compiler misses none. */
+export const AUDIT_EVENTS: readonly string[] = Object.keys(EVENTS);
+
 /** The last line of another log, as it was seen when this one was opened. */
 export interface Head {
   readonly instance: string;
@@ -175,6 +207,8 @@ export interface Head {
 export type LogEntry =
   | {
       readonly event: 'log_opened';
+      /** The operator, where a command of theirs writes the log and no server. */
+      readonly principal?: string;
       readonly instance: string;
       readonly part: number;
       readonly pid: number;
@@ -182,4 +216,4 @@ export type LogEntry =
     }
   /** Of so many entries before this line it is not certain that they were written. */
   | { readonly event: 'entries_lost'; readonly count: number; readonly reason: string }
-  | { readonly event: 'log_closed' };
+  | { readonly event: 'log_closed'; readonly principal?: string };

@@ -26,6 +26,8 @@ export interface AuditHead extends Head {
   readonly lastTime: string;
   /** False where the server is running, or was killed, or where the end of the log is gone. */
   readonly isClosed: boolean;
+  /** False: a command of the operator's. */
+  readonly isServer: boolean;
 }
 
 export interface Verification {
@@ -119,6 +121,7 @@ function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: 
   let last: (PlacedLine & { line: Line }) | undefined;
   const torn: string[] = [];
   let lost = 0;
+  let isServer = true;
   let problem: AuditProblem | undefined;
   for (const [placed, next] of withNext(lines)) {
     const { line, isWhole, file } = placed;
@@ -131,6 +134,7 @@ function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: 
     if (line !== undefined) visit(line);
     problem ??= judge(placed, { last, next, instance, witnesses });
     if (problem !== undefined || line === undefined) continue;
+    if (line.fields['event'] === 'log_opened') isServer = line.fields['principal'] === undefined;
     if (line.fields['event'] === 'entries_lost') lost += Number(line.fields['count']);
     last = { ...placed, line };
   }
@@ -141,6 +145,7 @@ function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: 
     lines: (last?.line.seq ?? -1) + 1,
     lastTime: last?.line.time ?? '',
     isClosed: last?.line.fields['event'] === 'log_closed',
+    isServer,
   };
   return { head, torn, lost, problem: problem ?? shortened(head, witnesses) };
 }

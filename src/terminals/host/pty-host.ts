@@ -36,6 +36,8 @@ interface CallOf {
 function serve(spec: HostSpec): void {
   const terminals = new Map<string, HostedTerminal>();
   const servers = new Set<Channel>();
+  /** Who has typed since they attached. */
+  const typists = new WeakSet<Channel>();
   const cgroups = createCgroups();
   const program = process.argv[1] ?? '';
   let leaving: NodeJS.Timeout | undefined;
@@ -139,8 +141,11 @@ function serve(spec: HostSpec): void {
       void terminal.finished.then(() => channel.end());
       return { snapshot, dimensions: terminal.state().dimensions };
     },
-    async type({ id, base64 }) {
-      await find(id).type(Buffer.from(base64, 'base64'));
+    async type({ id, base64 }, { channel }) {
+      const terminal = find(id);
+      if (!typists.has(channel)) tellServers({ event: 'typed', id });
+      typists.add(channel);
+      await terminal.type(Buffer.from(base64, 'base64'));
       return {};
     },
     async shutdown() {

@@ -1,0 +1,25 @@
+/** Lines of the audit log about what a person does with a command: a short log of its own, which is no server's. */
+import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { createId } from '../base/ids.ts';
+import { OPERATOR } from '../executions/executions.ts';
+import { type AuditEntry, createAudit } from '../security/security.ts';
+
+type OfOperator<Entry> = Entry extends unknown ? Omit<Entry, keyof typeof OPERATOR> : never;
+
+export function recordAsOperator(
+  stateDir: string,
+  entry: OfOperator<AuditEntry>,
+  options: { readonly syncs?: boolean; readonly reserve?: string } = {},
+): void {
+  const audit = createAudit({
+    directory: join(stateDir, 'audit'),
+    instance: createId('inst'),
+    clock: systemClock,
+    principal: OPERATOR.principal,
+    ...options,
+  });
+  // Omit over a union forgets that the rest is one of its members.
+  audit.write({ ...entry, ...OPERATOR } as AuditEntry);
+  audit.close();
+}
