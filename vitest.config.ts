@@ -40,12 +40,13 @@ export default defineConfig({
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 60_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 180_000),
-      // Both take minutes; `npm run test:stress` and `npm run test:packages` ask for them. What takes long of the latter
-      // is making a package and a machine to install it on, before the first test.
+      // All take minutes; `npm run test:stress`, `test:packages` and `test:clients` ask for them. What takes long of
+      // packages is making one and a machine to install it on, before the first test.
       ...(process.env.STRESS === '1' ? [project('stress', ['test/stress/**/*.test.ts'], 600_000)] : []),
       ...(process.env.PACKAGES === '1'
         ? [project('packages', ['test/packages/**/*.test.ts'], 180_000, 900_000)]
         : []),
+      ...(process.env.CLIENTS === '1' ? [project('clients', ['test/clients/**/*.test.ts'], 180_000)] : []),
     ],
   },
 });

@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
+import { installClients, withoutNetwork } from './clients.mjs';
 import { installPrograms } from './programs.mjs';
 import { root, setUp } from './setup.mjs';
 
@@ -43,6 +44,25 @@ const commands = {
     await setUp();
     process.env.PACKAGES = '1';
     await vitest(['--project=packages', ...args]);
+  },
+
+  /** Real agents with a scripted model, where nothing but loopback can be reached. */
+  async clients(args) {
+    await installPrograms();
+    await setUp();
+    installClients();
+    Object.assign(process.env, { CLIENTS: '1', NODE_ENV: 'test' });
+    const vitest = [
+      process.execPath,
+      `${root}/node_modules/vitest/vitest.mjs`,
+      'run',
+      '--project=clients',
+      ...args,
+    ];
+    const [program, ...rest] = withoutNetwork(vitest);
+    // The terminal's signals reach both.
+    const child = spawn(program, rest, { cwd: root, stdio: 'inherit' });
+    child.on('close', (code) => process.exit(code ?? 1));
   },
 
   /** What a person runs before a commit; end-to-end tests are left to `npm test`. */
