@@ -14,7 +14,7 @@ import type { Settings } from './base/settings.ts';
 import {
   createExecutions,
   createInstance,
-  type LimitKeepers,
+  type LimitEnforcement,
   ownProcesses,
 } from './executions/executions.ts';
 import { createOutputs, createSearchThread } from './outputs/outputs.ts';
@@ -48,7 +48,7 @@ export interface App {
   /** What the operator should know about the rules for commands. */
   readonly warnings: readonly string[];
   /** Who keeps each limit on this machine. */
-  limitKeepers(): Promise<LimitKeepers>;
+  limitEnforcement(): Promise<LimitEnforcement>;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
   /** What would be decided about a command; nothing is run, and nothing is recorded. */
@@ -207,7 +207,7 @@ export function createApp(options: AppOptions): App {
     facts,
     sandbox: async () => (state = await sandbox.state()),
     warnings: security.restrictions.warnings,
-    limitKeepers: () => executions.limitKeepers(LOCAL_PRINCIPAL),
+    limitEnforcement: () => executions.limitEnforcement(LOCAL_PRINCIPAL),
     commandPath: executions.commandPath,
     explain: security.explain,
     retighten: security.retighten,

@@ -14,8 +14,8 @@ import { findInstallation } from './base/installation.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { checkStateDirectory } from './base/state-directory.ts';
+import type { ExplainFlags, Flags } from './commands/command-line.ts';
 import type { CommandContext } from './commands/context.ts';
-import type { ExplainFlags, Flags } from './commands/program.ts';
 import { createFront, type Front, hasRules } from './front.ts';
 import { type Catalogue, toolNamesIn } from './server/catalogue.ts';
 import { serveStdioConnection } from './server/stdio.ts';
@@ -36,7 +36,7 @@ try {
 }
 
 async function runProgram(): Promise<void> {
-  const { createProgram } = await import('./commands/program.ts');
+  const { createProgram } = await import('./commands/command-line.ts');
   const setup = {
     version: __VERSION__,
     machine,
@@ -122,7 +122,7 @@ async function doctor(flags: Flags, options: { readonly json?: boolean }): Promi
 
 /** Ends with 1 where it would be denied, and 2 where a person would be asked. */
 async function explainPolicy(flags: Flags, command: string, options: ExplainFlags): Promise<void> {
-  const { createExplain, explainLines, renderExplained } = await import('./commands/policy.ts');
+  const { createExplain, explainLines, renderExplained } = await import('./commands/policy-explain.ts');
   const { front, settings } = await prepare(flags, true);
   const app = await front.app();
   const explain = createExplain(app, settings);

@@ -6,7 +6,7 @@ import { errnoOf } from '../base/errors.ts';
 import { FREE_SPACE } from '../base/files.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { findStateDirectoryProblem } from '../base/state-directory.ts';
-import { type LimitKeepers, NOBODY } from '../executions/executions.ts';
+import { type LimitEnforcement, NOBODY } from '../executions/executions.ts';
 import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
 import { foundClients, isInstalled } from './install/install.ts';
@@ -82,7 +82,7 @@ async function terminals({ security }: Settings): Promise<Finding> {
 
 /** A limit that nobody keeps is a promise that is not kept. */
 async function limits(app: App, { security }: Settings): Promise<Finding[]> {
-  const keepers = await app.limitKeepers();
+  const keepers = await app.limitEnforcement();
   return LIMITS.map(({ name, setting, fix }): Finding => {
     const text = `kept by: ${keepers[name]}`;
     if (keepers[name] !== NOBODY) return { name: `limit ${name}`, state: 'good', text };
@@ -96,7 +96,7 @@ const GROUPS =
   'It needs a cgroup that this server may create groups in: with systemd, start it with `systemd-run --user --scope -p Delegate=yes`';
 
 const LIMITS: readonly {
-  readonly name: keyof LimitKeepers;
+  readonly name: keyof LimitEnforcement;
   readonly setting: keyof SecuritySettings;
   readonly fix: string;
 }[] = [

@@ -5,9 +5,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESET_NAMES } from '../base/config/presets.ts';
 import type { Remember } from '../security/questions/questions.ts';
-import type { SearchOptions, TailOptions } from './audit/search.ts';
+import type { SearchOptions, TailOptions } from './audit/audit-search.ts';
+import type { VerifyOptions } from './audit/audit-verify.ts';
 import type { StatsOptions } from './audit/stats.ts';
-import type { VerifyOptions } from './audit/verify.ts';
 import type { CommandContext } from './context.ts';
 import type { PruneOptions } from './state.ts';
 import type { CreateOptions } from './token.ts';
@@ -33,7 +33,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     )
     .option('--json', 'as JSON')
     .action(async (options: VerifyOptions) =>
-      (await import('./audit/verify.ts')).verifyCommand(context, options),
+      (await import('./audit/audit-verify.ts')).verifyCommand(context, options),
     );
   audit
     .command('search')
@@ -51,7 +51,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .option('--limit <count>', 'the newest so many', count, 100)
     .option('--json', 'the lines as they are')
     .action(async (text: string | undefined, options: Omit<SearchOptions, 'text'>) =>
-      (await import('./audit/search.ts')).searchAudit(context, {
+      (await import('./audit/audit-search.ts')).searchAudit(context, {
         ...options,
         ...(text !== undefined && { text }),
       }),
@@ -62,7 +62,9 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .option('-n, --lines <count>', 'how many of the last', count, 10)
     .option('--no-follow', 'do not wait for more')
     .option('--json', 'the lines as they are')
-    .action(async (options: TailOptions) => (await import('./audit/search.ts')).tailAudit(context, options));
+    .action(async (options: TailOptions) =>
+      (await import('./audit/audit-search.ts')).tailAudit(context, options),
+    );
   audit
     .command('stats')
     .description('count: most used, most denied, slowest, and failures over time')
@@ -87,25 +89,25 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .description('list the terminals that are open on the state directory')
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
-      (await import('./terminals.ts')).terminals(context, options),
+      (await import('./attach-terminal.ts')).terminals(context, options),
     );
   program
     .command('attach')
     .description('look at a terminal live, and type into it; Ctrl-] leaves it as it is')
     .argument('<terminal>', 'its id, the beginning of it, or the name of its session')
-    .action(async (terminal: string) => (await import('./terminals.ts')).attach(context, terminal));
+    .action(async (terminal: string) => (await import('./attach-terminal.ts')).attach(context, terminal));
 
   const questions = program
     .command('questions')
     .description('list commands that wait for approval, and approvals that are remembered')
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
-      (await import('./questions.ts')).listQuestionsCommand(context, options),
+      (await import('./answer-questions.ts')).listQuestionsCommand(context, options),
     );
   questions
     .command('watch')
     .description('show questions as they come; servers ask only while this or the page is open')
-    .action(async () => (await import('./questions.ts')).watchQuestionsCommand(context));
+    .action(async () => (await import('./answer-questions.ts')).watchQuestionsCommand(context));
   questions
     .command('allow')
     .description('let a command run')
@@ -118,7 +120,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
       ]),
     )
     .action(async (id: string, options: { readonly for?: Remember }) =>
-      (await import('./questions.ts')).allowCommand(context, id, options),
+      (await import('./answer-questions.ts')).allowCommand(context, id, options),
     );
   questions
     .command('deny')
@@ -126,13 +128,13 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .argument('<id>', 'the question')
     .option('--reason <text>', 'why, for the model to read')
     .action(async (id: string, options: { readonly reason?: string }) =>
-      (await import('./questions.ts')).denyCommand(context, id, options),
+      (await import('./answer-questions.ts')).denyCommand(context, id, options),
     );
   questions
     .command('revoke')
     .description('take back an approval that is remembered')
     .argument('<id>', 'the approval')
-    .action(async (id: string) => (await import('./questions.ts')).revokeCommand(context, id));
+    .action(async (id: string) => (await import('./answer-questions.ts')).revokeCommand(context, id));
 
   const token = program.command('token').description('say who may call the server over HTTP, and what for');
   token

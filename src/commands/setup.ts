@@ -213,7 +213,7 @@ async function runInit(options: InitFlags, setup: Setup): Promise<void> {
 }
 
 async function runShow(isJson: boolean, setup: Setup): Promise<void> {
-  const { listSettings, renderSettings } = await import('./config/show.ts');
+  const { listSettings, renderSettings } = await import('./config/show-settings.ts');
   const loaded = setup.load();
   if (!isJson) return setup.write(renderSettings(loaded, setup.cwd));
   setup.write(

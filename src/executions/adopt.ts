@@ -4,7 +4,7 @@
  */
 import type { Log } from '../base/log.ts';
 import { adoptHeld, type FollowOptions, lostOutcome, treeOf } from './detached/launch-detached.ts';
-import { readOutcome } from './detached/protocol.ts';
+import { readOutcome } from './detached/wrapper-protocol.ts';
 import type { Live } from './live.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
 import { terminateTree } from './terminate.ts';

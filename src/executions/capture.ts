@@ -9,8 +9,8 @@ import { closeSync } from 'node:fs';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import { createMasker } from '../security/security.ts';
 import { type Copy, createCopy } from './copy.ts';
+import type { Turns } from './copy-turns.ts';
 import { linkOf, type Pipe } from './pipes.ts';
-import type { Turns } from './turns.ts';
 
 export interface OutputPipes {
   /** Of both, where they are merged. */

@@ -1,7 +1,7 @@
 /** Copies what comes out of one pipe: what is in it when asked to, and from `listen` on as it comes. */
 import { closeSync, readSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
-import type { Turns } from './turns.ts';
+import type { Turns } from './copy-turns.ts';
 
 /** The largest a pipe can be without privileges (/proc/sys/fs/pipe-max-size); bounds one drain. */
 const PIPE_MAX_BYTES = 1024 * 1024;

@@ -18,7 +18,7 @@ import { createExplainer } from './explainer.ts';
 import { createForker } from './forker.ts';
 import type { Instance } from './instance.ts';
 import { createInventory } from './inventory.ts';
-import { type LimitKeepers, limitKeepers } from './limit-keepers.ts';
+import { type LimitEnforcement, limitEnforcement } from './limit-enforcement.ts';
 import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
 import { createLostSessions } from './lost-sessions.ts';
@@ -39,7 +39,7 @@ export { OPERATOR } from './end-requests.ts';
 export type { Cause, EndSignal } from './ending.ts';
 export { runHelper } from './helper.ts';
 export { createInstance, type Instance } from './instance.ts';
-export { type LimitKeepers, NOBODY } from './limit-keepers.ts';
+export { type LimitEnforcement, NOBODY } from './limit-enforcement.ts';
 export type { Live } from './live.ts';
 export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
 export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
@@ -88,7 +88,7 @@ export interface Executions {
   /** How many run, of all principals. */
   count(kind: SlotKind): number;
   /** Who keeps each limit of a principal's commands, found out by trying. */
-  limitKeepers(principal: string): Promise<LimitKeepers>;
+  limitEnforcement(principal: string): Promise<LimitEnforcement>;
   /** The PATH that commands see. */
   commandPath(): Promise<string>;
   /** Ends everything but the detached. */
@@ -274,8 +274,8 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       return running.isActive(executionId);
     },
     count: (kind) => [...running.entries.values()].filter(({ record }) => slotKind(record) === kind).length,
-    limitKeepers: async (principal) =>
-      limitKeepers({
+    limitEnforcement: async (principal) =>
+      limitEnforcement({
         held: cgroups.held(),
         sandboxKind: (await security.sandbox.state()).kind,
         security: security.restrictions.of(principal).security,

@@ -5,8 +5,8 @@ import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/sup
 import { systemClock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Execution, MonitorReading } from './executions.ts';
-import { createLooks } from './look.ts';
 import { createMonitors, type Monitors, type Watched } from './monitors.ts';
+import { createLooks } from './process-scan.ts';
 import { type Figure, METRICS } from './sampler.ts';
 
 let world: World;

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
-import { createLooks, type Look } from './look.ts';
+import { createLooks, type Look } from './process-scan.ts';
 import { createSampler, type Metric, type Sample, type Sampler, type Summary } from './sampler.ts';
 import type { ProcessTree } from './tree.ts';
 

@@ -3,7 +3,7 @@
  * a handful of files tells whether anything can have escaped; the environment of every process costs 20 times as much.
  */
 import { once } from '../base/once.ts';
-import { shareNext } from './look.ts';
+import { shareNext } from './process-scan.ts';
 import {
   exists,
   findProcess,

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory, removeTree } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
+import { createTurns, type Turns } from './copy-turns.ts';
 import type { Spawner } from './spawner.ts';
-import { createTurns, type Turns } from './turns.ts';
 
 /** For what a command prints; whoever takes it closes `readFd`. */
 export interface Pipe {

@@ -5,8 +5,8 @@
  * ancestors, and the marker that every process inherits in its environment.
  */
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
-import { createLooks, type Look, lookTogether } from './look.ts';
 import { ancestorsOf, findOrphans, findOrphansTogether, type Reaper } from './orphans.ts';
+import { createLooks, type Look, lookTogether } from './process-scan.ts';
 import {
   exists,
   findProcess,

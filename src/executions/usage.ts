@@ -1,5 +1,5 @@
 /** What a tree uses now: memory, processor time and transfers of every member together. */
-import type { Look } from './look.ts';
+import type { Look } from './process-scan.ts';
 import { type ProcessEntry, TICKS_PER_SECOND } from './process-table.ts';
 import { type Network, readNetwork, readNetworkNamespace, readTransfer, type Transfer } from './transfers.ts';
 import type { ProcessTree } from './tree.ts';

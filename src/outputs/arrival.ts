@@ -7,7 +7,7 @@
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
 import { LIMITS } from '../base/limits.ts';
-import { openForAppending, openForReading } from './open.ts';
+import { openForAppending, openForReading } from './open-file.ts';
 
 export const ARRIVAL_FILE = 'arrival';
 

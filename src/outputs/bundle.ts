@@ -10,7 +10,7 @@ import { makePrivateDirectory } from '../base/files.ts';
 import { ARRIVAL_FILE, ARRIVAL_STREAMS, type ArrivalLog, createArrivalLog } from './arrival.ts';
 import { openCombined } from './combined.ts';
 import { createLineIndex, type LineIndex } from './line-index.ts';
-import { isAbsence } from './open.ts';
+import { isAbsence } from './open-file.ts';
 import { createSink, type FileSink } from './sink.ts';
 import { measureStream, openSource } from './source.ts';
 import { tailPath } from './tail.ts';

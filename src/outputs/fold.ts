@@ -4,9 +4,9 @@
  * bytes it stands for. Lines that may say that something went wrong, and the lines around them, are never folded.
  */
 import { isAlike } from './alike.ts';
+import { grouped } from './phrases.ts';
 import type { Pace } from './scan.ts';
 import { asShown } from './shown-text.ts';
-import { grouped } from './words.ts';
 
 export interface Piece {
   /** As an answer shows it, with its newline. */

@@ -9,11 +9,11 @@ import { alignEnd, alignStart, LINE_REACH_BYTES } from './cut.ts';
 import { getEncoding } from './encoding.ts';
 import { type FoldedView, foldedView } from './folded-view.ts';
 import { createLineCounter, type LineCounter } from './line-count.ts';
+import { notKept, plural } from './phrases.ts';
 import { chunksOf, createPace, gapBytes, type Pace } from './scan.ts';
 import { asShown } from './shown-text.ts';
 import type { ByteSource } from './types.ts';
 import { countInvalidBytes } from './utf8.ts';
-import { notKept, plural } from './words.ts';
 
 export interface HeadAndTailOptions {
   /** Named in the line that says how to read the rest. */

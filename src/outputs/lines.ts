@@ -6,9 +6,9 @@ import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { alignEnd, alignStart } from './cut.ts';
 import { type Encoding, getEncoding } from './encoding.ts';
+import { plural } from './phrases.ts';
 import { chunksOf, gapAt, indexOfNewline, lastIndexOfNewline } from './scan.ts';
 import type { ByteSource } from './types.ts';
-import { plural } from './words.ts';
 
 export interface Line {
   readonly start: number;

@@ -2,9 +2,9 @@
 import { LIMITS } from '../base/limits.ts';
 import { createLineCounter } from './line-count.ts';
 import { createLineReader, getLineEncoding } from './lines.ts';
+import { grouped, notKept } from './phrases.ts';
 import { createPace, gapBytes } from './scan.ts';
 import type { ByteSource } from './types.ts';
-import { grouped, notKept } from './words.ts';
 
 export interface LinesRequest {
   /** From 1; negative counts from the end, so -1 is the last line. */

@@ -4,9 +4,9 @@
  */
 import { alignEnd, alignStart, LINE_REACH_BYTES } from './cut.ts';
 import { type Encoding, getEncoding } from './encoding.ts';
+import { describeGap } from './phrases.ts';
 import { gapAt, indexOfNewline } from './scan.ts';
 import type { ByteSource } from './types.ts';
-import { describeGap } from './words.ts';
 
 export interface RangeRequest {
   /** Negative: from the end. */

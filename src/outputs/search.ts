@@ -10,10 +10,10 @@ import type { LineBlock } from './line-blocks.ts';
 import { createLineCounter, type LineCounter } from './line-count.ts';
 import { createLineReader, getLineEncoding, type Line, type LineReader } from './lines.ts';
 import { createMatchLines, type Hits, overlapOf, type Turn } from './match-lines.ts';
+import { notKept } from './phrases.ts';
 import { absoluteOffset } from './read-range.ts';
 import { createPace, gapBytes } from './scan.ts';
 import type { ByteSource } from './types.ts';
-import { notKept } from './words.ts';
 
 export interface SearchRequest {
   /** A regular expression (RE2), tested on each line without its newline. */

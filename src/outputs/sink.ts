@@ -9,7 +9,7 @@ import { closeSync, writeSync } from 'node:fs';
 import { messageOf } from '../base/errors.ts';
 import { writeFileWhole } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openForAppending } from './open.ts';
+import { openForAppending } from './open-file.ts';
 import { createTailRing, encodeTail, type Tail, type TailRing, tailPath } from './tail.ts';
 import type { Sink } from './types.ts';
 

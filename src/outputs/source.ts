@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import type { LineIndex } from './line-index.ts';
-import { isAbsence, openForReading } from './open.ts';
+import { isAbsence, openForReading } from './open-file.ts';
 import { createTailReader, readTailTotal, type Tail } from './tail.ts';
 import type { ByteSource, Gap } from './types.ts';
 

@@ -3,7 +3,7 @@
  * which holds the stream's total size in its first line and its last bytes after that.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
-import { openForReading } from './open.ts';
+import { openForReading } from './open-file.ts';
 
 export interface Tail {
   /** All bytes of the stream, kept or not. */

@@ -9,7 +9,7 @@ import type { Directories } from './directories.ts';
 import { checkDangerous, checkEnvironment, inheritedValue } from './environment.ts';
 import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
 import { combinePolicies } from './policy/policy.ts';
-import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
+import type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 import { nameProgram } from './programs.ts';
 import { type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 

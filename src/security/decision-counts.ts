@@ -1,6 +1,6 @@
 /** How often commands were allowed, denied and put before a person, by the minute: for statistics. */
 import type { Clock } from '../base/clock.ts';
-import type { Decision } from './audit/entries.ts';
+import type { Decision } from './audit/audit-entry.ts';
 
 export type DecisionTotals = Readonly<Record<Decision, number>>;
 

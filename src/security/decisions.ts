@@ -1,7 +1,7 @@
 /** What becomes of a judgement: an error that explains itself, or a question to a person. */
 import { createHash } from 'node:crypto';
 import { ShellServerError } from '../base/errors.ts';
-import type { Judgement, Policy } from './policy/types.ts';
+import type { Judgement, Policy } from './policy/policy-types.ts';
 import { questionFor, SHOWN_LENGTH, SHOWN_LINES } from './question.ts';
 
 const SHOWN_COMMANDS = 20;

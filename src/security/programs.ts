@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ShellServerError } from '../base/errors.ts';
-import type { Policy } from './policy/types.ts';
+import type { Policy } from './policy/policy-types.ts';
 
 /**
  * Under an allow-list the case of a command does not matter (001), and what is judged is what is run: a name that is

@@ -2,9 +2,10 @@
  * What a person is asked: all that decides what would run, and no more than fits before their eyes. Nobody can agree to
  * what they do not see, so that what is too long to be shown is not asked about at all.
  */
-import { escapeText, showPart } from './policy/show.ts';
+
+import type { Judgement } from './policy/policy-types.ts';
+import { escapeText, showPart } from './policy/show-decision.ts';
 import { dangerOf } from './policy/tables/variables.ts';
-import type { Judgement } from './policy/types.ts';
 import { isMaskedName, MASK, maskText } from './secrets.ts';
 
 export interface Asked {

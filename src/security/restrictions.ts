@@ -10,9 +10,9 @@ import { ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import type { SecuritySettings, ShellToolSettings } from '../base/settings.ts';
 import { combinePolicies, createPolicy, effectiveAllowed, READING_COMMANDS } from './policy/policy.ts';
-import { PRESET_COMMANDS, presetRank } from './policy/presets.ts';
+import type { Entry, Policy, PolicyConfig } from './policy/policy-types.ts';
+import { PRESET_COMMANDS, presetRank } from './policy/preset-lists.ts';
 import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
-import type { Entry, Policy, PolicyConfig } from './policy/types.ts';
 
 /** What a caller has tightened, which holds until the server ends. */
 export interface Restriction {

@@ -21,8 +21,8 @@ import { createDirectories, type Directories } from './directories.ts';
 import { buildEnvironment, MARKER_NAME } from './environment.ts';
 import { definedEntries, type LaunchRequest } from './launch-request.ts';
 import { issuePermit, type LaunchPermit, type Limits } from './permit.ts';
+import type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 import type { Wish } from './policy/tighten.ts';
-import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import { checkProgram } from './programs.ts';
 import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
@@ -32,7 +32,7 @@ import { checkShell, chooseShells, judgedShell, type Shells, shellArgv, shellNam
 import { checkTerminal, checkTerminalShell, createTypedCheck, type TypedCheck } from './typed.ts';
 
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
-export { AUDIT_EVENTS, type AuditEntry, type Decision, type SecurityEvent } from './audit/entries.ts';
+export { AUDIT_EVENTS, type AuditEntry, type Decision, type SecurityEvent } from './audit/audit-entry.ts';
 export { type AuditLine, byTime, followAudit, readAudit, readNewest, type TimeRange } from './audit/read.ts';
 export { RESERVE as AUDIT_RESERVE } from './audit/reserve.ts';
 export { type AuditProblem, type Verification, verifyAudit } from './audit/verify.ts';
@@ -43,10 +43,10 @@ export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './env
 export type { LaunchRequest, TerminalRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
-export { PRESET_COMMANDS } from './policy/presets.ts';
-export { escapeJson, escapeText, quoteWord } from './policy/show.ts';
+export type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
+export { PRESET_COMMANDS } from './policy/preset-lists.ts';
+export { escapeJson, escapeText, quoteWord } from './policy/show-decision.ts';
 export type { Wish } from './policy/tighten.ts';
-export type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 export { createRestrictions, type Effective, type RestrictionStore, wireName } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
 export { type CopyPlan, isFaithful, type MountCall, planCopy } from './sandbox/copy-plan.ts';

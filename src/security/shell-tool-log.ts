@@ -1,6 +1,6 @@
 /** The line about each command of the tool `shell`, for the operator who follows the log; the audit has it anyway. */
 import type { Log } from '../base/log.ts';
-import { escapeText } from './policy/show.ts';
+import { escapeText } from './policy/show-decision.ts';
 import { maskText } from './secrets.ts';
 
 export interface LoggedCommand {

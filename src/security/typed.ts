@@ -8,8 +8,8 @@ import type { Audit } from './audit/audit.ts';
 import type { createDecisionCounts } from './decision-counts.ts';
 import { APPROVAL_OPEN, ApprovalNeeded, checkApproval, denied } from './decisions.ts';
 import { differsInSh } from './policy/follow.ts';
+import type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 import { SHELLS } from './policy/tables/wrappers.ts';
-import type { Judgement, Policy, ProtectedProcess } from './policy/types.ts';
 import type { RestrictionStore } from './restrictions.ts';
 import { shellName } from './shells.ts';
 

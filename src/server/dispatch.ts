@@ -31,8 +31,8 @@ import type { Outbox } from './http/outbox.ts';
 import { METHOD_NOT_FOUND } from './json-rpc.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
+import { createTurns } from './read-queue.ts';
 import { suggest } from './suggest.ts';
-import { createTurns } from './turns.ts';
 
 export interface DispatchOptions {
   /** The tools of the toolset, in the order of the catalogue. */

@@ -1,6 +1,6 @@
 /** What is typed, as bytes: text as a person would type or paste it, keys by their names, or bytes as they are. */
 import { ShellServerError } from '../base/errors.ts';
-import { encodeKeys, UnknownKey } from './keys.ts';
+import { encodeKeys, UnknownKey } from './key-names.ts';
 import type { InputModes, Typed } from './protocol.ts';
 
 const ENTER = Buffer.from('\r');

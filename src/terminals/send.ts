@@ -6,7 +6,7 @@ import { ShellServerError } from '../base/errors.ts';
 import type { Security } from '../security/security.ts';
 import type { Host } from './hosts.ts';
 import { echoedLines, encodeTyped } from './input.ts';
-import type { Caller } from './open.ts';
+import type { Caller } from './open-terminal.ts';
 import type { InputFacts, SendResult, Typed, WaitSpec } from './protocol.ts';
 import type { Entry } from './register.ts';
 import { CANNOT_SEE, type Decision } from './typing.ts';

@@ -20,7 +20,7 @@ import {
 import type { Security } from '../security/security.ts';
 import { Gone } from './channel.ts';
 import { type Host, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
-import { type Caller, type CreateRequest, createOpening, type Opened } from './open.ts';
+import { type Caller, type CreateRequest, createOpening, type Opened } from './open-terminal.ts';
 import type {
   Dimensions,
   HostEvent,
@@ -33,7 +33,7 @@ import { createRegister, type Entry } from './register.ts';
 import { createSending, type InputOptions } from './send.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
-export type { Caller, CreateRequest, Opened } from './open.ts';
+export type { Caller, CreateRequest, Opened } from './open-terminal.ts';
 export type {
   ReadResult,
   SendResult,
@@ -44,7 +44,7 @@ export type {
   WaitSpec,
 } from './protocol.ts';
 export { WAIT_REASONS } from './protocol.ts';
-export { SHELL_TYPES, type ShellType } from './shells.ts';
+export { SHELL_TYPES, type ShellType } from './shell-start.ts';
 
 /** `new` is what has not been read yet. */
 export interface LookRequest extends Omit<ReadRequest, 'id' | 'view'> {

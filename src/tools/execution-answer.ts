@@ -16,14 +16,14 @@ import {
 } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import type { StreamType } from '../outputs/types.ts';
-import { hintFor, leavesRunning } from './hints.ts';
 import {
   describeBytes,
   describeDuration,
   describeLostSession,
   describeSession,
   listProcesses,
-} from './words.ts';
+} from './describe.ts';
+import { hintFor, leavesRunning } from './hints.ts';
 
 /** Nothing is required: an error result is checked against the same schema. */
 export const executionFields = () => ({

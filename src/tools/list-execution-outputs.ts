@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import type { OutputFilter } from '../outputs/types.ts';
+import { describeBytes } from './describe.ts';
 import { type Call, defineTool } from './tool.ts';
-import { describeBytes } from './words.ts';
 
 const outputSchema = () =>
   z.object({

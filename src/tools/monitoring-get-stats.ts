@@ -8,8 +8,8 @@ import { measureDirectory } from '../base/directory-size.ts';
 import { LOCAL_PRINCIPAL } from '../base/principals.ts';
 import type { Status } from '../executions/executions.ts';
 import type { AuditHealth } from '../security/security.ts';
+import { describeBytes, describeDuration } from './describe.ts';
 import { type Call, defineTool } from './tool.ts';
-import { describeBytes, describeDuration } from './words.ts';
 
 const METRICS = ['processes', 'terminals', 'files', 'system'] as const;
 const counts = () => z.record(z.string(), z.number());
@@ -166,7 +166,7 @@ async function system({ principal, modules }: Call): Promise<Part> {
   };
   const uptimeSeconds = Math.round(process.uptime());
   const audit = describeAudit(security.audit.health(), principal === LOCAL_PRINCIPAL);
-  const keepers = Object.entries(await executions.limitKeepers(principal));
+  const keepers = Object.entries(await executions.limitEnforcement(principal));
   return {
     data: {
       system_load: { load_1m: load1, load_5m: load5, load_15m: load15 },

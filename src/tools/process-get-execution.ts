@@ -4,10 +4,10 @@ import { isoTime } from '../base/clock.ts';
 import type { Execution } from '../executions/executions.ts';
 import { EXECUTION_MODES } from '../executions/executions.ts';
 import { escapeText, maskBeginning } from '../security/security.ts';
+import { describeBytes } from './describe.ts';
 import { describeExecution, executionFields } from './execution-answer.ts';
 import { answerBytes, patienceMs } from './known-clients.ts';
 import { defineTool } from './tool.ts';
-import { describeBytes } from './words.ts';
 
 /** The caller knows its command; a hundred kilobytes of it at each look would be a waste. */
 const COMMAND_CHARS = 4000;

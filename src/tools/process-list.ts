@@ -5,8 +5,8 @@ import { renameId } from '../base/ids.ts';
 import { createFilter } from '../base/pattern.ts';
 import { durationOf, type Summary } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
+import { describeDuration } from './describe.ts';
 import { defineTool } from './tool.ts';
-import { describeDuration } from './words.ts';
 
 const processFields = () =>
   z.object({

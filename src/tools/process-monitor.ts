@@ -9,8 +9,8 @@ import {
   type MonitorView,
   type Sample,
 } from '../executions/executions.ts';
+import { describeBytes } from './describe.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
-import { describeBytes } from './words.ts';
 
 const inputSchema = () =>
   z.strictObject({

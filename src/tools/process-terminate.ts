@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { type EndSignal, type Execution, type Live, pidOf, waitForEnd } from '../executions/executions.ts';
+import { listProcesses } from './describe.ts';
 import { type Call, defineTool } from './tool.ts';
-import { listProcesses } from './words.ts';
 
 /** As SPEC says: after that the answer comes, ended or not. */
 const WAIT_MS = 5000;

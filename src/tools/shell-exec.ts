@@ -9,8 +9,8 @@ import { LIMITS } from '../base/limits.ts';
 import { quoteWord } from '../security/security.ts';
 import { hintFor } from './hints.ts';
 import { type Ended, runToEnd } from './run-to-end.ts';
+import { type Asked, asShellExecError } from './shell-exec-errors.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
-import { type Asked, inWordsOf001 } from './words-of-001.ts';
 
 const parameters = () => ({
   command: z.string().min(1),
@@ -89,7 +89,7 @@ async function runCommand({ command, args, cwd, env }: Input, call: Call): Promi
       call,
     );
   } catch (error) {
-    throw inWordsOf001(error, asked, call);
+    throw asShellExecError(error, asked, call);
   }
 }
 

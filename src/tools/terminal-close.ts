@@ -1,9 +1,9 @@
 /** terminal_close: ends everything in a terminal; what it showed stays as an output, if wanted. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
+import { listProcesses } from './describe.ts';
 import { describeEnd, endOutput } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
-import { listProcesses } from './words.ts';
 
 export const terminalClose = defineTool({
   name: 'terminal_close',

@@ -7,7 +7,6 @@
  */
 import { dirname, resolve } from 'node:path';
 import { ShellServerError } from '../errors.ts';
-import { isVerbose, readEnvironmentLayer } from './environment.ts';
 import { findSettingsFiles } from './find-files.ts';
 import { readFlagLayer } from './flags.ts';
 import type { SettingFlags } from './kinds.ts';
@@ -17,8 +16,8 @@ import type { Toolsets } from './project-rules.ts';
 import { type LoadedSettings, resolveSettings } from './resolve.ts';
 import { readSettingsFile } from './toml-file.ts';
 import { unknownTools } from './tool-names.ts';
+import { isVerbose, readEnvironmentLayer } from './variables.ts';
 
-export { readEnvironment } from './environment.ts';
 export { SETTINGS_FILE_NAME } from './find-files.ts';
 export { modeOf, ownList, presetValues } from './in-force.ts';
 export { flagOf, OTHER_VARIABLES, SETTING_KEYS, SETTINGS, type SettingKey, variablesOf } from './keys.ts';
@@ -30,6 +29,7 @@ export type { LoadedSettings, Origin } from './resolve.ts';
 export { settingsJsonSchema } from './schema.ts';
 export { BY_PRESET } from './security-keys.ts';
 export { checkSettingsText } from './toml-file.ts';
+export { readEnvironment } from './variables.ts';
 
 export interface SettingsInput {
   readonly flags: SettingFlags;

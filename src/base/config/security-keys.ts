@@ -1,5 +1,5 @@
 /** The settings of [security]; part of the one table in keys.ts. */
-import { checkDomainEntry } from './domains.ts';
+import { checkDomainEntry } from './domain-names.ts';
 import {
   argumentTable,
   choice,
@@ -19,7 +19,7 @@ export const BY_PRESET = 'as the preset says';
 
 export const SECURITY_TABLE = {
   'security.preset': choice(PRESET_NAMES, {
-    description: 'The set of sandboxes and limits that holds where no other setting says otherwise.',
+    description: 'The named set of security settings that applies unless a setting of its own overrides it.',
     default: 'development',
     fromProject: later(PRESET_NAMES),
   }),

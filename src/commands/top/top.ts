@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.ts';
 import { showJson } from '../json.ts';
 import { createPaint, type Paint, widthOf } from '../paint.ts';
 import { createSource, type TopRow, type TopSource } from './rows.ts';
-import { drawTop, type TopView } from './screen.ts';
+import { drawTop, type TopView } from './top-screen.ts';
 
 export interface TopOptions {
   readonly once?: boolean;

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { findProcess } from '../process-table.ts';
 import type { Enforcement, Held, TreeLimits } from './controls.ts';
 import { type ExecutionGroup, removeQuietly } from './group.ts';
+import { makePlace, type Place, removeAbandoned } from './group-directories.ts';
 import { findHierarchies } from './hierarchies.ts';
-import { makePlace, type Place, removeAbandoned } from './places.ts';
 import { createPool } from './pool.ts';
 import { tryPlaces } from './trial.ts';
 

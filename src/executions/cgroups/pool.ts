@@ -16,7 +16,7 @@ import {
   writeLimits,
 } from './controls.ts';
 import { createGroup, type ExecutionGroup, hasInner, listMembers, removeWithInner } from './group.ts';
-import { makeDirectories, type Place } from './places.ts';
+import { makeDirectories, type Place } from './group-directories.ts';
 
 export interface Pool {
   /** A group of these places with these limits, made under that name where none is left. Throws where it is refused. */

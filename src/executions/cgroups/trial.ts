@@ -4,8 +4,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readEnforcement } from './controls.ts';
 import { joining, removeQuietly } from './group.ts';
+import { makeGroup, type Place } from './group-directories.ts';
 import { readText } from './hierarchies.ts';
-import { makeGroup, type Place } from './places.ts';
 
 const NAME = 'try';
 const LIMITS = { memoryBytes: 64 * 1024 * 1024, processes: 16, cpuPercent: 50 };

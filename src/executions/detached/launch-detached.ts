@@ -15,7 +15,7 @@ import type { ExecutionRecord, Outcome } from '../record.ts';
 import { endByMarker, terminateTree } from '../terminate.ts';
 import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
 import { claimCause, withdrawCause } from './outcome-files.ts';
-import { readOutcome, type WrapperSpec, wrapperReplySchema } from './protocol.ts';
+import { readOutcome, type WrapperSpec, wrapperReplySchema } from './wrapper-protocol.ts';
 
 /** How often a wrapper that is not our child is looked at: less and less, until somebody ends it. */
 const MIN_POLL_MS = 25;

@@ -15,7 +15,7 @@ import { readSpec, reply } from '../own-program.ts';
 import { createPipes } from '../pipes.ts';
 import { createSpawner } from '../spawner.ts';
 import { claimCause, leaveOutcome, reserveOutcome } from './outcome-files.ts';
-import { type WrapperReply, type WrapperSpec, wrapperSpecSchema } from './protocol.ts';
+import { type WrapperReply, type WrapperSpec, wrapperSpecSchema } from './wrapper-protocol.ts';
 
 async function main(): Promise<void> {
   const spec = wrapperSpecSchema.parse(await readSpec(process.stdin));

@@ -9,7 +9,7 @@ import { canMountDisk } from '../../../test/support/outputs.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { MASK } from '../secrets.ts';
 import { type AuditOptions, createAudit } from './audit.ts';
-import type { AuditEntry } from './entries.ts';
+import type { AuditEntry } from './audit-entry.ts';
 import { verifyAudit } from './verify.ts';
 
 let directory: string;

@@ -2,7 +2,7 @@
  * The audit log: append-only JSON lines, one log an instance, in files that change with the day and at a size. What
  * cannot be recorded does not run, so that a failure to write is thrown on.
  *
- * entries.ts says what there is to tell, encode.ts how it is made harmless, chain.ts how lines are chained, heads.ts how
+ * audit-entry.ts says what there is to record, encode-line.ts how it is made harmless, chain.ts how lines are chained, heads.ts how
  * logs vouch for each other, and verify.ts tries whether all of it is still so.
  */
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, rmSync } from 'node:fs';
@@ -12,9 +12,9 @@ import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { FREE_SPACE, makePrivateDirectory, writeAllSync } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
+import type { AuditEntry, LogEntry } from './audit-entry.ts';
 import { logFileName, NO_HASH, seal } from './chain.ts';
-import { encodeEntry } from './encode.ts';
-import type { AuditEntry, LogEntry } from './entries.ts';
+import { encodeEntry } from './encode-line.ts';
 import { readHeads } from './heads.ts';
 import { giveReserve, isFull, takeReserve } from './reserve.ts';
 

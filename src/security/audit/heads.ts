@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path';
 import { LIMITS } from '../../base/limits.ts';
+import type { Head } from './audit-entry.ts';
 import { type LogFile, listLogFiles } from './chain.ts';
-import type { Head } from './entries.ts';
-import { readLastLine } from './read-lines.ts';
+import { readLastLine } from './read-log-lines.ts';
 
 /** Of the logs that were written to last; of the older ones, those have told that came between. */
 export function readHeads(directory: string, own: string): Head[] {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LogFile, listLogFiles, parseLine } from './chain.ts';
-import { endOfLines, readLines } from './read-lines.ts';
+import { endOfLines, readLines } from './read-log-lines.ts';
 
 export interface AuditLine {
   readonly instance: string;

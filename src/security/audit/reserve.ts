@@ -5,7 +5,7 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { errnoOf } from '../../base/errors.ts';
 import { writeAllSync } from '../../base/files.ts';
-import type { AuditEntry } from './entries.ts';
+import type { AuditEntry } from './audit-entry.ts';
 
 /** Beside the directory of the log. */
 export const RESERVE = 'audit-reserve';

@@ -4,9 +4,9 @@
  * elsewhere, and a line for each execution that left a record. Only reads.
  */
 import { join } from 'node:path';
+import type { Head } from './audit-entry.ts';
 import { type Line, type LogFile, listLogFiles, NO_HASH, parseLine } from './chain.ts';
-import type { Head } from './entries.ts';
-import { readLines } from './read-lines.ts';
+import { readLines } from './read-log-lines.ts';
 
 export interface AuditProblem {
   readonly kind: 'changed' | 'removed' | 'inserted';

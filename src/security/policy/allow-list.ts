@@ -1,6 +1,7 @@
 /** The allow-list: entries, and 001's table of first arguments. */
-import { type CompiledEntry, normalText, trustedName } from './entries.ts';
+
 import type { Invocation } from './findings.ts';
+import { type CompiledEntry, normalText, trustedName } from './list-entry.ts';
 import { NEUTRAL } from './tables/reading.ts';
 
 export interface Permission {

@@ -2,11 +2,12 @@
  * What the shell's own commands do to it: directories, variables, functions, options; and those that evaluate their
  * arguments as commands.
  */
+
+import { type Arg, literalArg, unknownArg } from './evaluate-word.ts';
 import type { Input, Invocation, Scope, Walk } from './findings.ts';
 import { followInput, followPrinted, followText, joinArgs, setUnknown } from './follow.ts';
 import { recordArithmetic } from './inspect.ts';
 import { readLeading } from './options.ts';
-import { type Arg, literalArg, unknownArg } from './words.ts';
 
 interface Call {
   readonly walk: Walk;

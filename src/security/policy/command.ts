@@ -1,8 +1,8 @@
 /** One simple command: its assignments, redirections and words. */
 import type { Assignment, Command, Redirection as Redirect } from 'unbash';
+import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg } from './evaluate-word.ts';
 import { checkDepth, copyScope, type Input, type Scope, type Walk } from './findings.ts';
 import { inspectArithmetic, inspectBody, inspectParts, inspectWord, isNumberWord } from './inspect.ts';
-import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg } from './words.ts';
 
 /** Words that are grammar where a command begins; bash may read them so where the parser does not. */
 const RESERVED = new Set(

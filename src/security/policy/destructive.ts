@@ -8,6 +8,7 @@ import { compilePattern } from '../../base/pattern.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findForkBomb } from './fork-bomb.ts';
+import type { JudgeContext } from './policy-types.ts';
 import {
   CODE_PROGRAMS,
   DISK_WRITERS,
@@ -18,8 +19,7 @@ import {
   RAW_DEVICE,
   SYSTEM_DIRECTORY,
   SYSTEMCTL_POWER,
-} from './tables/destructive.ts';
-import type { JudgeContext } from './types.ts';
+} from './tables/destructive-rules.ts';
 
 export interface Destructive {
   readonly rule: string;

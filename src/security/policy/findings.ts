@@ -1,7 +1,7 @@
 /** What a walk through a command gathers, and the state of the shell that it follows. */
 import type { ParsedScript } from 'unbash';
-import type { JudgeContext } from './types.ts';
-import type { Arg, Knowledge } from './words.ts';
+import type { Arg, Knowledge } from './evaluate-word.ts';
+import type { JudgeContext } from './policy-types.ts';
 
 /** One program or builtin that would run. */
 export interface Invocation {

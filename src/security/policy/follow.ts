@@ -1,8 +1,9 @@
 /** What a command would run in turn: shells with a text, wrappers with a command, find and xargs. */
+
+import { type Arg, literalArg, unknownArg } from './evaluate-word.ts';
 import { copyScope, type Input, type Invocation, NO_INPUT, type Scope, type Walk } from './findings.ts';
 import { type Option, readLeading } from './options.ts';
 import { SHELL_OPTIONS, SHELLS, WRAPPERS, type Wrapper, XARGS_OPTIONS } from './tables/wrappers.ts';
-import { type Arg, literalArg, unknownArg } from './words.ts';
 
 const BY_NAME = new Map(WRAPPERS.flatMap((wrapper) => wrapper.names.map((name) => [name, wrapper])));
 

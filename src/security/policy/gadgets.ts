@@ -1,9 +1,10 @@
 /** Holds a command against the table of gadgets. */
+
+import type { Arg } from './evaluate-word.ts';
 import { baseName } from './follow.ts';
 import { findAwkEffect, findSedEffect } from './program-text.ts';
 import { subcommandOf } from './subcommands.ts';
-import { GADGETS, type Gadget, PATTERN_OPTIONS, SINGLE_DASH, VALUE_LETTERS } from './tables/gadgets.ts';
-import type { Arg } from './words.ts';
+import { GADGETS, type Gadget, PATTERN_OPTIONS, SINGLE_DASH, VALUE_LETTERS } from './tables/gadget-rules.ts';
 
 export interface GadgetFound {
   readonly program: string;

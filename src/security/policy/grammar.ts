@@ -2,6 +2,7 @@
 import type { CommandNode, ParsedScript, PipelineNode, Redirected, Statement } from 'unbash';
 import { isBuiltin } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
+import { evaluateWord, unknownArg } from './evaluate-word.ts';
 import { copyScope, type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
 import {
   inspectArithmetic,
@@ -12,7 +13,6 @@ import {
   sourceOf,
 } from './inspect.ts';
 import { syntaxProblem } from './parse.ts';
-import { evaluateWord, unknownArg } from './words.ts';
 
 /** Values of a loop's variable that are tried. */
 const MAX_GUESSES = 6;

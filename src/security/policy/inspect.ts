@@ -12,8 +12,8 @@ import {
   type TestExpression,
   type Word,
 } from 'unbash';
+import { evaluateText } from './evaluate-word.ts';
 import { checkDepth, copyScope, type Scope, type Walk } from './findings.ts';
-import { evaluateText } from './words.ts';
 
 const NAME = /^[A-Za-z_]\w*$/;
 

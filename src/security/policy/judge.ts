@@ -1,17 +1,17 @@
 /** The decision: what was found, held against the rules, in the order in which they beat each other. */
 import { type AllowList, isDenial, isNeutral } from './allow-list.ts';
 import { findDestructive } from './destructive.ts';
-import { allPaths, createFence, FRESH, type PathUse, pathsOf } from './directories.ts';
-import { type CompiledEntry, normalText } from './entries.ts';
+import { OPEN } from './evaluate-word.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
-import { resolvePath, safeRealPath } from './places.ts';
-import { escapeText, showPart } from './show.ts';
-import { OPEN_DEVICES } from './tables/paths.ts';
+import { type CompiledEntry, normalText } from './list-entry.ts';
+import type { DenialCode, JudgeContext, Judgement, RuleClass } from './policy-types.ts';
+import { resolvePath, safeRealPath } from './resolve-path.ts';
+import { escapeText, showPart } from './show-decision.ts';
+import { OPEN_DEVICES } from './tables/path-rules.ts';
 import { dangerOf } from './tables/variables.ts';
-import type { DenialCode, JudgeContext, Judgement, RuleClass } from './types.ts';
-import { OPEN } from './words.ts';
+import { allPaths, createFence, FRESH, type PathUse, pathsOf } from './working-directory.ts';
 import { createWorkspace, type Workspace, writtenBy } from './writes.ts';
 
 export interface Rules {

@@ -1,5 +1,5 @@
 /** Options of programs, read as getopt does: clusters, attached values, long names and their abbreviations. */
-import { type Arg, literalArg } from './words.ts';
+import { type Arg, literalArg } from './evaluate-word.ts';
 
 export interface OptionSpec {
   /** A getopt string: `n:` takes a value, `e::` may have one attached. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { combinePolicies, createPolicy, MINIMAL_ARGUMENTS } from './policy.ts';
-import { PRESET_COMMANDS } from './presets.ts';
-import { escapeText, quoteWord, showPart } from './show.ts';
+import { PRESET_COMMANDS } from './preset-lists.ts';
+import { escapeText, quoteWord, showPart } from './show-decision.ts';
 import { type Restrictions, tighten, type Wish } from './tighten.ts';
 
 const CONTEXT = { directory: '/proj', home: '/home/me' };

@@ -4,16 +4,16 @@
  */
 import { ShellServerError } from '../../base/errors.ts';
 import { createAllowList, isDenial, isNeutral } from './allow-list.ts';
-import { type CompiledEntry, compileEntry } from './entries.ts';
 import type { Findings } from './findings.ts';
 import { decide, type Rules } from './judge.ts';
-import { escapeText } from './show.ts';
+import { type CompiledEntry, compileEntry } from './list-entry.ts';
+import type { Entry, JudgeContext, Judgement, Policy, PolicyConfig } from './policy-types.ts';
+import { escapeText } from './show-decision.ts';
 import { INTERPRETERS, READING_COMMANDS } from './tables/reading.ts';
-import type { Entry, JudgeContext, Judgement, Policy, PolicyConfig } from './types.ts';
 import { findArgvCommands, findCommands } from './walk.ts';
 
+export type * from './policy-types.ts';
 export { MINIMAL_ARGUMENTS, READING_COMMANDS } from './tables/reading.ts';
-export type * from './types.ts';
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
 

@@ -1,6 +1,7 @@
 /** Where the subcommand of a program begins: `git -C dir push` is a push. */
-import { GLOBAL_OPTIONS } from './tables/options.ts';
-import type { Arg } from './words.ts';
+
+import type { Arg } from './evaluate-word.ts';
+import { GLOBAL_OPTIONS } from './tables/option-rules.ts';
 
 export interface Split {
   readonly subcommand: string | undefined;

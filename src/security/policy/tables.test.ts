@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { findGadgets } from './gadgets.ts';
 import { findAwkEffect, findSedEffect } from './program-text.ts';
-import { GADGETS, type Gadget } from './tables/gadgets.ts';
+import { GADGETS, type Gadget } from './tables/gadget-rules.ts';
 import { DANGEROUS_VARIABLES, dangerOf, HARMLESS_VARIABLES } from './tables/variables.ts';
 import { WRAPPERS } from './tables/wrappers.ts';
 import { findCommands } from './walk.ts';

@@ -2,11 +2,11 @@
  * The ratchet: what a caller may do to its own restrictions. The answer is never looser than what was there, in any
  * respect; a wish that is looser anywhere is refused as a whole, with those parts named.
  */
-import { type CompiledEntry, compileEntry } from './entries.ts';
-import { isInside, type RealPath } from './places.ts';
+import { type CompiledEntry, compileEntry } from './list-entry.ts';
 import { type Allowed, effectiveAllowed, writesOf } from './policy.ts';
-import { PRESET_COMMANDS, type Preset, presetRank } from './presets.ts';
-import type { Entry, PolicyConfig, PolicyMode } from './types.ts';
+import type { Entry, PolicyConfig, PolicyMode } from './policy-types.ts';
+import { PRESET_COMMANDS, type Preset, presetRank } from './preset-lists.ts';
+import { isInside, type RealPath } from './resolve-path.ts';
 
 export interface Restrictions extends PolicyConfig {
   readonly preset?: Preset | undefined;

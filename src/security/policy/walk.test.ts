@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { expandBraces } from './braces.ts';
 import { parseBounded } from './parse.ts';
-import { enterPath, isInside, resolvePath } from './places.ts';
 import { createPolicy } from './policy.ts';
+import { enterPath, isInside, resolvePath } from './resolve-path.ts';
 import { findArgvCommands, findCommands } from './walk.ts';
 
 const CONTEXT = { directory: '/proj', home: '/home/me' };

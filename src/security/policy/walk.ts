@@ -3,6 +3,7 @@
  * would know: the directory, functions, values of variables. What it cannot follow is unknown, never left out.
  */
 import { applyBuiltin, setPositional } from './builtins.ts';
+import { type Arg, guessedWords, literalArg, OPEN, UNDECIDED } from './evaluate-word.ts';
 import {
   type Cwds,
   checkDepth,
@@ -19,9 +20,8 @@ import {
 import { followInvocation } from './follow.ts';
 import { walkScript } from './grammar.ts';
 import { parseBounded } from './parse.ts';
-import { enterPath, isPlainTarget, safeRealPath } from './places.ts';
-import type { JudgeContext } from './types.ts';
-import { type Arg, guessedWords, literalArg, OPEN, UNDECIDED } from './words.ts';
+import type { JudgeContext } from './policy-types.ts';
+import { enterPath, isPlainTarget, safeRealPath } from './resolve-path.ts';
 
 /** Characters of nested text that are looked at, each time they are looked at. */
 const MAX_UNITS = 1_500_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createPolicy, type JudgeContext, type PolicyConfig } from './policy.ts';
-import { PRESET_COMMANDS } from './presets.ts';
+import { PRESET_COMMANDS } from './preset-lists.ts';
 import { tighten } from './tighten.ts';
 
 /** /proj/out leads to /etc, /proj/dotgit to /proj/.git. */

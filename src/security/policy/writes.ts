@@ -7,13 +7,13 @@ import {
   PROTECTED_NAMES,
   TOOL_CACHES,
 } from '../sandbox/protected-paths.ts';
-import { argumentPaths, type PathUse, pathUse } from './directories.ts';
+import { OPEN } from './evaluate-word.ts';
 import type { Cwds, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
-import { isInside, type RealPath, resolvePath } from './places.ts';
-import { PROTECTED_FILES } from './tables/paths.ts';
+import { isInside, type RealPath, resolvePath } from './resolve-path.ts';
+import { PROTECTED_FILES } from './tables/path-rules.ts';
 import { WRITERS } from './tables/writers.ts';
-import { OPEN } from './words.ts';
+import { argumentPaths, type PathUse, pathUse } from './working-directory.ts';
 
 export type WriteProblem = 'outside' | 'protected' | 'undecidable';
 

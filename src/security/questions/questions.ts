@@ -15,7 +15,7 @@ import {
   type Subject,
   sweep,
   writeRecord,
-} from './store.ts';
+} from './question-store.ts';
 
 export {
   answerQuestion,
@@ -29,7 +29,7 @@ export {
   revokeApproval,
   type StandingApproval,
   type Subject,
-} from './store.ts';
+} from './question-store.ts';
 
 export interface Questions {
   /** An approval that was given earlier and holds for this. */

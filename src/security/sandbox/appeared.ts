@@ -8,7 +8,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isGitDirectory, targetOf } from './git-find.ts';
 import { findGitlinks } from './git-index.ts';
 import { type GitLayout, submodulesOf } from './git-layout.ts';
-import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './look.ts';
+import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './host-files.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { obeyedInHome } from './open-home.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';

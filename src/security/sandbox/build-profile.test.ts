@@ -18,10 +18,10 @@ import { isInside } from '../../base/config/paths.ts';
 import { PRESET_NAMES } from '../../base/config/presets.ts';
 import { currentUser } from '../../base/user.ts';
 import { PROXY_SOCKET } from './build-profile.ts';
-import { kindOf } from './look.ts';
-import { makeTmp } from './places.ts';
+import { kindOf } from './host-files.ts';
 import type { Mount, Profile } from './profile.ts';
 import { createHost, type Host, linesOf, UNCOVERED, viewOf } from './sandbox.fixture.ts';
+import { makeTmp } from './state-files.ts';
 
 const MIB = 1024 * 1024;
 

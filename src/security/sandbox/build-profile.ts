@@ -9,7 +9,7 @@ import { cacheMounts } from './caches.ts';
 import { thereOrShut } from './find-private.ts';
 import { gatherMounts } from './gather.ts';
 import type { GitLayout } from './git-layout.ts';
-import { isReachable, isThere, kindOf, shutAround } from './look.ts';
+import { isReachable, isThere, kindOf, shutAround } from './host-files.ts';
 import { createMountTable } from './mount-table.ts';
 import { closedHome } from './open-home.ts';
 import { openings } from './openings.ts';

@@ -5,7 +5,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { EXPOSURES } from './exposures.ts';
 import { privateCandidates } from './find-private.ts';
-import { isReadable, isThere } from './look.ts';
+import { isReadable, isThere } from './host-files.ts';
 import { placesOf } from './moved.ts';
 import { openings } from './openings.ts';
 import { PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';

@@ -7,8 +7,8 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { hiddenIn, settingFor } from './explain-hidden.ts';
+import { isThere } from './host-files.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
-import { isThere } from './look.ts';
 import { isObeyed } from './open-home.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 

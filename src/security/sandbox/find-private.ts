@@ -1,7 +1,7 @@
 /** What of the host is private: credentials, histories and keys, as far as lists know where they lie. */
 import { isAbsolute } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isReadable, isThere, kindOf, namesIn, shutAround } from './look.ts';
+import { isReadable, isThere, kindOf, namesIn, shutAround } from './host-files.ts';
 import { placesOf } from './moved.ts';
 import { CREDENTIAL_VARIABLES, PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';
 

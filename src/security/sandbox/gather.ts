@@ -24,7 +24,7 @@ import { dirname, join } from 'node:path';
 import { isInside } from '../../base/config/paths.ts';
 import { makePrivateDirectory } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
-import { kindOf } from './look.ts';
+import { kindOf } from './host-files.ts';
 import type { Mount } from './profile.ts';
 
 const GATHERED = ['/etc', '/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/bin', '/sbin'];

@@ -1,7 +1,7 @@
 /** What a git configuration names that git executes or obeys: hooks elsewhere, further configuration, programs. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { kindOf, namesIn, readPlainFile } from './look.ts';
+import { kindOf, namesIn, readPlainFile } from './host-files.ts';
 
 export interface ConfigEntry {
   /** In lower case; without the name in quotes. */

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, kindOf } from './look.ts';
+import { isThere, kindOf } from './host-files.ts';
 
 export function findGitDirectories(workspace: readonly string[]): string[] {
   const found = workspace.flatMap((root) => gitDirectoryOf(realPathOf(root)) ?? []);

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { realPathOf } from '../../base/config/paths.ts';
-import { isShut, isThere, kindOf, readPlainFile } from './look.ts';
+import { isShut, isThere, kindOf, readPlainFile } from './host-files.ts';
 
 /** Of one repository, submodules and work trees. */
 const MAX_INNER = 50;

@@ -1,7 +1,7 @@
 /** The repositories that another one has as entries of its index: `git status` goes into each, and obeys what is there. */
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readPlainBytes } from './look.ts';
+import { readPlainBytes } from './host-files.ts';
 
 /** Of a repository with a million files. */
 const MAX_BYTES = 256 * 1024 * 1024;

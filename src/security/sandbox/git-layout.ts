@@ -8,7 +8,7 @@ import { isInside } from '../../base/config/paths.ts';
 import { type ConfigEntry, namedByConfig, readGitConfig } from './git-config.ts';
 import { findInner, gitsOf, insideGit } from './git-find.ts';
 import { findGitlinks } from './git-index.ts';
-import { isShut, isThere, stampOf } from './look.ts';
+import { isShut, isThere, stampOf } from './host-files.ts';
 
 export interface GitLayout {
   /** Read-only where they are there. */

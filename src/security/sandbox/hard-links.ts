@@ -22,7 +22,7 @@ import { basename, dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { randomText } from '../../base/ids.ts';
-import { kindOf } from './look.ts';
+import { kindOf } from './host-files.ts';
 
 /** Settings and scripts are smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;

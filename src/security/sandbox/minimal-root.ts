@@ -1,7 +1,7 @@
 /** Roots with no more in them than programs need to run: all of /usr, or the allowed programs alone. */
 import { basename, dirname, join, relative } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, kindOf, namesIn, readLinkAt } from './look.ts';
+import { isThere, kindOf, namesIn, readLinkAt } from './host-files.ts';
 import type { Mount } from './profile.ts';
 
 type BoundMount = Extract<Mount, { kind: 'readable' | 'writable' }> & { readonly from: string };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { kindOf } from './look.ts';
+import { kindOf } from './host-files.ts';
 import { createMountTable } from './mount-table.ts';
 import type { Mount } from './profile.ts';
 import { createHost } from './sandbox.fixture.ts';

@@ -4,9 +4,9 @@
  * below it, and replaced.
  */
 import { dirname, join, relative } from 'node:path';
-import { kindOf } from './look.ts';
-import { makePlain } from './places.ts';
+import { kindOf } from './host-files.ts';
 import type { Mount } from './profile.ts';
+import { makePlain } from './state-files.ts';
 
 export interface MountTable {
   /** The last of one place counts. */

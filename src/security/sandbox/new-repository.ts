@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isThere, kindOf, readPlainFile } from './look.ts';
+import { isThere, kindOf, readPlainFile } from './host-files.ts';
 
 const SECTIONS = /^\[(?:core|extensions|user|commit|submodule|(?:remote|branch|submodule) "[^"\\]*")\]$/i;
 const KEYS = new Set(

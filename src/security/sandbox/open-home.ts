@@ -5,7 +5,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, kindOf } from './look.ts';
+import { isThere, kindOf } from './host-files.ts';
 import type { Mount } from './profile.ts';
 import { OWN_CACHE, TOOL_CACHES } from './protected-paths.ts';
 

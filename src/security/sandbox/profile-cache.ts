@@ -4,7 +4,7 @@
  */
 import { dirname, join } from 'node:path';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { MISSING, stampOf } from './look.ts';
+import { MISSING, stampOf } from './host-files.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 import { REDACTED_FILES } from './redact.ts';
 

@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { GitLayout } from './git-layout.ts';
-import { isThere, kindOf, namesIn, shutAround } from './look.ts';
+import { isThere, kindOf, namesIn, shutAround } from './host-files.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Mount } from './profile.ts';
 import {

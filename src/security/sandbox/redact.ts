@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import { maskText } from '../secrets.ts';
-import { kindOf, readPlainFile } from './look.ts';
+import { kindOf, readPlainFile } from './host-files.ts';
 import { placesOf } from './moved.ts';
 
 export const REDACTED_FILES: readonly string[] = [

@@ -3,7 +3,7 @@
  * than all the rest of a profile. They are looked for again when something came or went where they lie.
  */
 import type { SecuritySettings } from '../../base/settings.ts';
-import { stampOf } from './look.ts';
+import { stampOf } from './host-files.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
 import type { Mount } from './profile.ts';
 

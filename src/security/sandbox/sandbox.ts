@@ -20,11 +20,10 @@ import { type Found, findSandbox, runsWithout, type SandboxState } from './find-
 import { findGitDirectories } from './git-directories.ts';
 import { createGitLayouts } from './git-layout.ts';
 import { separateLinks } from './hard-links.ts';
+import { isThere } from './host-files.ts';
 import { loginProfile } from './login-profile.ts';
-import { isThere } from './look.ts';
 import { pathDirectoriesIn } from './open-home.ts';
 import { openings } from './openings.ts';
-import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './places.ts';
 import type { RunHelper } from './probe.ts';
 import { type Profile, type SandboxSpec, SCRIPTS_PLACE } from './profile.ts';
 import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
@@ -34,6 +33,7 @@ import { redactFiles } from './redact.ts';
 import { createRoots } from './roots.ts';
 import { seatbeltProfile } from './seatbelt.ts';
 import { buildSeccompFilter } from './seccomp.ts';
+import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './state-files.ts';
 import { createSurvey } from './survey.ts';
 
 export type { SandboxState } from './find-sandbox.ts';

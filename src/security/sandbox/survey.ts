@@ -9,7 +9,7 @@ import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isInside } from '../../base/config/paths.ts';
-import { isShut, kindOf, shutAround } from './look.ts';
+import { isShut, kindOf, shutAround } from './host-files.ts';
 
 export interface Survey {
   /** What is known now; the first calls wait a moment for the walk, unless they say that they need not. */

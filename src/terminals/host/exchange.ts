@@ -15,7 +15,7 @@ import type {
 } from '../protocol.ts';
 import { type Recording, readRecording } from '../replay.ts';
 import { areSame, readFacts } from './facts.ts';
-import { type Front, lookAtFront } from './front.ts';
+import { type Front, lookAtFront } from './foreground.ts';
 import { type GuardTarget, passesGuard, readGuard } from './guard.ts';
 import type { Pty } from './pty.ts';
 import { type Before, type Observed, rememberBefore, settle } from './settle.ts';

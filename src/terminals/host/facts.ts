@@ -1,6 +1,6 @@
 /** What a decision about input depends on: who would read it. Asked anew each time, and last of all before typing. */
 import type { InputFacts } from '../protocol.ts';
-import { directoryOf, isShellInFront, readActivity } from './front.ts';
+import { directoryOf, isShellInFront, readActivity } from './foreground.ts';
 import { asksForSecret } from './secret-prompt.ts';
 import type { Observed } from './settle.ts';
 

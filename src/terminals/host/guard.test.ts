@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Front, FrontProcess } from './front.ts';
+import type { Front, FrontProcess } from './foreground.ts';
 import { passesGuard, readGuard } from './guard.ts';
 
 const SHELL = 100;

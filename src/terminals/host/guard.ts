@@ -3,7 +3,7 @@
  * or whoever reads the terminal counts.
  */
 import { realpathSync } from 'node:fs';
-import type { Front, FrontProcess } from './front.ts';
+import type { Front, FrontProcess } from './foreground.ts';
 
 export type GuardTarget =
   | { readonly kind: 'any' }

@@ -6,7 +6,7 @@
 import type { Pattern } from '../../base/pattern.ts';
 import type { Outcome } from '../../executions/processes.ts';
 import type { Waited, WaitReason, WaitSpec } from '../protocol.ts';
-import { type FrontActivity, type Program, readActivity } from './front.ts';
+import { type FrontActivity, type Program, readActivity } from './foreground.ts';
 import type { Marks } from './marks.ts';
 import type { Screen } from './screen.ts';
 import type { LineMode } from './secret-prompt.ts';

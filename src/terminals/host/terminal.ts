@@ -15,12 +15,12 @@ import type { TerminalSpec, TerminalState } from '../protocol.ts';
 import { createRecorder, discardHistory, discardRaw } from '../recording.ts';
 import { saveRecording } from '../replay.ts';
 import { createExchange, describeFront, type Exchange } from './exchange.ts';
-import { directoryOf, lookAtFront } from './front.ts';
+import { directoryOf, lookAtFront } from './foreground.ts';
 import { watchMarks } from './marks.ts';
-import { findShell, startProcess } from './program.ts';
 import { openPty } from './pty.ts';
 import { readLineMode } from './secret-prompt.ts';
 import type { Observed } from './settle.ts';
+import { findShell, startProcess } from './terminal-program.ts';
 
 export interface HostedTerminal extends Exchange {
   readonly spec: TerminalSpec;

@@ -2,7 +2,7 @@
 import { type Command, CommanderError, type OutputConfiguration } from 'commander';
 import { loadSettings } from '../../../src/base/config/config.ts';
 import { ShellServerError } from '../../../src/base/errors.ts';
-import { createProgram } from '../../../src/commands/program.ts';
+import { createProgram } from '../../../src/commands/command-line.ts';
 import { toolNamesIn } from '../../../src/server/catalogue.ts';
 import { type Called, CLI, type Place, read } from './product.ts';
 import { CATALOGUE } from './product-here.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TopRow } from './rows.ts';
-import { drawTop, type TopView } from './screen.ts';
+import { drawTop, type TopView } from './top-screen.ts';
 
 const NOW = Date.parse('2026-11-15T10:00:00Z');
 

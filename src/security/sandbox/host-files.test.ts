@@ -2,7 +2,7 @@ import { chmodSync, chownSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
-import { isReachable } from './look.ts';
+import { isReachable } from './host-files.ts';
 import { createHost, type Host, UNCOVERED } from './sandbox.fixture.ts';
 
 const NOBODY = 65_534;

@@ -5,7 +5,7 @@ import type { SecuritySettings } from '../base/settings.ts';
 import type { SandboxState } from '../security/security.ts';
 import type { Enforcement } from './cgroups/cgroups.ts';
 
-export interface LimitKeepers {
+export interface LimitEnforcement {
   readonly memory: string;
   readonly processes: string;
   readonly cpu_share: string;
@@ -25,7 +25,7 @@ export interface Keeping {
 
 export const NOBODY = 'nobody';
 
-export function limitKeepers(keeping: Keeping): LimitKeepers {
+export function limitEnforcement(keeping: Keeping): LimitEnforcement {
   const { held, sandboxKind, security, isRoot = process.getuid?.() === 0 } = keeping;
   const isSandboxed = sandboxKind === 'bubblewrap';
   const hasRlimits = process.platform === 'linux' && existsSync('/usr/bin/prlimit');

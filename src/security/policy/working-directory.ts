@@ -1,18 +1,18 @@
 /** Which paths a command touches, and whether they lie in the allowed directories. */
 
-import { trustedName } from './entries.ts';
+import { type Arg, OPEN, UNDECIDED } from './evaluate-word.ts';
 import type { Cwds, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
-import { isInside, isPlainTarget, type RealPath, resolvePath } from './places.ts';
+import { trustedName } from './list-entry.ts';
+import type { JudgeContext } from './policy-types.ts';
+import { isInside, isPlainTarget, type RealPath, resolvePath } from './resolve-path.ts';
 import {
   FIRST_IS_TEXT,
   LONG_TEXT_OPTIONS,
   OPEN_DEVICES,
   SHORT_TEXT_OPTIONS,
   TEXT_PROGRAMS,
-} from './tables/paths.ts';
-import type { JudgeContext } from './types.ts';
-import { type Arg, OPEN, UNDECIDED } from './words.ts';
+} from './tables/path-rules.ts';
 
 export interface Fence {
   /** Where the path lies: `unknown` where it depends on where the shell is. */

@@ -1,6 +1,7 @@
 /** What a preset says about commands; its sandbox, limits and environment are settled elsewhere. */
+
+import type { PolicyConfig } from './policy-types.ts';
 import { MINIMAL_ARGUMENTS } from './tables/reading.ts';
-import type { PolicyConfig } from './types.ts';
 
 export type Preset = 'development' | 'sandbox' | 'production' | 'minimal';
 

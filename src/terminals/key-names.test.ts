@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { encodeKeys, KEY_NAMES, UnknownKey } from './keys.ts';
+import { encodeKeys, KEY_NAMES, UnknownKey } from './key-names.ts';
 
 const normal = { applicationCursor: false };
 

@@ -4,14 +4,14 @@
  */
 import { parse } from 'unbash';
 import { compilePattern, type Pattern } from '../../base/pattern.ts';
+import type { Arg } from './evaluate-word.ts';
 import type { Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { isOptionWord, looseOptions } from './options.ts';
-import { quoteWord } from './show.ts';
-import { SINGLE_DASH } from './tables/gadgets.ts';
-import { COMPLETE_GLOBALS, GLOBAL_OPTIONS, HARMLESS_GLOBALS, SYNONYMS } from './tables/options.ts';
+import { quoteWord } from './show-decision.ts';
+import { SINGLE_DASH } from './tables/gadget-rules.ts';
+import { COMPLETE_GLOBALS, GLOBAL_OPTIONS, HARMLESS_GLOBALS, SYNONYMS } from './tables/option-rules.ts';
 import { SHELLS } from './tables/wrappers.ts';
-import type { Arg } from './words.ts';
 
 export interface CompiledEntry {
   readonly source: string;

@@ -14,7 +14,7 @@ export interface Asked {
   readonly args: readonly string[] | undefined;
 }
 
-export function inWordsOf001(thrown: unknown, asked: Asked, call: Call): unknown {
+export function asShellExecError(thrown: unknown, asked: Asked, call: Call): unknown {
   // A question is the edge's to put; and nobody waits for the answer to a call that was cancelled.
   if (thrown instanceof ApprovalNeeded || call.signal.aborted) return thrown;
   const error =

@@ -7,7 +7,7 @@ import type { Security } from '../security/security.ts';
 import type { OwnHost } from './hosts.ts';
 import type { Dimensions, TerminalState } from './protocol.ts';
 import type { Register } from './register.ts';
-import { findShell, type ShellType } from './shells.ts';
+import { findShell, type ShellType } from './shell-start.ts';
 
 /** Who is calling. */
 export interface Caller {

@@ -10,7 +10,7 @@ import {
   listChildren,
 } from '../../executions/processes.ts';
 import type { TerminalSpec } from '../protocol.ts';
-import type { Program } from './front.ts';
+import type { Program } from './foreground.ts';
 
 export function startProcess(
   spec: TerminalSpec,

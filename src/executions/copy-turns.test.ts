@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createTurns, TURN_BYTES, TURNS_AT_ONCE } from './turns.ts';
+import { createTurns, TURN_BYTES, TURNS_AT_ONCE } from './copy-turns.ts';
 
 const CHUNK = 64 * 1024;
 const nextTurn = (): Promise<void> =>

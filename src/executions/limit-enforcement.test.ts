@@ -3,7 +3,7 @@ import { lacks } from '../../test/setup/needs.ts';
 import { createWorld } from '../../test/support/world.ts';
 import { PRESETS } from '../base/config/presets.ts';
 import type { SandboxState } from '../security/security.ts';
-import { limitKeepers } from './limit-keepers.ts';
+import { limitEnforcement } from './limit-enforcement.ts';
 
 const NOTHING = { memory: undefined, processes: undefined, cpu: undefined };
 const security = (preset: 'development' | 'sandbox', workspace = ['/work']) => ({
@@ -18,14 +18,14 @@ describe.skipIf(lacks(process.platform !== 'linux', 'rlimits are asked for on Li
     test.for(UNSANDBOXED)('and with "%s" nobody keeps processes and /tmp', (sandboxKind) => {
       for (const preset of ['development', 'sandbox'] as const) {
         expect(
-          limitKeepers({ held: NOTHING, sandboxKind, security: security(preset), isRoot: false }),
+          limitEnforcement({ held: NOTHING, sandboxKind, security: security(preset), isRoot: false }),
         ).toMatchObject({ processes: 'nobody', tmp_size: 'nobody', memory: 'measured', file_size: 'rlimit' });
       }
     });
 
     test('the sandbox keeps processes of an ordinary user, and not those of root', () => {
       const processesOf = (isRoot: boolean): string =>
-        limitKeepers({ held: NOTHING, sandboxKind: 'bubblewrap', security: security('sandbox'), isRoot })
+        limitEnforcement({ held: NOTHING, sandboxKind: 'bubblewrap', security: security('sandbox'), isRoot })
           .processes;
       expect(processesOf(false)).toBe('rlimit, in the sandbox');
       expect(processesOf(true)).toBe('nobody');
@@ -35,7 +35,7 @@ describe.skipIf(lacks(process.platform !== 'linux', 'rlimits are asked for on Li
 
 test('a /tmp is held where it is memory, and not where it is on the disk', () => {
   const tmpOf = (...of: Parameters<typeof security>): string =>
-    limitKeepers({ held: NOTHING, sandboxKind: 'bubblewrap', security: security(...of) }).tmp_size;
+    limitEnforcement({ held: NOTHING, sandboxKind: 'bubblewrap', security: security(...of) }).tmp_size;
   expect(tmpOf('sandbox')).toBe('tmpfs, in the sandbox');
   expect(tmpOf('sandbox', ['/work', '/tmp'])).toBe('nobody');
   expect(tmpOf('development')).toBe('nobody');
@@ -44,7 +44,7 @@ test('a /tmp is held where it is memory, and not where it is on the disk', () =>
 test('what cgroups keep, they keep with and without a sandbox', () => {
   const held = { memory: 'cgroup v2', processes: 'cgroup v2', cpu: 'cgroup v1' } as const;
   for (const sandboxKind of ['bubblewrap', 'none'] as const) {
-    expect(limitKeepers({ held, sandboxKind, security: security('development') })).toMatchObject({
+    expect(limitEnforcement({ held, sandboxKind, security: security('development') })).toMatchObject({
       memory: 'cgroup v2',
       processes: 'cgroup v2',
       cpu_share: 'cgroup v1',
@@ -54,5 +54,5 @@ test('what cgroups keep, they keep with and without a sandbox', () => {
 
 test('a principal is told what holds for its own commands', async () => {
   await using world = createWorld();
-  expect(await world.executions.limitKeepers('local')).toMatchObject({ tmp_size: 'nobody' });
+  expect(await world.executions.limitEnforcement('local')).toMatchObject({ tmp_size: 'nobody' });
 });

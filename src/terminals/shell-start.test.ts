@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findShell } from './shells.ts';
+import { findShell } from './shell-start.ts';
 
 let directory: string;
 beforeEach(() => {

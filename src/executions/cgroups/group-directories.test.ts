@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
 import { findProcess } from '../process-table.ts';
 import { joining, openGroup } from './group.ts';
+import { makeGroup, makePlace } from './group-directories.ts';
 import { findHierarchies, type Hierarchy, listDirectories, readText, readWords } from './hierarchies.ts';
-import { makeGroup, makePlace } from './places.ts';
 
 // Any controller will do: the rules about processes beside groups are the same for all that are not about threads.
 const unified = findHierarchies().find(({ version }) => version === 2);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import type { Settings } from '../../base/settings.ts';
-import { kindOf } from './look.ts';
+import { kindOf } from './host-files.ts';
 import { PRIVATE_IN_SYSTEM } from './private-paths.ts';
 import { CACHES_TO_MAKE, OWN_CACHE, PRIVATE_CACHES } from './protected-paths.ts';
 import type { SandboxOptions } from './sandbox.ts';
