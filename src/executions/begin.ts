@@ -31,8 +31,8 @@ export interface BeginOptions {
 export interface Beginning {
   readonly record: ExecutionRecord;
   readonly permit: LaunchPermit;
-  /** Whether it tells the session what to carry on. */
-  readonly wantsState: boolean;
+  /** Whether its shell reports something when it ends. */
+  readonly wantsReport: boolean;
 }
 
 export interface Begun {
@@ -45,7 +45,7 @@ export interface Begun {
 export async function begin(
   options: BeginOptions,
   request: Pick<StartRequest, 'mode' | 'inputData' | 'terminal'>,
-  { record, permit, wantsState }: Beginning,
+  { record, permit, wantsReport }: Beginning,
 ): Promise<Begun> {
   const { instance, clock, salvage } = options;
   if (request.mode === 'detached' || request.terminal !== undefined) {
@@ -66,7 +66,7 @@ export async function begin(
       streams: record.streams,
       openSinks: () => made().sinks,
       inputData: request.inputData,
-      keepsState: wantsState,
+      keepsState: wantsReport,
       timeoutMs: record.timeoutMs,
     },
     options.tools,

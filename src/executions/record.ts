@@ -44,6 +44,8 @@ export const outcomeSchema = z.object({
   securityEvent: z.enum(['command_not_found', 'permission_denied', 'stopped_by_sandbox']).optional(),
   /** How often the kernel refused it another process. */
   refusedForks: z.number().optional(),
+  /** Its last pipeline, where a stage failed and the command succeeded all the same. */
+  pipeline: z.array(z.object({ command: z.string(), exitCode: z.number() })).optional(),
   /** What could not be ended. */
   survivors: z.array(survivor),
   /** What the shell left running when it ended, and was ended with it. */

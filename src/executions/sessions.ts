@@ -7,7 +7,7 @@ import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import { checkDangerous, checkEnvironment, type Directories, MARKER_NAME } from '../security/security.ts';
-import type { ShellState } from './session-state.ts';
+import type { ShellState } from './shell-report.ts';
 
 export interface SessionChange {
   /** The directory the next execution starts in, where it changed. */

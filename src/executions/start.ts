@@ -2,22 +2,29 @@
  * From a request to a running process: a slot, the session's state, the permit, a bundle and a record on disk, then
  * the launch. Whatever fails on the way gives everything back.
  */
+import { constants } from 'node:os';
 import { ticks } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { StreamType } from '../outputs/types.ts';
-import { type LaunchPermit, maskEnvironment, type Security } from '../security/security.ts';
+import {
+  findLastPipeline,
+  type LaunchPermit,
+  maskBeginning,
+  maskEnvironment,
+  type Security,
+} from '../security/security.ts';
 import { type BeginOptions, begin } from './begin.ts';
 import type { Held } from './detached/launch-detached.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Preparation } from './preparation.ts';
-import type { ExecutionMode, ExecutionRecord } from './record.ts';
+import type { ExecutionMode, ExecutionRecord, Outcome } from './record.ts';
 import type { RunningEntry } from './running.ts';
 import { isSandboxFailure } from './sandboxed.ts';
-import { parseState, withStateReport } from './session-state.ts';
 import type { Session, Sessions } from './sessions.ts';
+import { parseState, parseStatuses, withReport } from './shell-report.ts';
 import { createSlots, slotKind } from './slots.ts';
 import { createUsageMeter } from './usage.ts';
 import { waitForEnd } from './wait.ts';
@@ -164,7 +171,14 @@ async function tryStart(
   const { session } = part;
   const id = createId('exec');
   const defaultDirectory = sessions.defaultDirectory(request.principal);
-  const script = part.carriesState ? withStateReport(security.shellFor(request), request.command) : undefined;
+  const stages = reportsStages(request) ? findLastPipeline(request.command) : undefined;
+  const script =
+    part.carriesState || stages !== undefined
+      ? withReport(security.shellFor(request), request.command, {
+          state: part.carriesState,
+          statuses: stages !== undefined,
+        })
+      : undefined;
   const permit = await security.authorize({
     principal: request.principal,
     client: request.client,
@@ -205,7 +219,7 @@ async function tryStart(
   };
   // From its creation on, or a collection of old outputs might take it away before it runs.
   options.running.reserve(id);
-  const beginning = { record, permit, wantsState: script !== undefined };
+  const beginning = { record, permit, wantsReport: script !== undefined };
   const { live, bundle, sinks } = await begin(options, request, beginning).catch((error: unknown) => {
     recordFailure(options, request, id, error);
     // Nothing ran, so nothing is kept.
@@ -228,6 +242,10 @@ async function tryStart(
   };
   part.onTracked();
   options.running.track(entry, () => {
+    const { outcome } = entry.record;
+    const pipeline = stages && hiddenFailures(stages, outcome, live.state());
+    if (outcome !== undefined && pipeline !== undefined)
+      entry.record = { ...entry.record, outcome: { ...outcome, pipeline } };
     if (part.carriesState && session !== undefined && !entry.isLetGo) {
       const state = parseState(live.state());
       entry.sessionChange =
@@ -236,6 +254,30 @@ async function tryStart(
     part.release();
   });
   return entry;
+}
+
+/** Only where this server reads what the shell reports, and where an answer can say it. */
+const reportsStages = ({ mode, argv, rules }: StartRequest): boolean =>
+  mode !== 'detached' && mode !== 'terminal' && argv === undefined && rules === undefined;
+
+/** Of a stage that ended because the next one had read enough, as in `yes | head -1`. */
+const BROKEN_PIPE = 128 + constants.signals.SIGPIPE;
+/** Of a stage, in an answer. */
+const STAGE_CHARS = 120;
+
+/** Every stage with its status, where one failed and the command has succeeded all the same. */
+function hiddenFailures(
+  stages: readonly string[],
+  outcome: Outcome | undefined,
+  report: Buffer,
+): Outcome['pipeline'] {
+  if (outcome?.status !== 'completed') return undefined;
+  const statuses = parseStatuses(report, stages.length);
+  if (statuses?.some((status) => status !== 0 && status !== BROKEN_PIPE) !== true) return undefined;
+  return stages.map((stage, at) => ({
+    command: maskBeginning(stage, STAGE_CHARS),
+    exitCode: statuses[at] ?? 0,
+  }));
 }
 
 /** The log has said that it may run; why there was no process is worth a line, but nothing that could be refused. */

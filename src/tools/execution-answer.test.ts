@@ -91,3 +91,26 @@ describe('an answer whose output is cut', () => {
     expect((await answerTo(print(2000), 3 * MIB)).data.message).toBeUndefined();
   });
 });
+
+describe('an answer to a pipeline', () => {
+  test.each([
+    ['(exit 3) | cat', "(exit 3) exited 3; the exit code 0 is cat's."],
+    [
+      'echo a; sh -c "exit 1" | tail -5',
+      'sh -c "exit 1" exited 1; the exit code 0 is tail\'s. What tail dropped was not kept: without "| tail" all output is kept, and can be read and searched.',
+    ],
+    ['false | (exit 2) |\n sort', "false exited 1, (exit 2) exited 2; the exit code 0 is sort's."],
+  ])('says which stage failed: %j', async (command, sentence) => {
+    const { data, text } = await answerTo(command, undefined);
+    expect(data.pipeline?.map(({ exit_code }) => exit_code).at(-1)).toBe(0);
+    expect(data.message).toBe(sentence);
+    expect(text.endsWith(sentence)).toBe(true);
+  });
+
+  test('says nothing where no stage failed, or where the command did', async () => {
+    for (const command of ['echo a | cat', 'yes | head -1', 'true | false']) {
+      const { data } = await answerTo(command, undefined);
+      expect([data.pipeline, data.message]).toEqual([undefined, undefined]);
+    }
+  });
+});

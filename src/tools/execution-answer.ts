@@ -23,6 +23,7 @@ import {
   describeSession,
   listProcesses,
 } from './describe.ts';
+import { describePipeline } from './describe-pipeline.ts';
 import { hintFor, leavesRunning } from './hints.ts';
 
 /** Nothing is required: an error result is checked against the same schema. */
@@ -39,6 +40,7 @@ export const executionFields = () => ({
   output_truncated: z.boolean().optional(),
   output_id: z.string().optional(),
   stderr_output_id: z.string().optional(),
+  pipeline: z.array(z.object({ command: z.string(), exit_code: z.number() })).optional(),
   survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
   execution_time_ms: z.number().optional(),
   process_id: z.number().optional(),
@@ -113,6 +115,9 @@ export async function describeExecution(
       bundle.outputId(merged === undefined ? 'stdout' : 'combined') ?? bundle.outputId('log'),
     ),
     ...present('stderr_output_id', bundle.outputId('stderr')),
+    ...(outcome?.pipeline !== undefined && {
+      pipeline: outcome.pipeline.map(({ command, exitCode }) => ({ command, exit_code: exitCode })),
+    }),
     ...(outcome !== undefined &&
       outcome.survivors.length > 0 && { survivors: outcome.survivors.map(toWire) }),
     execution_time_ms: durationOf(spanOf(record), options.now),
@@ -289,7 +294,7 @@ function describeRunning({ record }: Execution, options: AnswerOptions): string 
 }
 
 function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] {
-  const said: string[] = [];
+  const said: string[] = outcome.pipeline === undefined ? [] : [describePipeline(outcome.pipeline)];
   if (outcome.reason === 'timeout') {
     said.push(
       `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended${outcome.survivors.length === 0 ? ' with everything it had started' : ''}.`,
