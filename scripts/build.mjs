@@ -30,6 +30,22 @@ const PROGRAMS = {
   'pty-host': 'src/terminals/host/pty-host.ts',
   'search-worker': 'src/outputs/search-worker.ts',
 };
+/** The operator's page runs in a browser: what is only there for a terminal or a chart is loaded when one is shown. */
+const PAGE = {
+  entryPoints: { page: 'src/web/page/main.tsx' },
+  outdir: 'dist/page',
+  chunkNames: '[name]-[hash]',
+  platform: 'browser',
+  target: 'es2022',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  minify: true,
+  splitting: true,
+  legalComments: 'external',
+  metafile: true,
+  plugins: [],
+  banner: {},
+};
 const SPLIT = {
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
@@ -66,6 +82,8 @@ for (const file of outputFiles.filter((each) => !isNotice(each)).sort((a, b) => 
 }
 const notices = outputFiles.filter(isNotice).map(({ text }) => text);
 place(`${root}/dist/LEGAL.txt`, renderLegal(root, inputs, notices));
+place(`${root}/dist/page/index.html`, readFileSync(`${root}/src/web/page/index.html`));
+written.add(`${root}/dist/page/index.html`);
 cpSync(`${root}/src/terminals/shell-integration`, `${root}/dist/shell-integration`, { recursive: true });
 chmodSync(`${root}/dist/cli.js`, 0o755);
 // The manual page comes from the program's own definitions; npm puts it where man finds it.
@@ -83,6 +101,7 @@ async function bundle() {
   const draft = await run(server);
   const bundles = [
     await run({ ...server, plugins: [oneLanguage, oneStart(draft.metafile.inputs)] }),
+    await run(PAGE),
     ...(await Promise.all(
       Object.entries(PROGRAMS).map(([name, path]) => run({ ...SPLIT, entryPoints: { [name]: path } })),
     )),
@@ -173,9 +192,8 @@ function depth(file) {
  * none but its own.
  */
 function removeOldChunks(keptMs) {
-  if (!existsSync(`${root}/dist/chunks`)) return;
-  for (const name of readdirSync(`${root}/dist/chunks`)) {
-    const path = `${root}/dist/chunks/${name}`;
+  const directories = [`${root}/dist/chunks`, `${root}/dist/page`].filter((path) => existsSync(path));
+  for (const path of directories.flatMap((each) => readdirSync(each).map((name) => `${each}/${name}`))) {
     if (!written.has(path) && Date.now() - statSync(path).mtimeMs >= keptMs) rmSync(path);
   }
 }

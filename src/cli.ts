@@ -14,7 +14,7 @@ import { findInstallation } from './base/installation.ts';
 import { createLog, type Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
 import { checkStateDirectory } from './base/state-directory.ts';
-import type { ExplainFlags, Flags } from './commands/command-line.ts';
+import type { ExplainFlags, Flags, WebFlags } from './commands/command-line.ts';
 import type { CommandContext } from './commands/context.ts';
 import { createFront, type Front, hasRules } from './front.ts';
 import { type Catalogue, toolNamesIn } from './server/catalogue.ts';
@@ -50,7 +50,14 @@ async function runProgram(): Promise<void> {
       process.exitCode = 1;
     },
   };
-  await createProgram(setup, { serve, doctor, explainPolicy, load, operator: operatorContext }).parseAsync();
+  await createProgram(setup, {
+    serve,
+    web,
+    doctor,
+    explainPolicy,
+    load,
+    operator: operatorContext,
+  }).parseAsync();
 }
 
 function operatorContext(settings: () => Settings): CommandContext {
@@ -75,6 +82,25 @@ async function serve(flags: Flags): Promise<void> {
   if (flags.http !== undefined) return serveHttp(front, settings, log);
   if (hasRules(settings)) warnOf((await front.app()).warnings, log);
   serveStdio(front, settings, log, flags.greeting === true);
+}
+
+/** The operator's page, until Ctrl-C. */
+async function web(flags: Flags, options: WebFlags): Promise<void> {
+  const { settings, warnings } = load(flags);
+  const log = createLog({ verbose: settings.verbose });
+  warnOf(warnings, log);
+  checkStateDirectory(settings.stateDir);
+  const { runWeb } = await import('./web/command.ts');
+  await runWeb(
+    operatorContext(() => settings),
+    {
+      ...options,
+      version: __VERSION__,
+      pageDirectory: beside('page'),
+      searchWorkerPath: beside('search-worker.js'),
+      log,
+    },
+  );
 }
 
 /** What runs here and behind what, on stderr. */

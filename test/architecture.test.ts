@@ -12,6 +12,7 @@ const RULES: Rules = {
   // interface of its own, and app.ts hands it in. Rooms in one row do not know each other.
   layers: [
     ['cli'],
+    ['web'],
     ['commands'],
     ['front'],
     ['app'],
@@ -25,6 +26,7 @@ const RULES: Rules = {
 
   // What the room offers is in <room>/<room>.ts, types that others need without its code in <room>/types.ts.
   doors: {
+    web: ['web/web.ts', 'web/command.ts'],
     commands: 'any',
     front: ['front.ts'],
     app: ['app.ts'],

@@ -21,8 +21,15 @@ export interface ExplainFlags {
   readonly tool?: string;
 }
 
+export interface WebFlags {
+  readonly port?: string;
+  readonly open?: boolean;
+  readonly readOnly?: boolean;
+}
+
 /** What the commands do; the flags stand before all of them. */
 export interface Actions {
+  web(flags: Flags, options: WebFlags): Promise<void>;
   serve(flags: Flags): Promise<void>;
   doctor(flags: Flags, options: { readonly json?: boolean }): Promise<void>;
   explainPolicy(flags: Flags, command: string, options: ExplainFlags): Promise<void>;
@@ -86,6 +93,13 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
 
   addSetupCommands(program, { ...setup, flags, load });
   program.commandsGroup('Watching what runs:');
+  program
+    .command('web')
+    .description('serve a page for your browser that shows what runs, and ends it on request; until Ctrl-C')
+    .option('--port <port>', 'on 127.0.0.1; without it, any that is free')
+    .option('--open', 'open the browser')
+    .option('--read-only', 'show everything and change nothing')
+    .action((options: WebFlags) => actions.web(flags(), options));
   addOperatorCommands(
     program,
     actions.operator(() => load().settings),

@@ -2,6 +2,9 @@
  * How the owner of the state directory ends an execution from another process: with a file in the directory of the
  * server that runs it, named after the execution. The server finds it, ends the tree as it would for a caller, and the
  * record says `terminated`. A file reaches across containers, and needs no port that somebody else could find.
+ *
+ * The owner asks in the same way to see the output of one that runs, which the server then writes to files instead of
+ * holding the beginning of it in memory.
  */
 import { type FSWatcher, mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +18,7 @@ import type { Running } from './running.ts';
 export const OPERATOR = { principal: 'operator', requestId: 'command line' } as const;
 
 const FOLDER = 'end';
+const SHOW = 'show.';
 /** For file systems that do not tell of changes: within what `top` waits for. */
 const LOOK_MS = 2000;
 
@@ -35,10 +39,12 @@ export function createEndRequests(options: {
   let timer: NodeJS.Timeout | undefined;
   let watcher: FSWatcher | undefined;
 
-  function serve(id: string): void {
-    rmSync(join(folder, id), { force: true });
+  function serve(name: string): void {
+    rmSync(join(folder, name), { force: true });
+    const id = executionOf(name);
     const entry = running.entries.get(id);
     if (entry === undefined) return;
+    if (name.startsWith(SHOW)) return entry.bundle.outlast();
     try {
       audit.write({ event: 'end_requested', ...OPERATOR, executionId: id });
     } catch (error) {
@@ -50,11 +56,11 @@ export function createEndRequests(options: {
 
   function look(): void {
     if (running.entries.size === 0) return;
-    for (const id of listRequests(folder)) {
+    for (const name of listRequests(folder)) {
       try {
-        serve(id);
+        serve(name);
       } catch (error) {
-        log.error('a request to end something cannot be taken', { execution: id, error: messageOf(error) });
+        log.error('a request of the operator failed', { request: name, error: messageOf(error) });
       }
     }
   }
@@ -78,14 +84,23 @@ export function createEndRequests(options: {
 
 function listRequests(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => isId('exec', name));
+    return readdirSync(folder).filter((name) => isId('exec', executionOf(name)));
   } catch {
     return [];
   }
 }
 
-/** Leaves a request for the server of that directory; false where it has left. */
-export function requestEnd(directory: string, executionId: string): boolean {
+const executionOf = (name: string): string => (name.startsWith(SHOW) ? name.slice(SHOW.length) : name);
+
+/** Has the server of that directory end it; false where the server has left. */
+export const requestEnd = (directory: string, executionId: string): boolean =>
+  request(directory, executionId);
+
+/** Has that server write the output to files. */
+export const requestOutput = (directory: string, executionId: string): boolean =>
+  request(directory, `${SHOW}${executionId}`);
+
+function request(directory: string, name: string): boolean {
   const folder = join(directory, FOLDER);
   try {
     // Not with its parents: the directory of a server that has left must not come back.
@@ -94,7 +109,7 @@ export function requestEnd(directory: string, executionId: string): boolean {
     if (errnoOf(error) !== 'EEXIST') return false;
   }
   try {
-    writeFileSync(join(folder, executionId), '', { mode: 0o600 });
+    writeFileSync(join(folder, name), '', { mode: 0o600 });
     return true;
   } catch {
     return false;

@@ -12,7 +12,7 @@ import { isId } from '../base/ids.ts';
 import { silentLog } from '../base/log.ts';
 import { adoptHeld, treeOf } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/wrapper-protocol.ts';
-import { requestEnd } from './end-requests.ts';
+import { requestEnd, requestOutput } from './end-requests.ts';
 import { createInstance } from './instance.ts';
 import { createLooks } from './process-scan.ts';
 import { isAlive } from './process-table.ts';
@@ -60,8 +60,10 @@ export interface Observer {
    * before anything is signalled.
    */
   end(id: string, onDirect: () => void): Promise<EndResult>;
+  /** Has output written to files that the server of a running execution holds in memory while it is short. */
+  show(id: string): void;
   /** As of the last look. */
-  readonly store: Pick<Store, 'summaries' | 'storageOf' | 'remove'>;
+  readonly store: Pick<Store, 'summaries' | 'summary' | 'read' | 'storageOf' | 'remove'>;
 }
 
 /** The kill ladder takes 2.5 seconds at most, and its server looks within two. */
@@ -166,6 +168,11 @@ export function createObserver(options: { readonly stateDir: string; readonly cl
           };
         }),
       };
+    },
+    show(id) {
+      const record = store.read(id);
+      if (record !== undefined && record.outcome === undefined && isServed(record))
+        requestOutput(join(run, record.instance), id);
     },
     async end(id, onDirect) {
       const record = await find(id);

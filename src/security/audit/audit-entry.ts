@@ -90,6 +90,14 @@ interface TerminalViewed extends Caller {
   readonly terminalId: string;
 }
 
+/** A person did something on the operator's page. */
+interface PageAction extends Caller {
+  readonly event: 'page_action';
+  readonly action: 'open' | 'end';
+  readonly executionId?: string | undefined;
+  readonly terminalId?: string | undefined;
+}
+
 interface Approval extends Ruling {
   readonly event: 'approval_asked' | 'approval_given' | 'approval_refused';
   readonly tool: string;
@@ -157,6 +165,7 @@ export type AuditEntry =
   | OutputsCollected
   | TerminalInput
   | TerminalViewed
+  | PageAction
   | Approval
   | ApprovalRevoked
   | RestrictionsChanged

@@ -47,6 +47,7 @@ export async function runProgram(place: Place, args: readonly string[]): Promise
     },
     {
       serve: apart,
+      web: apart,
       doctor: apart,
       explainPolicy: apart,
       load: ({ tools }) =>

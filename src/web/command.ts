@@ -1,0 +1,64 @@
+/** `mcp-shell-server web`: serves the operator's page until Ctrl-C, and prints the links that open it. */
+import { ShellServerError } from '../base/errors.ts';
+import type { CommandContext } from '../commands/context.ts';
+import type { WebFlags } from '../commands/program.ts';
+import { startHelper } from '../executions/helper.ts';
+import { serveWeb, type WebOptions } from './web.ts';
+
+type RunOptions = WebFlags & Omit<WebOptions, 'settings' | 'port' | 'isReadOnly'>;
+
+export async function runWeb(context: CommandContext, options: RunOptions): Promise<void> {
+  const { input, output, interrupted } = context;
+  const settings = context.settings();
+  const isReadOnly = options.readOnly === true;
+  const web = await serveWeb({ ...options, settings, isReadOnly, port: parsePort(options.port) });
+  const showLink = (): string => {
+    const link = web.createLink();
+    output.write(`  ${link}\n`);
+    return link;
+  };
+  output.write(`The operator's page for ${settings.stateDir}${isReadOnly ? ', read-only' : ''}:\n`);
+  const first = showLink();
+  output.write('The link works once, within ten minutes. Enter prints another one, Ctrl-C stops the page.\n');
+  if (options.open === true) {
+    await openBrowser(first, settings.environment).catch(() =>
+      output.write('No browser could be opened. Open the link yourself.\n'),
+    );
+  }
+  const onLine = (): void => void showLink();
+  input.on('data', onLine);
+  await new Promise<void>((resolve) => {
+    interrupted.addEventListener('abort', () => resolve(), { once: true });
+  });
+  input.off('data', onLine);
+  input.pause();
+  await web.close();
+}
+
+function parsePort(text: string | undefined): number {
+  const port = Number(text ?? '0');
+  if (/^\d{1,5}$/.test(text ?? '0') && port <= 65_535) return port;
+  throw new ShellServerError('PARAM_002', `--port is not a port: ${JSON.stringify(text)}.`, {
+    hint: 'It must be a whole number, 0 to 65535; 0 takes any that is free.',
+  });
+}
+
+const OPENING_MS = 2000;
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['/usr/bin/open'],
+  win32: ['rundll32.exe', 'url.dll,FileProtocolHandler'],
+};
+
+/** It may become the browser itself, and is then left alone. */
+function openBrowser(link: string, environment: Readonly<Record<string, string>>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const argv = [...(OPENERS[process.platform] ?? ['/usr/bin/xdg-open']), link];
+    const opener = startHelper({ argv, environment });
+    opener.stdout?.resume();
+    opener.stderr?.resume();
+    opener.unref();
+    opener.once('error', reject);
+    opener.once('exit', (code) => (code === 0 ? resolve() : reject(new Error('the browser did not open'))));
+    setTimeout(resolve, OPENING_MS).unref();
+  });
+}

@@ -1,0 +1,126 @@
+/**
+ * What is decided about a request to the page's server before anything else, upgrades included: is it meant for us
+ * (Host: a name that was rebound to 127.0.0.1 cannot forge it), does our own page send it (Origin, to the port), and
+ * does it have both secrets of a session.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Session, Sessions } from './sessions.ts';
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export type Admission =
+  | { readonly ok: true; readonly session: Session }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export interface Guard {
+  /** For everything, the files of the page too, which are no secret. */
+  checkPlace(request: IncomingMessage): Refusal | undefined;
+  /** For a request that changes something, and for upgrades, the Origin must be there. */
+  checkOrigin(request: IncomingMessage, isRequired: boolean): Refusal | undefined;
+  admit(request: IncomingMessage, key: string | undefined): Admission;
+  readonly cookieName: string;
+  readonly hosts: readonly string[];
+}
+
+export const KEY_HEADER = 'x-shell-key';
+/** In a list of subprotocols: a page cannot set headers of an upgrade. */
+const KEY_PROTOCOL = 'key.';
+
+export function createGuard({
+  port,
+  sessions,
+}: {
+  readonly port: number;
+  readonly sessions: Sessions;
+}): Guard {
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+  // Two pages on one machine have a cookie each.
+  const cookieName = `mcp_shell_${port}`;
+  return {
+    hosts,
+    cookieName,
+    checkPlace({ headersDistinct }) {
+      const given = headersDistinct['host'] ?? [];
+      if (given.length === 1 && hosts.includes(given[0]?.toLowerCase() ?? '')) return undefined;
+      return refuse(403, 'HOST', `This Host is not allowed. Use one of ${hosts.join(', ')}.`);
+    },
+    checkOrigin({ headersDistinct, headers }, isRequired) {
+      const given = headersDistinct['origin'] ?? [];
+      const isOwn = given.length === 1 && given[0] === `http://${headers.host?.toLowerCase()}`;
+      const site = headers['sec-fetch-site'];
+      if (given.length > 0 ? !isOwn : isRequired)
+        return refuse(403, 'ORIGIN', 'Only the page itself may send this request.');
+      // Browsers leave the Origin out of simple requests, and say this instead.
+      if (site !== undefined && site !== 'same-origin')
+        return refuse(403, 'ORIGIN', 'Another site sent this request.');
+      return undefined;
+    },
+    admit({ headers }, key) {
+      const session = sessions.find(readCookie(headers.cookie, cookieName), key);
+      if (session !== undefined) return { ok: true, session };
+      return {
+        ok: false,
+        refusal: refuse(401, 'SESSION', 'No session, or it has expired.', {
+          hint: 'Press Enter where `mcp-shell-server web` runs, and open the new link.',
+        }),
+      };
+    },
+  };
+}
+
+export function refuse(
+  status: number,
+  code: string,
+  message: string,
+  more: { readonly hint?: string } = {},
+): Refusal {
+  return { status, code, message, ...more };
+}
+
+export function keyOf({ headersDistinct }: IncomingMessage): string | undefined {
+  const given = headersDistinct[KEY_HEADER] ?? [];
+  return given.length === 1 ? given[0] : undefined;
+}
+
+export function keyOfUpgrade({ headers }: IncomingMessage): string | undefined {
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
+  return offered.find((each) => each.startsWith(KEY_PROTOCOL))?.slice(KEY_PROTOCOL.length);
+}
+
+/** One of two with the same name would be somebody else's. */
+function readCookie(header: string | undefined, name: string): string | undefined {
+  const found = (header ?? '')
+    .split(';')
+    .map((each) => each.trim())
+    .filter((each) => each.startsWith(`${name}=`));
+  return found.length === 1 ? found[0]?.slice(name.length + 1) : undefined;
+}
+
+/** On every answer. Styles need a nonce where a terminal makes its own. */
+export function securityHeaders(host: string, nonce: string): Record<string, string> {
+  return {
+    'content-security-policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      `style-src 'self' 'nonce-${nonce}'`,
+      "img-src 'self' data:",
+      "font-src 'self'",
+      `connect-src 'self' ws://${host}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ].join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  };
+}

@@ -1,0 +1,81 @@
+/** Requests to the page's server, with the key of the session; the cookie goes along by itself. */
+import type { ErrorAnswer, ListEvent, SessionAnswer } from '../wire.ts';
+
+export class RequestError extends Error {
+  readonly status: number;
+  readonly answer: ErrorAnswer;
+  constructor(status: number, answer: ErrorAnswer) {
+    super(answer.message);
+    this.status = status;
+    this.answer = answer;
+  }
+}
+
+/** Of this origin alone, its port included, and shared by its tabs: one that renews it renews it for all. */
+const STORED = 'shell-key';
+const RENEW_MS = 15 * 60_000;
+
+const storedKey = (): string => localStorage.getItem(STORED) ?? '';
+
+export async function request<Answer>(path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
+  const response = await send(path, body, signal);
+  return (await response.json()) as Answer;
+}
+
+async function send(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  const response = await fetch(path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-shell-key': storedKey(),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  });
+  if (response.ok) return response;
+  throw new RequestError(response.status, await readError(response));
+}
+
+async function readError(response: Response): Promise<ErrorAnswer> {
+  try {
+    return (await response.json()) as ErrorAnswer;
+  } catch {
+    return { code: 'SYSTEM_001', message: `The server answered ${response.status}.` };
+  }
+}
+
+/** With the code of the link, if there is one; else with what an earlier tab has left. */
+export async function openSession(): Promise<SessionAnswer> {
+  const code = /^#([\w-]{20,})$/.exec(location.hash)?.[1];
+  // The code is worthless from here on, and need not stay in the history.
+  if (code !== undefined) history.replaceState(undefined, '', '/');
+  const answer =
+    code === undefined
+      ? await request<SessionAnswer>('/api/session/renew', {})
+      : await request<SessionAnswer>('/api/session', { code });
+  localStorage.setItem(STORED, answer.key);
+  setInterval(() => void renew(), RENEW_MS);
+  return answer;
+}
+
+async function renew(): Promise<void> {
+  try {
+    localStorage.setItem(STORED, (await request<SessionAnswer>('/api/session/renew', {})).key);
+  } catch {
+    // The list says that the session is gone.
+  }
+}
+
+/** The list and its changes until the signal; throws when the connection breaks. */
+export async function followList(onEvent: (event: ListEvent) => void, signal: AbortSignal): Promise<void> {
+  const response = await send('/api/events', undefined, signal);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done) throw new Error('The connection was closed.');
+    const parts = `${rest}${value ?? ''}`.split('\n\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) onEvent(JSON.parse(part.replace(/^data: /, '')) as ListEvent);
+  }
+}

@@ -1,0 +1,67 @@
+/** The frame around every view: where one is, whether the page is live, and what is asked. */
+import type { JSX } from 'preact';
+import { Ending, Help, Notice } from './dialogs.tsx';
+import { ExecutionView } from './execution.tsx';
+import { NowList } from './now.tsx';
+import { connection, problem, servers, session, view } from './state.ts';
+
+export function App(): JSX.Element {
+  const at = view.value;
+  return (
+    <div class={`frame at-${at.name}`}>
+      <header class="bar">
+        <a class="brand" href="#/" aria-label="mcp-shell-server: what runs now">
+          <span class="mark" aria-hidden="true">
+            ❯_
+          </span>
+          <span class="brand-name">mcp-shell-server</span>
+        </a>
+        <span class="bar-fill" />
+        {session.value?.isReadOnly === true && <span class="tag">read-only</span>}
+        <Live />
+      </header>
+      <main class="columns">
+        <NowList />
+        {at.name === 'execution' ? <ExecutionView key={at.id} id={at.id} /> : <Nothing />}
+      </main>
+      <Ending />
+      <Help />
+      <Notice />
+    </div>
+  );
+}
+
+function Live(): JSX.Element {
+  const words = {
+    connecting: 'Connecting…',
+    live: `${servers.value} ${servers.value === 1 ? 'server' : 'servers'}`,
+    broken: 'Disconnected, trying again…',
+    expired: 'Session expired',
+  }[connection.value];
+  return (
+    <span class={`live ${connection.value}`} role="status" title={problem.value}>
+      {words}
+    </span>
+  );
+}
+
+function Nothing(): JSX.Element {
+  return (
+    <section class="detail empty" aria-label="Execution">
+      <p>Choose an execution to see its output.</p>
+      <p class="quiet">
+        <kbd>j</kbd> <kbd>k</kbd> to move, <kbd>Enter</kbd> to open, <kbd>?</kbd> for all keys
+      </p>
+    </section>
+  );
+}
+
+export function SignedOut({ message, hint }: { message: string; hint: string }): JSX.Element {
+  return (
+    <main class="signed-out">
+      <h1>Open a new link</h1>
+      <p>{message}</p>
+      <p class="quiet">{hint}</p>
+    </main>
+  );
+}

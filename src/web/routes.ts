@@ -1,0 +1,123 @@
+/** What the page may ask for, as one table: method, path, whether it changes something, and what is done. */
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import type { Actions } from './actions.ts';
+import type { Watched } from './executions.ts';
+import type { Feed } from './feed.ts';
+import type { Session } from './sessions.ts';
+import type { Tickets } from './tickets.ts';
+
+export interface RouteCall {
+  readonly session: Session;
+  /** What stands for the stars of the path. */
+  readonly parts: readonly string[];
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  /** A star is one segment. */
+  readonly path: string;
+  /** Refused in read-only mode. */
+  readonly isChange: boolean;
+  run(call: RouteCall): Promise<unknown>;
+}
+
+export interface RouteNeeds {
+  readonly watched: Watched;
+  readonly feed: Feed;
+  readonly actions: Actions;
+  readonly tickets: Tickets;
+}
+
+export function createRoutes({ watched, feed, actions, tickets }: RouteNeeds): readonly Route[] {
+  return [
+    read('/api/executions/*', ({ parts: [id = ''] }) => watched.details(id)),
+    read('/api/executions/*/output', ({ parts: [id = ''], query }) =>
+      watched.read(id, linesWanted.parse(query)),
+    ),
+    read('/api/executions/*/search', ({ parts: [id = ''], query, signal }) =>
+      watched.search(id, { ...searchWanted.parse(query), signal }),
+    ),
+    {
+      method: 'POST',
+      path: '/api/executions/*/download',
+      isChange: false,
+      async run({ session, parts: [id = ''], body }) {
+        const { stream } = z.object({ stream: z.string() }).parse(body);
+        await watched.details(id);
+        return { url: `/download/${tickets.create(session, { id, stream })}` };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/executions/*/end',
+      isChange: true,
+      async run({ session, parts: [id = ''] }) {
+        await watched.details(id);
+        actions.record(session, { action: 'end', executionId: id });
+        const result = await watched.end(id, () => undefined);
+        feed.refresh();
+        return { result };
+      },
+    },
+  ];
+}
+
+function read(path: string, run: Route['run']): Route {
+  return { method: 'GET', path, isChange: false, run };
+}
+
+const linesWanted = z.object({
+  stream: z.string(),
+  line: z.coerce.number().int(),
+  count: z.coerce.number().int().min(1).max(2000),
+});
+
+const searchWanted = z.object({
+  stream: z.string(),
+  pattern: z.string().min(1).max(1000),
+  fromOffset: z.coerce.number().int().min(0).default(0),
+});
+
+export function findRoute(
+  routes: readonly Route[],
+  method: string,
+  path: string,
+): { readonly route: Route; readonly parts: readonly string[] } | 'method' | undefined {
+  const segments = path.split('/');
+  const matching = routes.flatMap((route) => {
+    const wanted = route.path.split('/');
+    const fits =
+      wanted.length === segments.length &&
+      wanted.every((part, index) => part === '*' || part === segments[index]);
+    return fits ? [{ route, parts: segments.filter((_, index) => wanted[index] === '*') }] : [];
+  });
+  return (
+    matching.find(({ route }) => route.method === method) ?? (matching.length > 0 ? 'method' : undefined)
+  );
+}
+
+/** Of a change; nothing on the page sends more. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+export async function readBody(request: IncomingMessage): Promise<unknown> {
+  if (request.method !== 'POST') return undefined;
+  if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new ShellServerError('PARAM_002', 'The Content-Type must be application/json.');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) throw new ShellServerError('PARAM_002', 'The body is too large.');
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+  } catch {
+    throw new ShellServerError('PARAM_002', 'The body must be JSON.');
+  }
+}

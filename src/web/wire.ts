@@ -1,0 +1,105 @@
+/** What the operator's page and its server say to each other. Types alone: both sides import them. */
+
+export interface Row {
+  readonly id: string;
+  readonly state: 'running' | 'lost' | 'completed' | 'failed' | 'timeout';
+  readonly owner: string;
+  /** The beginning of it. */
+  readonly command: string;
+  readonly mode: string;
+  readonly directory: string;
+  readonly pid?: number | undefined;
+  readonly startedAtMs: number;
+  readonly endedAtMs?: number | undefined;
+  /** Of one that ended. */
+  readonly durationMs?: number | undefined;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly cpuPercent?: number | undefined;
+  readonly memoryBytes?: number | undefined;
+  readonly processes?: number | undefined;
+  readonly canEnd: boolean;
+  readonly terminal?: TerminalRow | undefined;
+}
+
+/** Of an execution with a screen that is open. */
+export interface TerminalRow {
+  readonly id: string;
+  readonly sessionName: string;
+  /** The programs in the foreground. */
+  readonly foreground: string;
+  readonly title: string;
+  readonly columns: number;
+  readonly rows: number;
+  readonly viewers: number;
+  readonly isIdle: boolean;
+  /** It waits for a password. */
+  readonly asksSecret: boolean;
+}
+
+/** The first of a stream has all rows, the others those that changed. */
+export interface ListEvent {
+  readonly isWhole: boolean;
+  readonly servers: number;
+  /** Ended executions that are not shown. */
+  readonly older: number;
+  readonly rows: readonly Row[];
+  readonly gone: readonly string[];
+  readonly nowMs: number;
+}
+
+export interface SessionAnswer {
+  /** Sent back in a header with every request. */
+  readonly key: string;
+  readonly isReadOnly: boolean;
+  readonly version: string;
+  readonly stateDirectory: string;
+}
+
+export interface AuditRow {
+  readonly time: string;
+  readonly instance: string;
+  readonly seq: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface ExecutionDetails {
+  readonly row: Row;
+  readonly command: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly sessionId?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly outcome?: Readonly<Record<string, unknown>> | undefined;
+  readonly streams: readonly StreamInfo[];
+  readonly audit: readonly AuditRow[];
+}
+
+export interface StreamInfo {
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+export interface OutputAnswer {
+  readonly lines: readonly string[];
+  /** The number of the first one, from 1. */
+  readonly firstLine: number;
+  readonly totalLines: number;
+  readonly totalBytes: number;
+  readonly isRunning: boolean;
+  readonly note?: string | undefined;
+}
+
+export interface SearchAnswer {
+  readonly matches: readonly { readonly line: number; readonly text: string }[];
+  readonly nextOffset?: number | undefined;
+}
+
+export interface EndAnswer {
+  readonly result: 'ended' | 'requested' | 'over' | 'unknown';
+}
+
+export interface ErrorAnswer {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}

@@ -1,0 +1,111 @@
+/** The operator's page in a browser: what a person sees of what agents run, and does about it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { needs } from '../setup/needs.ts';
+import { launchBrowser, type ServedPage, servePage } from './support/page.ts';
+import { createPlace, type Place, type Product, startProduct } from './support/product.ts';
+
+describe.skipIf(needs('chromium'))('the page', () => {
+  let browser: Browser;
+  let place: Place;
+  let product: Product;
+  let served: ServedPage;
+  beforeAll(async () => {
+    place = createPlace();
+    [browser, product] = await Promise.all([
+      launchBrowser(),
+      startProduct({ place, env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } }),
+    ]);
+    served = servePage(place, browser);
+  });
+  afterEach(() => {
+    if (served.errors.length > 0) throw new Error(`The page logged ${served.errors.splice(0).join(', ')}`);
+  });
+  afterAll(async () => {
+    await served?.close();
+    await browser?.close();
+    await product?.close();
+    place.remove();
+  });
+
+  const start = async (command: string): Promise<string> =>
+    (await product.execute(command, { execution_mode: 'background' })).data.execution_id;
+  const group = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+  const audited = (event: string): Record<string, unknown>[] =>
+    readdirSync(join(place.stateDir, 'audit'))
+      .flatMap((name) =>
+        readFileSync(join(place.stateDir, 'audit', name), 'utf8')
+          .trimEnd()
+          .split('\n'),
+      )
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter((line) => line['event'] === event);
+
+  test('a command is watched live and ended, with the keyboard alone', async () => {
+    const first = join(place.work, 'go on');
+    const id = await start(
+      `echo first line; until [ -e '${first}' ]; do sleep 0.1; done; echo second line; sleep 300`,
+    );
+    const page = await served.open();
+    await group(page, 'Running').getByText('echo first line').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    const output = page.getByRole('region', { name: 'Output' });
+    await output.getByText('first line', { exact: true }).waitFor();
+    await product.execute(`touch '${first}'`);
+    await output.getByText('second line', { exact: true }).waitFor();
+    await page.keyboard.press('x');
+    await page.getByRole('dialog').getByText('echo first line').waitFor();
+    await page.keyboard.press('Enter');
+    await group(page, 'Done').getByText('echo first line').waitFor();
+    const { session } = audited('page_action').find(({ action }) => action === 'open') ?? {};
+    expect(audited('page_action')).toContainEqual(
+      expect.objectContaining({ action: 'end', principal: 'operator', session, executionId: id }),
+    );
+    expect(audited('execution_ended')).toContainEqual(
+      expect.objectContaining({ executionId: id, reason: 'terminated' }),
+    );
+  });
+
+  test('output of a call that is not answered yet is shown', async () => {
+    const last = join(place.work, 'end');
+    const answer = product.execute(`echo so far; until [ -e '${last}' ]; do sleep 0.1; done`);
+    const page = await served.open();
+    await group(page, 'Running').getByText('echo so far').click();
+    await page.getByRole('region', { name: 'Output' }).getByText('so far', { exact: true }).waitFor();
+    await product.execute(`touch '${last}'`);
+    expect((await answer).data.stdout).toBe('so far\n');
+    await group(page, 'Done').getByText('echo so far').waitFor();
+  });
+
+  test('hostile output is shown as text', async () => {
+    await product.execute(
+      String.raw`printf '%b\n' '<img src=x onerror="document.title=1">' '\033]0;owned\007title' '\u202etxet' '\033[31mred\033[0m'; true '<script>alert(1)</script>'`,
+    );
+    const page = await served.open();
+    await group(page, 'Done').getByText('<script>alert(1)</script>').click();
+    const output = page.getByRole('region', { name: 'Output' });
+    await output.getByText('<img src=x onerror="document.title=1">').waitFor();
+    await output.getByText('\\u{202e}txet').waitFor();
+    expect(await output.getByText('red', { exact: true }).getAttribute('class')).toBe('f1');
+    expect(await page.title()).toBe('mcp-shell-server');
+    expect(await page.locator('#page img, #page script').count()).toBe(0);
+  });
+
+  test('a tab needs a link, or a browser that had one', async () => {
+    const page = await served.open();
+    await page.getByRole('region', { name: 'Executions' }).waitFor();
+    const address = new URL('/', page.url()).href;
+    const tab = await page.context().newPage();
+    await tab.goto(address);
+    await tab.getByRole('region', { name: 'Executions' }).waitFor();
+    const stranger = await browser.newContext();
+    const strange = await stranger.newPage();
+    await strange.goto(address);
+    await strange.getByText('Press Enter where').waitFor();
+    expect(await strange.getByRole('region', { name: 'Executions' }).count()).toBe(0);
+    await stranger.close();
+  });
+});
