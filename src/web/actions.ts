@@ -24,6 +24,7 @@ export function createActions({ stateDir, audit: { syncs } }: Settings): Actions
         directory: join(stateDir, 'audit'),
         instance: createId('inst'),
         clock: systemClock,
+        principal: OPERATOR.principal,
         syncs,
       });
       audit.write({

@@ -188,6 +188,7 @@ const EVENTS: Readonly<Record<(AuditEntry | LogEntry)['event'], true>> = {
   terminal_typed: true,
   terminal_resized: true,
   terminal_detached: true,
+  page_action: true,
   approval_asked: true,
   approval_given: true,
   approval_refused: true,
