@@ -90,7 +90,7 @@ async function web(flags: Flags, options: WebFlags): Promise<void> {
   const log = createLog({ verbose: settings.verbose });
   warnOf(warnings, log);
   checkStateDirectory(settings.stateDir);
-  const { runWeb } = await import('./web/command.ts');
+  const { runWeb } = await import('./web/web-command.ts');
   await runWeb(
     operatorContext(() => settings),
     {

@@ -26,7 +26,7 @@ const RULES: Rules = {
 
   // What the room offers is in <room>/<room>.ts, types that others need without its code in <room>/types.ts.
   doors: {
-    web: ['web/web.ts', 'web/command.ts'],
+    web: ['web/web.ts', 'web/web-command.ts'],
     commands: 'any',
     front: ['front.ts'],
     app: ['app.ts'],

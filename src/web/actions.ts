@@ -5,7 +5,7 @@ import { createId } from '../base/ids.ts';
 import type { Settings } from '../base/settings.ts';
 import { OPERATOR } from '../executions/executions.ts';
 import { type Audit, type AuditEntry, createAudit } from '../security/security.ts';
-import type { Session } from './sessions.ts';
+import type { Session } from './page-sessions.ts';
 
 type PageAction = Omit<Extract<AuditEntry, { event: 'page_action' }>, 'event' | 'principal' | 'requestId'>;
 

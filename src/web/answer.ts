@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { ZodError } from 'zod';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import type { Refusal } from './guard.ts';
+import type { Refusal } from './page-guard.ts';
 import type { ErrorAnswer } from './wire.ts';
 
 export function answerJson(response: ServerResponse, status: number, data: unknown): void {

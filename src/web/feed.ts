@@ -2,7 +2,7 @@
  * The list of what runs and ran, as a stream of changes for every page that is open. The state directory is looked at
  * once a second for all of them together, and not at all while there are none.
  */
-import type { Watched } from './executions.ts';
+import type { Watched } from './watched.ts';
 import type { ListEvent, Row } from './wire.ts';
 
 export interface Feed {

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import type { Actions } from './actions.ts';
-import type { Watched } from './executions.ts';
 import type { Feed } from './feed.ts';
-import type { Session } from './sessions.ts';
+import type { Session } from './page-sessions.ts';
 import type { Tickets } from './tickets.ts';
+import type { Watched } from './watched.ts';
 
 export interface RouteCall {
   readonly session: Session;

@@ -1,6 +1,6 @@
 /** A download is a plain link, which has no headers: it carries a ticket that works once, and with its cookie alone. */
 import { randomBytes } from 'node:crypto';
-import type { Session } from './sessions.ts';
+import type { Session } from './page-sessions.ts';
 
 export interface Wanted {
   readonly id: string;

@@ -13,13 +13,13 @@ import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { createActions } from './actions.ts';
 import { answerError, answerJson, answerRefusal } from './answer.ts';
-import { createWatched } from './executions.ts';
 import { createFeed, type Feed } from './feed.ts';
-import { type PageFile, readPageFiles } from './files.ts';
-import { createGuard, type Guard, keyOf, refuse, securityHeaders } from './guard.ts';
+import { type PageFile, readPageFiles } from './page-files.ts';
+import { createGuard, type Guard, keyOf, refuse, securityHeaders } from './page-guard.ts';
+import { createSessions, type Session, type Sessions } from './page-sessions.ts';
 import { createRoutes, findRoute, type Route, readBody } from './routes.ts';
-import { createSessions, type Session, type Sessions } from './sessions.ts';
 import { createTickets, type Tickets } from './tickets.ts';
+import { createWatched } from './watched.ts';
 import type { SessionAnswer } from './wire.ts';
 
 export interface WebOptions {

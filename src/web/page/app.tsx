@@ -1,9 +1,9 @@
 /** The frame around every view: where one is, whether the page is live, and what is asked. */
 import type { JSX } from 'preact';
 import { Ending, Help, Notice } from './dialogs.tsx';
-import { ExecutionView } from './execution.tsx';
+import { ExecutionView } from './execution-view.tsx';
 import { NowList } from './now.tsx';
-import { connection, problem, servers, session, view } from './state.ts';
+import { connection, problem, servers, session, view } from './page-state.ts';
 
 export function App(): JSX.Element {
   const at = view.value;

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { EndAnswer } from '../wire.ts';
 import { request } from './api.ts';
 import { titleOf } from './now.tsx';
-import { ending, isHelpShown, notice } from './state.ts';
+import { ending, isHelpShown, notice } from './page-state.ts';
 import { visible } from './text.ts';
 
 const RESULTS: Readonly<Record<EndAnswer['result'], string>> = {

@@ -3,8 +3,8 @@ import { render } from 'preact';
 import { openSession, RequestError } from './api.ts';
 import { App, SignedOut } from './app.tsx';
 import './page.css';
-import { listenToKeys } from './keys.ts';
-import { followLocation, session, stayConnected } from './state.ts';
+import { listenToKeys } from './keyboard.ts';
+import { followLocation, session, stayConnected } from './page-state.ts';
 
 const root = document.getElementById('page') as HTMLElement;
 try {

@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Row } from '../wire.ts';
 import { showBytes, showSpan, showTime } from './format.ts';
-import { Plot } from './plot.tsx';
 import {
   chosenId,
   connection,
@@ -20,7 +19,8 @@ import {
   spanOf,
   stateFilter,
   view,
-} from './state.ts';
+} from './page-state.ts';
+import { Plot } from './plot.tsx';
 import { visible } from './text.ts';
 
 const FILTERS: readonly (readonly [StateFilter, string])[] = [

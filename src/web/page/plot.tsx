@@ -1,6 +1,6 @@
 /** How busy an execution was in the last minute, in the height of a line. */
 import type { JSX } from 'preact';
-import { loads, rows } from './state.ts';
+import { loads, rows } from './page-state.ts';
 
 const WIDTH = 60;
 const HEIGHT = 14;

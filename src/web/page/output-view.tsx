@@ -7,8 +7,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SearchAnswer } from '../wire.ts';
 import { request } from './api.ts';
 import { grouped, showBytes } from './format.ts';
-import { createLines, type Lines } from './lines.ts';
-import { notice } from './state.ts';
+import { createLines, type Lines } from './output-lines.ts';
+import { notice } from './page-state.ts';
 import { paintLine, visible } from './text.ts';
 
 const LINE_PX = 18;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSessions, type Session } from './sessions.ts';
+import { createSessions, type Session } from './page-sessions.ts';
 
 const MINUTE = 60_000;
 

@@ -4,7 +4,7 @@
  * does it have both secrets of a session.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Session, Sessions } from './sessions.ts';
+import type { Session, Sessions } from './page-sessions.ts';
 
 export interface Refusal {
   readonly status: number;

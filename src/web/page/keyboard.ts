@@ -1,5 +1,5 @@
 /** The keyboard comes first: everything on the page has a key. */
-import { chosenId, ending, go, isHelpShown, listed, session, view } from './state.ts';
+import { chosenId, ending, go, isHelpShown, listed, session, view } from './page-state.ts';
 
 export function listenToKeys(): void {
   addEventListener('keydown', (event) => {

@@ -5,8 +5,8 @@ import type { AuditRow, ExecutionDetails } from '../wire.ts';
 import { request } from './api.ts';
 import { grouped, showBytes, showSpan, showTime } from './format.ts';
 import { StateMark } from './now.tsx';
-import { Output } from './output.tsx';
-import { ending, rows, session, spanOf } from './state.ts';
+import { Output } from './output-view.tsx';
+import { ending, rows, session, spanOf } from './page-state.ts';
 import { visible } from './text.ts';
 
 /** Derived while it runs, a combined output of this size is put together anew for every look. */

@@ -1,7 +1,7 @@
 /** `mcp-shell-server web`: serves the operator's page until Ctrl-C, and prints the links that open it. */
 import { ShellServerError } from '../base/errors.ts';
+import type { WebFlags } from '../commands/command-line.ts';
 import type { CommandContext } from '../commands/context.ts';
-import type { WebFlags } from '../commands/program.ts';
 import { startHelper } from '../executions/helper.ts';
 import { serveWeb, type WebOptions } from './web.ts';
 
