@@ -12,6 +12,7 @@ import { closeInherited } from './base/descriptors.ts';
 import { messageOf, ShellServerError } from './base/errors.ts';
 import { findInstallation } from './base/installation.ts';
 import { createLog, type Log } from './base/log.ts';
+import { once } from './base/once.ts';
 import type { Settings } from './base/settings.ts';
 import { checkStateDirectory } from './base/state-directory.ts';
 import type { ExplainFlags, Flags, WebFlags } from './commands/command-line.ts';
@@ -61,6 +62,7 @@ async function runProgram(): Promise<void> {
 }
 
 function operatorContext(settings: () => Settings): CommandContext {
+  const interrupted = once(interruption);
   return {
     settings,
     input: process.stdin,
@@ -68,7 +70,7 @@ function operatorContext(settings: () => Settings): CommandContext {
       return pipedOutput();
     },
     get interrupted() {
-      return interruption();
+      return interrupted();
     },
     setExitCode: (code) => {
       process.exitCode = code;

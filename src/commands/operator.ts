@@ -9,12 +9,15 @@ import type { SearchOptions, TailOptions } from './audit/audit-search.ts';
 import type { VerifyOptions } from './audit/audit-verify.ts';
 import type { StatsOptions } from './audit/stats.ts';
 import type { CommandContext } from './context.ts';
+import type { ExecutionsOptions } from './list-executions.ts';
+import type { OutputOptions } from './show-output.ts';
 import type { PruneOptions } from './state.ts';
 import type { CreateOptions } from './token.ts';
 import type { TopOptions } from './top/top.ts';
 
 const SINCE = 'not earlier: 90s, 30m, 2h or 7d ago, 2026-11-15, or 2026-11-15T10:00 (UTC)';
 const UNTIL = 'not later';
+const EXECUTION_STATES = ['running', 'lost', 'completed', 'failed', 'timeout'];
 const MAX_COUNT = 1_000_000;
 /** How executions end, then how calls do. */
 const STATUSES = ['completed', 'failed', 'timeout', 'answered', 'asked', 'cancelled'];
@@ -83,6 +86,46 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .option('--end <id>', 'end this one with everything it started')
     .option('--json', 'one picture as JSON')
     .action(async (options: TopOptions) => (await import('./top/top.ts')).top(context, options));
+
+  program
+    .command('executions')
+    .description('list what runs and what has run on the state directory, newest first')
+    .argument('[text]', 'with this text in the command, in upper or lower case')
+    .addOption(new Option('--running', 'only those that run').conflicts('ended'))
+    .option('--ended', 'only those that ended')
+    .addOption(
+      new Option('--status <status>', 'in this state')
+        .choices(EXECUTION_STATES)
+        .conflicts(['running', 'ended']),
+    )
+    .option('--principal <name>', 'of this caller')
+    .option('--since <time>', SINCE)
+    .option('--limit <count>', 'the newest so many', count, 20)
+    .option('--json', 'as JSON')
+    .action(async (text: string | undefined, options: Omit<ExecutionsOptions, 'text'>) =>
+      (await import('./list-executions.ts')).listExecutions(context, {
+        ...options,
+        ...(text !== undefined && { text }),
+      }),
+    );
+  program
+    .command('output')
+    .description('show what an execution printed')
+    .argument('<execution>', 'its id, that of its terminal or of an output, or the beginning of one')
+    .option('-f, --follow', 'go on until it ends, or until Ctrl-C')
+    .option(
+      '--search <pattern>',
+      'only lines that match this regular expression; ends with 1 where none does',
+    )
+    .option('-C, --context <lines>', 'with --search: so many lines around each', count)
+    .option('--head <lines>', 'only the first so many lines', count)
+    .option('--tail <lines>', 'only the last so many lines; with --follow also those that come', count)
+    .option('--stdout', 'only what it wrote to stdout')
+    .option('--stderr', 'only what it wrote to stderr')
+    .option('--raw', 'every byte as it is, also escape sequences')
+    .action(async (execution: string, options: OutputOptions) =>
+      (await import('./show-output.ts')).showOutput(context, execution, options),
+    );
 
   program
     .command('terminals')

@@ -81,7 +81,8 @@ function cutMiddle(word: string, columns: number): string {
   return head + tail;
 }
 
-const widthIn = (text: string): number => [...text].reduce((sum, each) => sum + columnsOf(each), 0);
+/** In columns of a terminal. */
+export const widthIn = (text: string): number => [...text].reduce((sum, each) => sum + columnsOf(each), 0);
 
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthIn(text)));

@@ -1,0 +1,146 @@
+/** `mcp-shell-server executions`: what runs and what has run on a state directory, over all of its servers. */
+import { isoTime, systemClock } from '../base/clock.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { renameId } from '../base/ids.ts';
+import { createObserver, type ObservedExecution } from '../executions/executions.ts';
+import { escapeText } from '../security/security.ts';
+import type { CommandContext } from './context.ts';
+import { showJson } from './json.ts';
+import { createPaint, type Tone, widthOf } from './paint.ts';
+import { type Cell, type Column, renderTable } from './text-table.ts';
+import { parseWhen, showBytes, showClock, showTime } from './when.ts';
+
+export interface ExecutionsOptions {
+  readonly text?: string;
+  readonly running?: boolean;
+  readonly ended?: boolean;
+  readonly status?: string;
+  readonly principal?: string;
+  readonly since?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+export async function listExecutions(context: CommandContext, options: ExecutionsOptions): Promise<void> {
+  const { output } = context;
+  const observer = createObserver({ stateDir: context.settings().stateDir, clock: systemClock });
+  const matches = createMatcher(options, systemClock.now());
+  const found = (await observer.look()).executions.filter(matches);
+  const shown = found.slice(0, options.limit);
+  if (options.json === true) {
+    output.write(showJson({ total: found.length, executions: shown.map(toJson) }));
+    return;
+  }
+  if (found.length === 0) {
+    output.write('No executions.\n');
+    return;
+  }
+  const paint = createPaint(context);
+  const width = widthOf(output);
+  const columns = COLUMNS.filter(({ minWidth = 0 }) => width >= minWidth);
+  const rows = shown.map((execution) => columns.map(({ show }) => show(execution, width)));
+  output.write(renderTable(columns, rows, { paint, width }));
+  if (shown.length < found.length)
+    output.write(paint('quiet', `The newest ${shown.length} of ${found.length}; --limit shows more.\n`));
+}
+
+function createMatcher(options: ExecutionsOptions, nowMs: number): (execution: ObservedExecution) => boolean {
+  const sinceMs = options.since === undefined ? -Infinity : parseWhen('--since', options.since, nowMs);
+  const wanted = options.text?.toLowerCase() ?? '';
+  const is = (value: string, want: string | undefined): boolean => want === undefined || value === want;
+  return ({ state, owner, createdAtMs, command, sessionName }) =>
+    (options.running !== true || state === 'running') &&
+    (options.ended !== true || state !== 'running') &&
+    is(state, options.status) &&
+    is(owner, options.principal) &&
+    createdAtMs >= sinceMs &&
+    `${sessionName ?? ''} ${command}`.toLowerCase().includes(wanted);
+}
+
+/** Enough to name one of many; the whole id is in --json. */
+const SHORT_ID = 'exec_'.length + 8;
+
+const TONES: Readonly<Record<ObservedExecution['state'], Tone>> = {
+  running: 'good',
+  lost: 'warn',
+  completed: 'plain',
+  failed: 'bad',
+  timeout: 'warn',
+};
+
+type ShownColumn = Column & {
+  /** Of the window; narrower ones go without it. */
+  readonly minWidth?: number;
+  show(execution: ObservedExecution, width: number): Cell;
+};
+
+const COLUMNS: readonly ShownColumn[] = [
+  { title: 'EXECUTION', show: ({ id }) => id.slice(0, SHORT_ID) },
+  { title: 'STATE', show: ({ state }) => ({ text: state, tone: TONES[state] }) },
+  { title: 'EXIT', isRight: true, show: ({ exitCode }) => (exitCode === undefined ? '' : String(exitCode)) },
+  {
+    title: 'STARTED',
+    show: ({ createdAtMs }, width) => {
+      const time = showTime(isoTime(createdAtMs));
+      return width < 100 ? `${time.slice(5, 16)}Z` : time;
+    },
+  },
+  { title: 'TIME', isRight: true, show: ({ durationMs }) => showClock(durationMs) },
+  { title: 'CPU%', isRight: true, minWidth: 110, show: ({ usage }) => usage?.cpuPercent?.toFixed(1) ?? '' },
+  {
+    title: 'MEMORY',
+    isRight: true,
+    minWidth: 110,
+    show: ({ usage }) => (usage?.memoryBytes === undefined ? '' : showBytes(usage.memoryBytes)),
+  },
+  { title: 'WHO', minWidth: 110, show: ({ owner }) => escapeText(owner) },
+  {
+    title: 'COMMAND',
+    show: ({ command, sessionName }) =>
+      escapeText(sessionName === undefined ? command : `[terminal ${sessionName}] ${command}`),
+  },
+];
+
+function toJson(execution: ObservedExecution) {
+  const { id, mode, sessionName, usage, endedAtMs } = execution;
+  return {
+    execution_id: id,
+    ...(mode === 'terminal' && { terminal_id: renameId(id, 'term'), session_name: sessionName }),
+    owner: execution.owner,
+    status: execution.state,
+    command: execution.command,
+    execution_mode: mode,
+    working_directory: execution.directory,
+    created_at: isoTime(execution.createdAtMs),
+    ...(endedAtMs !== undefined && { ended_at: isoTime(endedAtMs) }),
+    duration_ms: Math.round(execution.durationMs),
+    process_id: execution.pid,
+    exit_code: execution.exitCode,
+    signal: execution.signal,
+    cpu_percent: usage?.cpuPercent,
+    memory_bytes: usage?.memoryBytes,
+    processes: usage?.processes,
+  };
+}
+
+/** The one that is meant: by its id, that of its terminal or of an output of it, or the beginning of one. */
+export function chooseExecution(executions: readonly ObservedExecution[], asked: string): ObservedExecution {
+  const [, key = ''] = /^(?:exec|term|out)_([a-z0-9]{4,27})$/.exec(asked) ?? [];
+  // The id of an output has one letter more than that of its execution.
+  const start = `exec_${key.slice(0, 26)}`;
+  const found = key === '' ? [] : executions.filter(({ id }) => id.startsWith(start));
+  const [one] = found;
+  if (one !== undefined && found.length === 1) return one;
+  throw new ShellServerError(
+    'RESOURCE_001',
+    one === undefined
+      ? `There is no execution ${JSON.stringify(asked.slice(0, 64))}.`
+      : `${asked} may be ${found.length} executions.`,
+    {
+      hint:
+        one === undefined
+          ? '`mcp-shell-server executions` lists them; four characters after "exec_" are enough.'
+          : 'Write more of its id.',
+    },
+  );
+}
