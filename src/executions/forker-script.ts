@@ -12,7 +12,7 @@ export const FORKER_SCRIPT = String.raw`
 use strict;
 my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET) =
   map { $_ + 0 } @ARGV;
-my ($RLIMIT_FSIZE, $RLIMIT_CORE) = (1, 4);
+my ($RLIMIT_FSIZE, $RLIMIT_CORE, $RLIMIT_NPROC) = (1, 4, 6);
 my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $F_SETFL) = (1, 4, 9, 04000, 4);
 my ($NEWNS, $NEWCGROUP, $NEWUTS, $NEWIPC, $NEWUSER, $NEWPID, $NEWNET) =
   (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000);
@@ -110,7 +110,12 @@ sub become {
   }
   syscall($PRCTL, $PDEATHSIG, 0, 0, 0, 0) if $report_fd eq '';
   my @template = $take->();
-  enter($fail, $failure, @template) if @template;
+  if (@template) {
+    my @waiting = splice(@template, 0, 3);
+    enter($fail, @template);
+    close $failure;
+    await_command($report_fd, @waiting);
+  }
   my @argv = $take->();
   chdir $directory or $fail->('chdir');
   %ENV = map { split(/=/, $_, 2) } @rest;
@@ -123,7 +128,7 @@ sub become {
 # the first of the namespace collects orphans, and its child returns to become the command. The first of the namespace
 # keeps the forker's memory, so that it is made undumpable: nobody inside can read it.
 sub enter {
-  my ($fail, $failure, $pid, $start, $has_network, $filter, @mounts) = @_;
+  my ($fail, $pid, $start, $has_network, $filter, @mounts) = @_;
   my $program = '';
   if ($filter ne '') {
     open(my $file, '<:raw', $filter) or $fail->('filter');
@@ -164,6 +169,41 @@ sub enter {
     if $program ne '';
   defined(my $command = fork) or $fail->('fork');
   linger($command, -1) if $command != 0;
+}
+
+# Reads the command from the hand-off descriptor, to the end, and becomes it with nothing else open. Where the server dies
+# before the last word, nothing runs.
+sub await_command {
+  my ($report, $word, $handoff, $input) = @_;
+  open(my $ready, '>&=', $report + 0) or exit 126;
+  syswrite($ready, "r $word\n");
+  close $ready;
+  open(my $from, '<&=', $handoff + 0) or exit 126;
+  my $text = '';
+  1 while sysread($from, $text, 1 << 16, length $text);
+  close $from;
+  my ($directory, $has_input, $stderr, $keeps_state, $processes, $count, @rest) = split(/\0/, $text, -1);
+  exit 126 if !@rest || pop(@rest) ne 'end';
+  my @argv = splice(@rest, 0, $count);
+  syscall($DUP3, $input + 0, 0, 0) if $has_input;
+  syscall($CLOSE, $input + 0);
+  syscall($CLOSE, 3) if !$keeps_state;
+  if ($stderr eq 'merged') { syscall($DUP3, 1, 2, 0) }
+  if ($stderr eq 'discarded') {
+    open(my $null, '>', '/dev/null') or exit 126;
+    syscall($DUP3, fileno($null), 2, 0);
+  }
+  if ($processes ne '') {
+    my $most = pack('QQ', $processes, $processes);
+    syscall($PRLIMIT, 0, $RLIMIT_NPROC, $most, 0) == 0 or exit 126;
+  }
+  my $say = sub { syswrite(STDERR, "mcp-shell-server: $_[0]: $!\n") };
+  chdir $directory or $say->($directory), exit 126;
+  %ENV = map { split(/=/, $_, 2) } @rest;
+  { no warnings; exec { $argv[0] } @argv }
+  my $code = $! == 2 ? 127 : 126;
+  $say->($argv[0]);
+  exit $code;
 }
 
 # Waits for one process, with nothing open, and ends as it did.

@@ -274,10 +274,19 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
   ];
 }
 
-function templateOf({ template }: SpawnSpec): readonly (string | number)[] {
+function templateOf({ template, report }: SpawnSpec): readonly (string | number)[] {
   if (template === undefined) return [0];
-  const { process: shell, hasNetwork, filter = '', mounts } = template;
-  const words = [shell.pid, shell.startTime, hasNetwork ? 1 : 0, filter, ...mounts.flat()];
+  const { process: shell, hasNetwork, filter = '', mounts, handoff, input } = template;
+  const words = [
+    report?.words ?? '',
+    handoff,
+    input,
+    shell.pid,
+    shell.startTime,
+    hasNetwork ? 1 : 0,
+    filter,
+    ...mounts.flat(),
+  ];
   return [words.length, ...words];
 }
 

@@ -1,6 +1,7 @@
 /**
- * How a command is handed off to the shell that waits in a sandbox, so that nothing of that shell is left of it. Through
- * a pipe: everybody on the machine sees the arguments of a process, and variables may be secrets.
+ * How a command is handed off to what waits in a sandbox, so that nothing of that is left of it: a shell in one that bwrap
+ * has built, a process of the forker in a copy. Through a pipe: everybody on the machine sees the arguments of a process,
+ * and variables may be secrets.
  */
 import { SANDBOX_FDS } from '../security/security.ts';
 
@@ -46,6 +47,25 @@ export function handoffScript(handoff: Handoff): string {
     ...(/^\d+$/.test(environment['SHLVL'] ?? '') ? ['[ -z "$BASH_VERSION" ] || SHLVL=$((SHLVL + 1))'] : []),
     `exec ${argv.join(' ')} ${redirections(handoff)}\n`,
   ].join('; ');
+}
+
+/** For the forker's `await_command`. No word can contain a NUL; without the last one, nothing runs. */
+export function handoffWords(handoff: Handoff): string {
+  const { argv, environment, directory, stdin, stderr, keepsState, maxProcesses } = handoff;
+  const variables = { ...environment, PWD: directory };
+  return [
+    directory,
+    stdin === 'input' ? 1 : '',
+    stderr,
+    keepsState ? 1 : '',
+    maxProcesses ?? '',
+    argv.length,
+    ...argv,
+    ...Object.entries(variables)
+      .filter(([name]) => name !== '_')
+      .map(([name, value]) => `${name}=${value}`),
+    'end',
+  ].join('\0');
 }
 
 function redirections({ stdin, keepsState }: Handoff): string {

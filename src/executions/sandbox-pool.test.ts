@@ -1,4 +1,4 @@
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +9,7 @@ import { createHost, type Host, sandboxSpecOf } from '../security/sandbox/sandbo
 import { makeTmp } from '../security/sandbox/state-files.ts';
 import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
 import { createForker } from './forker.ts';
+import { handoffWords } from './handoff-script.ts';
 import { type LaunchIo, launch } from './launch.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess, listChildren, listProcesses } from './process-table.ts';
@@ -148,6 +149,36 @@ describe.skipIf(needs('bwrap'))('a copy of a sandbox that was made before its co
       'ls /dev/shm /dev/pts /home /run; ls -d /proc/[0-9]*; cat /proc/1/environ /proc/1/maps | wc -c',
     );
     expect(text.stdout).toBe('/dev/pts:\nptmx\n\n/dev/shm:\n\n/home:\n\n/run:\n/proc/1\n/proc/2\n0\n');
+  });
+
+  test('runs nothing of a command whose hand-off was cut short', async () => {
+    const host = createHost();
+    const { pool, wanted } = createBench(host);
+    const whole = handoffWords({
+      argv: ['/usr/bin/touch', 'made'],
+      environment: {},
+      directory: host.workspace,
+      stdin: 'inherited',
+      stderr: 'own',
+      keepsState: false,
+      maxProcesses: undefined,
+    });
+    const exits = [];
+    for (const text of ['', whole.slice(0, -'\0end'.length), whole]) {
+      const { child, handoffFd, input, capture, group } = await pool.take(wanted());
+      writeSync(handoffFd, text);
+      closeSync(handoffFd);
+      input.close();
+      const { code } = await child.exited;
+      exits.push([code, existsSync(join(host.workspace, 'made'))]);
+      capture.close();
+      group?.remove();
+    }
+    expect(exits).toEqual([
+      [126, false],
+      [126, false],
+      [0, true],
+    ]);
   });
 
   test('has no rights', async () => {
@@ -348,7 +379,7 @@ function testSandboxes(): void {
     expect(isGone(standing)).toBe(true);
   });
 
-  test('whose shell is slow is told all the same', async () => {
+  test('that is slow to read its command runs it all the same', async () => {
     const { run } = createBench(createHost());
     const standing = await untilOneStands(run);
     const shell = listChildren(listChildren(standing)?.[0] ?? 0)?.[0] ?? 0;

@@ -1,5 +1,5 @@
 /**
- * A sandbox with a shell in it that waits for its command. Until the command is handed off, the mounts can be compared
+ * A sandbox with something in it that waits for its command. Until the command is handed off, the mounts can be compared
  * with what was meant, and nothing of the command has run.
  */
 import { closeSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -22,7 +22,7 @@ import {
 } from '../security/security.ts';
 import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
-import { type Handoff, handoffScript, readyScript, WAITING_SHELL } from './handoff-script.ts';
+import { type Handoff, handoffScript, handoffWords, readyScript, WAITING_SHELL } from './handoff-script.ts';
 import { OUTER_ENVIRONMENT } from './helper.ts';
 import { boundInotify } from './inotify.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
@@ -52,6 +52,7 @@ export interface WaitingSandbox {
   /** A process that sees the same mounts, and that nothing inside can change. */
   readonly witness: ProcessIdentity;
   readonly handoffFd: number;
+  readonly isCopy: boolean;
   /** What the command reads, where it is given something. */
   readonly input: InputFile;
   /** The host's own mounts when it was built, and those inside. */
@@ -101,9 +102,16 @@ export async function copySandbox(
   tools: LaunchTools,
 ): Promise<WaitingSandbox> {
   return start(spec, tools, ({ seccomp }) => ({
-    argv: WAITING_SHELL,
+    argv: [],
     environment: {},
-    template: { process: original.init, hasNetwork, filter: seccomp, mounts },
+    template: {
+      process: original.init,
+      hasNetwork,
+      filter: seccomp,
+      mounts,
+      handoff: SANDBOX_FDS.handoff,
+      input: SANDBOX_FDS.input,
+    },
     verify(inside, host) {
       if (host !== original.mounts.host || !isFaithful(original.mounts.inside, inside, mounts))
         throw replacedMeanwhile();
@@ -111,7 +119,7 @@ export async function copySandbox(
   }));
 }
 
-/** How the waiting shell gets into its sandbox, and what must hold of the mounts that it sees. */
+/** How what waits for a command gets into its sandbox, and what must hold of the mounts that it sees. */
 interface Entrance {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -148,7 +156,7 @@ async function start(
     input.close();
     group?.remove();
   };
-  writeSync(handoff.fd, readyScript(words));
+  if (entrance.template === undefined) writeSync(handoff.fd, readyScript(words));
   const child = await tools.spawner
     .start({
       argv: entrance.argv,
@@ -192,6 +200,7 @@ async function start(
       init,
       witness,
       handoffFd: handoff.fd,
+      isCopy: entrance.template !== undefined,
       input,
       mounts: { host, inside },
       kept,
@@ -272,12 +281,12 @@ export function shows({ witness }: WaitingSandbox, directory: string): boolean {
 
 /** From here on the command runs. */
 export async function handOff(
-  { handoffFd, input }: WaitingSandbox,
+  { handoffFd, input, isCopy }: WaitingSandbox,
   handoff: Handoff,
   data: string | undefined,
 ): Promise<void> {
   if (data !== undefined) input.write(data);
-  await writeAll(handoffFd, Buffer.from(handoffScript(handoff)));
+  await writeAll(handoffFd, Buffer.from(isCopy ? handoffWords(handoff) : handoffScript(handoff)));
   closeSync(handoffFd);
   input.close();
 }

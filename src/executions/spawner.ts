@@ -39,7 +39,7 @@ export interface SpawnSpec {
   readonly limits: ResourceLimits;
   /** A terminal that is opened as 0, 1 and 2, and becomes the controlling one. */
   readonly terminal?: string | undefined;
-  /** A sandbox to run in a copy of, for a spawner that can do that. */
+  /** A sandbox to wait in a copy of for a command, instead of argv, for a spawner that can do that. */
   readonly template?: Template | undefined;
 }
 
@@ -50,6 +50,9 @@ export interface Template {
   /** A file with a compiled seccomp filter. */
   readonly filter: string | undefined;
   readonly mounts: readonly MountCall[];
+  /** The descriptors from which it reads its command, and that command its input. */
+  readonly handoff: number;
+  readonly input: number;
 }
 
 export interface Exit {
