@@ -23,6 +23,7 @@ import { once } from '../base/once.ts';
 import type { OperatorAnswer, Questions, Subject } from '../security/questions/questions.ts';
 import { type ApprovalNeeded, escapeText } from '../security/security.ts';
 import type { ClientInfo } from '../tools/tool.ts';
+import { fitQuestion } from '../tools/tools.ts';
 import { AnswerTimeout } from './client-request.ts';
 import { isObject } from './json-rpc.ts';
 import type { SealedState } from './sealed-state.ts';
@@ -232,7 +233,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
   ): Promise<string> {
     let reply: unknown;
     try {
-      reply = await person.ask(formOf(needed), seconds * 1000, signal);
+      reply = await person.ask(formOf(needed, call.client), seconds * 1000, signal);
     } catch (error) {
       // The operator has answered meanwhile, which is on record.
       if (signal.aborted && !call.signal.aborted) throw error;
@@ -250,7 +251,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     if (own.length >= LIMITS.openQuestions && oldest !== undefined) open.delete(oldest[0]);
     open.set(nonce, { needed, askedIn: call.requestId, principal: call.principal });
     const state = { nonce, principal: call.principal, binding: needed.binding, call: digestOf(call) };
-    return (await seal()).question(KEY, formOf(needed), state);
+    return (await seal()).question(KEY, formOf(needed, call.client), state);
   }
 
   return {
@@ -339,9 +340,9 @@ function subjectOf(needed: ApprovalNeeded, { principal, client, tool }: AskingCa
   };
 }
 
-function formOf({ question }: ApprovalNeeded): ElicitRequestFormParams {
+function formOf({ question }: ApprovalNeeded, client: ClientInfo): ElicitRequestFormParams {
   return {
-    message: question,
+    message: fitQuestion(question, client),
     // Accepting is the answer: a box to tick as well is one thing too many in the clients that were tried.
     requestedSchema: { type: 'object', properties: {} },
   };

@@ -10,11 +10,14 @@ interface KnownClient {
   readonly seconds: number;
   /** Of output in one answer; JSON makes a quarter more of it. */
   readonly bytes: number;
+  /** How much of a question it shows to a person. */
+  readonly question?: { readonly lines: number; readonly columns: number };
 }
 
 const KNOWN: readonly KnownClient[] = [
-  // No limit of time was hit in 400 s of silence; the person waits, so not for ever. It passes on 50,000 characters.
-  { name: /^claude-code/i, seconds: 300, bytes: 36 * 1024 },
+  // No limit of time was hit in 400 s of silence; the person waits, so not for ever. It passes on 50,000 characters. Of a
+  // question it shows three lines, cut at the width of the terminal.
+  { name: /^claude-code/i, seconds: 300, bytes: 36 * 1024, question: { lines: 3, columns: 76 } },
   // tool_timeout_sec is 300 by default. It cuts the middle out of what is longer than 12,700 characters.
   { name: /^codex/i, seconds: 240, bytes: 9 * 1024 },
   // 10 minutes by default; 40,000 characters.
@@ -30,4 +33,28 @@ export function patienceMs(client: ClientInfo, configuredSeconds: number | undef
 /** How much output an answer to it may hold. */
 export function answerBytes(client: ClientInfo): number {
   return find(client)?.bytes ?? LIMITS.inlineOutputBytesMax;
+}
+
+const SHOWN_IN_PART = 'Only a part fits here. Decline unless you have read the whole call.';
+
+/** A question as the client can show it: without blank lines, and saying so where a person will not see all of it. */
+export function fitQuestion(question: string, client: ClientInfo): string {
+  const fits = find(client)?.question;
+  if (fits === undefined) return question;
+  const [head = '', where = '', ...rest] = question.split('\n').filter((line) => line !== '');
+  const lines = rest.flatMap((line) => wrap(line, fits.columns));
+  const isCut = head.length > fits.columns || 2 + lines.length > fits.lines;
+  return (isCut ? [head, SHOWN_IN_PART, ...lines, where] : [head, where, ...lines]).join('\n');
+}
+
+/** What continues a line is indented like it, so that it cannot pass for one of ours. */
+function wrap(line: string, columns: number): string[] {
+  const [indent = ''] = /^ */.exec(line) ?? [];
+  const characters = Array.from(line.slice(indent.length));
+  const width = columns - indent.length;
+  const count = Math.max(1, Math.ceil(characters.length / width));
+  return Array.from(
+    { length: count },
+    (_, n) => indent + characters.slice(n * width, (n + 1) * width).join(''),
+  );
 }
