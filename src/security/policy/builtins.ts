@@ -2,9 +2,8 @@
  * What the shell's own commands do to it: directories, variables, functions, options; and those that evaluate their
  * arguments as commands.
  */
-
 import { type Arg, literalArg, unknownArg } from './evaluate-word.ts';
-import type { Input, Invocation, Scope, Walk } from './findings.ts';
+import { type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
 import { followInput, followPrinted, followText, joinArgs, setUnknown } from './follow.ts';
 import { recordArithmetic } from './inspect.ts';
 import { readLeading } from './options.ts';
@@ -63,7 +62,10 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   pushd: changeDirectory,
   popd: ({ walk, scope }) => walk.goBack(scope),
   eval: ({ walk, invocation, args, scope }) => {
-    if (args.length > 0) followText(walk, invocation, joinArgs(args), inside(scope, 'eval'));
+    if (args.length === 0) return;
+    const inner = inside(scope, 'eval');
+    followText(walk, invocation, joinArgs(args), inner);
+    scope.cwds = joinCwds(inner.cwds, scope.cwds);
   },
   source: readFile,
   '.': readFile,
@@ -79,7 +81,9 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
       action.value === ''
     )
       return;
-    followText(walk, invocation, action, inside(scope, 'trap'));
+    // It runs later, wherever the shell is then.
+    const cwds = joinCwds(scope.cwds, [walk.context.directory]);
+    followText(walk, invocation, action, { ...inside(scope, 'trap'), cwds });
   },
   export: declare,
   declare,

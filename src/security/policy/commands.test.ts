@@ -157,6 +157,9 @@ const TABLE: readonly Cases[] = [
       cd && rm -rf *
       cd ~ && rm -rf .
       (cd /; rm -rf ./*)
+      cd build; cd ..; rm -rf *
+      cd a/b || cd /; rm -rf *
+      cd; cd missing; rm -rf *
       sudo rm -rf /
       sudo -u root rm -rf /
       env rm -rf /
@@ -294,7 +297,8 @@ const TABLE: readonly Cases[] = [
       rm -f /etc/x
       rm -rf /opt/app/*
       cd build && rm -rf *
-      cd build; cd ..; rm -rf *
+      cd build; rm -rf *
+      cd build && cd .. && rm -rf *
       rm -rf .git
       rm /
       find . -name '*.o' -delete
@@ -537,6 +541,7 @@ const TABLE: readonly Cases[] = [
       cd /etc && ls
       cd .. && ls
       cd src && cat ../../x
+      cd src; cat ../x
       pushd /etc
       echo x > /etc/x
       echo x >> ../x
@@ -597,7 +602,6 @@ const TABLE: readonly Cases[] = [
       cat in/x
       cat src/../x
       cd src && cat ../x
-      cd src; cat ../x
       cd "$DIR" && ls
       cat "$FILE"
       echo /etc/passwd

@@ -121,13 +121,11 @@ function split(words: readonly string[]): { options: string[]; operands: string[
 /** The root, the home directory, a directory of the system, or everything in one of them. */
 function isVitalPath(typed: string, { cwds }: Invocation, context: JudgeContext): boolean {
   if (typed === '') return false;
-  const [directory] = cwds;
-  const whole = typed.startsWith('/')
-    ? typed
-    : directory === null || directory === undefined
-      ? undefined
-      : `${directory}/${typed}`;
-  if (whole === undefined) return false;
+  const places = typed.startsWith('/') ? [''] : cwds.filter((place) => place !== null);
+  return places.some((place) => isVitalPlace(`${place}/${typed}`, context));
+}
+
+function isVitalPlace(whole: string, context: JudgeContext): boolean {
   const path = posix
     .normalize(whole.replace(/(?:\/(?:\*+|\.\*|\{[^/]*\}|\.\[\^?\.?\]\*|\.\?\?\*|\.{1,2}\?\*))+\/*$/, '/'))
     .replace(/(.)\/$/, '$1');

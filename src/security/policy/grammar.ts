@@ -1,9 +1,17 @@
 /** The shell's grammar: lists, pipelines, groups, loops, functions. What a simple command does is in command.ts. */
-import type { CommandNode, ParsedScript, PipelineNode, Redirected, Statement } from 'unbash';
+import type { CommandNode, If, ParsedScript, PipelineNode, Redirected, Statement } from 'unbash';
 import { isBuiltin } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
 import { evaluateWord, unknownArg } from './evaluate-word.ts';
-import { copyScope, type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
+import {
+  type Cwds,
+  copyScope,
+  type Input,
+  type Invocation,
+  joinCwds,
+  type Scope,
+  type Walk,
+} from './findings.ts';
 import {
   inspectArithmetic,
   inspectParts,
@@ -28,26 +36,59 @@ function walkStatement(walk: Walk, { command, background }: Statement, scope: Sc
     walkList(walk, command, copyScope(scope, { isBackground: true }));
     return;
   }
-  const before = scope.cwds;
   walkList(walk, command, scope);
-  scope.cwds = joinCwds(scope.cwds, before);
 }
 
-function walkList(walk: Walk, node: Statement['command'], scope: Scope): void {
-  if (node.type !== 'AndOr') {
-    walkPipeline(walk, node, scope);
-    return;
-  }
-  let seen = scope.cwds;
-  node.commands.forEach((command, index) => {
-    // What stands after `||` runs where the earlier one failed.
-    if (node.operators[index - 1] === '||') scope.cwds = joinCwds(scope.cwds, seen);
-    const inner = index === 0 ? scope : { ...scope, isConditional: true };
+/** Where the shell may be after a list, by its exit status: a `cd` that fails leaves it where it was. */
+interface Ends {
+  readonly succeeded: Cwds;
+  readonly failed: Cwds;
+}
+
+function walkList(walk: Walk, node: Statement['command'], scope: Scope): Ends {
+  const before = scope.cwds;
+  const commands = node.type === 'AndOr' ? node.commands : [node];
+  let ends: Ends = { succeeded: before, failed: [] };
+  commands.forEach((command, index) => {
+    const isOr = node.type === 'AndOr' && node.operators[index - 1] === '||';
+    const from = isOr ? ends.failed : ends.succeeded;
+    const inner = index === 0 ? scope : { ...scope, isConditional: true, cwds: from };
     walkPipeline(walk, command, inner);
-    scope.cwds = inner.cwds;
-    seen = joinCwds(scope.cwds, seen);
+    if (leavesShell(walk, command)) {
+      ends = isOr ? { ...ends, failed: [] } : { ...ends, succeeded: [] };
+      return;
+    }
+    const after = endsOf(command, inner.cwds, from);
+    ends = isOr
+      ? { succeeded: joinCwds(ends.succeeded, after.succeeded), failed: after.failed }
+      : { succeeded: after.succeeded, failed: joinCwds(ends.failed, after.failed) };
   });
-  scope.cwds = seen;
+  const all = joinCwds(ends.succeeded, ends.failed);
+  scope.cwds = all.length === 0 ? before : all;
+  return ends;
+}
+
+/** Only a plain `cd` is certain to have moved where it succeeded, and not to have moved where it failed. */
+function endsOf(node: PipelineNode, after: Cwds, before: Cwds): Ends {
+  const both = joinCwds(after, before);
+  if (node.type === 'Pipeline' && node.prefixes.some(({ type }) => type === 'Negation'))
+    return { succeeded: both, failed: both };
+  return { succeeded: after, failed: both };
+}
+
+/** `exit` or `{ …; exit 1; }`: what follows does not run. */
+function leavesShell(walk: Walk, node: PipelineNode): boolean {
+  if (node.type === 'BraceGroup') {
+    const last = node.body.commands.at(-1);
+    return last?.background !== true && last !== undefined && last.command.type !== 'AndOr'
+      ? leavesShell(walk, last.command)
+      : false;
+  }
+  if (node.type !== 'Command' || node.name?.text !== 'exit') return false;
+  // A terminal with stopped jobs stays, and so does a shell that is given too many numbers.
+  const isPlain = node.args.length <= 1 && node.args.every(({ text }) => /^(?:\d+|\$\?)$/.test(text));
+  const isFree = walk.context.isContinued !== true && !walk.findings.functions.has('exit');
+  return isPlain && isFree && node.prefix.length === 0 && node.redirects.length === 0;
 }
 
 function walkPipeline(walk: Walk, node: PipelineNode, scope: Scope): void {
@@ -67,7 +108,10 @@ function walkPipeline(walk: Walk, node: PipelineNode, scope: Scope): void {
     const from = stages.at(-1);
     stages.push([]);
     const input: Input = from === undefined ? scope.input : { kind: 'pipe', from };
-    walkCommandNode(walk, command, copyScope(scope, { pipeline, input }));
+    const stage = copyScope(scope, { pipeline, input });
+    walkCommandNode(walk, command, stage);
+    // In zsh the last one runs in the shell itself.
+    if (command === node.commands.at(-1)) scope.cwds = joinCwds(scope.cwds, stage.cwds);
   }
 }
 
@@ -81,13 +125,11 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
       return;
     case 'Function': {
       const name = node.name.value;
-      walk.findings.functions.set(name, (called) =>
-        walkCommandNode(walk, node.body as CommandNode, {
-          ...called,
-          source: scope.source,
-          inFunction: name,
-        }),
-      );
+      walk.findings.functions.set(name, (called) => {
+        const inside = { ...called, source: scope.source, inFunction: name };
+        walkCommandNode(walk, node.body as CommandNode, inside);
+        called.cwds = inside.cwds;
+      });
       if (isBuiltin(name))
         walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
       if (!scope.isConditional) scope.functions.add(name);
@@ -118,13 +160,7 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
       walkBody(walk, node.body.commands, scope);
       return;
     case 'If':
-      walkBody(walk, node.clause.commands, scope);
-      walkBranch(walk, node.then.commands, scope);
-      for (const branch of node.elif) {
-        walkBranch(walk, branch.clause.commands, scope);
-        walkBranch(walk, branch.then.commands, scope);
-      }
-      if (node.else !== undefined) walkBranch(walk, node.else.commands, scope);
+      walkIf(walk, node, scope);
       return;
     case 'While':
       walkLoop(walk, [...node.clause.commands, ...node.body.commands], scope);
@@ -183,6 +219,27 @@ function walkRedirected(walk: Walk, node: Redirected, scope: Scope): void {
 
 function walkBody(walk: Walk, statements: readonly Statement[], scope: Scope): void {
   for (const statement of statements) walkStatement(walk, statement, scope);
+}
+
+function walkIf(walk: Walk, node: If, scope: Scope): void {
+  const inner = { ...scope, isConditional: true };
+  let done: Cwds = [];
+  for (const { clause, then } of [node, ...node.elif]) {
+    const last = clause.commands.at(-1);
+    walkBody(walk, clause.commands.slice(0, -1), inner);
+    const isPlain = last !== undefined && last.background !== true;
+    const { cwds } = inner;
+    const { succeeded, failed } = isPlain
+      ? walkList(walk, last.command, inner)
+      : { succeeded: cwds, failed: cwds };
+    if (last !== undefined && !isPlain) walkStatement(walk, last, inner);
+    inner.cwds = succeeded;
+    walkBody(walk, then.commands, inner);
+    done = joinCwds(done, inner.cwds);
+    inner.cwds = failed;
+  }
+  if (node.else !== undefined) walkBody(walk, node.else.commands, inner);
+  scope.cwds = joinCwds(done, inner.cwds);
 }
 
 function walkBranch(walk: Walk, statements: readonly Statement[], scope: Scope): void {

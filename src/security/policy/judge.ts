@@ -122,7 +122,7 @@ function findDenial(findings: Findings, rules: Rules, asked: Asked): Denial | un
 function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: Asked): Denial | undefined {
   for (const entry of blocked) {
     const met = findings.invocations.find((invocation) =>
-      entry.blocks(invocation, realName(invocation, context)),
+      realNames(invocation, context).some((name) => entry.blocks(invocation, name)),
     );
     if (met === undefined && !entry.meetsText(text)) continue;
     return {
@@ -138,10 +138,13 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
 }
 
 /** What the link `/tmp/x` to `/bin/rm` is. */
-function realName({ args, cwds }: Invocation, { realPath, directory }: JudgeContext): string | undefined {
+function realNames(
+  { args, cwds }: Invocation,
+  { realPath, directory }: JudgeContext,
+): (string | undefined)[] {
   const name = args[0]?.value;
-  if (name?.includes('/') !== true) return undefined;
-  return baseName(resolvePath(cwds[0] ?? directory, name, safeRealPath(realPath)));
+  if (name?.includes('/') !== true) return [undefined];
+  return cwds.map((place) => baseName(resolvePath(place ?? directory, name, safeRealPath(realPath))));
 }
 
 function findQuestion(
@@ -376,7 +379,11 @@ function findOutside(
   const isOutside = ({ path, readings, cwds }: PathUse): boolean =>
     (path === undefined ? readings : [path]).some((each) => fence.locate(each, cwds) === 'outside');
   const isOpen = ({ path, readings, cwds, isEntered }: PathUse): boolean => {
-    if (path !== undefined) return allow !== undefined && fence.locate(path, cwds) === 'unknown';
+    // Wherever the shell is, it got there by what was judged: only `..` leads out.
+    if (path !== undefined)
+      return (
+        (allow !== undefined || /(?:^|\/)\.\.(?:\/|$)/.test(path)) && fence.locate(path, cwds) === 'unknown'
+      );
     return (
       allow !== undefined ||
       (isEntered === true && (readings.length === 0 || readings.some((each) => each.includes(OPEN))))
@@ -386,15 +393,16 @@ function findOutside(
     certain.find((use) => isOutside(use) || isOpen(use)) ??
     guessed.find((use) => isOutside(use) && use.path !== '~');
   if (found === undefined) return undefined;
-  const { path, text } = found;
+  const { path, text, cwds } = found;
+  const isLost = isOutside(found) && cwds.length > 1 && !isOutside({ ...found, cwds: cwds.slice(0, 1) });
   return {
     code: 'SECURITY_002',
     ruleClass: 'directory',
     rule: path ?? text,
     reason: isOutside(found)
-      ? `${path ?? text} is outside the allowed directories.`
+      ? `${path ?? text} is outside the allowed directories${isLost ? ' if an earlier cd fails' : ''}.`
       : `It cannot be decided beforehand whether ${text} is inside the allowed directories.`,
     part: text,
-    hint: `Write the path out. Allowed: ${escapeText(directories.join(', '))}.`,
+    hint: `${isLost ? 'Join the commands with &&, or write the path out.' : 'Write the path out.'} Allowed: ${escapeText(directories.join(', '))}.`,
   };
 }

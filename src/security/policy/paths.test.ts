@@ -102,6 +102,114 @@ const REFUSED = String.raw`
   op=-f; [ $op /etc/x ]
 `;
 
+/** A `cd` may fail, and then the shell is where it was. */
+const LOST = String.raw`
+  cd missing; cat ../x
+  cd missing; cd ..; cat x
+  cd a; cd ..
+  cd a⏎cat ../x
+  cd a; cd b; cat ../x
+  cd a/b/c; cat ../x
+  cd a & cat ../x
+  cd a | cat ../x
+  (cd a); cat ../x
+  (cd a; cat ../x)
+  { cd a; cat ../x; }
+  { cd a; }; cat ../x
+  cd a && true; cat ../x
+  true && cd a; cat ../x
+  cd a || true; cat ../x
+  cd a || cat ../x
+  cd a || cd b; cat ../x
+  cd a || cd ..
+  cd a || { echo no; }; cat ../x
+  cd a || (exit 1); cat ../x
+  cd a || exit 1 2; cat ../x
+  cd a || exit > x; cat ../x
+  cd a || exit | cat; cat ../x
+  cd a || exit & cat ../x
+  exit() { :; }; cd a || exit 1; cat ../x
+  cd /proj || cd a/b && cat ../x
+  cd a && cd .. || cat ../x
+  ! cd a && cat ../x
+  ! cd a || cat ../x
+  if cd a; then :; fi; cat ../x
+  if cd a; then :; else cat ../x; fi
+  if ! cd a; then cat ../x; fi
+  if cd a; true; then cat ../x; fi
+  if cd a & then cat ../x; fi
+  if cd a; then cd /proj; fi; cat ../x
+  while cd a; do cat ../x; done
+  until cd a; do cat ../x; done
+  for d in a b; do cd $d; cat ../x; done
+  case x in x) cd a;; esac; cat ../x
+  pushd a; cat ../x
+  pushd a; popd; cat ../x
+  pushd a && popd && cat ../x
+  cd a; cd -; cat ../x
+  cd a && cd - && cat ../x
+  cd a; echo x > ../x
+  cd a; cat < ../x
+  cd a; ../run
+  cd a; ls ..
+  command cd a; cat ../x
+  builtin cd a; cat ../x
+  eval cd a; cat ../x
+  eval 'cd a; cat ../x'
+  bash -c 'cd a; cat ../x'
+  bash -c 'cd a'; cat ../x
+  env -C a true; cat ../x
+  echo $(cd a; cat ../x)
+  echo $(cd a); cat ../x
+  cd a; f() { cat ../x; }; f
+  cd a && f() { cat ../x; } && f
+  cd a && f() { cat ../x; } && cd .. && f
+  f() { cd /proj; }; cd a && f && cat ../x
+  f() { cd a; cat ../x; }; f
+  cd a && trap 'cat ../x' EXIT && cd ..
+  cd a b
+  cd proj etc
+  cd a; cd b; cd c; cd d; cd e; cd f; cd g; cd h; cd i; cat ../x
+  cd a; cd b; cd c; cd d; cd e; cd f; cd g; cd h; cd i; cd ..; cd ..
+`;
+
+/** Here it has moved, or nothing depends on it. */
+const MOVED = String.raw`
+  cd a && cat ../x
+  cd a && cat ../x && cd .. && cat x
+  cd a && make; cat x
+  cd a; make
+  cd a; cat x; cat b/../x
+  cd /proj; ls
+  cd /proj; ls; cat x
+  cd /proj/a; make -j4
+  cd a; npm test
+  cd a && cd b && cat ../../x
+  (cd a && cat ../x); cat x
+  (cd a && make) && (cd b && make)
+  cd a || exit; cat ../x
+  cd a || exit 1; cat ../x
+  cd a || exit $?⏎cat ../x
+  cd a || { echo no >&2; exit 1; }; cat ../x
+  cd a && cd b || exit 1; cat ../../x
+  cd a || cd b || exit 1; cat ../x
+  if cd a; then cat ../x; fi
+  if cd a && make; then cat ../x; fi
+  if ! cd a; then exit 1; fi
+  if [ -d a ]; then cd a && cat ../x; fi
+  pushd a && cat ../x && popd
+  pushd a && make; popd
+  cd a; f() { cat x; }; f
+  eval 'cd a && cat ../x'
+  bash -c 'cd a && cat ../x'
+  time cd a && cat ../x
+  cd a; ls; cd /proj/b; ls
+  for d in a b; do (cd $d && make); done
+  for d in a b; do cd /proj/$d && make; done
+  trap 'rm -f x' EXIT; cd a
+  echo a | while read d; do cat "$d"; done
+`;
+
 /** Inside however it is read; the first of them can be decided even under an allow-list. */
 const DECIDED = String.raw`
   cat ~+/x
@@ -164,6 +272,34 @@ describe('paths under allowed_directories', () => {
     expect(permissive.judge(command, CONTEXT)).toMatchObject({ decision: 'deny', code: 'SECURITY_002' });
     expect(listed.judge(command, CONTEXT).decision).toBe('deny');
   });
+
+  test.each(commandsOf(LOST))('%s is refused, since cd may fail', (command) => {
+    expect(permissive.judge(command, CONTEXT)).toMatchObject({ decision: 'deny', code: 'SECURITY_002' });
+    expect(listed.judge(command, CONTEXT).decision).toBe('deny');
+  });
+
+  test.each(commandsOf(MOVED))('%s is allowed, since cd cannot have failed', (command) => {
+    expect(permissive.judge(command, CONTEXT)).toMatchObject({ decision: 'allow' });
+  });
+
+  test('what to write instead is said where only a cd that fails leads out', () => {
+    expect(permissive.judge('cd a; cat ../x', CONTEXT)).toMatchObject({
+      reason: '../x is outside the allowed directories if an earlier cd fails.',
+      hint: 'Join the commands with &&, or write the path out. Allowed: /proj.',
+    });
+    expect(permissive.judge('cd a && cat ../../x', CONTEXT)).toMatchObject({
+      reason: '../../x is outside the allowed directories.',
+    });
+  });
+
+  test.each(['cd missing; ./eraser x', 'cd missing || true; ./eraser x', 'cd a && cd .. && ./eraser x'])(
+    '%s is what the link behind it is, wherever the shell is',
+    (command) => {
+      const realPath = (path: string): string => (path === '/proj/eraser' ? '/usr/bin/rm' : path);
+      const blocking = createPolicy({ mode: 'permissive', blockedCommands: ['rm'] });
+      expect(blocking.judge(command, { ...CONTEXT, realPath })).toMatchObject({ ruleClass: 'blocked' });
+    },
+  );
 
   test.each(commandsOf(DECIDED))('%s is decided', (command) => {
     expect(permissive.judge(command, CONTEXT)).toMatchObject({ decision: 'allow' });

@@ -157,7 +157,9 @@ function createWalk(context: JudgeContext): Walk {
       walk.spend(text.length);
       const parsed = parseBounded(text);
       if (parsed.kind === 'too-complex') throw new TooComplex(parsed.reason);
-      walkScript(walk, parsed.script, { ...scope, source: text });
+      const inner = { ...scope, source: text };
+      walkScript(walk, parsed.script, inner);
+      scope.cwds = inner.cwds;
     },
     walkParsed: (script, scope) => walkScript(walk, script, scope),
     invoke(args, text, scope, input, fedBy = []) {
@@ -235,10 +237,12 @@ function settle(arg: Arg): readonly Arg[] {
 /** The body with the arguments of this call; it was judged without them where it is defined. */
 function callFunction({ functions }: Findings, { args }: Invocation, scope: Scope): void {
   const body = functions.get(args[0]?.value ?? '');
-  if (body === undefined || args.length < 2 || scope.calls >= MAX_CALLS) return;
+  const isKnown = args.length < 2 && !/\b(?:cd|pushd|popd)\b/.test(scope.source);
+  if (body === undefined || isKnown || scope.calls >= MAX_CALLS) return;
   const inner = copyScope(scope, { isGuess: true, depth: scope.depth + 1, calls: scope.calls + 1 });
   setPositional(inner, args.slice(1));
   body(inner);
+  scope.cwds = joinCwds(inner.cwds, scope.cwds);
 }
 
 /** Where a word is open, the command is looked at once more with what it may be. */

@@ -38,8 +38,7 @@ export function createFence(
         return isAllowed(resolvePath(directory, path, realPath));
       });
       if (answers.every((answer) => answer === true)) return 'inside';
-      // The likeliest comes first; that an earlier `cd` may fail does not make this one harmless.
-      return answers[0] === false ? 'outside' : 'unknown';
+      return answers.includes(false) ? 'outside' : 'unknown';
     },
   };
 }
@@ -90,12 +89,16 @@ const known = (path: string, text: string, cwds: Cwds): PathUse => ({ path, read
 /** Where the shell goes. `cd -` and the stack lead back to where it was, which was looked at then. */
 function entered(args: readonly Arg[], cwds: Cwds, told: Told): PathUse[] {
   const name = args[0]?.value ?? '';
-  const target = args.slice(1).find(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
+  const [target, ...more] = args
+    .slice(1)
+    .filter(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
   const use = (path: string | undefined, readings: readonly string[]): PathUse[] => [
     { path, readings, text: target?.text ?? name, cwds, isEntered: true },
   ];
   const isBack = name === 'popd' || /^(?:-|[-+]\d+)$/.test(target?.value ?? '');
   if (isBack || (target === undefined && name === 'pushd')) return told.isMoved ? use(undefined, []) : [];
+  // zsh exchanges the one for the other in the path of where it is.
+  if (more.length > 0) return use(undefined, []);
   if (target === undefined) return told.hasOwnHome ? use(undefined, []) : use('~', ['~']);
   if (told.isSearched && !isPlainTarget(target.value ?? '')) return use(undefined, []);
   return use(target.value, target.readings);
