@@ -34,7 +34,14 @@ import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/i
 import type { ServerFactory } from './server/server.ts';
 import { LOCAL_PRINCIPAL } from './server/stdio.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
-import { findAliases, type Modules, patienceMs, pickMethods, pickTools } from './tools/tools.ts';
+import {
+  createLastLooks,
+  findAliases,
+  type Modules,
+  patienceMs,
+  pickMethods,
+  pickTools,
+} from './tools/tools.ts';
 
 export interface App {
   /** Server objects of the SDK, which is loaded for them: over stdio most clients are served without. */
@@ -145,7 +152,16 @@ export function createApp(options: AppOptions): App {
   // Before the hosts that hold some of them leave.
   disposables.add('executions', executions.dispose);
 
-  const modules: Modules = { settings, clock, outputs, searchThread, security, executions, terminals };
+  const modules: Modules = {
+    settings,
+    clock,
+    outputs,
+    searchThread,
+    security,
+    executions,
+    terminals,
+    lastLooks: createLastLooks(),
+  };
   const questions = createQuestions({
     stateDir: settings.stateDir,
     instance: instance.id,

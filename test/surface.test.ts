@@ -15,10 +15,10 @@ test('the tools, in the order in which they are listed, with their parameters an
   expect(surface).toEqual([
     [
       'shell_execute',
-      'command execution_mode working_directory environment_variables input_data timeout_seconds foreground_timeout_seconds max_output_size fold capture_stderr merge_stderr return_partial_on_timeout session_id create_terminal terminal_shell terminal_dimensions',
+      'command execution_mode working_directory environment_variables input_data timeout_seconds foreground_timeout_seconds max_output_size fold capture_stderr merge_stderr return_partial_on_timeout session_id wait_for create_terminal terminal_shell terminal_dimensions',
       'command',
     ],
-    ['process_get_execution', 'execution_id wait_seconds fold', 'execution_id'],
+    ['process_get_execution', 'execution_id execution_ids wait_seconds wait_for wait_mode fold', ''],
     ['process_list', 'status_filter command_pattern session_id limit offset', ''],
     ['process_terminate', 'process_id execution_id signal force', ''],
     ['process_monitor', 'process_id monitor_interval_ms include_metrics monitor_id action', ''],
@@ -70,7 +70,7 @@ test('the tools of other interfaces, with their parameters and those that are re
     ['shell_exec', 'command args cwd env', 'command'],
     ['shell_allowed', '', ''],
     ['shell', 'command working_directory timeout environment', 'command'],
-    ['shell_get_execution', 'execution_id wait_seconds fold', 'execution_id'],
+    ['shell_get_execution', 'execution_id execution_ids wait_seconds wait_for wait_mode fold', ''],
     ['process_kill', 'process_id execution_id signal force', ''],
     ['file_list', 'file_type execution_id name_pattern limit', ''],
     ['file_read', 'file_id offset size encoding', 'file_id'],

@@ -23,7 +23,8 @@ export interface OutputPipes {
 export interface Capture {
   /** Links of the output pipes, by which a leftover is recognised. */
   pipeLinks(): ReadonlySet<string>;
-  onOutput(listener: (chunk: Uint8Array) => void): void;
+  /** Called with each chunk, until the function that is returned is called. */
+  onOutput(listener: (chunk: Uint8Array) => void): () => void;
   /**
    * From here on what it prints comes to the sinks, which are then closed with the pipes; those without a sink are
    * closed now. Values of `masked` are replaced.
@@ -44,7 +45,7 @@ const STATE_MAX_BYTES = 256 * 1024;
 const LISTEN_AFTER_MS = 8;
 
 export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Turns): Capture {
-  const listeners: ((chunk: Uint8Array) => void)[] = [];
+  const listeners = new Set<(chunk: Uint8Array) => void>();
   const stateChunks: Buffer[] = [];
   let stateBytes = 0;
   let open: ReadonlyMap<StreamType, Sink> = new Map();
@@ -72,7 +73,10 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
   return {
     pipeLinks: () =>
       new Set([stdout, stderr].flatMap((pipe) => (pipe === undefined ? [] : (linkOf(pipe.readFd) ?? [])))),
-    onOutput: (listener) => void listeners.push(listener),
+    onOutput(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     copyTo(sinks, masked = []) {
       open = sinks;
       copies = [];
@@ -104,7 +108,7 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
       copies = [];
       for (const flush of flushes) flush();
       for (const sink of open.values()) sink.close();
-      listeners.length = 0;
+      listeners.clear();
     },
   };
 }

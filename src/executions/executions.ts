@@ -34,6 +34,7 @@ import { createStarter, type StartRequest } from './start.ts';
 import { createStore, type Summary } from './store.ts';
 import type { Usage } from './usage.ts';
 import { waitForEnd } from './wait.ts';
+import { createWaits, type Waits } from './waits/waits.ts';
 
 export { OPERATOR } from './end-requests.ts';
 export type { Cause, EndSignal } from './ending.ts';
@@ -51,6 +52,8 @@ export type { SessionChange } from './sessions.ts';
 export type { StartRequest, TerminalStart } from './start.ts';
 export type { Summary } from './store.ts';
 export { type WaitResult, waitForEnd } from './wait.ts';
+export type { Condition, Sighting } from './waits/conditions.ts';
+export type { Verdict, WaitReport, Waits, WaitTarget } from './waits/waits.ts';
 
 /** One execution as the tools see it: the record as it is now, its outputs, and its life while it has one. */
 export interface Execution {
@@ -68,6 +71,7 @@ export interface Execution {
 export interface Executions {
   readonly sessions: Sessions;
   readonly monitors: Monitors;
+  readonly waits: Waits;
   /** Resolves when what earlier servers left is known. */
   ready(): Promise<void>;
   /** A principal has connected, and may be about to start something. */
@@ -223,6 +227,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
   return {
     sessions,
     monitors,
+    waits: createWaits(),
     anticipate: preparation.anticipate,
     async start(request, signal) {
       inventory.open();

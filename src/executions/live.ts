@@ -17,8 +17,8 @@ export interface Live {
   request(signal: NodeJS.Signals, scope: 'tree' | 'leader', windowMs: number): Promise<boolean>;
   /** The largest of its streams, as it is now. */
   outputBytes(): number;
-  /** Called with each chunk; only where this server copies the output. */
-  onOutput(listener: (chunk: Uint8Array) => void): void;
+  /** Called with each chunk until it is stopped; only where this server copies the output. */
+  onOutput(listener: (chunk: Uint8Array) => void): () => void;
   /** Its wrapper or host is looked at now, where that would be later: it may have ended. */
   checkEnd(): void;
   /** What the session's shell left, once it ended. */

@@ -22,6 +22,8 @@ export interface HeadAndTailOptions {
   readonly mode?: 'marked' | 'plain';
   /** Fold repetitions where it does not fit; absent: no. */
   readonly folds?: boolean;
+  /** Where the source begins in the output that is named, where it is only a part of it. */
+  readonly base?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -36,6 +38,8 @@ export interface HeadAndTail {
   readonly omittedBytes: number;
   /** Lines that end in the part that is kept but not shown. */
   readonly omittedLines: number;
+  /** Where what is not shown begins in the source, where it is one part. */
+  readonly omittedFrom?: number;
 }
 
 const UTF8 = getEncoding('utf-8');
@@ -90,10 +94,17 @@ export async function headAndTail(
     return { text: head.toString('utf8'), truncated, binary, invalidBytes, omittedBytes, omittedLines };
   let text = asShown(head.toString('utf8'));
   if (truncated) {
-    const marker = describeOmission(omittedBytes, omittedLines, gapBytes(source), headTo, options.outputId);
+    const marker = describeOmission(
+      omittedBytes,
+      omittedLines,
+      gapBytes(source),
+      (options.base ?? 0) + headTo,
+      options.outputId,
+    );
     text += `${text === '' || text.endsWith('\n') ? '' : '\n'}${marker}\n${asShown(tail.toString('utf8'))}`;
   }
-  return { text, truncated, binary, invalidBytes, omittedBytes, omittedLines };
+  const shown = { text, truncated, binary, invalidBytes, omittedBytes, omittedLines };
+  return truncated ? { ...shown, omittedFrom: headTo } : shown;
 }
 
 async function describeFolded(

@@ -5,3 +5,4 @@ export { type Range, type RangeRequest, readRange } from './read-range.ts';
 export { type SearchRequest, type SearchResult, type SearchThread, searchLines } from './search.ts';
 export { createSearchThread, type OwnedSearchThread } from './search-thread.ts';
 export { asShown } from './shown-text.ts';
+export { viewFrom } from './view-from.ts';

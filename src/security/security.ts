@@ -30,6 +30,7 @@ import { secretValues } from './secrets.ts';
 import { createShellToolLog, type ShellToolLog } from './shell-tool-log.ts';
 import { checkShell, chooseShells, judgedShell, type Shells, shellArgv, shellName } from './shells.ts';
 import { checkTerminal, checkTerminalShell, createTypedCheck, type TypedCheck } from './typed.ts';
+import { createWaitRules, type WaitRules } from './wait-rules.ts';
 
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
 export { AUDIT_EVENTS, type AuditEntry, type Decision, type SecurityEvent } from './audit/audit-entry.ts';
@@ -58,10 +59,13 @@ export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
 export { isMaskedName, MASK, maskBeginning, maskEnvironment, maskText, secretValues } from './secrets.ts';
 export { shellName } from './shells.ts';
 export type { InputRequest } from './typed.ts';
+export type { UrlTarget } from './wait-rules.ts';
 
 export interface Security extends TypedCheck {
   readonly shells: Shells;
   readonly directories: Directories;
+  /** What a caller may wait for. */
+  readonly waitRules: WaitRules;
   readonly audit: Audit;
   /** What a principal's commands run in: bash, wherever a list names commands. */
   shellFor(caller: Pick<LaunchRequest, 'principal' | 'rules'>): string;
@@ -228,6 +232,7 @@ export function createSecurity(options: {
       return `Commands run in ${shell} rather than ${shells.forCommands}: the lists of commands in force are judged by the grammar of bash.`;
     },
     directories,
+    waitRules: createWaitRules({ of: restrictions.of, sandbox }),
     audit,
     sandbox,
     restrictions,

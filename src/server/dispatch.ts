@@ -64,6 +64,8 @@ export interface CallContext {
   /** Ours, not JSON-RPC's, whose ids are only unique within a connection. Made here where absent. */
   readonly requestId?: string;
   readonly signal: AbortSignal;
+  /** Of HTTP, in the revisions that have one. */
+  readonly session?: string | undefined;
   readonly progress?: ((message: string) => void) | undefined;
   /** Where the transport knows what of the caller's answers is not out yet. */
   readonly outbox?: Outbox | undefined;
@@ -181,7 +183,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     entry: Entry,
     args: unknown,
     started: StartedCall,
-    { signal, progress, person, grant, outbox }: CallContext,
+    { signal, session, progress, person, grant, outbox }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
     checkGrant(grant, { name: started.calledAs, annotations: entry.tool.annotations });
@@ -195,6 +197,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         const call: Call = {
           principal,
           reader: grant.token,
+          session,
           client,
           requestId,
           signal,

@@ -116,6 +116,7 @@ async function callTool(
       ...callerOf(context),
       ...caller,
       signal,
+      session: context.sessionId,
       progress: progress?.report,
     });
   } catch (error) {

@@ -16,6 +16,7 @@ import {
 } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
 import type { StreamType } from '../outputs/types.ts';
+import { viewFrom } from '../outputs/views.ts';
 import {
   describeBytes,
   describeDuration,
@@ -80,6 +81,10 @@ export interface AnswerOptions {
   /** PATH that the command saw, to suggest what is on it. */
   readonly path: string;
   readonly now: number;
+  /** Where the output begins that the caller has not seen; from its beginning where absent. */
+  readonly since?: ReadonlyMap<StreamType, number>;
+  /** Told up to where a stream is shown, and where the part begins that was left out. */
+  readonly onShown?: (type: StreamType, to: number, unseenFrom: number) => void;
   /** What the caller should know of how commands run here. */
   readonly notice?: string | undefined;
   readonly signal: AbortSignal;
@@ -175,17 +180,26 @@ async function readStreams(
   });
   const shown = new Map<StreamType, HeadAndTail>();
   try {
-    const sizes = new Map(sources.map(({ type, source }) => [type, source.size]));
+    const sizes = new Map(
+      sources.map(({ type, source }) => [type, source.size - (options.since?.get(type) ?? 0)]),
+    );
     for (const { type, source } of sources) {
       const budget =
         options.perStreamBytes === undefined
           ? shareOf(type, sizes, Math.min(options.inlineBytes, options.mostBytes))
           : Math.min(options.perStreamBytes, shareOf(type, sizes, options.mostBytes));
       const outputId = bundle.outputId(type) ?? '';
-      shown.set(
-        type,
-        await headAndTail(source, budget, { outputId, folds: options.folds, signal: options.signal }),
-      );
+      const base = options.since?.get(type) ?? 0;
+      const to = source.size;
+      const part = await headAndTail(viewFrom(source, base, to), budget, {
+        outputId,
+        base,
+        // Folds name lines of the whole output.
+        folds: options.folds && base === 0,
+        signal: options.signal,
+      });
+      shown.set(type, part);
+      options.onShown?.(type, to, part.truncated ? base + (part.omittedFrom ?? 0) : to);
     }
   } finally {
     for (const { source } of sources) source.close();

@@ -6,6 +6,7 @@ import type { Outputs } from '../outputs/types.ts';
 import type { SearchThread } from '../outputs/views.ts';
 import type { Security } from '../security/security.ts';
 import type { Terminals } from '../terminals/terminals.ts';
+import type { LastLooks } from './last-looks.ts';
 
 export interface Modules {
   readonly settings: Settings;
@@ -15,4 +16,5 @@ export interface Modules {
   readonly security: Security;
   readonly executions: Executions;
   readonly terminals: Terminals;
+  readonly lastLooks: LastLooks;
 }

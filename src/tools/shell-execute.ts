@@ -1,5 +1,7 @@
 /** shell_execute: runs a command, and answers when it ended or when waiting longer would not help the caller. */
+import { homedir } from 'node:os';
 import { z } from 'zod';
+import { locatePath } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type Execution, waitForEnd } from '../executions/executions.ts';
@@ -9,6 +11,8 @@ import { answerBytes, patienceMs } from './known-clients.ts';
 import { reportProgress } from './report-progress.ts';
 import { dimensionsInput, terminalCaller, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
+import { describeSeen, type WaitData, waitDataOf, waitFields, waitIn, waitWords } from './wait-answer.ts';
+import { conditionInput, parseConditions } from './wait-input.ts';
 
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
 
@@ -43,6 +47,10 @@ const inputSchema = () =>
     merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
     return_partial_on_timeout: z.boolean().default(true),
     session_id: z.string().min(1).max(200).optional().describe('Carries cd and exports to later calls'),
+    wait_for: z
+      .array(conditionInput())
+      .optional()
+      .describe('Answer once one holds (background, adaptive), e.g. [{"port":3000}]'),
     create_terminal: z.boolean().default(false).describe('Type it into a new terminal instead'),
     terminal_shell: z.enum(SHELL_TYPES).optional(),
     terminal_dimensions: dimensionsInput().optional(),
@@ -56,7 +64,7 @@ export const shellExecute = defineTool({
   description:
     'Runs a shell command. adaptive (default) waits foreground_timeout_seconds, then lets it go on in the background; foreground waits and kills at timeout_seconds; background returns at once; detached also survives the server. stdin is empty unless input_data. Long output is shown head and tail; read_execution_output has all of it.',
   input: inputSchema,
-  output: () => z.object(executionFields()),
+  output: () => z.object({ ...executionFields(), wait: waitFields().wait }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   meta: { 'anthropic/alwaysLoad': true },
   async run(input, call) {
@@ -66,6 +74,7 @@ export const shellExecute = defineTool({
     const mode = modeOf(input.execution_mode);
     checkInputData(input.input_data);
     checkStreams(input);
+    await checkWaitFor(input, mode, call);
     const patience = patienceMs(call.client, call.modules.settings.limits.maxWaitSeconds);
     const deadline = performance.now() + patience;
     const execution = await executions.start(
@@ -87,8 +96,18 @@ export const shellExecute = defineTool({
       },
       call.signal,
     );
+    const leftMs = deadline - performance.now();
+    if (input.wait_for !== undefined) {
+      try {
+        return await waitForAny(execution, input, call, leftMs);
+      } catch (error) {
+        // Nobody would ever learn its id.
+        await execution.live?.end('terminated');
+        throw error;
+      }
+    }
     if (mode === 'background' || mode === 'detached') return answer(execution, input, call, 'background');
-    return waitAndAnswer(execution, input, mode, call, deadline - performance.now());
+    return waitAndAnswer(execution, input, mode, call, leftMs);
   },
 });
 
@@ -136,6 +155,7 @@ function uselessInTerminal(input: Input): (readonly [name: string, hint: string]
     ['fold', output, !input.fold],
     ['capture_stderr', output, !input.capture_stderr],
     ['merge_stderr', output, input.merge_stderr],
+    ['wait_for', answered, input.wait_for !== undefined],
   ];
   return found.flatMap(([name, hint, isGiven]) => (isGiven ? [[name, hint] as const] : []));
 }
@@ -144,6 +164,58 @@ function uselessElsewhere(input: Input): (readonly [name: string, hint: string])
   return (['terminal_shell', 'terminal_dimensions'] as const).flatMap((name) =>
     input[name] === undefined ? [] : [[name, 'create_terminal: true opens a terminal.'] as const],
   );
+}
+
+/** Before anything runs: a mistake in them should not cost the command. */
+async function checkWaitFor(input: Input, mode: string, call: Call): Promise<void> {
+  if (input.wait_for === undefined) return;
+  if (mode === 'foreground')
+    throw new ShellServerError('PARAM_002', 'wait_for has no effect in the foreground.', {
+      hint: 'Use execution_mode "background" or "adaptive" with it.',
+      details: { parameter: 'wait_for' },
+    });
+  const { executions, security } = call.modules;
+  const { sessions } = executions;
+  const carried =
+    input.session_id !== undefined && sessions.has(call.principal, input.session_id)
+      ? sessions.get(call.principal, input.session_id).directory
+      : undefined;
+  const start = carried ?? sessions.defaultDirectory(call.principal);
+  const directory = locatePath(input.working_directory ?? '.', { directory: start, homedir: homedir() });
+  const conditions = parseConditions(input.wait_for, directory, call);
+  if (
+    conditions.some(({ kind }) => kind === 'url') &&
+    (await security.waitRules.hasOwnNetwork(call.principal))
+  )
+    throw new ShellServerError(
+      'PARAM_002',
+      'A url cannot be waited for: the sandbox has a network of its own.',
+      {
+        hint: 'Wait for the port or for output instead.',
+        details: { parameter: 'wait_for' },
+      },
+    );
+}
+
+/** The command goes on in the background, however the wait ends. */
+async function waitForAny(
+  execution: Execution,
+  input: Input,
+  call: Call,
+  leftMs: number,
+): Promise<Answer<ExecutionData & Pick<WaitData, 'wait'>>> {
+  const { executions } = call.modules;
+  reportProgress(execution, call);
+  const conditions = parseConditions(input.wait_for ?? [], execution.record.directory, call);
+  const asked = (input.foreground_timeout_seconds ?? Number.POSITIVE_INFINITY) * 1000;
+  const wait = { mode: 'any', timeoutMs: Math.max(0, Math.min(asked, leftMs)) } as const;
+  const report = await waitIn([{ execution, conditions }], wait, call);
+  call.signal.throwIfAborted();
+  const isRunning = execution.record.outcome === undefined;
+  if (isRunning) executions.letGo(execution);
+  const { data, text } = await answer(execution, input, call, isRunning ? 'background' : undefined);
+  const words = waitWords(report, conditions, false);
+  return { data: { ...data, wait: waitDataOf(report) }, text: `${text}\n${words}` };
 }
 
 async function waitAndAnswer(
@@ -187,7 +259,7 @@ async function answer(
   why: Parameters<typeof describeExecution>[1]['why'],
 ): Promise<Answer<ExecutionData>> {
   const { settings, executions, clock, security } = call.modules;
-  return describeExecution(execution, {
+  const options = {
     inlineBytes: settings.limits.inlineOutputBytes,
     perStreamBytes: input.max_output_size,
     mostBytes: answerBytes(call.client),
@@ -197,7 +269,11 @@ async function answer(
     now: clock.now(),
     notice: security.shellNotice(call.principal),
     signal: call.signal,
-  });
+  };
+  // What goes on is looked at again, and then shows what is new.
+  return why === undefined
+    ? describeExecution(execution, options)
+    : describeSeen(execution, options, call, false);
 }
 
 function modeOf(typed: (typeof MODES)[number]): 'foreground' | 'background' | 'detached' | 'adaptive' {

@@ -19,6 +19,8 @@ export interface Call {
   readonly principal: string;
   /** Which of the principal's tokens: each has monitors of its own, and its own place in what it has read. */
   readonly reader: string;
+  /** The connection or HTTP session, where there is one. */
+  readonly session?: string | undefined;
   readonly client: ClientInfo;
   readonly requestId: string;
   /** Aborts when the client cancels the request or is gone. */

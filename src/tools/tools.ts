@@ -24,6 +24,7 @@ import { terminalSendInput } from './terminal-send-input.ts';
 import type { Tool } from './tool.ts';
 
 export { fitQuestion, patienceMs } from './known-clients.ts';
+export { createLastLooks } from './last-looks.ts';
 export { METHODS, pickMethods } from './methods.ts';
 export type { Modules } from './modules.ts';
 export type { Answer, Call, ClientInfo, Tool } from './tool.ts';

@@ -2,6 +2,7 @@
  * What an agreement is bound to beside its command: its time, its principal, its record. The edge and the shell in
  * this process, so that a question can expire in a second and the audit log can refuse.
  */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +16,7 @@ import { createDefinitions } from '../../src/server/definitions.ts';
 import { type ApprovalEntry, createDispatch } from '../../src/server/dispatch.ts';
 import { type HttpListener, serveHttp } from '../../src/server/http/http.ts';
 import { createServerFactory } from '../../src/server/server.ts';
+import { createLastLooks } from '../../src/tools/last-looks.ts';
 import { pickTools } from '../../src/tools/tools.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { connectHttp } from './support/clients.ts';
@@ -36,7 +38,12 @@ beforeAll(async () => {
   const tools = pickTools(['shell_execute']);
   const dispatch = createDispatch({
     tools,
-    modules: { ...world, clock: systemClock, searchThread: createSearchThread('unused') },
+    modules: {
+      ...world,
+      clock: systemClock,
+      searchThread: createSearchThread('unused'),
+      lastLooks: createLastLooks(),
+    },
     log: silentLog,
     clock: systemClock,
     approvals: { seconds: 1 },

@@ -104,7 +104,7 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
       return hasEnded;
     },
     outputBytes: () => Math.max(0, ...streams.map((stream) => sizeOf(join(bundle, stream)))),
-    onOutput: () => undefined,
+    onOutput: () => () => undefined,
     checkEnd: poll.hurry,
     state: () => Buffer.alloc(0),
   };

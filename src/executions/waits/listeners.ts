@@ -1,0 +1,121 @@
+/**
+ * Which TCP ports the processes of an execution listen on. Read from /proc of the execution's own network namespace;
+ * nothing is ever connected to, and a port that somebody else listens on does not count.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { Live } from '../live.ts';
+import { readNetworkNamespace } from '../transfers.ts';
+
+export interface Listeners {
+  /** Whether the execution listens on this port; undefined where that cannot be known. */
+  isListening(live: Live, port: number): boolean | undefined;
+  /** Whether the execution has a network of its own; undefined where that cannot be known. */
+  hasOwnNetwork(live: Live): boolean | undefined;
+}
+
+/** Inodes of the sockets that listen, by port. */
+type Table = ReadonlyMap<number, readonly string[]>;
+
+interface Inside {
+  readonly pid: number;
+  readonly namespace: string;
+  readonly seenAt: number;
+}
+
+/** Looks that come together read a table once. */
+const TABLE_MS = 15;
+const INSIDE_MS = 500;
+
+export function createListeners(): Listeners {
+  const tables = new Map<string, { readonly table: Table; readonly readAt: number }>();
+  const insides = new WeakMap<Live, Inside>();
+  const ours = readNetworkNamespace('self');
+
+  function insideOf(live: Live): Inside | undefined {
+    const now = performance.now();
+    const known = insides.get(live);
+    if (known !== undefined && now - known.seenAt < INSIDE_MS) return known;
+    for (const pid of commandPids(live)) {
+      const namespace = readNetworkNamespace(pid);
+      if (namespace === undefined) continue;
+      const inside = { pid, namespace, seenAt: now };
+      insides.set(live, inside);
+      return inside;
+    }
+    insides.delete(live);
+    return undefined;
+  }
+
+  function tableOf({ pid, namespace }: Inside): Table {
+    const now = performance.now();
+    const known = tables.get(namespace);
+    if (known !== undefined && now - known.readAt < TABLE_MS) return known.table;
+    for (const [name, { readAt }] of tables) if (now - readAt >= TABLE_MS) tables.delete(name);
+    const table = readTable(pid);
+    tables.set(namespace, { table, readAt: now });
+    return table;
+  }
+
+  return {
+    isListening(live, port) {
+      const inside = insideOf(live);
+      if (inside === undefined || ours === undefined) return undefined;
+      const inodes = tableOf(inside).get(port);
+      if (inodes === undefined) return false;
+      // Nobody else is in a namespace of its own.
+      return inside.namespace !== ours || commandPids(live).some((pid) => holdsSocket(pid, inodes));
+    },
+    hasOwnNetwork(live) {
+      const inside = insideOf(live);
+      return inside === undefined || ours === undefined ? undefined : inside.namespace !== ours;
+    },
+  };
+}
+
+/** Its processes without those of the sandbox, which are outside. */
+export function commandPids({ tree }: Live): number[] {
+  return tree
+    .members()
+    .filter((entry) => !tree.isBubblewrap(entry))
+    .map(({ pid }) => pid);
+}
+
+const LISTEN = '0A';
+
+function readTable(pid: number): Table {
+  const table = new Map<number, string[]>();
+  for (const name of ['tcp', 'tcp6']) {
+    for (const row of readRows(`/proc/${pid}/net/${name}`)) {
+      const [, local = '', , state, , , , , , inode] = row.trim().split(/\s+/, 10);
+      if (state !== LISTEN || inode === undefined) continue;
+      const port = Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16);
+      table.set(port, [...(table.get(port) ?? []), inode]);
+    }
+  }
+  return table;
+}
+
+function readRows(path: string): string[] {
+  try {
+    return readFileSync(path, 'latin1').split('\n').slice(1);
+  } catch {
+    return [];
+  }
+}
+
+function holdsSocket(pid: number, inodes: readonly string[]): boolean {
+  const wanted = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => wanted.has(linkOf(`/proc/${pid}/fd/${fd}`)));
+  } catch {
+    return false;
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,287 @@
+/**
+ * Waiting for what happens, over several executions: the first of "a condition came true", "one no longer can", the
+ * time is over, or the caller is gone. Each pair of a condition and an execution has a watcher; output and ends wake
+ * the watchers, and everything else is looked for by one timer (poller.ts).
+ */
+import type { StreamType } from '../../outputs/types.ts';
+import type { SearchThread } from '../../outputs/views.ts';
+import type { Condition, Sighting, Watched, Watcher } from './conditions.ts';
+import { createListeners, type Listeners } from './listeners.ts';
+import { createPoller } from './poller.ts';
+import { type FileRules, watchFile } from './watch-file.ts';
+import { type Positions, watchOutput, watchQuiet } from './watch-output.ts';
+import { watchUrl } from './watch-url.ts';
+
+export interface WaitTarget {
+  readonly execution: Watched;
+  readonly conditions: readonly Condition[];
+  /** Where the caller's look at the output ended. */
+  readonly from: Positions;
+  /** As it is now; for one that another server runs. */
+  refresh(): Promise<Watched>;
+}
+
+export interface WaitRequest {
+  readonly targets: readonly WaitTarget[];
+  readonly mode: 'any' | 'all';
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly files: FileRules;
+  readonly thread: SearchThread | undefined;
+}
+
+export interface Verdict {
+  readonly executionId: string;
+  readonly condition: Condition;
+  readonly sighting: Sighting;
+  readonly afterMs: number;
+}
+
+export interface WaitReport {
+  readonly result: 'met' | 'impossible' | 'timeout' | 'aborted';
+  readonly waitedMs: number;
+  readonly verdicts: readonly Verdict[];
+  /** By execution: behind the line that matched, in each stream. */
+  readonly matched: ReadonlyMap<string, ReadonlyMap<StreamType, number>>;
+}
+
+export interface Waits {
+  wait(request: WaitRequest): Promise<WaitReport>;
+  /** Why a condition cannot be looked for in this execution; undefined where it can. */
+  problemOf(condition: Condition, execution: Watched): string | undefined;
+}
+
+interface Pair {
+  readonly target: WaitTarget;
+  readonly condition: Condition;
+  readonly watcher: Watcher;
+  verdict: Verdict | undefined;
+}
+
+export function createWaits(): Waits {
+  const poller = createPoller();
+  const listeners = createListeners();
+
+  return {
+    problemOf: (condition, execution) => problemOf(condition, execution, listeners),
+    async wait(request) {
+      const began = performance.now();
+      const matched = new Map<string, Map<StreamType, number>>();
+      const wait = createWait(request, { began, listeners, matched });
+      const report = (result: WaitReport['result']): WaitReport => ({
+        result,
+        waitedMs: performance.now() - began,
+        verdicts: wait.pairs.flatMap(({ verdict }) => verdict ?? []),
+        matched,
+      });
+      await wait.lookAll();
+      const result = wait.result(true);
+      if (result !== undefined) return report(result);
+      return new Promise((resolve, reject) => {
+        const cleanups: (() => void)[] = [];
+        const settle = (how: WaitReport['result']): void => {
+          for (const clean of cleanups.splice(0)) clean();
+          wait.dispose();
+          resolve(report(how));
+        };
+        const judge = (): void => {
+          const now = wait.result(false);
+          if (now !== undefined && cleanups.length > 0) settle(now);
+        };
+        // Whatever can be seen at once is, so that the timer knows what it took.
+        const look = (): void => {
+          const pending = wait.lookAll();
+          if (pending === undefined) judge();
+          else pending.then(judge, fail);
+        };
+        const fail = (error: unknown): void => {
+          for (const clean of cleanups.splice(0)) clean();
+          wait.dispose();
+          reject(error);
+        };
+        const polled = poller.add(look);
+        const timer = setTimeout(() => settle('timeout'), Math.max(0, request.timeoutMs));
+        const abort = (): void => settle('aborted');
+        request.signal.addEventListener('abort', abort, { once: true });
+        cleanups.push(
+          polled.stop,
+          () => clearTimeout(timer),
+          () => request.signal.removeEventListener('abort', abort),
+          wait.listen(polled.hurry, look),
+        );
+        if (request.signal.aborted) abort();
+      });
+    },
+  };
+}
+
+interface Wait {
+  readonly pairs: readonly Pair[];
+  /** Looks at everything that is open. */
+  lookAll(): Promise<void> | undefined;
+  /** `isFirst`: what had ended before the wait began counts only where nothing else is left. */
+  result(isFirst: boolean): 'met' | 'impossible' | undefined;
+  /** Wakes on output and on an end. */
+  listen(onOutput: () => void, onEnd: () => void): () => void;
+  dispose(): void;
+}
+
+interface WaitTools {
+  readonly began: number;
+  readonly listeners: Listeners;
+  readonly matched: Map<string, Map<StreamType, number>>;
+}
+
+/** Between two looks at an execution that another server runs. */
+const OTHERS_MS = 250;
+
+function createWait(request: WaitRequest, tools: WaitTools): Wait {
+  const { targets, mode } = request;
+  let wake = (): void => undefined;
+  const pairs: Pair[] = targets.flatMap((target) =>
+    target.conditions.map((condition) => ({
+      target,
+      condition,
+      watcher: createWatcher(condition, target, request, { ...tools, onAnswer: () => wake() }),
+      verdict: undefined,
+    })),
+  );
+  const others = new Map<WaitTarget, { hasEnded: boolean; readAt: number }>();
+  const before = new Set<Pair>();
+
+  /** Its record tells of the end, wherever it runs. */
+  function hasEnded(target: WaitTarget): boolean {
+    const { record, live } = target.execution;
+    if (record.outcome !== undefined || live !== undefined) return record.outcome !== undefined;
+    const known = others.get(target);
+    const now = performance.now();
+    if (known !== undefined && now - known.readAt < OTHERS_MS) return known.hasEnded;
+    others.set(target, { hasEnded: known?.hasEnded ?? false, readAt: now });
+    void target.refresh().then(
+      ({ record: { outcome } }) => {
+        others.set(target, { hasEnded: outcome !== undefined, readAt: performance.now() });
+        if (outcome !== undefined) wake();
+      },
+      // Collected by retention, and therefore ended.
+      () => others.set(target, { hasEnded: true, readAt: performance.now() }),
+    );
+    return known?.hasEnded ?? false;
+  }
+
+  function look(pair: Pair): void | Promise<void> {
+    if (pair.verdict !== undefined) return undefined;
+    const ended = hasEnded(pair.target);
+    const note = (seen: Sighting | undefined): void => {
+      const sighting = seen ?? (ended ? NEVER : undefined);
+      if (sighting === undefined || pair.verdict !== undefined) return;
+      pair.verdict = {
+        executionId: pair.target.execution.record.id,
+        condition: pair.condition,
+        sighting,
+        afterMs: performance.now() - tools.began,
+      };
+    };
+    const seen = pair.watcher.look(ended);
+    return seen instanceof Promise ? seen.then(note) : note(seen);
+  }
+
+  const is = (pair: Pair, kind: Sighting['kind']): boolean => pair.verdict?.sighting.kind === kind;
+
+  return {
+    pairs,
+    lookAll() {
+      const pending = pairs.flatMap((pair) => look(pair) ?? []);
+      return pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
+    },
+    result(isFirst) {
+      if (isFirst) for (const pair of pairs) if (is(pair, 'never')) before.add(pair);
+      const met = (pair: Pair): boolean => is(pair, 'met');
+      if (mode === 'any' ? pairs.some(met) : pairs.every(met)) return 'met';
+      if (mode === 'all') return pairs.some((pair) => is(pair, 'never')) ? 'impossible' : undefined;
+      if (pairs.every((pair) => is(pair, 'never'))) return 'impossible';
+      // An execution that ends meanwhile, and with nothing of what was waited for, is news.
+      return targets.some((target) => {
+        const own = pairs.filter((pair) => pair.target === target);
+        return own.every((pair) => is(pair, 'never')) && own.some((pair) => !before.has(pair));
+      })
+        ? 'impossible'
+        : undefined;
+    },
+    listen(onOutput, onEnd) {
+      wake = onEnd;
+      let isOver = false;
+      const stops = targets.map(({ execution }) => {
+        const { live } = execution;
+        live?.finished.then(
+          () => setImmediate(() => isOver || onEnd()),
+          () => undefined,
+        );
+        return live?.onOutput(() => {
+          for (const { target, watcher } of pairs)
+            if (target.execution === execution && isQuiet(watcher)) watcher.touch();
+          onOutput();
+        });
+      });
+      return () => {
+        isOver = true;
+        for (const stop of stops) stop?.();
+      };
+    },
+    dispose() {
+      for (const { watcher } of pairs) watcher.dispose?.();
+    },
+  };
+}
+
+const NEVER: Sighting = { kind: 'never', why: 'the execution has ended' };
+
+const isQuiet = (watcher: Watcher): watcher is Watcher & { touch(): void } => 'touch' in watcher;
+
+function createWatcher(
+  condition: Condition,
+  { execution, from }: WaitTarget,
+  { files, thread }: WaitRequest,
+  { listeners, matched, onAnswer }: WaitTools & { onAnswer(): void },
+): Watcher {
+  const { live, bundle, record } = execution;
+  const listensOn = (port: number): boolean =>
+    live !== undefined && execution.live !== undefined && listeners.isListening(live, port) === true;
+  switch (condition.kind) {
+    case 'exit':
+      return { look: (hasEnded) => (hasEnded ? { kind: 'met' } : undefined) };
+    case 'output':
+      return watchOutput(condition.pattern, condition.source, {
+        bundle,
+        streams: record.streams.filter((type) => type !== 'cast'),
+        from,
+        thread,
+        onMatched(type, end) {
+          const ends = matched.get(record.id) ?? new Map<StreamType, number>();
+          matched.set(record.id, ends.set(type, end));
+        },
+      });
+    case 'quiet':
+      return watchQuiet(condition.ms, live);
+    case 'port':
+      return { look: (hasEnded) => (!hasEnded && listensOn(condition.port) ? { kind: 'met' } : undefined) };
+    case 'url': {
+      const { target } = condition;
+      return watchUrl(target, () => !target.isLoopback || listensOn(target.port), onAnswer);
+    }
+    case 'file':
+      return watchFile(condition.path, live, files);
+  }
+}
+
+function problemOf(condition: Condition, execution: Watched, listeners: Listeners): string | undefined {
+  const { record, live } = execution;
+  const { kind } = condition;
+  if (record.outcome !== undefined || kind === 'exit') return undefined;
+  if (record.terminal !== undefined && (kind === 'output' || kind === 'quiet'))
+    return 'a terminal is waited for with terminal_get_output';
+  if (kind !== 'port' && kind !== 'url' && kind !== 'quiet' && kind !== 'file') return undefined;
+  if (live === undefined) return 'another server runs this execution';
+  if (kind === 'url' && listeners.hasOwnNetwork(live) === true)
+    return 'the sandbox gives this execution a network of its own, which the server cannot reach; wait for the port or for its output';
+  return undefined;
+}

@@ -1,0 +1,33 @@
+/** How far each reader has seen the output of an execution, so that an answer shows what is new and no more. */
+import type { StreamType } from '../outputs/types.ts';
+
+export interface LastLook {
+  /** Up to where it was shown. */
+  readonly shown: ReadonlyMap<StreamType, number>;
+  /** From where on it may hold something that the reader has not seen: earlier where an answer left out a part. */
+  readonly unseen: ReadonlyMap<StreamType, number>;
+}
+
+export interface LastLooks {
+  of(reader: string, executionId: string): LastLook;
+  note(reader: string, executionId: string, look: LastLook): void;
+}
+
+/** Some hundred bytes each; who has not looked for so long sees the output from its beginning. */
+const MAX_LOOKS = 5000;
+
+const NOTHING: LastLook = { shown: new Map(), unseen: new Map() };
+
+export function createLastLooks(): LastLooks {
+  const looks = new Map<string, LastLook>();
+  return {
+    of: (reader, executionId) => looks.get(`${reader} ${executionId}`) ?? NOTHING,
+    note(reader, executionId, look) {
+      const key = `${reader} ${executionId}`;
+      looks.delete(key);
+      looks.set(key, look);
+      const [oldest] = looks.keys();
+      if (looks.size > MAX_LOOKS && oldest !== undefined) looks.delete(oldest);
+    },
+  };
+}
