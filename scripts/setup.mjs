@@ -37,8 +37,6 @@ const INSTALL = {
     '--no-save',
     '--no-audit',
     '--no-fund',
-    // Of packages that only tests need: the conformance suite wants a newer Node than the server does.
-    '--loglevel=error',
   ],
 };
 
