@@ -66,7 +66,7 @@ export interface App {
   admit(principal: string, preset: PresetName | undefined): void;
   /** Records who was not let in over HTTP; throws where that cannot be written. */
   recordDeniedRequest(entry: DeniedRequest): void;
-  /** Told of every call that ended. */
+  /** Called with every call that ended. */
   onCallEnded(listener: (entry: CallEntry) => void): void;
   /** What runs now, for all principals, and whether the server can do its work. */
   health(): AppHealth;
@@ -95,7 +95,7 @@ export interface AppOptions {
   readonly sandbox: Sandbox;
   readonly facts: InstructionFacts;
   readonly log: Log;
-  /** Told of every execution that ended; keeps the process small unless it is somebody else's. */
+  /** Called with every execution that ended; keeps the process small unless it belongs to a test. */
   readonly tidy?: () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * What a client meets first: a handshake and a list are answered from settings and data, and the rest of the server is
- * loaded when somebody is about to use it. Nothing here touches the disk, and the only processes are those that try the
+ * loaded when a client is about to use it. Nothing here touches the disk, and the only processes are those that try the
  * sandbox, without which the instructions could not say what holds.
  */
 import { hostname } from 'node:os';

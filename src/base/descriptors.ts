@@ -1,4 +1,4 @@
-/** Descriptors that whoever started this program forgot to close: they would be open in every command too. */
+/** Descriptors that the parent of this program forgot to close: they would be open in every command too. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
 const CLOSE_ON_EXEC = 0o2000000;

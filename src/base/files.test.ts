@@ -51,7 +51,7 @@ test('a file is written whole, and what fails leaves nothing behind', () => {
   expect(readdirSync(directory)).toEqual(['file']);
 });
 
-test('a directory is removed while somebody puts things there', async () => {
+test('a directory is removed while files are created there', async () => {
   const path = join(directory, 'busy');
   mkdirSync(path);
   const busy = spawn(

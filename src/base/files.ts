@@ -55,7 +55,7 @@ export function writeFileWhole(path: string, data: string | Uint8Array): void {
   }
 }
 
-/** A directory with all that is in it, and what somebody is just putting there: Node looks into it only once. */
+/** A directory with all that is in it, and what is being put there meanwhile: Node looks into it only once. */
 export function removeTree(path: string): void {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,5 +1,5 @@
 /**
- * What this server runs from: whoever could change it would run outside the sandbox at the next start. The bundle is
+ * What this server runs from: a command that could change it would run outside the sandbox at the next start. The bundle is
  * not all of it: node-pty is found by Node's own search, which looks in every `node_modules` from the bundle upwards.
  */
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const NATIVE = '@lydell/node-pty';
 export function findInstallation(cliUrl: string, nodePath: string): string[] {
   const bundle = dirname(fileURLToPath(cliUrl));
   const directory = dirname(bundle);
-  // A checkout is somebody's workspace, which they change; an installed package is nobody's.
+  // A checkout may be a workspace; an installed package is not.
   const isInstalled = basename(dirname(directory)) === 'node_modules';
   return [isInstalled ? directory : bundle, nodePath, ...scopeOf(cliUrl)];
 }

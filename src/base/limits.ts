@@ -22,7 +22,7 @@ export const LIMITS = {
   /** JSON deeper than this is nobody's request, and recursive readers overflow on it. */
   jsonDepth: 64,
 
-  /** Kept of a stream on disk (004's 100 MB). */
+  /** Kept of a stream on disk. */
   outputBytes: 100 * MIB,
   /** Kept of the end of a stream that passed its limit: enough for a build's last errors. */
   outputTailBytes: 256 * KIB,
@@ -77,11 +77,11 @@ export const LIMITS = {
   /** A line longer than this is cut in lists of lines and matches. */
   lineBytes: 4 * KIB,
 
-  /** 004's default, for each principal. */
+  /** For each principal. */
   processes: 50,
   /** Over all principals: four that use all they have. */
   processesTotal: 200,
-  /** 004's default, for each principal. */
+  /** For each principal. */
   terminals: 20,
   terminalsTotal: 80,
   /** Time to start the server again, or the machine's editor with it. */
@@ -100,7 +100,7 @@ export const LIMITS = {
   monitorSamples: 60,
   timeoutSecondsDefault: 30,
   timeoutSecondsMax: 3600,
-  /** 000's own: five minutes, and half an hour at most. */
+  /** Of the tool `shell`: five minutes, and half an hour at most. */
   shellToolSecondsDefault: 300,
   shellToolSecondsMax: 1800,
   foregroundTimeoutSecondsDefault: 10,
@@ -127,7 +127,7 @@ export const LIMITS = {
   /** FIFOs are made by one helper process a batch; two are used by an execution. */
   fifoBatch: 64,
 
-  /** Retention: a week, and 2 GiB, as SPEC's settings show; the count bounds the index in memory. */
+  /** Retention: a week, and 2 GiB; the count bounds the index in memory. */
   retentionHours: 168,
   retentionTotalBytes: 2048 * MIB,
   retentionCount: 10_000,
@@ -203,7 +203,7 @@ export const LIMITS = {
   stalledMs: 60_000,
   /** How often the files of the certificate are looked at. */
   tlsCheckMs: 60_000,
-  /** Requests of one kind that were turned away at the door, in a minute, of which the logs tell one by one. */
+  /** Denied requests of one kind in a minute that get a line of their own. */
   deniedRequestLines: 30,
   deniedRequestsMs: 60_000,
   /** After a refusal: for the rest of the body, so that the sender reads the answer and not a reset connection. */

@@ -1,2 +1,2 @@
-/** Whoever connects by stdio, or with the operator's own token: the person whose server it is. */
+/** A client on stdio, or with the operator's own token. */
 export const LOCAL_PRINCIPAL = 'local';

@@ -11,7 +11,7 @@ export function canEnter(directory: string): boolean {
 /** Of the directory alone. An access list that names root is not seen. */
 export function canSearch(directory: string): boolean {
   try {
-    // Everybody else is told by the kernel; root would be told of what it can do with its capabilities.
+    // For other users the kernel answers; for root it would answer with its capabilities.
     if (process.geteuid?.() !== 0) {
       accessSync(directory, constants.X_OK);
       return true;

@@ -39,7 +39,7 @@ export interface SecuritySettings
   readonly maxCpuSeconds: number | undefined;
 }
 
-/** Of 000's tool `shell`, and of no other. */
+/** Of the tool `shell` alone. */
 export interface ShellToolSettings {
   readonly defaultTimeoutSeconds: number;
   readonly maxTimeoutSeconds: number;

@@ -1,5 +1,5 @@
 /**
- * Whether the state directory is this user's alone. Whoever else can write there decides who has a token, what was run
+ * Whether the state directory is this user's alone. Another user who can write there decides who has a token, what was run
  * and what the audit log says.
  */
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
@@ -54,7 +54,7 @@ function findOtherWriters(path: string): StateDirectoryProblem | undefined {
     };
   const there = [path, ...parentsOf(path)].find((at) => look(statSync, at) !== undefined) ?? '/';
   const real = realpathSync(there);
-  // Without the sticky bit whoever may write in a directory may rename what is in it.
+  // Without the sticky bit, write access to a directory allows renaming what is in it.
   const open = [...(there === path ? [] : [real]), ...parentsOf(real)].find((parent) => {
     const { mode } = statSync(parent);
     return (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0;

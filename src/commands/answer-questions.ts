@@ -78,7 +78,7 @@ export function revokeCommand(context: CommandContext, id: string): void {
   context.output.write('Revoked. The next such command asks again.\n');
 }
 
-/** Shows questions as they come, so that servers know that somebody is there to answer. */
+/** Shows questions as they come, so that servers know that an operator can answer. */
 export async function watchQuestionsCommand(context: CommandContext): Promise<void> {
   const { stateDir } = context.settings();
   const { interrupted, output } = context;

@@ -1,4 +1,4 @@
-/** Questions to the person at the terminal, or to whoever has written the answers into a pipe. */
+/** Questions to the person at the terminal, or answers from a pipe. */
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 

@@ -118,7 +118,7 @@ const LIMITS: readonly {
 
 function root(): Finding {
   if (process.getuid?.() !== 0) return { name: 'user', state: 'good', text: 'not root' };
-  const fix = 'Start it as an ordinary user: one sandbox more would then have to be got past.';
+  const fix = 'Run it as an ordinary user: that adds another layer of protection.';
   return { name: 'user', state: 'warning', text: 'the server runs as root', fix };
 }
 

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Front } from '../front.ts';
 import { type Observation, serveOperation } from '../server/operation.ts';
 
-/** Undefined where the port is not to be had: a client may start a server twice, and the second has to answer too. */
+/** Undefined where the port is unavailable: a client may start a server twice, and the second has to answer too. */
 export async function observeStdio(options: {
   readonly host: string;
   readonly port: number;

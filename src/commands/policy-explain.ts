@@ -9,7 +9,7 @@ import type { Judgement } from '../security/security.ts';
 import { listTokens } from '../security/tokens/tokens.ts';
 import { tightenedBy } from './tightened.ts';
 
-/** As SPEC names the fields: the decision, the code, the rule, the reason, and every command that was found. */
+/** The decision, the code, the rule, the reason, and every command that was found. */
 export interface Explained {
   readonly command: string;
   readonly decision: Judgement['decision'];
@@ -24,7 +24,7 @@ export interface Explained {
 
 /** What of a call besides its command has a say. */
 export interface ExplainOptions {
-  /** Undefined: whoever has tightened nothing. */
+  /** Undefined: a principal without restrictions of its own. */
   readonly principal?: string | undefined;
   readonly directory?: string | undefined;
   /** The tool that is called: `shell` has rules of its own. */

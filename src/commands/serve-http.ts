@@ -66,7 +66,7 @@ export async function serveOverHttp(options: {
     welcome: `Listening on ${server.url}\n${describeTokens(own, stored().length)}${describeOperation(observation)}\n${setup}\n`,
     async close() {
       await server.drain(LIMITS.drainMs);
-      // What still runs is ended now, and whoever waits for it is told so.
+      // What still runs is ended now, and waiting calls report it.
       await app.dispose();
       await server.drain(LIMITS.lastAnswersMs);
       await Promise.all([server.close(), observation?.close()]);
@@ -81,7 +81,7 @@ interface OwnToken {
 
 /**
  * The operator's own: the one of the environment, or on loopback one for this run. Where others can connect, none is
- * made up, since it would end in somebody's log; without any the server does not start there.
+ * made up, since it would end in a log; without any the server does not start there.
  */
 function ownToken({ environment, http }: Settings, hasStored: boolean): OwnToken | undefined {
   const given = environment['MCP_SHELL_TOKEN'];

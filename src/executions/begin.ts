@@ -146,7 +146,7 @@ function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
   }
 }
 
-/** With its end it is told what appeared meanwhile that somebody outside obeys. */
+/** With its end it reports files that appeared meanwhile and that programs outside trust. */
 function watching(live: Live, { sandboxSpec }: LaunchPermit): Live {
   if (sandboxSpec?.kind !== 'bubblewrap' || sandboxSpec.watched.length === 0) return live;
   const { watched } = sandboxSpec;

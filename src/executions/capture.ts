@@ -3,7 +3,7 @@
  *
  * The process's end is its exit, never the end of its output: a child in the background may hold the pipe open for
  * hours. What was written before the exit is in the pipe by then, and is read out at once. Most commands are over before
- * anybody needs to be told that there is something to read; so that is only listened for after a moment.
+ * anything needs to be notified; so output is only listened for after a moment.
  */
 import { closeSync } from 'node:fs';
 import type { Sink, StreamType } from '../outputs/types.ts';

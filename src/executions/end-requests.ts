@@ -1,7 +1,7 @@
 /**
  * How the owner of the state directory ends an execution from another process: with a file in the directory of the
  * server that runs it, named after the execution. The server finds it, ends the tree as it would for a caller, and the
- * record says `terminated`. A file reaches across containers, and needs no port that somebody else could find.
+ * record says `terminated`. A file reaches across containers, and needs no port that others could find.
  *
  * The owner asks in the same way to see the output of one that runs, which the server then writes to files instead of
  * holding the beginning of it in memory.

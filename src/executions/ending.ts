@@ -16,7 +16,7 @@ import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
 import { rounds, startWatchdog } from './watchdog.ts';
 
-/** Why somebody ended it; without one it ended by itself. */
+/** Why it was ended; without one it ended by itself. */
 export const CAUSES = [
   'timeout',
   'terminated',
@@ -162,7 +162,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
   };
 }
 
-/** Also for a tree whose end somebody else will tell us of. */
+/** Also for a tree whose end another process reports. */
 export async function signalAndWait(
   tree: ProcessTree,
   finished: Promise<unknown>,
@@ -198,7 +198,7 @@ type Judgement = Omit<Outcome, 'endedAtMs' | 'survivors' | 'endedLeftovers'>;
 
 /** Tells exits, signals and limits apart. */
 export function judge(exit: Exit | undefined, cause: Cause | undefined): Judgement {
-  // A signal counts as a shell counts it, whether the command or somebody else sent it.
+  // A signal counts as a shell counts it, whichever process sent it.
   const exitCode = exit?.code ?? (exit?.signal == null ? undefined : 128 + constants.signals[exit.signal]);
   const how = {
     ...(exitCode !== undefined && { exitCode }),

@@ -1,5 +1,5 @@
 /**
- * The door of everything that runs. One engine for the four modes: they differ in how long the caller waits, and in
+ * The entry point of everything that runs. One engine for the four modes: they differ in how long the caller waits, and in
  * who holds the pipes. An execution takes a slot, gets its permit, starts, and ends exactly once.
  */
 import { homedir } from 'node:os';
@@ -109,11 +109,11 @@ export interface ExecutionsOptions {
   readonly wrapperPath: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of servers that are gone and were taken over, while what they left in their directories is still there. */
+  /** Called with dead servers that were taken over, while their directories still exist. */
   readonly onTakenOver?: (dead: readonly string[]) => Promise<void>;
   /** The host of a terminal was killed: makes a transcript of what it had written. */
   readonly salvage?: FollowOptions['salvage'];
-  /** Told of each execution that ended. */
+  /** Called with each execution that ended. */
   readonly onEnded?: () => void;
 }
 
@@ -235,7 +235,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
       if (sessionId === undefined) return viewRunning(await starter.start(request, signal));
       const isLost = await lostSessions.has(principal, sessionId);
       const entry = await starter.start(request, signal);
-      lostSessions.told(principal, sessionId);
+      lostSessions.informed(principal, sessionId);
       return viewRunning(entry, isLost);
     },
     letGo(execution) {

@@ -83,7 +83,7 @@ sub become {
   my $take = sub { splice(@rest, 0, shift @rest) };
   syscall($SIGPROCMASK, 2, $nothing, 0, 8);
   syscall($SETSID);
-  # Whoever dies before the command runs takes it along; a sandbox ends with us later, too.
+  # A process that dies before the command runs takes it along; a sandbox ends with us later, too.
   syscall($PRCTL, $PDEATHSIG, $SIGKILL, 0, 0, 0);
   kill 'KILL', $$ if getppid() != $forker;
   for my $group ($take->()) {

@@ -29,7 +29,7 @@ const free = (): number => {
   return bavail * bsize;
 };
 
-/** Somebody else takes all that is left. */
+/** Another process takes all that is left. */
 function fill(): void {
   try {
     for (let part = 0; free() > 0; part++)

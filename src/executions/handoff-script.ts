@@ -1,6 +1,6 @@
 /**
  * How a command is handed off to what waits in a sandbox, so that nothing of that is left of it: a shell in one that bwrap
- * has built, a process of the forker in a copy. Through a pipe: everybody on the machine sees the arguments of a process,
+ * has built, a process of the forker in a copy. Through a pipe: every user of the machine sees the arguments of a process,
  * and variables may be secrets.
  */
 import { SANDBOX_FDS } from '../security/security.ts';

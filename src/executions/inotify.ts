@@ -1,6 +1,6 @@
 /**
  * Inotify instances are the user's, 128 in all where nobody raised it, and editors outside fail without. The kernel counts
- * them for each user namespace as well, and whoever owns a namespace can say how many it may have.
+ * them for each user namespace as well, and the owner of a namespace can limit its number.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

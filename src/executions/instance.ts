@@ -129,7 +129,7 @@ export function createInstance(
     },
     close(leavesWork) {
       clearInterval(touching);
-      // 0 is nobody's pid: whoever looks next sees that this one is gone, even while the process still ends.
+      // 0 is not a pid: the next reader sees that this one is gone, even while the process still ends.
       if (leavesWork) announce(directory, 0, 0);
       else removeTree(directory);
     },

@@ -1,6 +1,6 @@
 /**
  * What is on disk: this server's own executions, those that earlier servers left, and those that others on the same
- * directory run. Looked at when somebody asks, and not more often than it can matter.
+ * directory run. Read on request, and not more often than it can matter.
  */
 import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -41,7 +41,7 @@ export interface InventoryOptions {
   readonly endRequests: EndRequests;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of the servers that were taken over, before their directories go. */
+  /** Called with the servers that were taken over, before their directories are removed. */
   onTakenOver(dead: readonly string[]): Promise<void>;
   readonly salvage?: FollowOptions['salvage'];
 }
@@ -155,7 +155,7 @@ export function createInventory({
     const unfinished = [...changed.values()].flatMap(({ id, status }) =>
       status === 'running' ? (store.read(id) ?? []) : [],
     );
-    // Whoever took over another's work writes how it ended before it lets go: that may have come since.
+    // The server that adopted it writes its end before it lets go: that may have come since.
     if (unfinished.some((record) => isLost(record) && !taken.has(record.instance)))
       await store.scan(note, forget);
     for (const { id } of changed.values()) {

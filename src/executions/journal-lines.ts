@@ -1,4 +1,4 @@
-/** The lines of the journal: a summary that is read at every start, and details that are read when somebody asks. */
+/** The lines of the journal: a summary that is read at every start, and details that are read on request. */
 import { isUtf8 } from 'node:buffer';
 import type { StoredContent, StreamType } from '../outputs/types.ts';
 import { maskBeginning } from '../security/security.ts';

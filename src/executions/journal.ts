@@ -33,7 +33,7 @@ export interface Journal {
   /** `roomBytes` are still free behind it. Throws where the disk refuses. */
   append(line: string, roomBytes: number): Place;
   /**
-   * Visits the lines that others wrote since the last time, or all where some were replaced. `onGone` is told of files
+   * Visits the lines that others wrote since the last time, or all where some were replaced. `onGone` is called with files
    * that are gone, and of those whose lines are visited again.
    */
   readNew(visit: (line: string, place: Place) => void, onGone: (file: string) => void): Promise<void>;
@@ -188,7 +188,7 @@ export function createJournal(directory: string, instance: string): Journal {
         if (!isChanged && settled.get(file) === stamp) continue;
         // A file that was written a moment ago can be written again without another time being noted.
         if (Date.now() - about.mtimeMs > SETTLED_MS) settled.set(file, stamp);
-        // In one go: nothing of it is missing while somebody else has a turn.
+        // In one go: nothing of it is missing while other code runs.
         if (isChanged) onGone(file);
         known.set(file, visitFrom(file, from, visit) ?? from);
         await new Promise(setImmediate);

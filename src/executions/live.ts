@@ -1,5 +1,5 @@
 /**
- * An execution that is running now, whoever holds its pipes: this server, the wrapper of a detached one, or the host of a
+ * An execution that is running now, whichever process holds its pipes: this server, the wrapper of a detached one, or the host of a
  * terminal.
  */
 import type { Cause, EndSignal } from './ending.ts';

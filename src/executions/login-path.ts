@@ -32,7 +32,7 @@ export interface LoginPathOptions {
   prepareSandbox: Sandbox['prepareForLogin'];
   /** Commands can write to it, and its directories of PATH are to be protected from the first one. */
   readonly isHomeOpen?: boolean;
-  /** Told whenever it is known. */
+  /** Called whenever it is known. */
   onKnown?: (path: string) => void;
   /** By it the next server finds a shell that this one left behind when it was killed. */
   readonly marker: string;

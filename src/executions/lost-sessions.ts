@@ -1,13 +1,13 @@
 /**
  * Sessions of which this server has no state though commands ran in them: it was restarted, or has forgotten them over
- * many others. Whoever goes on in one is told, since the command would else run in another directory than they think.
+ * many others. The next call of such a session says so, since its command would otherwise run in an unexpected directory.
  */
 import type { Sessions } from './sessions.ts';
 
 export interface LostSessions {
-  /** True until somebody was told. */
+  /** True until a caller was informed. */
   has(principal: string, sessionId: string): Promise<boolean>;
-  told(principal: string, sessionId: string): void;
+  informed(principal: string, sessionId: string): void;
 }
 
 export function createLostSessions(
@@ -16,14 +16,14 @@ export function createLostSessions(
   wasUsed: (principal: string, sessionId: string) => Promise<boolean>,
 ): LostSessions {
   /** What is refused is not told, and leaves a session that looks like any other. */
-  const untold = new Set<string>();
+  const unreported = new Set<string>();
   const keyOf = (principal: string, sessionId: string): string => JSON.stringify([principal, sessionId]);
   return {
     async has(principal, sessionId) {
       const key = keyOf(principal, sessionId);
-      if (!sessions.has(principal, sessionId) && (await wasUsed(principal, sessionId))) untold.add(key);
-      return untold.has(key);
+      if (!sessions.has(principal, sessionId) && (await wasUsed(principal, sessionId))) unreported.add(key);
+      return unreported.has(key);
     },
-    told: (principal, sessionId) => void untold.delete(keyOf(principal, sessionId)),
+    informed: (principal, sessionId) => void unreported.delete(keyOf(principal, sessionId)),
   };
 }

@@ -32,7 +32,7 @@ export interface MonitorView {
 }
 
 export interface MonitorReading extends MonitorView {
-  /** Since the last time that somebody read. */
+  /** Since the last read. */
   readonly samples: readonly Sample[];
   /** Of those, how many there was no room for. */
   readonly dropped: number;

@@ -13,7 +13,7 @@ export function readOldRecord(directory: string): ExecutionRecord | undefined {
   return parseRecord(readJson(join(directory, OLD_RECORD)));
 }
 
-/** With their directories: from then on they are executions like others, concluded by whoever adopts them. */
+/** With their directories: from then on they are executions like others, concluded by the server that adopts them. */
 export function moveOldTerminals(directory: string, isInstanceAlive: (instance: string) => boolean): void {
   const terminals = join(directory, '..', 'terminals');
   for (const name of listIds(terminals, 'term')) {

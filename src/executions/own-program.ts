@@ -1,4 +1,4 @@
-/** Programs of ours that go on without us: told on stdin what to do, they answer once, on stdout. */
+/** Programs of ours that go on without us: they read a specification on stdin and answer once, on stdout. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { messageOf, ShellServerError } from '../base/errors.ts';
@@ -77,14 +77,14 @@ function readReply(
   });
 }
 
-/** In the program itself: what it is told. */
+/** In the program itself: reads its specification. */
 export async function readSpec(stdin: NodeJS.ReadableStream): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Buffer));
   return JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
 
-/** Its one answer; whoever started it may be gone already. */
+/** Its one answer; the process that started it may be gone already. */
 export function reply(stdout: NodeJS.WritableStream, message: object): void {
   stdout.on('error', () => undefined);
   stdout.end(`${JSON.stringify(message)}\n`);

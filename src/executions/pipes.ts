@@ -11,7 +11,7 @@ import { LIMITS } from '../base/limits.ts';
 import { createTurns, type Turns } from './copy-turns.ts';
 import type { Spawner } from './spawner.ts';
 
-/** For what a command prints; whoever takes it closes `readFd`. */
+/** For what a command prints; the taker closes `readFd`. */
 export interface Pipe {
   /** What the command opens; the name goes with that. */
   readonly path: string;
@@ -19,7 +19,7 @@ export interface Pipe {
   readonly readFd: number;
 }
 
-/** For what a shell of ours reads; whoever takes it closes `fd`. */
+/** For what a shell of ours reads; the taker closes `fd`. */
 export interface HandoffPipe {
   readonly path: string;
   /** Does not block. */
@@ -73,7 +73,7 @@ export function createPipes(
     return path;
   }
 
-  /** Where somebody removed the directory, and those that were made with it, there are new ones. */
+  /** Where the directory was removed with all its pipes, new ones are made. */
   async function open<Opened>(how: (path: string) => Opened): Promise<Opened> {
     const path = await takePath();
     try {

@@ -41,7 +41,7 @@ function create(changes: Partial<PreparationOptions> = {}) {
 
 const moment = (): Promise<void> => sleep(LIMITS.anticipationMs + 100);
 
-test('is made a moment after somebody came, once', async () => {
+test('is made a moment after a client connected, once', async () => {
   const { events, preparation } = create();
   preparation.anticipate('ann');
   preparation.anticipate('ann');

@@ -1,6 +1,6 @@
 /**
  * What the first command of a principal needs and later ones find: the login shell's PATH and a sandbox. Made when
- * somebody has connected, while nobody waits for it; else when the command comes, both at once.
+ * a client has connected, before the first command; otherwise with the command, both at once.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { Security } from '../security/security.ts';
@@ -8,7 +8,7 @@ import type { LoginPath } from './login-path.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
 
 export interface Preparation {
-  /** Somebody is here who may be about to start something. */
+  /** A client has connected and may be about to start something. */
   anticipate(principal: string): void;
   /** Resolves when a command can be started without waiting for more than its own. */
   ready(principal: string): Promise<void>;
@@ -32,7 +32,7 @@ export function createPreparation({ security, pool, loginPath, open }: Preparati
       const { sandboxSpec, limits } = await security.expectedSandbox(principal);
       if (sandboxSpec?.kind === 'bubblewrap') pool.prepare({ sandboxSpec, limits });
     } catch {
-      // The command finds out, and its caller is told.
+      // The command finds out, and its answer says so.
     }
   }
 

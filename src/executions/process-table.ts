@@ -287,7 +287,7 @@ function listWithPs(): ProcessEntry[] {
       threads: 1,
       stackStart: 0,
       cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
-      // Not to be had from `ps`.
+      // `ps` does not report it.
       childTicks: 0,
       startTime: Math.floor(Date.parse(started ?? '') / 1000),
       name: name ?? '',

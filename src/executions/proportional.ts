@@ -41,7 +41,7 @@ function residentNow({ pid, startTime }: ProcessEntry): number {
   return entry?.startTime === startTime && !entry.isZombie ? entry.residentBytes : 0;
 }
 
-/** Told of every look, it knows what a tree has at least; that is only counted where it is asked for. */
+/** Called with every scan, it knows what a tree has at least; that is only counted where it is asked for. */
 export function createLowerBound(): (entries: readonly ProcessEntry[], isWanted: boolean) => number {
   interface Known extends ProcessEntry {
     /** What it had when it was first seen, where that may be its parent's too. */

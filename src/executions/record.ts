@@ -34,7 +34,7 @@ export const outcomeSchema = z.object({
   durationMs: z.number().optional(),
   /** The most memory the tree was seen to have, where it was watched. */
   peakMemoryBytes: z.number().optional(),
-  /** Files that somebody outside executes or obeys, and that were not there when it began. */
+  /** Files that programs outside execute or trust, and that did not exist when it began. */
   appeared: z.array(z.string()).optional(),
   /** Protected files that were replaced from outside while it ran, so that it could write to them. */
   unprotected: z.array(z.string()).optional(),

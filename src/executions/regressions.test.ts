@@ -161,7 +161,7 @@ test('run/ does not grow with every restart while something detached goes on', a
   await first[Symbol.asyncDispose]();
 });
 
-test('a variable that is too large to be told of leaves the session as it was', async () => {
+test('a variable that is too large to be reported leaves the session as it was', async () => {
   await using world = createWorld();
   await world.run('export KEPT=yes', { sessionId: 's' });
   const { execution } = await world.run('export BIG=$(head -c 300000 /dev/zero | tr "\\0" x)', {

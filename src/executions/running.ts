@@ -1,6 +1,6 @@
 /**
  * The executions that run now: from the moment they have a process to the one in which their end is on disk. Each is
- * concluded exactly once, before anybody who waits for it is told.
+ * concluded exactly once, before waiting callers are answered.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
@@ -36,7 +36,7 @@ export interface Running {
   reserve(id: string): void;
   giveUp(id: string): void;
   isActive(id: string): boolean;
-  /** `onEnd` is called when it ended, before anybody who waits is told. */
+  /** `onEnd` is called when it ended, before waiting callers are answered. */
   track(entry: RunningEntry, onEnd?: () => void): void;
   /** Writes the audit line of an end. */
   recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, call: EndedCall): void;
@@ -63,7 +63,7 @@ export interface RunningOptions {
     outcome: Outcome,
     bundle: Bundle,
   ): Partial<Pick<Outcome, 'errorCode' | 'explanation' | 'securityEvent'>>;
-  /** Told of each end when it is on disk. */
+  /** Called with each end when it is on disk. */
   readonly onEnded: () => void;
 }
 
@@ -138,7 +138,7 @@ export function createRunning(options: RunningOptions): Running {
       entry.live.finished.then(
         (outcome) => {
           clear();
-          // Whoever takes over a detached execution also tells of its end.
+          // The server that adopts a detached execution also records its end.
           if (isClosed) return;
           conclude(entry, outcome, onEnd);
           options.onEnded();
@@ -159,7 +159,7 @@ export function createRunning(options: RunningOptions): Running {
       await Promise.all(
         ours.map(async (entry) => {
           await entry.live.end('server_shutdown');
-          // The transcript of a terminal may take longer: whoever comes next finds it.
+          // The transcript of a terminal may take longer: a later call finds it.
           await Promise.race([entry.live.finished, sleep(SHUTDOWN_MS, undefined, { ref: false })]);
         }),
       );

@@ -40,7 +40,7 @@ export interface Summary {
 export interface Sampler {
   readonly metrics: readonly Metric[];
   sample(members: readonly ProcessEntry[], atMs: number): void;
-  /** What was never to be had so far. */
+  /** What was never available so far. */
   unavailable(): Metric[];
   /** Samples since the last time, and the summary of all. */
   take(): { readonly samples: Sample[]; readonly dropped: number; readonly summary: Summary };
@@ -142,7 +142,7 @@ function measure(
   const seconds = Math.max((after.measuredAt - before.measuredAt) / 1000, 0.001);
   const rate = (from: number, to: number): number => Math.round(Math.max(0, to - from) / seconds);
   const [io, network] = [after.transfer, after.network];
-  // What was not to be had before has no beginning to be measured from.
+  // What was unavailable before has no beginning to be measured from.
   const [ioBefore, networkBefore] = [before.transfer, before.network];
   return {
     ...(metrics.includes('cpu') && { cpuPercent: percentOf(after.ticks - before.ticks, seconds) }),

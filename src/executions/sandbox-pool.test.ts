@@ -391,7 +391,7 @@ function testSandboxes(): void {
     expect(await running).toMatchObject({ pid: standing, exitCode: 0, text: { stdout: 'heard\n' } });
   });
 
-  test('that was ended by somebody is not used', async () => {
+  test('that was ended meanwhile is not used', async () => {
     const { run } = createBench(createHost());
     const standing = await untilOneStands(run);
     process.kill(standing, 'SIGKILL');

@@ -119,7 +119,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     }
   }
 
-  /** Those somebody waits for first; then what is likely to be wanted, the latest kind first. */
+  /** Those that a command waits for first; then those that the next commands are likely to need, the latest kind first. */
   function refill(): void {
     const all = [...kinds.values()].toReversed();
     for (const kind of all) {
@@ -160,7 +160,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
       // With the second one more are likely to follow at once.
       kind.target = Math.min(READY_OF_A_KIND, kind.target + 1);
       if (ready !== undefined) {
-        // Whoever is just being answered comes first.
+        // Calls that are being answered come first.
         setTimeout(refill, kind.ready.length > 0 ? PAUSE_MS : 0).unref();
         return ready;
       }

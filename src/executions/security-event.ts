@@ -1,6 +1,6 @@
 /**
  * What a failed command says about what it tried: a program that is not there, or something it may not do. The audit log
- * marks both, since whoever feels his way around leaves a trail of them.
+ * marks both, since a caller that probes the system leaves a trail of them.
  */
 import type { SecurityEvent } from '../security/security.ts';
 import type { Outcome } from './record.ts';

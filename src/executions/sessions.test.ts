@@ -33,7 +33,7 @@ describe.each(SHELLS)('a session in $name', ({ name, shell, isMissing }) => {
       expect(second.execution.sessionChange).toEqual({ set: [], unset: [], notCarried: [] });
       const elsewhere = await world.run('pwd; echo "[$GREETING]"', { sessionId: 'other' });
       expect(elsewhere.stdout).toBe(`${world.settings.defaultWorkdir}\n[]\n`);
-      const foreign = await world.run('pwd', { sessionId: 's', principal: 'somebody else' });
+      const foreign = await world.run('pwd', { sessionId: 's', principal: 'another principal' });
       expect(foreign.stdout).toBe(`${world.settings.defaultWorkdir}\n`);
     },
   );
@@ -59,7 +59,7 @@ describe('a session', () => {
       code: 'SECURITY_001',
     });
     expect([await isLost('first'), await isLost('first')]).toEqual([true, false]);
-    const foreign = await world.run('pwd', { sessionId: 'new', principal: 'somebody else' });
+    const foreign = await world.run('pwd', { sessionId: 'new', principal: 'another principal' });
     expect(foreign.execution.isSessionLost).toBe(false);
   });
 

@@ -21,7 +21,7 @@ export interface SessionChange {
 export interface Session {
   readonly directory: string | undefined;
   readonly variables: ReadonlyMap<string, string | undefined>;
-  /** Waits until the executions before it are done, at most so long; whoever gets it must release it. */
+  /** Waits until the executions before it are done, at most so long; the caller must release it. */
   acquire(signal: AbortSignal, patienceMs: number): Promise<() => void>;
   /** Takes over what the shell left behind, given the environment it was started with. */
   carry(state: ShellState, startedWith: Readonly<Record<string, string>>, startedIn: string): SessionChange;
@@ -145,7 +145,7 @@ function createSession(directories: Directories, principal: string): MutableSess
       try {
         await untilAborted(before, signal, patienceMs);
       } catch (error) {
-        // Whoever waits behind must not start before the one in front is done.
+        // The next one must not start before the one before it is done.
         void before.then(release);
         throw error;
       }

@@ -1,5 +1,5 @@
 /**
- * Starts one process. What its descriptors are is given by path, so that whoever starts it (this process, or the forker
+ * Starts one process. What its descriptors are is given by path, so that the process that starts it (this one, or the forker
  * on its behalf) opens them: nothing of ours is inherited.
  */
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';

@@ -44,7 +44,7 @@ export interface Store {
   /** The record of an execution of this owner; undefined where there is none. */
   find(owner: string, id: string): ExecutionRecord | undefined;
   summary(id: string): Summary | undefined;
-  /** Whoever's it is. */
+  /** Of any principal. */
   read(id: string): ExecutionRecord | undefined;
   /** Looks at what others wrote; `visit` gets what is new or has changed, `onGone` what is there no more. */
   scan(visit: (summary: Summary) => void, onGone: (id: string) => void): Promise<void>;
@@ -67,7 +67,7 @@ interface Entry {
 export interface StoreOptions {
   readonly directory: string;
   readonly log: Log;
-  /** The server that writes; whoever only looks has none. */
+  /** The server that writes; an observer has none. */
   readonly instance?: string;
   isInstanceAlive(instance: string): boolean;
 }
@@ -78,7 +78,7 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
   /** Those that run here, and the last that ended. */
   const recent = new Map<string, ExecutionRecord>();
   const running = new Set<string>();
-  /** Of earlier versions, for whoever only looks. */
+  /** Of earlier versions, for observers. */
   const old = new Map<string, ExecutionRecord>();
   const unsaved = new Map<string, () => void>();
   /** Lines of executions whose beginning lies in a file that was not read yet. */

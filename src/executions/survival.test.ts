@@ -246,7 +246,7 @@ test('what was finished is there after a restart, and nobody else’s', async ()
   const found = await world.executions.get('local', id);
   expect(found.record.outcome).toMatchObject({ status: 'completed' });
   expect(textOf(found, 'stdout')).toBe('kept\n');
-  await expect(world.executions.get('somebody', id)).rejects.toMatchObject({ code: 'RESOURCE_001' });
+  await expect(world.executions.get('another', id)).rejects.toMatchObject({ code: 'RESOURCE_001' });
   await expect(world.executions.get('local', '../../etc')).rejects.toMatchObject({ code: 'RESOURCE_001' });
 });
 

@@ -8,7 +8,7 @@ import { findProcess, isAlive, listChildren, listProcesses, type ProcessEntry } 
 import { terminateTree } from './terminate.ts';
 import { createTree, sendSignal } from './tree.ts';
 
-/** The eight ways to get away from whoever started you; each leaves its pid in a file of its own. */
+/** The eight ways to get away from one's parent; each leaves its pid in a file of its own. */
 const ESCAPEES = `
 note() { echo "$2" > "pid-$1"; }
 sleep 300 & note plain $!

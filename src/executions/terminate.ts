@@ -15,7 +15,7 @@ export interface Survivor {
 export interface TerminateOptions {
   readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
   readonly graceMs?: number;
-  /** Resolves with the leader's end, where somebody is told of it: nearly always the tree is gone then. */
+  /** Resolves with the leader's end, where it is reported: nearly always the tree is gone then. */
   readonly exited?: Promise<unknown> | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function terminateTree(tree: ProcessTree, options: TerminateOptions
   return killUntilGone(tree, pauses);
 }
 
-/** Ends whatever carries this marker in its environment: nothing else is known of what somebody left who was killed. */
+/** Ends whatever carries this marker in its environment: nothing else is known of what a killed server left. */
 export async function endByMarker(marker: string): Promise<Survivor[]> {
   const tree = createTree({ leader: { pid: 0, startTime: 0 }, marker, group: undefined });
   return (await tree.membersForCertain()).length === 0 ? [] : terminateTree(tree, { signal: 'SIGKILL' });

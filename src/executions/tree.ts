@@ -40,7 +40,7 @@ export interface ProcessTree {
   members(look?: Look): ProcessEntry[];
   /** The same, with one look at what may have escaped for all trees that ask at once. */
   membersTogether(): Promise<ProcessEntry[]>;
-  /** Of a look that begins after this call: whoever is not in it has ended, or cannot be told from others. */
+  /** Of a look that begins after this call: a process that is not in it has ended, or cannot be distinguished from others. */
   membersForCertain(): Promise<ProcessEntry[]>;
   /** The sandbox's own processes: a polite signal to them would end all the others at once. */
   isBubblewrap(entry: ProcessEntry): boolean;
@@ -75,7 +75,7 @@ export function createTree(spec: TreeSpec): ProcessTree {
     return entry?.startTime === leader.startTime ? entry : undefined;
   }
 
-  /** Where the leader's number belongs to somebody else now, so does a group of that number. */
+  /** Where the leader's pid belongs to another process now, so does a group of that number. */
   function isNumberOurs(entryOfNumber: ProcessEntry | undefined): boolean {
     return wasAlive && (entryOfNumber === undefined || entryOfNumber.startTime === leader.startTime);
   }

@@ -72,7 +72,7 @@ export function startWatchdog(
   const notePeak = (bytes: number | undefined): void => {
     if (bytes !== undefined) peakMemoryBytes = Math.max(peakMemoryBytes ?? 0, bytes);
   };
-  /** Page cache counts in the kernel's own numbers, so that reaching the limit is no sign; that somebody died is. */
+  /** Page cache counts in the kernel's own numbers, so that reaching the limit is not a sign; a killed process is. */
   const isOutOfMemory = (): boolean => isMemoryHeld && (group?.usage()?.oomKills ?? 0) > 0;
 
   const follow = createFollower(tree);

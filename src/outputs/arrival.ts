@@ -76,7 +76,7 @@ export function createArrivalLog(path: string, maxEntries: number = LIMITS.arriv
   }
 
   function flush(): void {
-    // Past the exact half a flush may come as often as somebody reads, and must not use up the list.
+    // Past the exact half a flush may come with every read, and must not use up the list.
     if (window === 0) emitPending();
     writeBuffer();
   }

@@ -50,7 +50,7 @@ export interface OutputLimits {
   readonly tailBytes: number;
 }
 
-/** Makes the directory and its empty files, so that an output is there from the start, whoever writes it. */
+/** Makes the directory and its empty files, so that an output exists from the start, whichever process writes it. */
 export function createBundleFiles(
   parent: string,
   spec: Pick<BundleSpec, 'id' | 'streams'>,
@@ -102,7 +102,7 @@ export function createBundle(options: BundleOptions): StoredBundle {
   let arrival: ArrivalLog | undefined;
   let wasOpened = false;
   let lastKeptBytes: number | undefined;
-  /** What is written at the end may be there or not, whoever writes it. */
+  /** What is written at the end may be there or not, whichever process writes it. */
   const present = (): readonly StreamType[] =>
     captured.some(isLate) ? captured.filter((type) => !isLate(type) || isFile(pathOf(type))) : captured;
   const lineIndexes: Partial<Record<StreamType, LineIndex>> = {};

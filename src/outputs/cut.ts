@@ -28,7 +28,7 @@ export function alignStart(source: ByteSource, offset: number, encoding: Encodin
 
 /**
  * The last place at or before `to` where a piece that begins at `from` may end. It is later than `to` where not even
- * one character would fit, since whoever reads on from there must get on. `last` is where the text itself ends.
+ * one character would fit, since a reader that continues from there must make progress. `last` is where the text itself ends.
  */
 export function alignEnd(
   source: ByteSource,

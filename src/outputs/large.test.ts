@@ -43,7 +43,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-/** Looks at what is held while somebody reads from it: with every 4 MB. */
+/** Checks what is held while it is being read: with every 4 MB. */
 function watchedSource(source: ByteSource): {
   readonly source: ByteSource;
   looks(): number;

@@ -3,7 +3,7 @@
  * counted once need not be counted again: a reader that goes through an output, page by page, reads each part once.
  */
 
-/** Grows as far as somebody has counted. One for each output, kept as long as that can be read. */
+/** Grows as far as lines were counted. One for each output, kept as long as that can be read. */
 export interface LineIndex {
   /** At place `n`: newlines in the first `n + 1` blocks. */
   readonly newlines: number[];

@@ -1,5 +1,5 @@
 /**
- * How the files of a bundle are opened: never through a symbolic link, and never waiting on a FIFO that somebody put
+ * How the files of a bundle are opened: never through a symbolic link, and never waiting on a FIFO that was put
  * in their place.
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';

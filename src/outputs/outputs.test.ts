@@ -116,7 +116,7 @@ describe('bundles', () => {
     expect(defined(['log'])).toEqual([false, false, false, false]);
   });
 
-  it('of a terminal have a transcript from when it was written until it was deleted, whoever did', () => {
+  it('of a terminal have a transcript from when it was written until it was deleted', () => {
     const world = createWorld();
     const bundle = world.create({ streams: ['log', 'cast'] });
     const listed = () => world.outputs.list('local', { limit: 10 }).outputs.map(({ type }) => type);
@@ -296,7 +296,7 @@ describe('list', () => {
     const test = world.print({ stdout: '1' }, { name: 'npm test' });
     world.print({ stdout: '2' }, { name: 'npm run build' });
     world.print({ combined: '3' }, { name: 'other', streams: ['combined'] });
-    world.print({ stdout: '4' }, { name: 'npm test', owner: 'somebody else' });
+    world.print({ stdout: '4' }, { name: 'npm test', owner: 'another principal' });
     const count = (filter: object): number => world.outputs.list('local', { limit: 100, ...filter }).total;
     expect(count({})).toBe(7);
     expect(count({ types: undefined })).toBe(7);

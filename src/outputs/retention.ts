@@ -1,6 +1,6 @@
 /**
- * Which bundles have to go: those that are too old, then the oldest of whoever has the most, until count and size are
- * within bounds, so that nobody's outputs go because somebody else makes many. What is still running is never among
+ * Which bundles have to go: those that are too old, then the oldest of the principal that has the most, until count and size are
+ * within bounds, so that no principal loses outputs because another makes many. What is still running is never among
  * them, though it counts. Pure, so that it can be tried on any history.
  */
 export interface Retention {

@@ -54,7 +54,7 @@ export function createSearchThread(path: string, times: ThreadTimes = TIMES): Ow
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: LIMITS.searchThreadMib },
     });
-    // It never keeps the server alive: whoever waits for an answer has a connection that does.
+    // It never keeps the server alive: a caller that waits for an answer has a connection that does.
     started.unref();
     started.on('message', (answer: ThreadAnswer) => {
       const asked = waiting.get(answer.id);

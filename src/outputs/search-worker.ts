@@ -1,4 +1,4 @@
-/** The program of the thread that searches: told a pattern and a block, it answers which lines match. */
+/** The program of the thread that searches: it receives a pattern and a block, and answers which lines match. */
 import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../base/errors.ts';
 import { compilePattern } from '../base/pattern.ts';

@@ -1,6 +1,6 @@
 /**
  * Text as a terminal would show it: without colours and titles, and with progress that a command wrote over and over in one
- * line as its last state. What was printed is kept as it is; this is for whoever reads an answer.
+ * line as its last state. What was printed is kept as it is; this is for readers of an answer.
  */
 /* oxlint-disable no-control-regex -- they are what it is about */
 

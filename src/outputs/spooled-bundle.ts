@@ -1,6 +1,6 @@
 /**
  * The outputs of an execution that are in memory while it is short, in files once they outgrow that or it lasts, and
- * where they stay small, with whoever keeps the execution's record afterwards.
+ * where they stay small, with the execution's record afterwards.
  */
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
@@ -19,7 +19,7 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
   let files: StoredBundle | undefined;
   let spool: Spool | undefined;
   let storage = kept;
-  /** As long as somebody reads it: thousands of bundles are known, and it can be loaded again. */
+  /** As long as it is being read: thousands of bundles are known, and it can be loaded again. */
   let content: WeakRef<StoredContent> | undefined;
   let captured = options.captured.filter((type) => kept === undefined || kept.sizes.has(type));
   let hasDerived = derivesCombined(captured) && kept?.isOrderGone !== true;

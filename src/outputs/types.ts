@@ -1,5 +1,5 @@
 /**
- * What the other rooms need to know about outputs. An output is bytes on disk with an id; the outputs of one
+ * What other modules need to know about outputs. An output is bytes on disk with an id; the outputs of one
  * execution lie in one directory, a bundle.
  */
 import type { LineIndex } from './line-index.ts';
@@ -87,10 +87,10 @@ export interface ByteSource {
   readonly gaps: readonly Gap[];
   /**
    * Reads up to `length` bytes at `offset`: fewer at the end and before a gap, none inside a gap. The result may lie in
-   * `into`, which whoever reads much passes again and again.
+   * `into`, a buffer that a frequent reader passes again and again.
    */
   read(offset: number, length: number, into?: Buffer): Buffer;
-  /** Where readers note what they counted; whoever opens sources of the same bytes again and again keeps it. */
+  /** Where readers note what they counted; keep it to open sources of the same bytes again. */
   readonly lineIndex?: LineIndex | undefined;
   close(): void;
 }
@@ -118,7 +118,7 @@ export interface OutputFilter {
   readonly limit: number;
 }
 
-/** The door. */
+/** The entry point. */
 export interface Outputs {
   /** Creates the directory (0700) with empty files, and remembers the bundle. */
   createBundle(spec: BundleSpec): Bundle;
@@ -126,7 +126,7 @@ export interface Outputs {
   adoptBundle(spec: BundleSpec, options?: { readonly isChanged?: boolean }): Bundle;
   /** It is there no more. */
   forget(id: string): void;
-  /** Takes back a bundle for which nothing could be started, or that somebody else removed. */
+  /** Takes back a bundle for which nothing could be started, or that was removed meanwhile. */
   discard(id: string): void;
   /** Newest first; `total` counts all that match, before `limit`. */
   list(owner: string, filter: OutputFilter): { outputs: OutputInfo[]; total: number };

@@ -23,7 +23,7 @@ export function denied(judgement: Judgement): ShellServerError {
   });
 }
 
-/** Until somebody has answered: what the audit log says of it. */
+/** Until the question is answered: what the audit log says of it. */
 export const APPROVAL_OPEN = 'It needs a person’s agreement.';
 
 /**

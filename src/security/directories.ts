@@ -30,10 +30,11 @@ export function createDirectories(
   return {
     check(path, relativeTo, { principal, parameter = 'working_directory', within, isDefault }) {
       checkLength(path, parameter);
-      const fences = [allowedFor(principal), within].filter((fence) => fence !== undefined);
-      const isAllowed = (real: string): boolean => fences.every((fence) => isInsideOne(real, fence));
+      const boundaries = [allowedFor(principal), within].filter((boundary) => boundary !== undefined);
+      const isAllowed = (real: string): boolean =>
+        boundaries.every((boundary) => isInsideOne(real, boundary));
       const refuse = (typed: string, wanted: string): ShellServerError => {
-        const allowed = fences.find((fence) => !isInsideOne(wanted, fence)) ?? fences[0] ?? [];
+        const allowed = boundaries.find((boundary) => !isInsideOne(wanted, boundary)) ?? boundaries[0] ?? [];
         return new ShellServerError(
           'SECURITY_002',
           `${isDefault === true ? 'The default working directory' : parameter} ${typed} is outside the allowed directories.`,
@@ -51,7 +52,7 @@ export function createDirectories(
         return checkPrivate({ wanted, hostPath, tmp, typed: path, parameter });
       }
       const real = findReal(wanted);
-      // What lies outside is not told, not even whether it is there.
+      // Nothing about paths outside is revealed, not even whether they exist.
       if (!isAllowed(real ?? nearestParent(wanted))) throw refuse(path, wanted);
       checkUsable(real, wanted, path, parameter);
       return real;

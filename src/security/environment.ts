@@ -67,7 +67,7 @@ export interface EnvironmentParts {
   readonly session: ReadonlyMap<string, string | undefined>;
   readonly caller: Readonly<Record<string, string>>;
   readonly marker: string;
-  /** A person, or somebody in their place, sits in front of it. */
+  /** It has an interactive user. */
   readonly isTerminal?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { ShellServerError } from '../base/errors.ts';
 import type { Policy } from './policy/policy-types.ts';
 
 /**
- * Under an allow-list the case of a command does not matter (001), and what is judged is what is run: a name that is
+ * Under an allow-list the case of a command does not matter, and what is judged is what is run: a name that is
  * only listed in another case is taken for the one in lower case.
  */
 export function nameProgram(argv: readonly string[], policy: Policy): readonly string[] {

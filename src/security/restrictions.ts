@@ -198,7 +198,7 @@ function mergeTables(
   return merged;
 }
 
-/** What is asked of commands of 000's tool besides what holds for everybody; undefined where nothing is. */
+/** What the tool `shell` additionally requires of commands; undefined where nothing. */
 export function shellToolPolicy(tool: ShellToolSettings): Policy | undefined {
   const { blockedCommands, allowedDirectories } = tool;
   if (blockedCommands.length === 0 && allowedDirectories === undefined) return undefined;

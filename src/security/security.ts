@@ -1,5 +1,5 @@
 /**
- * The door of everything that decides whether a command may run, and with what. Nothing starts without a permit, and
+ * The entry point of everything that decides whether a command may run, and with what. Nothing starts without a permit, and
  * permits are issued here alone: the directory is checked, the environment built, the decision written to the audit
  * log, and only then is there something that executions/ can launch.
  */

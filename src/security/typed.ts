@@ -57,7 +57,7 @@ export function createTypedCheck(options: {
       .slice(0, 32);
   }
 
-  /** A fence: what is typed key by key, or into another program, the sandbox alone holds. */
+  /** A best-effort filter: only the sandbox contains what is typed key by key, or into another program. */
   function judgeInput(request: InputRequest): Judgement | undefined {
     const { principal, openedUnder, commands, uncertain, directory = settings.defaultWorkdir } = request;
     const now = restrictions.of(principal);

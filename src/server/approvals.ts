@@ -30,7 +30,7 @@ import type { SealedState } from './sealed-state.ts';
 
 export { AnswerTimeout } from './client-request.ts';
 
-/** The answer to a call whose client is to ask somebody and to call again. */
+/** The answer to a call whose client is to ask the user and to call again. */
 export type Question = InputRequiredResult;
 
 /** How the client can ask the person who sits before it. */
@@ -206,7 +206,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     }
   }
 
-  /** Whoever answers first: the person at the client, or the operator. */
+  /** The first answer counts: the user's, through the client, or the operator's. */
   async function askBoth(
     needed: ApprovalNeeded,
     call: AskingCall,

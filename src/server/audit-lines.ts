@@ -1,4 +1,4 @@
-/** What the audit log is told of calls, of questions to a person, and of those who were not let in. */
+/** The lines of the audit log about calls, questions to a person, and denied requests. */
 import { type AuditEntry, MASK, maskBeginning, maskText, secretValues } from '../security/security.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
@@ -10,7 +10,7 @@ export function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
   return { event: 'call', ...entry, client: client.name, input: shorten(input, valuesIn(input)) };
 }
 
-/** Of some tools only some parameters are told with the call: what is typed into a terminal has a line of its own. */
+/** Of some tools only some parameters are recorded with the call: what is typed into a terminal has a line of its own. */
 export function recordedInput(input: unknown, { recorded }: Pick<Tool, 'recorded'>): unknown {
   if (recorded === undefined) return input;
   if (input === null || typeof input !== 'object') return undefined;
@@ -22,7 +22,7 @@ export function approvalLine({ client, ...entry }: ApprovalEntry): AuditEntry {
   return { ...entry, decision: ANSWERS[entry.event], client: client.name };
 }
 
-/** Of whoever was turned away only the address is known. */
+/** Of a denied request only the address is known. */
 export function deniedRequestLine(entry: DeniedRequest): AuditEntry {
   return { event: 'request_refused', decision: 'deny', principal: 'nobody', ...entry };
 }

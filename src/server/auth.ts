@@ -28,7 +28,7 @@ export type TokenEntry =
 export interface TokensOptions {
   /** Those on disk, as they are now. */
   readonly stored?: () => readonly StoredToken[];
-  /** Told of each token that is presented and holds, before anything is done for it; refuses by throwing. */
+  /** Called with each valid token that is presented, before anything is done for it; refuses by throwing. */
   readonly onAccepted?: (principal: string, preset: PresetName | undefined) => void;
   readonly clock?: Clock;
 }

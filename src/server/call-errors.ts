@@ -31,7 +31,7 @@ export class MethodError extends Error {
   }
 }
 
-/** 001's own, for whatever a command met. */
+/** The code of `shell/exec` for any failure of a command. */
 const COMMAND_FAILED = -32_000;
 
 export function toMethodError({ message, details }: ShellServerError): MethodError {

@@ -1,7 +1,7 @@
 /**
  * Every call of every tool, whichever transport it came by: find the tool, parse its input, run it, encode what it
  * returned, write the audit entry. Tools return plain data or throw; what a client sees is decided here and once. The
- * methods beside MCP go the same way, and are encoded as 001 wants it: the data alone, or a JSON-RPC error.
+ * methods beside MCP go the same way, and are encoded as clients of `shell/exec` expect: the data alone, or a JSON-RPC error.
  *
  * An unknown tool is a protocol error and is thrown. Everything else that goes wrong on purpose is a result with
  * `isError`, so that a model can read it and do better. A cancelled call is thrown on: nobody waits for its answer.
@@ -44,9 +44,9 @@ export interface DispatchOptions {
   readonly modules: Modules;
   readonly log: Log;
   readonly clock: Clock;
-  /** Told of every call when it has ended. What it throws becomes the answer. */
+  /** Called with every call when it has ended. What it throws becomes the answer. */
   readonly audit?: (entry: CallEntry) => void;
-  /** Told of every question to a person and of its answer, before anything follows from it; may refuse by throwing. */
+  /** Called with every question to a person and its answer, before anything follows from it; may refuse by throwing. */
   readonly onApproval?: (entry: ApprovalEntry) => void;
   /** Where the operator can be asked, and how long a call may wait for that. */
   readonly approvals?: Partial<Pick<ApprovalOptions, 'seconds' | 'questions' | 'patienceMs'>>;
@@ -292,7 +292,7 @@ interface Begun {
   readonly audit: (outcome: CallEntry['outcome'], code?: ErrorCode) => void;
 }
 
-/** In records and metrics one name for all that there is not; which parameters are secret nobody knows, so none is told. */
+/** In records and metrics one name for all that there is not; which parameters are secret is unknown, so none is recorded. */
 const UNKNOWN_TOOL = { name: 'unknown', recorded: [] };
 
 /** What a client calls itself is not known before its request is taken. */

@@ -33,7 +33,7 @@ export function encodeAnswer(answer: Answer<unknown>): ToolResult {
 }
 
 export function encodeError(error: ShellServerError, requestId: string, nowMs: number): ToolResult {
-  // The request id is for whoever looks into the log, which only our own failures need.
+  // The request id is for the operator who reads the log, which only our own failures need.
   const label = error.category === 'SYSTEM' ? `${error.code}, request_id ${requestId}` : error.code;
   return {
     content: [{ type: 'text', text: `${closed(error.message)} ${error.hint} (${label})` }],
@@ -42,10 +42,10 @@ export function encodeError(error: ShellServerError, requestId: string, nowMs: n
   };
 }
 
-/** The sentences of 001 have no full stop. */
+/** Messages of `shell/exec` have no full stop. */
 const closed = (message: string): string => (/[.?!]$/.test(message) ? message : `${message}.`);
 
-/** SPEC section 5's shape. */
+/** The shape of errors in results. */
 export function toWireError(error: ShellServerError, requestId: string, nowMs: number): WireError {
   return {
     code: error.code,

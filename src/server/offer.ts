@@ -14,7 +14,7 @@ export interface Offer {
   readonly instructions: (principal: string, tools: readonly string[]) => string | Promise<string>;
   /** What runs a call; loaded with the first one. */
   readonly dispatch: () => Dispatch | Promise<Dispatch>;
-  /** Told who is there and may do something. */
+  /** Called when a client connects. */
   readonly onCaller: (principal: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Who may read the numbers: whoever reaches the listener by its own name. */
+/** Who may read the numbers: clients that reach the listener by its own name. */
 import { connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import type { Observation } from './operation.ts';

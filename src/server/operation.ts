@@ -1,6 +1,6 @@
 /**
  * What an operator's machines ask: `/healthz` (does it turn at all), `/readyz` (send it work), `/metrics` (Prometheus).
- * On a listener of its own, since whoever asks has no token; it tells numbers, and no name of a principal or command.
+ * On a listener of its own, since monitoring has no token; it reports numbers, and no name of a principal or command.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -34,7 +34,7 @@ export function createTurns(most: number = LIMITS.readsAtOnce): Turns {
     }
   }
 
-  /** Whoever waits takes over the place, so that nobody comes between. */
+  /** The next in the queue takes over the place directly. */
   function leave(principal: string, line: Line): void {
     const [next] = line.waiting;
     if (next !== undefined) {

@@ -19,7 +19,7 @@ export interface SealedState {
 }
 
 export interface Seal {
-  /** The answer to a call whose client is to ask somebody, under this name, and to call again. */
+  /** The answer to a call whose client is to ask the user, under this name, and to call again. */
   question(name: string, form: ElicitRequestFormParams, state: SealedState): Promise<InputRequiredResult>;
   /** Rejects where it is not ours, or is too old. */
   open(sealed: string, context: ServerContext): Promise<SealedState>;

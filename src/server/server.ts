@@ -35,7 +35,7 @@ export interface ServerFactoryOptions {
   readonly info: { readonly version: string };
   /** Read for each connection: what holds for its principal, in words, and which tools there are to speak of. */
   readonly instructions: (principal: string, tools: readonly string[]) => string;
-  /** Told who is there and may do something, of each connection and of each request without one. */
+  /** Called for each connection, and for each request without one. */
   readonly onCaller: (principal: string) => void;
 }
 

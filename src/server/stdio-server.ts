@@ -95,7 +95,7 @@ export function createStdioServer({ offer, send, onError }: StdioServerOptions):
   }
 
   async function handle(method: string, asked: Asked): Promise<Result> {
-    // Whoever does not wait for its answer is still answered in the order of the lines.
+    // A client that does not wait for its answer is still answered in the order of the lines.
     if (method !== 'initialize' && handshake !== undefined) await handshake.catch(() => undefined);
     switch (method) {
       case 'initialize':

@@ -33,7 +33,7 @@ export interface StdioTransportOptions {
   readonly greeting?: unknown;
   /** Called once when the client is gone and has the answers that it could still get. */
   readonly onGone: () => void;
-  /** Called once when everything that can be written is written, whoever closed. */
+  /** Called once when everything that can be written is written, whichever side closed. */
   readonly onFinished: () => void;
 }
 

@@ -19,7 +19,7 @@ export interface StdioConnectionOptions {
   readonly output: Writable;
   readonly offer: Offer;
   readonly log: Log;
-  /** Says 001's first message, which is none of MCP's: for clients that wait for it. */
+  /** Sends the first message that clients from before MCP wait for. */
   readonly greets?: boolean;
   /**
    * The client closed its end or died. Called once: its calls are cancelled by then, or answered where there was no
@@ -31,11 +31,11 @@ export interface StdioConnectionOptions {
 export interface StdioConnection {
   /** Cancels what is under way and stops reading. */
   close(): Promise<void>;
-  /** Resolves when the connection has ended and its last answer is written, whoever ended it. */
+  /** Resolves when the connection has ended and its last answer is written, whichever side ended it. */
   readonly closed: Promise<void>;
 }
 
-/** Exactly 001's, whatever the toolset is. */
+/** Exactly as those clients expect it, whatever the toolset is. */
 const GREETING = {
   jsonrpc: '2.0',
   id: null,
@@ -63,7 +63,7 @@ export function serveStdioConnection(options: StdioConnectionOptions): StdioConn
     onGone: () => onClientGone?.(),
     onFinished: () => finished(),
   });
-  // Mostly what clients did wrong (an answer nobody asked for, a method of another era); they were told.
+  // Mostly what clients did wrong (an answer nobody asked for, a method of another era); they were answered.
   const onError = (error: Error): void => log.debug('stdio', { error: error.message });
   let server: Pick<StdioServer, 'receive' | 'close'> | undefined;
 

@@ -96,7 +96,7 @@ test('a cancelled question is cancelled at the other side', async () => {
   await expect(one.ask('x', {}, never)).rejects.toThrow('before');
 });
 
-test('when the other side is gone, whoever waits is told, and what runs is cancelled', async () => {
+test('when the other side is gone, waiting requests fail, and running ones are cancelled', async () => {
   const arrived = withResolvers<void>();
   const cancelled = withResolvers<void>();
   const one = await connect((_method, _params, signal) => {

@@ -87,7 +87,7 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
     try {
       for (const line of lines) receive(line);
     } catch {
-      // Not our words: whoever this is, there is nothing to say to them.
+      // Not our protocol: there is nothing to answer.
       socket.destroy();
     }
   });

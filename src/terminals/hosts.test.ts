@@ -63,7 +63,7 @@ test('a host waits for a server that is slow to connect', async () => {
   await gone;
 });
 
-test('the program of a host is small: somebody waits while it starts', () => {
+test('the program of a host is small: a caller waits while it starts', () => {
   // With the schemas of the server it is three times as large.
   expect(statSync(program).size).toBeLessThan(200_000);
 });
@@ -153,7 +153,7 @@ describe('a host that does not answer', () => {
     expect(readdirSync(second)).toEqual(['inst_a']);
   });
 
-  test('is left to the server where somebody only looks', async () => {
+  test('is left to the server where an observer only looks', async () => {
     const directory = makeDirectory('inst_a');
     const host = await startHost({ program, directory, graceMs: 60_000, onKilled });
     await expect(connectHost(join(directory, 'terminals.sock'))).resolves.toBeDefined();

@@ -26,7 +26,7 @@ const MAX_SOCKET_PATH = 100;
 
 export const socketIn = (directory: string): string => join(directory, SOCKET);
 
-/** Of ours, which can be found again by whoever takes over. */
+/** Of ours, which the server that adopts it finds again. */
 export interface OwnHost extends Host {
   readonly identity: ProcessIdentity;
 }
@@ -70,7 +70,7 @@ export async function startHost(
   return { ...(await connectHost(socket, { ...options, identity })), identity };
 }
 
-/** Throws where nobody is there or answers, or somebody of another version. Who only looks gives nothing to watch. */
+/** Throws where no host is there or answers, or one of another version. An observer gives nothing to watch. */
 export async function connectHost(
   socket: string,
   watch?: Watch & { readonly identity: ProcessIdentity | undefined },

@@ -38,7 +38,7 @@ function textOf(text: string, { bracketedPaste, isAlternate }: InputModes): stri
   const lines = text.replaceAll(/\r\n|\n/g, '\r');
   // oxlint-disable-next-line no-control-regex
   if (!/[\r\u0080-\u{10ffff}]/u.test(lines) || !bracketedPaste || isAlternate) return lines;
-  // Whoever ends the paste within the text would have the rest typed.
+  // An end of the paste within the text would have the rest typed.
   return `${PASTE_BEGINS}${lines.replaceAll(PASTE_ENDS, '')}${PASTE_ENDS}`;
 }
 

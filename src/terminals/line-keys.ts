@@ -28,7 +28,7 @@ export type LineKey =
   | { readonly kind: 'run' };
 
 export interface LineReader {
-  /** `nobody` reads yet: the shell, by whatever means, or the program in front. */
+  /** `nobody` reads yet: the shell, by whatever means, or the foreground process. */
   readonly by: 'editor' | 'editor that tells pastes' | 'kernel' | 'kernel with other keys' | 'nobody';
 }
 

@@ -93,7 +93,7 @@ export function createOpening(options: OpeningOptions): Open {
         entry.facts = created.facts;
         return { ...created.process, wrapper: host.identity };
       } catch (error) {
-        // Whoever gave up while its shell started never learns its id.
+        // A caller that gave up while its shell started never learns its id.
         await host.ask('close', { id, savesHistory: false }).catch(() => undefined);
         register.entries.delete(id);
         throw error;

@@ -62,7 +62,7 @@ export interface TerminalState {
   readonly autoSaves: boolean;
   readonly processId: number;
   readonly lastActivityMs: number;
-  /** Nothing but the shell is in front, waiting for a command. */
+  /** Only the shell is in the foreground, waiting for a command. */
   readonly isIdle: boolean;
   readonly workingDirectory: string | undefined;
   readonly lastExitCode: number | undefined;
@@ -103,7 +103,7 @@ export interface Waited {
   readonly reason: WaitReason;
   readonly matched: string | undefined;
   readonly exitCode: number | undefined;
-  /** What the command wrote, where the shell told of its beginning and end. */
+  /** What the command wrote, where the shell marked its beginning and end. */
   readonly commandOutput: string | undefined;
   readonly isCommandOutputCut: boolean;
   /** The line in which the prompt after it begins. */
@@ -148,7 +148,7 @@ export interface SendResult {
   readonly why: 'guard' | 'changed' | 'ended' | undefined;
   /** How the terminal has ended. */
   readonly outcome?: Outcome | undefined;
-  /** Who was in front when it was sent, or would have been. */
+  /** The foreground processes when it was sent, or would have been. */
   readonly front: readonly FrontInfo[];
   readonly bytes: number;
   readonly waited: Waited | undefined;
@@ -156,7 +156,7 @@ export interface SendResult {
   readonly fromLine: number;
   /** What stood there already: the question, where the answer to it is not echoed. */
   readonly fromText: string;
-  /** After the wait: the last lines since `fromLine`, none of them where the shell has told what the command wrote. */
+  /** After the wait: the last lines since `fromLine`, none of them where the shell marked what the command wrote. */
   readonly after: ReadResult | undefined;
   /** The first lines from `fromLine` on, where they have left memory. */
   readonly head?: readonly string[] | undefined;
@@ -171,9 +171,9 @@ export type LineKeys = 'usual' | 'unusual' | 'changed';
 
 /** What a decision about input depends on. */
 export interface InputFacts {
-  /** It is for the shell, which is in front, or gets it when the program that does not read it has ended. */
+  /** It is for the shell, which is in the foreground, or gets it when the program that does not read it has ended. */
   readonly isForShell: boolean;
-  /** Nobody but the shell is in front. */
+  /** Only the shell is in the foreground. */
   readonly isShellInFront: boolean;
   /** Something else than a command is asked for, without echo. */
   readonly isSecretPrompt: boolean;

@@ -13,7 +13,7 @@ export interface Entry {
   readonly host: Host;
   readonly typing: Typing;
   hasEnded: boolean;
-  /** As the host told them last; undefined where something may have changed since. */
+  /** As the host reported them last; undefined where something may have changed since. */
   facts: InputFacts | undefined;
   /** The last line that each reader was given, as it was then: it may have grown since. */
   readonly lastRead: Map<string, { readonly line: number; readonly text: string | undefined }>;
@@ -23,7 +23,7 @@ export type KnownEntry = Pick<Entry, 'id' | 'owner' | 'sessionName' | 'host'>;
 
 export interface Register {
   readonly entries: Map<string, Entry>;
-  /** Throws RESOURCE_002 where it is not there, or somebody else's. */
+  /** Throws RESOURCE_002 where it does not exist, or belongs to another principal. */
   find(principal: string, id: string): Entry;
   remember(known: KnownEntry): Entry;
   /** A name for one that is being opened, until it is released. Throws RESOURCE_004 where it is taken. */

@@ -1,5 +1,5 @@
 /**
- * Types into a terminal: what would come of the bytes is decided and recorded first, by what the host told last of who
+ * Types into a terminal: what would come of the bytes is decided and recorded first, by what the host reported last of who
  * reads them; the host sends them only if that still holds.
  */
 import { ShellServerError } from '../base/errors.ts';

@@ -59,15 +59,15 @@ const FISH_PLACE = '/tmp/.mcp-shell-fish';
 
 function startOf(program: string, name: string): TerminalShell['start'] {
   return (scripts, { nonce, isSandboxed, inherited }) => {
-    const told = { MCP_SHELL_NONCE: nonce };
+    const given = { MCP_SHELL_NONCE: nonce };
     if (name === 'bash')
-      return { argv: [program, '--init-file', join(scripts, 'bash.sh'), '-i'], environment: told };
+      return { argv: [program, '--init-file', join(scripts, 'bash.sh'), '-i'], environment: given };
     if (name === 'zsh') {
       const own = inherited['ZDOTDIR'];
       return {
         argv: [program, '-i'],
         environment: {
-          ...told,
+          ...given,
           ZDOTDIR: join(scripts, 'zsh'),
           ...(own !== undefined && { MCP_SHELL_ZDOTDIR: own }),
         },
@@ -81,7 +81,7 @@ function startOf(program: string, name: string): TerminalShell['start'] {
       return {
         argv: [program, '--init-command', `source ${join(scripts, 'fish.fish')}`, '-i'],
         environment: {
-          ...told,
+          ...given,
           // In the sandbox it cannot write to the home directory, and would not stop complaining; the script sets
           // them right, and reads what is there.
           ...(isSandboxed && {
@@ -92,7 +92,7 @@ function startOf(program: string, name: string): TerminalShell['start'] {
       };
     }
     if (PLAIN.has(name))
-      return { argv: [program, '-i'], environment: { ...told, ENV: join(scripts, 'sh.sh') } };
+      return { argv: [program, '-i'], environment: { ...given, ENV: join(scripts, 'sh.sh') } };
     return { argv: [program], environment: {} };
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The door of the terminals. A terminal is an execution with a screen: started, recorded, limited and ended as every
+ * The entry point of terminals. A terminal is an execution with a screen: started, recorded, limited and ended as every
  * other is. They live in a process of their own (host/); here is who may type into which of them, read, resize and close
  * it.
  */
@@ -88,7 +88,7 @@ export interface TerminalsOptions {
 
 /** For a host to leave. */
 const SHUTDOWN_MS = 500;
-/** For the end of an execution to be on disk, of which its host has told. */
+/** For the end of an execution to be on disk after its host reported it. */
 const CONCLUDE_MS = 10_000;
 
 export function createTerminals(options: TerminalsOptions): Terminals {
@@ -149,7 +149,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     security.audit.write({ event: `terminal_${event.event}`, terminalId: event.id, ...OPERATOR });
   }
 
-  /** Its host has told of the end, and has left what there is to know of it. */
+  /** Its host has reported the end and written its outcome. */
   async function conclude({ id, owner }: Entry): Promise<Execution> {
     const executionId = renameId(id, 'exec');
     executions.checkEnd(executionId);

@@ -42,7 +42,7 @@ export interface Typing {
   commit(bytes: Uint8Array, shell: ShellFacts): void;
   /** It was typed at another program, which may leave some of it to the shell. */
   pass(bytes: Uint8Array): void;
-  /** Somebody else may have typed. */
+  /** Another client may have typed. */
   forget(): void;
 }
 
@@ -205,7 +205,7 @@ function pressKey(line: Line, key: LineKey, shell: ShellFacts): Line {
       return isEmpty ? line : become(SHOWN);
     case 'cancel': {
       if (isEmpty) return line;
-      // Somebody may have made another key of it: a prompt tells, where the shell tells of prompts.
+      // It may be bound to another function: a prompt shows it, where the shell reports prompts.
       if (shell.prompts === 0) return become(EMPTY);
       return become(shell.isShellInFront ? { kind: 'cancelled', prompts: shell.prompts } : SHOWN);
     }
@@ -245,7 +245,7 @@ const REFUSALS: Readonly<Record<Why, [string, string]>> = {
     'Open another terminal.',
   ],
   ahead: [
-    'Nothing was sent: the program in front does not read, and what the shell would make of this later is not certain.',
+    'Nothing was sent: the foreground process does not read, and it is not certain what the shell would run later.',
     'Wait until it reads or the prompt is back: terminal_get_output with timeout_seconds.',
   ],
   history: [

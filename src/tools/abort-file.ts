@@ -1,5 +1,5 @@
 /**
- * 000's abort file: written when a command failed, so that whoever drives a workflow can see it and stop. The server
+ * The abort file of the tool `shell`: written when a command failed, so that the driver of a workflow can stop. The server
  * writes it with its own rights into a directory in which commands write with theirs, so that nothing there is followed
  * or believed: no link, no second name of another file, and nothing of the command's own text goes into it.
  */

@@ -1,5 +1,5 @@
 /**
- * 004's earlier names. Each stands for a tool of today and can be called wherever that one can, listed or not. Most
+ * Earlier names of tools. Each stands for a current tool and can be called wherever that one can, listed or not. Most
  * have its parameters and fields; those of outputs called them files, and their names are translated here.
  */
 import { z } from 'zod';
@@ -40,7 +40,7 @@ export function earlierTools(tools: readonly Tool[]): Tool[] {
 
 /** Where a parameter meant something else before. */
 const INPUTS: Readonly<Record<string, (input: z.ZodObject) => z.ZodObject>> = {
-  // 004 reads from the oldest line on.
+  // The earlier tool reads from the oldest line on.
   terminal_output: (input) => input.extend({ start_line: z.number().int().min(0).default(0) }),
 };
 

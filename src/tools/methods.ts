@@ -1,5 +1,5 @@
 /**
- * The JSON-RPC methods beside MCP (001). They are described like tools and go the same way; what differs is how a
+ * The JSON-RPC methods beside MCP. They are described like tools and go the same way; what differs is how a
  * request names them and how an answer is encoded.
  */
 import { allowedMethod } from './shell-allowed.ts';

@@ -5,7 +5,7 @@ import { type EndSignal, type Execution, type Live, pidOf, waitForEnd } from '..
 import { listProcesses } from './describe.ts';
 import { type Call, defineTool } from './tool.ts';
 
-/** As SPEC says: after that the answer comes, ended or not. */
+/** After that the answer comes, ended or not. */
 const WAIT_MS = 5000;
 
 const inputSchema = () =>
@@ -58,7 +58,7 @@ export const processTerminate = defineTool({
   },
 });
 
-/** The ladder has its own bounds; this one is for an end that somebody else must tell us of. */
+/** The ladder has its own bounds; this one is for an end that another process reports. */
 async function endWithin(live: Live, signal: EndSignal, caller: AbortSignal): Promise<boolean> {
   const end = live.end('terminated', signal);
   const waited = await waitForEnd(live, { patienceMs: WAIT_MS }, caller);

@@ -18,7 +18,7 @@ export interface CommandRequest {
   /** Of each stream; what is beyond is left out without a word inside the data. */
   readonly outputBytes: number;
   readonly rules?: StartRequest['rules'];
-  /** Told of the end, also of one that the caller does not wait for any more. */
+  /** Called at the end, also of one that the caller does not wait for any more. */
   readonly onEnded?: (execution: Execution) => void;
 }
 

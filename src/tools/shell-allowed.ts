@@ -1,4 +1,4 @@
-/** shell_allowed and shell/allowed: which commands this caller may run, as 001 shows it. */
+/** shell_allowed and shell/allowed: which commands this caller may run. */
 import { z } from 'zod';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
@@ -17,7 +17,7 @@ export const shellAllowed = defineTool({
   run: async (_input, call) => answer(call),
 });
 
-/** 001's method. */
+/** The JSON-RPC method. */
 export const allowedMethod = defineTool({
   ...definition,
   name: 'shell/allowed',

@@ -1,6 +1,6 @@
 /**
- * What went wrong, in the words of 001: clients that exist compare them. Code, hint and details stay what they are for
- * whoever reads those.
+ * Errors in the words that clients of `shell/exec` compare. Code, hint and details stay as they are for
+ * clients that read those.
  */
 import { homedir } from 'node:os';
 import { ERRORS, ShellServerError } from '../base/errors.ts';
@@ -46,7 +46,7 @@ function nearestPrograms({ details }: ShellServerError): string | undefined {
   });
 }
 
-/** Exactly 001's sentence where the allow-list refused it, and 001's beginning with the reason elsewhere. */
+/** Exactly the sentence clients compare where the allow-list denied it; otherwise its beginning with the reason. */
 function describeDenial(error: ShellServerError, { command, args }: Asked, call: Call): string {
   const refused = error.details?.['refused'] as { command: string; argument?: string } | undefined;
   const name = shown(refused?.command ?? (args === undefined ? firstWord(command) : command)).toLowerCase();
@@ -58,7 +58,7 @@ function describeDenial(error: ShellServerError, { command, args }: Asked, call:
     : `Command '${name}' with argument '${shown(argument)}' not allowed`;
 }
 
-/** Somebody reads it in a terminal. */
+/** It is read in a terminal. */
 const shown = (word: string): string => escapeText(word.slice(0, 200));
 
 /** A command of which only some arguments are allowed (`git status`) is refused for its argument. */

@@ -1,6 +1,6 @@
 /**
- * shell_exec and shell/exec: run a command, wait for its end, answer with all of it. The tool takes a shell string (003)
- * or a program with its arguments (001); the method is 001's, and takes the latter alone.
+ * shell_exec and shell/exec: run a command, wait for its end, answer with all of it. The tool takes a shell string
+ * or a program with its arguments; the JSON-RPC method takes the latter alone.
  */
 import { constants } from 'node:os';
 import { z } from 'zod';
@@ -55,7 +55,7 @@ export const shellExec = defineTool({
   },
 });
 
-/** 001's method, with exactly its fields. */
+/** The JSON-RPC method, with exactly the fields that its clients expect. */
 export const execMethod = defineTool({
   name: 'shell/exec',
   title: 'Run a program',
@@ -97,7 +97,7 @@ const textOf = ({ command, args = [] }: Input): string => [command, ...args].joi
 
 type Result = z.input<ReturnType<typeof toolOutput>>;
 
-/** 001 shows its outputs without the line end that every program prints last. */
+/** `shell/exec` shows outputs without the trailing newline that every program prints. */
 const trimEnd = (text: string): string => text.replace(/(?:\r?\n)+$/, '');
 
 function resultOf({ outcome, stdout, stderr }: Ended, command: string): Result {

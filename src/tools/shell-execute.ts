@@ -281,7 +281,7 @@ function modeOf(typed: (typeof MODES)[number]): 'foreground' | 'background' | 'd
   return typed === 'async' ? 'background' : typed;
 }
 
-/** Whoever gives it a time to run, and nothing else, waits for it that long. */
+/** A caller that gives a time to run, and nothing else, waits for it that long. */
 function foregroundMs({
   foreground_timeout_seconds: asked,
   timeout_seconds: timeout,

@@ -1,4 +1,4 @@
-/** shell: 000's one tool. Waits for the end, says how it went in a line, and gives the output as a second block. */
+/** shell: a compatible tool. Waits for the end, says how it went in a line, and gives the output as a second block. */
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -37,7 +37,7 @@ interface Seconds {
 
 export const shell = shellTool({ usual: LIMITS.shellToolSecondsDefault, most: LIMITS.shellToolSecondsMax });
 
-/** With the times that its caller is told of. */
+/** With the times that its caller sees. */
 function shellTool({ usual, most }: Seconds): Tool {
   const about = `Command timeout in seconds (optional, defaults to ${describeSeconds(usual)})`;
   return defineTool({

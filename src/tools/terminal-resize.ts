@@ -1,4 +1,4 @@
-/** terminal_resize: the program in it is told, as when a person drags a window's corner. */
+/** terminal_resize: the program in it is notified, as when a person resizes a window. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { dimensionsOutput, dimensionsRequired, toDimensions } from './terminal-fields.ts';

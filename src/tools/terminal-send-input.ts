@@ -177,7 +177,7 @@ function writtenOf({ waited, fromLine, fromText, head = [] }: SendResult, view: 
   return { start: tailFrom, head: [], tailFrom, tail };
 }
 
-/** The question stands in front of what came after the answer, in the same line unless the program began another. */
+/** The question precedes what came after the answer, in the same line unless the program began another. */
 function withoutQuestion(lines: readonly string[], question: string): readonly string[] {
   const [first = '', ...rest] = lines;
   if (question === '' || !first.startsWith(question)) return lines;

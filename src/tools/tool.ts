@@ -37,7 +37,7 @@ export interface Answer<Data> {
   readonly data: Data;
   /** Becomes the text content; must be complete on its own too: some clients show a model only this. */
   readonly text: string;
-  /** Further text blocks, for clients that tell them apart (000). */
+  /** Further text blocks, for clients that distinguish them. */
   readonly more?: readonly string[];
   /** Becomes the result's `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>>;

@@ -50,7 +50,7 @@ export const TOOLS: readonly Tool[] = [
   monitoringGetStats,
 ];
 
-/** The interfaces that others have defined before: of 001 and 003, of 000, and 004's names of before. */
+/** The interfaces of other servers: simple, shell, and earlier names. */
 export const COMPATIBLE_TOOLS: readonly Tool[] = [shellExec, shellAllowed, shell, ...earlierTools(TOOLS)];
 
 export const ALL_TOOLS: readonly Tool[] = [...TOOLS, ...COMPATIBLE_TOOLS];
@@ -61,7 +61,7 @@ export const TOOLSETS: Readonly<Record<string, readonly string[]>> = {
   standard: STANDARD,
   simple: ['shell_exec', 'shell_allowed'],
   shell: ['shell'],
-  // 004's own list: it has no shell_set_default_workdir.
+  // As in the earlier list: it has no shell_set_default_workdir.
   legacy: STANDARD.filter((name) => name !== 'shell_set_default_workdir').map(
     (name) => earlierNameOf(name) ?? name,
   ),

@@ -29,7 +29,7 @@ export function findSettingsFiles(options: {
   const files: SettingsFile[] = [];
   const user = join(userConfigDirectory({ environment, homedir }), SETTINGS_FILE_NAME);
   const project = findInProject(cwd, homedir);
-  // Whoever starts the server inside the configuration directory meets the user's own file twice.
+  // A server that starts inside the configuration directory finds the user's own file twice.
   if (project !== undefined && realPathOf(project) !== realPathOf(user)) {
     files.push({ path: project, source: 'project' });
   }

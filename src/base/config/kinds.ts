@@ -86,7 +86,7 @@ export function parseSize(typed: number | string): number {
   return Math.floor(Number(number) * (isThousands ? 1000 : 1024) ** power);
 }
 
-/** Any text; whoever uses it says what it means. */
+/** Any text; its user gives it a meaning. */
 export function freeText(words: Words<string>): Setting<string> {
   return { ...words, shape: pathText, values: 'string', fromText: asIs, locate: (value) => value };
 }
@@ -125,7 +125,7 @@ export function names(words: Words<readonly string[]>): Setting<readonly string[
 const NAME = /^[^\s,]+$/;
 const LIST = 'must be a list of strings';
 
-/** A path, or a bare name that is looked up on PATH by whoever starts it. */
+/** A path, or a bare name that is looked up on PATH at the start. */
 export function program(words: Words<string>): Setting<string> {
   return {
     ...words,

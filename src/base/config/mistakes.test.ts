@@ -75,7 +75,7 @@ const MISTAKEN_FILES: readonly (readonly [name: string, toml: string, mistakes: 
     [`state_dir: must not contain a NUL character, got "/a\\u0000b" (${FILE}:1)`],
   ],
   [
-    'the home of somebody else',
+    'the home of another user',
     'state_dir = "~root/x"',
     [
       `state_dir: must not name another user's home directory (~ alone is your own), got "~root/x" (${FILE}:1)`,

@@ -34,7 +34,7 @@ export interface Preset {
   readonly keepsTmp: boolean;
   /** Debuggers and tracers work on what the command itself started. */
   readonly allowsPtrace: boolean;
-  /** What is typed into one cannot be held to 001's argument rules. */
+  /** What is typed into one cannot be held to rules about arguments. */
   readonly hasTerminals: boolean;
   readonly maxMemoryBytes: number;
   readonly maxPids: number;

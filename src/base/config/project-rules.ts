@@ -1,5 +1,5 @@
 /**
- * What a settings file that was merely found in the project may do: tighten, and nothing else. Whoever clones a
+ * What a settings file that was merely found in the project may do: tighten, and nothing else. A user who clones a
  * repository has not read its settings, so they must not open anything that is shut without them.
  *
  * A rule answers with what is left of the value, in its stricter form, and with a sentence for each part it refused.

@@ -1,6 +1,6 @@
 /**
  * [security]: the preset, and what was set instead of it. What a project's file asks for never loosens what the preset
- * says without it; and whoever chooses a preset in a stronger place than a setting gets the stricter of the two, so that
+ * says without it; and a preset from a stronger source than a setting yields the stricter of the two, so that
  * an old file does not open what a flag has shut.
  */
 import type { SecuritySettings } from '../settings.ts';
@@ -28,7 +28,7 @@ interface Around {
   readonly allowed: Held<readonly string[]>;
   readonly workdir: DefaultWorkdir;
   readonly context: ResolveContext;
-  /** Told of each setting that the preset overrules. */
+  /** Called with each setting that the preset overrules. */
   readonly warn: (warning: string) => void;
 }
 

@@ -27,7 +27,7 @@ function checkKey(section: string | undefined, name: string, value: unknown): Do
   return below(name, SETTINGS[key].shape.check(value));
 }
 
-/** Published, for editors and for whoever writes a file with a program. */
+/** Published, for editors and for programs that write the file. */
 export function settingsJsonSchema(): Record<string, unknown> {
   const properties: Record<string, JsonSchema> = {};
   for (const [section, keys] of SECTIONS) {

@@ -1,4 +1,4 @@
-/** Settings that somebody made and that change nothing, because another setting says otherwise. */
+/** Settings without effect, because another setting overrides them. */
 import type { Settings } from '../settings.ts';
 import { type InForce, modeOf, ownList } from './in-force.ts';
 import type { SettingKey } from './keys.ts';

@@ -84,7 +84,7 @@ export async function tailAudit(context: CommandContext, options: TailOptions): 
     }
   };
   const batches = options.follow ? followAudit(directory, POLL_MS, context.interrupted) : undefined;
-  // Takes note of where the files end before they are read: nothing falls in between, and what is seen twice is told once.
+  // Takes note of where the files end before they are read: nothing falls in between, and what is seen twice is shown once.
   const pending = batches?.next();
   print(readNewest(directory, options.lines));
   if (batches === undefined) return;

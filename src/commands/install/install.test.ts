@@ -140,7 +140,7 @@ describe('install', () => {
       return Promise.resolve(true);
     };
     expect(await run('cursor', { confirm })).toBe(false);
-    expect(said).toContain('somebody else changed it meanwhile');
+    expect(said).toContain('another program changed it meanwhile');
     expect(readFileSync(cursorFile(), 'utf8')).toBe('{"mine": 1}');
     expect(readdirSync(dirname(cursorFile()))).toEqual(['mcp.json']);
   });

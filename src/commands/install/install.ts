@@ -18,7 +18,7 @@ export interface InstallOptions {
   readonly name: string;
   readonly uninstalls: boolean;
   readonly isDryRun: boolean;
-  /** Told what a person should read. */
+  /** Prints what a person should read. */
   say(text: string): void;
   /** Whether the change may be made; asked once for each file, after it was shown. */
   confirm(question: string): Promise<boolean>;

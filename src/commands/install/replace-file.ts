@@ -52,7 +52,7 @@ export function replaceFile(found: FoundFile, text: string, nowMs: number): stri
     write(temporary, text, about);
     if (readFile(path).text !== found.text || statSync(path, { throwIfNoEntry: false })?.ino !== about?.ino) {
       if (backup !== undefined) rmSync(backup, { force: true });
-      throw new EditRefused('somebody else changed it meanwhile; try again');
+      throw new EditRefused('another program changed it meanwhile; try again');
     }
     renameSync(temporary, path);
   } catch (error) {

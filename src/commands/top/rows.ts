@@ -85,7 +85,7 @@ function toRow(execution: ObservedExecution): TopRow {
   };
 }
 
-/** No server is there to write that somebody ended it. */
+/** No server is left to record why it was ended. */
 function recordEnd(stateDir: string, executionId: string): void {
   try {
     recordAsOperator(stateDir, { event: 'end_requested', executionId });

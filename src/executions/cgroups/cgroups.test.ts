@@ -223,7 +223,7 @@ describe.skipIf(cannot || memory !== 'cgroup v1')('a group that is used again', 
     second?.remove();
   });
 
-  test('is out of reach for whoever had it before', async () => {
+  test('is out of reach for its previous user', async () => {
     const first = cgroups.create('stale-a', LIMITS);
     first?.remove();
     await using second = createGroup(LIMITS);

@@ -12,7 +12,7 @@ export interface GroupDirectory {
   readonly version: 1 | 2;
   /** Names of its files, where they are known: to try one that is not there costs more than to read one that is. */
   readonly files?: ReadonlySet<string> | undefined;
-  /** Descriptors of those that stay open, by their names; whoever removes the directory closes them. */
+  /** Descriptors of those that stay open, by their names; removing the directory closes them. */
   readonly opened?: Map<string, number> | undefined;
 }
 

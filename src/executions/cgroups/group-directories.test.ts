@@ -71,7 +71,7 @@ describe.skipIf(cannot)('a place in version 2', () => {
     expect(listDirectories(ours).toSorted()).toEqual([NAME, `${NAME}-server`]);
   });
 
-  test('is beside our own group, where somebody else is in it', async () => {
+  test('is beside our own group, where another process is in it', async () => {
     // A grandchild: nobody that the server may move.
     spawn('sh', ['-c', 'sleep 60 & wait']);
     await expect.poll(() => readWords(join(ours, 'cgroup.procs')).length).toBe(3);

@@ -141,7 +141,7 @@ export function listMembers(directory: GroupDirectory): number[] | undefined {
 /** A directory is linked from its parent, from itself and from each one inside. */
 export const hasInner = (path: string): boolean => statSync(path).nlink !== 2;
 
-/** What cgroup.kill does, for version 1: nobody can fork any more, so that two looks find everybody. */
+/** What cgroup.kill does, for version 1: nothing can fork any more, so that two scans find every process. */
 function killOneByOne(directory: GroupDirectory): void {
   tryWrite(join(directory.path, 'pids.max'), '0');
   for (let round = 0; round < 2; round++) {

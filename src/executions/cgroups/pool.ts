@@ -65,7 +65,7 @@ export function createPool(): Pool {
       }
       return found;
     } catch {
-      // Somebody has removed it.
+      // It was removed meanwhile.
       remove(found.directories);
       return undefined;
     }
@@ -77,7 +77,7 @@ export function createPool(): Pool {
     return { key, directories, before: NO_COUNTERS };
   }
 
-  /** For one execution: whoever still has it afterwards must not reach those of the next. */
+  /** For one execution: an object that is used afterwards must not reach the next one's processes. */
   function lend({ key, directories, before }: Idle, limits: TreeLimits): ExecutionGroup {
     const held = enforcementOf(directories, limits);
     const group = createGroup(directories, () => held, before);

@@ -17,7 +17,7 @@ import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
 import { claimCause, withdrawCause } from './outcome-files.ts';
 import { readOutcome, type WrapperSpec, wrapperReplySchema } from './wrapper-protocol.ts';
 
-/** How often a wrapper that is not our child is looked at: less and less, until somebody ends it. */
+/** How often a wrapper that is not our child is looked at: less and less, until it is being ended. */
 const MIN_POLL_MS = 25;
 const MAX_POLL_MS = 1000;
 /** A host tells when a terminal has ended; this is for one that cannot be spoken to. */
@@ -60,7 +60,7 @@ export interface FollowOptions {
   /** The directory. */
   readonly bundle: string;
   now(): number;
-  /** Whoever held it was killed: keeps what there is of its output. */
+  /** The process that held it was killed: keeps what there is of its output. */
   readonly salvage?: ((record: ExecutionRecord, bundle: string) => Promise<void>) | undefined;
 }
 
@@ -110,7 +110,7 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
   };
 }
 
-/** Of what somebody else has started. */
+/** Of a process that another process of ours started. */
 export function treeOf(known: {
   pid: number;
   startTime: number;

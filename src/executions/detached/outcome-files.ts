@@ -1,6 +1,6 @@
 /**
- * The files in a bundle by which the server and whoever holds an execution for it, a wrapper or the host of terminals, know
- * how it ends. The host loads nothing more than this for them: it starts while somebody waits.
+ * The files in a bundle by which the server and the process that holds an execution for it, a wrapper or terminal host, know
+ * how it ends. The host loads nothing more than this for them: it starts while a caller waits.
  */
 import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ export function claimCause(bundle: string, cause: Cause): string {
     writeSync(fd, claim);
     closeSync(fd);
   } catch {
-    // Somebody was first, or the bundle was collected.
+    // Another process was first, or the bundle was collected.
   }
   return claim;
 }

@@ -1,12 +1,12 @@
 /**
- * What the audit log tells of. Each kind of line is one member of the union, so that whoever writes one says all that a
- * reader will ask for, and whoever reads them knows what there can be.
+ * The lines of the audit log. Each kind is one member of the union, so that the writer provides all that a
+ * reader needs, and readers know all kinds.
  */
 import type { ErrorCode } from '../../base/errors.ts';
 
 export type Decision = 'allow' | 'deny' | 'ask';
 
-/** Told apart so that they can be searched for: an agent that tries what is not there or not allowed is feeling its way. */
+/** Marked so that they can be searched for: an agent that tries missing or forbidden commands is probing. */
 export type SecurityEvent = 'command_not_found' | 'permission_denied' | 'stopped_by_sandbox';
 
 interface Caller {
@@ -134,7 +134,7 @@ interface TokenChanged extends Caller {
   readonly scope: object;
 }
 
-/** Somebody over HTTP was turned away before anything was read: without a token, with a wrong one, or by a foreign page. */
+/** An HTTP request was denied before its body was read: without a token, with an invalid one, or from a foreign page. */
 interface RequestRefused extends Ruling {
   readonly event: 'request_refused';
   readonly status: number;

@@ -107,7 +107,7 @@ describe('a line is bounded', () => {
   });
 });
 
-test('what cannot be written is refused, and told of when it can be written again', () => {
+test('what cannot be written is refused, and reported when it can be written again', () => {
   mkdirSync(join(directory, '..'), { recursive: true });
   writeFileSync(directory, 'in the way');
   const audit = open();

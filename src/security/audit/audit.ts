@@ -46,7 +46,7 @@ export interface AuditOptions {
   readonly maxFileBytes?: number;
   /** A file with room for lines about what frees some. */
   readonly reserve?: string;
-  /** Is told of each entry too, as it is written: without secrets. */
+  /** Called with each entry as it is written: without secrets. */
   readonly log?: Log;
 }
 

@@ -8,7 +8,7 @@ import type { Head } from './audit-entry.ts';
 import { type LogFile, listLogFiles } from './chain.ts';
 import { readLastLine } from './read-log-lines.ts';
 
-/** Of the logs that were written to last; of the older ones, those have told that came between. */
+/** Of the logs that were written to last; older ones are covered by those that came between. */
 export function readHeads(directory: string, own: string): Head[] {
   const newest = new Map<string, LogFile>();
   for (const file of listLogFiles(directory).reverse()) {
@@ -20,7 +20,7 @@ export function readHeads(directory: string, own: string): Head[] {
       const last = readLastLine(join(directory, name));
       return last === undefined ? [] : [{ instance, seq: last.seq, hash: last.hash }];
     } catch {
-      // Taken away meanwhile, or not ours to read: whoever verifies will see it too.
+      // Taken away meanwhile, or not readable: verification will see it too.
       return [];
     }
   });

@@ -1,4 +1,4 @@
-/** The audit log as whoever looks something up in it reads it: the lines of all instances, and what comes next. */
+/** The audit log as its readers see it: the lines of all instances, and what comes next. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

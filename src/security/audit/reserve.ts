@@ -1,6 +1,6 @@
 /**
- * Room that is taken ahead on the disk of the audit log. On a full disk it is given up for the lines about what
- * makes room: whoever frees some must not be refused because it cannot be recorded.
+ * Space that is reserved on the disk of the audit log. On a full disk it is given up for the lines about what
+ * makes room: freeing space must not fail because it cannot be recorded.
  */
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { errnoOf } from '../../base/errors.ts';

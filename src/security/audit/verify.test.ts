@@ -60,7 +60,7 @@ function edit(instance: string, change: (lines: string[]) => string[], part = 0)
   return name;
 }
 
-/** What somebody would do who knows how lines are sealed. */
+/** What an attacker would do who knows how lines are sealed. */
 function resealed(line: string, change: (fields: Record<string, unknown>) => object): string {
   const { hash: _, ...fields } = JSON.parse(line) as Record<string, unknown>;
   return seal(JSON.stringify(change(fields)))

@@ -1,4 +1,4 @@
-/** The allow-list: entries, and 001's table of first arguments. */
+/** The allow-list: entries, and the table of first arguments. */
 
 import type { Invocation } from './findings.ts';
 import { type CompiledEntry, normalText, trustedName } from './list-entry.ts';

@@ -38,7 +38,7 @@ const POLICIES = {
       'find -delete',
     ],
   },
-  fenced: { mode: 'permissive', allowedDirectories: ['/proj'], openPaths: ['/tmp'] },
+  inDirectories: { mode: 'permissive', allowedDirectories: ['/proj'], openPaths: ['/tmp'] },
   reading: { mode: 'restrictive' },
   listed: {
     mode: 'custom',
@@ -80,7 +80,7 @@ const POLICIES = {
     },
   },
   nothing: { mode: 'custom', allowedCommands: [] },
-  listedFenced: {
+  listedInDirectories: {
     mode: 'custom',
     allowedCommands: [
       'ls',
@@ -527,7 +527,7 @@ const TABLE: readonly Cases[] = [
       cat <<'E'⏎rm -rf x⏎E`,
   },
   {
-    policy: 'fenced',
+    policy: 'inDirectories',
     expected: 'directory',
     commands: String.raw`
       cat /etc/passwd
@@ -589,7 +589,7 @@ const TABLE: readonly Cases[] = [
       source /etc/profile`,
   },
   {
-    policy: 'fenced',
+    policy: 'inDirectories',
     expected: 'allow',
     commands: String.raw`
       ls
@@ -1069,7 +1069,7 @@ const TABLE: readonly Cases[] = [
       x=1 ls`,
   },
   {
-    policy: 'listedFenced',
+    policy: 'listedInDirectories',
     expected: 'directory',
     commands: String.raw`
       cd src; cat ../x
@@ -1098,7 +1098,7 @@ const TABLE: readonly Cases[] = [
       while read -r d; do cd "$d"; cat ../x; done < /proj/list`,
   },
   {
-    policy: 'listedFenced',
+    policy: 'listedInDirectories',
     expected: 'allow',
     commands: String.raw`
       cat x
@@ -1119,7 +1119,7 @@ const TABLE: readonly Cases[] = [
       echo /etc/passwd`,
   },
   {
-    policy: 'listedFenced',
+    policy: 'listedInDirectories',
     expected: 'redirect',
     commands: String.raw`
       echo x > .git/hooks/pre-commit

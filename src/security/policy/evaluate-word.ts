@@ -89,7 +89,7 @@ function plainArg(text: string, value: string, knowledge: Knowledge): Arg {
   return { ...unknownArg(text, guesses, false), readings: guesses.length === 0 ? [UNDECIDED] : guesses };
 }
 
-/** What stands behind a `~`: somebody's name, or the shell's own directories. */
+/** What follows a `~`: a user name, or the shell's own directories. */
 function homesOf(who: string, { home, places, previous }: Knowledge): readonly string[] {
   if (who === '+') return places;
   if (who === '-') return previous;
@@ -101,7 +101,7 @@ function homesOf(who: string, { home, places, previous }: Knowledge): readonly s
 /** In a reading: a text that only the shell will know. */
 export const OPEN = '\0';
 
-/** The reading of a directory that nobody can tell: no fence holds all there is. */
+/** The reading of an unknown directory: no allowed directory contains everything. */
 export const UNDECIDED = '/';
 
 interface Piece {

@@ -11,7 +11,7 @@ import { resolvePath, safeRealPath } from './resolve-path.ts';
 import { escapeText, showPart } from './show-decision.ts';
 import { OPEN_DEVICES } from './tables/path-rules.ts';
 import { dangerOf } from './tables/variables.ts';
-import { allPaths, createFence, FRESH, type PathUse, pathsOf } from './working-directory.ts';
+import { allPaths, createBoundary, FRESH, type PathUse, pathsOf } from './working-directory.ts';
 import { createWorkspace, type Workspace, writtenBy } from './writes.ts';
 
 export interface Rules {
@@ -374,15 +374,16 @@ function findOutside(
   context: JudgeContext,
 ): Denial | undefined {
   if (directories === undefined) return undefined;
-  const fence = createFence(directories, openPaths, safeRealPath(context.realPath), context.home);
+  const boundary = createBoundary(directories, openPaths, safeRealPath(context.realPath), context.home);
   const { certain, guessed } = allPaths(findings, context);
   const isOutside = ({ path, readings, cwds }: PathUse): boolean =>
-    (path === undefined ? readings : [path]).some((each) => fence.locate(each, cwds) === 'outside');
+    (path === undefined ? readings : [path]).some((each) => boundary.locate(each, cwds) === 'outside');
   const isOpen = ({ path, readings, cwds, isEntered }: PathUse): boolean => {
     // Wherever the shell is, it got there by what was judged: only `..` leads out.
     if (path !== undefined)
       return (
-        (allow !== undefined || /(?:^|\/)\.\.(?:\/|$)/.test(path)) && fence.locate(path, cwds) === 'unknown'
+        (allow !== undefined || /(?:^|\/)\.\.(?:\/|$)/.test(path)) &&
+        boundary.locate(path, cwds) === 'unknown'
       );
     return (
       allow !== undefined ||

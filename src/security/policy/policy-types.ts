@@ -21,7 +21,7 @@ export interface PolicyConfig {
   readonly allowedArguments?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Absolute. Undefined: any directory. Empty: none. */
   readonly allowedDirectories?: readonly string[] | undefined;
-  /** Under an allow-list: whether allowed commands may write in the workspace. Undefined: with a list of somebody's own. */
+  /** Under an allow-list: whether allowed commands may write in the workspace. Undefined: with a list of the operator's own. */
   readonly allowWrites?: boolean | undefined;
   /** What commands can write to. Undefined: the allowed directories, else the one in which they start. */
   readonly workspace?: readonly string[] | undefined;
@@ -118,6 +118,6 @@ export interface Policy {
   judge(command: string, context: JudgeContext): Judgement;
   /** A program with its arguments, without a shell. */
   judgeArgv(argv: readonly string[], context: JudgeContext): Judgement;
-  /** Command -> first arguments, as 001's `shell/allowed` shows it; `{"*": []}` without an allow-list. */
+  /** Command -> first arguments, as `shell/allowed` shows it; `{"*": []}` without an allow-list. */
   allowedTable(): Record<string, string[]>;
 }

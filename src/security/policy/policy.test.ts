@@ -37,7 +37,7 @@ describe('a judgement explains itself', () => {
     expect(showPart('x'.repeat(400))).toHaveLength(318);
   });
 
-  test('of a program without a shell, with what 001 wants to know', () => {
+  test('of a program without a shell, with the fields of shell/exec', () => {
     const { judgeArgv } = createPolicy({ mode: 'restrictive', allowedArguments: MINIMAL_ARGUMENTS });
     expect(judgeArgv(['rm', 'x'], CONTEXT)).toMatchObject({ decision: 'deny', refused: { command: 'rm' } });
     expect(judgeArgv(['git', 'push'], CONTEXT)).toMatchObject({
@@ -152,7 +152,7 @@ describe('loading a policy', () => {
     expect(performance.now() - beganMs).toBeLessThan(2000);
   });
 
-  test('the table that 001 shows', () => {
+  test('the table that shell/allowed shows', () => {
     expect(createPolicy({ mode: 'permissive' }).allowedTable()).toEqual({ '*': [] });
     expect(createPolicy(PRESET_COMMANDS.minimal).allowedTable()).toEqual(MINIMAL_ARGUMENTS);
     expect(

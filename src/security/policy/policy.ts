@@ -1,6 +1,6 @@
 /**
  * The policy: from a configuration to decisions about commands. Pure; what the disk says about links is handed in. It is
- * the fence and not the sandbox: programs that are allowed can do whatever the sandbox lets them.
+ * a best-effort filter; the sandbox is the security boundary. Allowed programs can do whatever the sandbox permits.
  */
 import { ShellServerError } from '../../base/errors.ts';
 import { createAllowList, isDenial, isNeutral } from './allow-list.ts';
@@ -92,7 +92,7 @@ export function createPolicy(config: PolicyConfig): Policy {
   };
 }
 
-/** Whether what is allowed may also write: a list that somebody wrote says what is wanted, the built-in one reads. */
+/** Whether what is allowed may also write: a list of the operator's own says what is wanted, the built-in one reads. */
 export function writesOf({ allowWrites }: PolicyConfig, allowed: Allowed | undefined): boolean {
   return allowWrites ?? allowed?.isBuiltIn !== true;
 }
@@ -203,7 +203,7 @@ function interpreterWarnings(
   );
 }
 
-/** As 001 shows it; entries that it has no form for are shown as they are. */
+/** As `shell/allowed` shows it; entries that it has no form for are shown as they are. */
 function tableOf(
   entries: readonly CompiledEntry[],
   table: Readonly<Record<string, readonly string[]>>,

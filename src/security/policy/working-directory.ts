@@ -14,17 +14,17 @@ import {
   TEXT_PROGRAMS,
 } from './tables/path-rules.ts';
 
-export interface Fence {
+export interface Boundary {
   /** Where the path lies: `unknown` where it depends on where the shell is. */
   locate(path: string, cwds: Cwds): 'inside' | 'outside' | 'unknown';
 }
 
-export function createFence(
+export function createBoundary(
   allowed: readonly string[],
   open: readonly string[],
   realPath: RealPath,
   home: string,
-): Fence {
+): Boundary {
   const roots = [...allowed, ...open].flatMap((directory) => [directory, realPath(directory)]);
   const isAllowed = (path: string): boolean => roots.some((root) => isInside(path, root));
   return {
@@ -54,8 +54,8 @@ export interface PathUse {
   readonly isEntered?: true;
 }
 
-/** What the shell was told of directories before it goes to one. */
-interface Told {
+/** What earlier commands changed about directories. */
+interface DirectoryState {
   readonly isSearched: boolean;
   /** Where it was before is not known. */
   readonly isMoved: boolean;
@@ -63,17 +63,17 @@ interface Told {
 }
 
 /** A shell in which nothing was set. */
-export const FRESH: Told = { isSearched: false, isMoved: false, hasOwnHome: false };
+export const FRESH: DirectoryState = { isSearched: false, isMoved: false, hasOwnHome: false };
 
 /** The paths in the arguments of a command, as far as words tell. */
-export function pathsOf(invocation: Invocation, told: Told): PathUse[] {
+export function pathsOf(invocation: Invocation, state: DirectoryState): PathUse[] {
   const { args, cwds } = invocation;
   const name = args[0]?.value;
   if (name === undefined) return [];
   const uses: PathUse[] = [];
   if (name.includes('/') && trustedName(name) === undefined) uses.push(known(name, name, cwds));
   const program = baseName(name);
-  if (name === 'cd' || name === 'pushd' || name === 'popd') return entered(args, cwds, told);
+  if (name === 'cd' || name === 'pushd' || name === 'popd') return entered(args, cwds, state);
   if (cwds.includes(null)) uses.push(known('.', invocation.text, cwds));
   if (TEXT_PROGRAMS.has(program) || invocation.isFunction) {
     // Even for `echo` the shell reads the directory of a pattern.
@@ -87,7 +87,7 @@ export function pathsOf(invocation: Invocation, told: Told): PathUse[] {
 const known = (path: string, text: string, cwds: Cwds): PathUse => ({ path, readings: [path], text, cwds });
 
 /** Where the shell goes. `cd -` and the stack lead back to where it was, which was looked at then. */
-function entered(args: readonly Arg[], cwds: Cwds, told: Told): PathUse[] {
+function entered(args: readonly Arg[], cwds: Cwds, state: DirectoryState): PathUse[] {
   const name = args[0]?.value ?? '';
   const [target, ...more] = args
     .slice(1)
@@ -96,11 +96,11 @@ function entered(args: readonly Arg[], cwds: Cwds, told: Told): PathUse[] {
     { path, readings, text: target?.text ?? name, cwds, isEntered: true },
   ];
   const isBack = name === 'popd' || /^(?:-|[-+]\d+)$/.test(target?.value ?? '');
-  if (isBack || (target === undefined && name === 'pushd')) return told.isMoved ? use(undefined, []) : [];
+  if (isBack || (target === undefined && name === 'pushd')) return state.isMoved ? use(undefined, []) : [];
   // zsh exchanges the one for the other in the path of where it is.
   if (more.length > 0) return use(undefined, []);
-  if (target === undefined) return told.hasOwnHome ? use(undefined, []) : use('~', ['~']);
-  if (told.isSearched && !isPlainTarget(target.value ?? '')) return use(undefined, []);
+  if (target === undefined) return state.hasOwnHome ? use(undefined, []) : use('~', ['~']);
+  if (state.isSearched && !isPlainTarget(target.value ?? '')) return use(undefined, []);
   return use(target.value, target.readings);
 }
 
@@ -222,7 +222,7 @@ export function allPaths(
 ): { readonly certain: readonly PathUse[]; readonly guessed: readonly PathUse[] } {
   const sets = (name: string): boolean =>
     environment[name] !== undefined || findings.assignments.some((each) => each.name === name);
-  const told: Told = {
+  const state: DirectoryState = {
     isSearched:
       (environment['CDPATH'] ?? '') !== '' ||
       findings.assignments.some(({ name, value }) => name === 'CDPATH' && value?.value !== ''),
@@ -237,7 +237,7 @@ export function allPaths(
     ...findings.invocations
       .filter((each) => each.isGuess === isGuess)
       // There is no way back before the first one.
-      .flatMap((each) => pathsOf(each, { ...told, isMoved: told.isMoved || each === moving })),
+      .flatMap((each) => pathsOf(each, { ...state, isMoved: state.isMoved || each === moving })),
   ];
   return { certain: usesOf(false), guessed: usesOf(true) };
 }

@@ -1,4 +1,4 @@
-/** A server's side of the questions to the operator: asks, waits for the answer, and remembers it if told to. */
+/** A server's side of the questions to the operator: asks, waits for the answer, and remembers it on request. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { createId } from '../../base/ids.ts';

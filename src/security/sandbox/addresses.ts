@@ -1,6 +1,6 @@
 /**
  * Which IP addresses lie outside of the public internet. A name on the allow list says nothing about where it points:
- * whoever owns it may point it at this machine, at the network around it, or at the cloud's metadata service.
+ * its owner may point it at this machine, at the network around it, or at the cloud's metadata service.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { once } from '../../base/once.ts';

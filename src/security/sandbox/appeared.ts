@@ -1,5 +1,5 @@
 /**
- * What somebody outside would execute or obey, and that was not there when a command began. A mount cannot keep a file
+ * What programs outside would execute or trust, and that did not exist when a command began. A mount cannot keep a file
  * from being created, and afterwards nobody can tell who made it, so that it is named and left where it is.
  */
 import { statSync } from 'node:fs';

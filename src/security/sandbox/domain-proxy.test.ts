@@ -422,7 +422,7 @@ describe('a host', () => {
   });
 });
 
-describe('whoever sends', () => {
+describe('a client that sends', () => {
   test.each([
     ['GET / HTTP/1.1\r\nHost: example.com', 400],
     ['GET //example.com/ HTTP/1.1', 400],

@@ -89,7 +89,7 @@ export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
   function track(socket: Duplex): void {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    // Whoever uses the socket sees its `close`; without a listener an error would end the server.
+    // The user of the socket sees its `close`; without a listener an error would end the server.
     socket.on('error', () => undefined);
   }
 
@@ -100,7 +100,7 @@ export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
     return new Failure(403, reason);
   }
 
-  /** A connection to the target, or the Failure that the client is told. */
+  /** A connection to the target, or the failure that the client gets. */
   async function reach(target: Target): Promise<Socket> {
     const problem = hostProblem(rules, target);
     if (problem !== undefined) throw refuse(target, problem);

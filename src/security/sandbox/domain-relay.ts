@@ -7,7 +7,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse, STAT
 import type { Socket } from 'node:net';
 import { parseAuthority, SETTING, type Target } from './domain-rules.ts';
 
-/** What a client is told instead of an answer, in one line. */
+/** What a client gets instead of an answer, in one line. */
 export class Failure extends Error {
   readonly status: number;
 
@@ -87,7 +87,7 @@ export function forward(
 ): void {
   const client = request.socket;
   const release = (): void => void socket.destroy();
-  // A response that waits for the one before it on its connection is not told that the connection is gone.
+  // A response that waits for the one before it on its connection is not notified that the connection is gone.
   client.once('close', release);
   response.once('close', () => {
     client.off('close', release);

@@ -153,7 +153,7 @@ describe('an entry', () => {
     ],
     [
       'example.com/path',
-      '"example.com/path" is not a domain; a path cannot be told apart, write the host alone.',
+      '"example.com/path" is not a domain; a path cannot be distinguished; write only the host.',
     ],
     [
       'a.*.example.com',

@@ -57,7 +57,7 @@ export function formatTarget({ host, port }: Pick<Target, 'host' | 'port'>): str
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Why the host is refused before anybody asks DNS about it: a lookup would already tell somebody something. */
+/** Why the host is refused before anybody asks DNS about it: the lookup itself would leak the name. */
 export function hostProblem(rules: DomainRules, target: Target): string | undefined {
   const { host, port } = target;
   if (rules.allows(host, port)) return undefined;
@@ -127,7 +127,7 @@ function adviceFor(entry: string): string {
   if (entry.includes('://')) return 'write the host alone, without "https://" and path';
   if (/^[\d.:a-f[\]]+\/\d+$/i.test(entry))
     return 'a range is not supported, each address is an entry of its own';
-  if (entry.includes('/')) return 'a path cannot be told apart, write the host alone';
+  if (entry.includes('/')) return 'a path cannot be distinguished; write only the host';
   if (entry.includes('*')) return 'a wildcard stands first and alone, as in "*.example.com"';
   return 'write "example.com", "*.example.com", "example.com:8443" or an IP address';
 }

@@ -132,12 +132,12 @@ describe('writing where nothing can be written', () => {
     );
   });
 
-  test('is not told of a command that ended well: it may print anything', () => {
+  test('is not given for a command that succeeded: it may print anything', () => {
     const text = "touch: cannot touch '/usr/x': Read-only file system";
     expect(explain('open', { text, exitCode: 0 })).toBeUndefined();
   });
 
-  test('is told of a command that went on, where it is about what was named', () => {
+  test('is given for a command that went on, where it is about what was named', () => {
     const text = "touch: cannot touch '/usr/x': Read-only file system";
     const failed = { text, exitCode: 0, isStderr: true };
     expect(explain('open', { ...failed, command: 'touch /usr/x; echo done' })).toEqual({
@@ -149,7 +149,7 @@ describe('writing where nothing can be written', () => {
   });
 });
 
-describe('changing what somebody outside obeys', () => {
+describe('changing a file that programs outside trust', () => {
   const cases: readonly (readonly [string, string, string])[] = [
     [
       'touch',
@@ -175,11 +175,11 @@ describe('changing what somebody outside obeys', () => {
     // A file that is not there yet cannot be opened by its name.
     const opens = named.replace(/(\/hooks|\/\.vscode)\/.*$/, '$1');
     expect(explain('open', { command, text })).toEqual({
-      sentence: `The sandbox keeps ${named} as it is: somebody outside executes or obeys it. The operator can open it with security.writable_paths = ["${opens}"].`,
+      sentence: `The sandbox keeps ${named} read-only because programs outside the sandbox trust it. To allow it, the operator can set security.writable_paths = ["${opens}"].`,
     });
   });
 
-  test('is told though git says that it succeeded', () => {
+  test('is given though git says that it succeeded', () => {
     const text = 'warning: unable to unlink .git/hooks/pre-commit: Read-only file system';
     expect(explain('open', { command: 'git stash', text, exitCode: 0 })?.sentence).toMatch(
       /^The sandbox keeps /,
@@ -188,7 +188,7 @@ describe('changing what somebody outside obeys', () => {
 });
 
 describe('the network that is off', () => {
-  test('is told of a command that went on, without a code', () => {
+  test('is given for a command that went on, without a code', () => {
     const text = 'curl: (6) Could not resolve host: example.org';
     const failed = { text, exitCode: 0, isStderr: true };
     expect(explain('shut', { ...failed, command: 'curl http://example.org || true' })).toEqual({

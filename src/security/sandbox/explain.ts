@@ -114,7 +114,7 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
     path !== undefined && security.workspace.some((root) => isInside(path, realPathOf(root)));
   if (isInWorkspace && isProtected(path)) {
     return {
-      sentence: `The sandbox keeps ${path} as it is: somebody outside executes or obeys it. The operator can open it with security.writable_paths = [${JSON.stringify(protectedRoot(path))}].`,
+      sentence: `The sandbox keeps ${path} read-only because programs outside the sandbox trust it. To allow it, the operator can set security.writable_paths = [${JSON.stringify(protectedRoot(path))}].`,
     };
   }
   // A name alone may be meant in a directory that the command went to.

@@ -227,13 +227,13 @@ describe.skipIf(needs('bwrap') || process.platform !== 'linux')('bubblewrap', ()
   });
 
   const OPEN = { code: 0, stdout: SHUT.replace('kernel shut', 'kernel open') };
-  test('that can be got past is broken, not missing: nothing may run without it', async () => {
+  test('that can be escaped is broken, not missing: nothing may run without it', async () => {
     const { found, tried } = find({ inside: OPEN });
     expect(await found).toEqual({
       state: {
         kind: 'broken',
-        summary: 'broken (from inside it could be got past: kernel)',
-        problem: 'from inside it could be got past: kernel',
+        summary: 'broken (a command could escape it: kernel)',
+        problem: 'a command could escape it: kernel',
         fix: expect.stringContaining('[security]'),
         refuses: true,
         version: 'bubblewrap 1.2.3',

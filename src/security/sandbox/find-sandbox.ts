@@ -65,7 +65,7 @@ export async function findSandbox(options: FindOptions): Promise<Found> {
 /** Whether commands run where there is no sandbox: what was asked for must not silently not apply. */
 export function runsWithout(security: SecuritySettings): boolean {
   if (hasDomains(security)) return false;
-  // Who switches it off has been told that the network is not kept from anybody then.
+  // An operator who switches it off was warned that the network is then available.
   return security.sandbox === 'off' || (security.sandbox === 'auto' && security.network);
 }
 

@@ -103,7 +103,7 @@ function byStamp<Value>(read: (path: string) => Value): (path: string) => Value 
   };
 }
 
-/** `depends` is told which paths decide about the answer, before they are looked at. */
+/** `depends` is called with the paths that decide about the answer, before they are looked at. */
 export function findGitLayout(
   places: GitPlaces,
   readers: Readers = READERS,
@@ -182,7 +182,7 @@ export function findGitLayout(
   return { ...layout, key: JSON.stringify(layout) };
 }
 
-/** Those that are there, of the names in an index: whoever wrote it may have written anything. */
+/** Those that are there, of the names in an index: a command may have written anything there. */
 export const submodulesOf = (workTree: string, gitlinks: readonly string[]): string[] =>
   gitlinks
     .map((name) => resolve(workTree, name))

@@ -150,7 +150,7 @@ function libraries(): BoundMount[] {
     (path) => kindOf(path) === 'directory',
   );
   const loaders = ['/usr/lib', '/lib'].flatMap((directory) => namesIn(directory, /^(?:ld-|libc\.musl)/));
-  // Where libraries lie in /usr/lib itself (Alpine, Arch) there is no telling them apart.
+  // Where libraries lie in /usr/lib itself (Alpine, Arch) they cannot be distinguished.
   const whole =
     multiarch.length === 0 ? ['/usr/lib', '/lib'].filter((path) => kindOf(path) === 'directory') : [];
   return [...new Set([...whole, ...multiarch, ...plain, ...loaders].map(inUsr))].map(asBound);

@@ -21,7 +21,7 @@ describe.skipIf(needs('git'))('what git itself made is nothing to speak of', () 
   test('by git init, with a name and a remote', () => {
     const host = createHost();
     git('init', '-q', host.workspace);
-    git('-C', host.workspace, 'config', 'user.email', 'somebody else@example.com');
+    git('-C', host.workspace, 'config', 'user.email', 'another@example.com');
     git('-C', host.workspace, 'remote', 'add', 'origin', 'https://example.com/x.git');
     expect(obeyed(host)).toEqual([]);
   });

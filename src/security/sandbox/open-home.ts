@@ -37,7 +37,7 @@ export function closedHome(home: string): Mount[] {
 export const isObeyed = (name: string): boolean =>
   name.startsWith('.') && !TOOL_CACHES.includes(name) && name !== OWN_CACHE;
 
-/** Of a PATH, the directories in a home directory. A project's own are in it only for somebody who works on that. */
+/** Of a PATH, the directories in a home directory. A project's own directories are on it only while working on that project. */
 export function pathDirectoriesIn(home: string, paths: readonly string[]): string[] {
   const entries = paths.flatMap((path) => path.split(':')).filter(isAbsolute);
   return [...new Set(entries.map(realPathOf))].filter(

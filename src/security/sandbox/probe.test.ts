@@ -47,7 +47,7 @@ describe('a sandbox', () => {
       expect(await probeSandbox(SPEC, run, HOST)).toEqual({
         holds: false,
         checks: { ...ALL_SHUT, [name]: false },
-        problem: `from inside it could be got past: ${name}`,
+        problem: `a command could escape it: ${name}`,
         isIncomplete: false,
       });
     },
@@ -58,7 +58,7 @@ describe('a sandbox', () => {
       SHUT.replace('kernel shut', 'kernel open').replace('network shut', 'network open'),
     );
     const { problem } = await probeSandbox(SPEC, run, HOST);
-    expect(problem).toBe('from inside it could be got past: kernel, network');
+    expect(problem).toBe('a command could escape it: kernel, network');
   });
 
   test('that could not be set up does not hold, in bwrap’s own words', async () => {
@@ -101,7 +101,7 @@ describe('a sandbox', () => {
     expect(await probeSandbox(SPEC, run, { places: ['/', host.home], triesNetwork: true })).toEqual({
       holds: false,
       checks: { ...ALL_SHUT, write: false },
-      problem: 'from inside it could be got past: write',
+      problem: 'a command could escape it: write',
       isIncomplete: false,
     });
     expect(readdirSync(host.home)).toEqual(['project']);

@@ -67,7 +67,7 @@ export async function probeSandbox(
   const isComplete = code === 0 && tried.every((check) => checks[check] !== undefined);
   if (isComplete && open.length === 0) return { holds: true, checks };
   const problem = isComplete
-    ? `from inside it could be got past: ${open.join(', ')}`
+    ? `a command could escape it: ${open.join(', ')}`
     : (stderr.trim().split('\n').at(-1) ?? '') || `it ended with exit code ${code}`;
   return { holds: false, checks, problem, isIncomplete: !isComplete };
 }
@@ -76,7 +76,7 @@ export async function probeSandbox(
 export const isPassing = (said: string): boolean =>
   /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(said);
 
-/** Why there is no namespace to be had here, and what gives one. */
+/** Why namespaces are unavailable here, and how to enable them. */
 export function fixFor(problem: string): string {
   const says = (path: string, value: string): boolean => readText(path).trim() === value;
   if (isInContainer()) {

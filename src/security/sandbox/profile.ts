@@ -1,5 +1,5 @@
 /**
- * What a command finds around it, as plain data: from this bwrap.ts makes options and seatbelt.ts a profile. Whoever
+ * What a command finds around it, as plain data: from this bwrap.ts makes options and seatbelt.ts a profile. The code that
  * builds one has looked at the host already; nothing in here touches it.
  */
 

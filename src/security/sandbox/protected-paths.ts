@@ -3,7 +3,7 @@
  */
 
 /**
- * What somebody else executes, or obeys, when it lies in the top of a workspace: read-only where it is there, together
+ * What programs outside execute or trust at the top of a workspace: read-only where it is there, together
  * with the directory of settings that it is in.
  */
 export const PROTECTED_IN_WORKSPACE: readonly string[] = [

@@ -1,4 +1,4 @@
-/** What can be written to and yet must not be: files that somebody outside executes or obeys. */
+/** What can be written to and yet must not be: files that programs outside execute or trust. */
 import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { GitLayout } from './git-layout.ts';
@@ -63,7 +63,7 @@ export const closedIn = (roots: readonly string[], { git }: Pick<ProtectedInput,
   roots.filter((root) => git.closed.includes(root) || namesIn(root, PROTECTED_NAMES).length > MAX_NAMES);
 
 /**
- * A file in a directory of settings is protected with the directory: a mount on the file alone is gone as soon as somebody
+ * A file in a directory of settings is protected with the directory: a mount on the file alone is gone as soon as a program
  * outside replaces it.
  */
 function inWorkspace(directory: string, opened: readonly string[]): string[] {

@@ -273,7 +273,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (state.kind === 'container') return undefined;
       if (state.kind === 'broken') throw unavailable(state);
       if (state.kind === 'none') {
-        // Domains of the operator's hold for whoever has tightened the rest, too.
+        // The operator's domains also apply to a principal that tightened the rest.
         if (domains === undefined && runsWithout(security)) return undefined;
         throw unavailable(state);
       }

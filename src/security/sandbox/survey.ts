@@ -152,7 +152,7 @@ export function createSurvey(options: SurveyOptions): Survey {
       walking = undefined;
       walkedAtMs = performance.now();
     });
-    // Once: whoever comes while it goes on gets what is known by then.
+    // Once: a caller that comes meanwhile gets what is known by then.
     first ??= Promise.all([atMost(inWorkspace, WORKSPACE_WAIT_MS), atMost(near, FIRST_WAIT_MS)]);
   }
 

@@ -91,8 +91,8 @@ async function takeLock(lock: string): Promise<void> {
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST') throw error;
       if (attempt === LOCK_ATTEMPTS) {
-        throw new ShellServerError('SYSTEM_002', 'Somebody else is changing the tokens.', {
-          hint: `Try again. Where nobody is, an earlier attempt was killed: remove ${lock}.`,
+        throw new ShellServerError('SYSTEM_002', 'Another process is changing the tokens.', {
+          hint: `Try again. If no other process is running, an earlier attempt was killed: remove ${lock}.`,
         });
       }
       await sleep(LOCK_MS);

@@ -38,7 +38,7 @@ export interface TokenWish {
 }
 
 /**
- * The token itself is told this once, and known to nobody afterwards. `record` is asked before it holds, and may refuse
+ * The token itself is returned once and not stored. `record` is asked before it holds, and may refuse
  * by throwing.
  */
 export async function createToken(

@@ -13,18 +13,18 @@ const wrongToken = (requestId: string): Rejection =>
   serverRejection(401, new ShellServerError('AUTH_002', 'The bearer token is not valid.'), requestId);
 
 function open(windowMs?: number) {
-  const told: DeniedRequest[] = [];
-  return { told, denialLog: createDenialLog({ record: (entry) => told.push(entry), windowMs }) };
+  const recorded: DeniedRequest[] = [];
+  return { recorded, denialLog: createDenialLog({ record: (entry) => recorded.push(entry), windowMs }) };
 }
 
-describe('whoever is turned away', () => {
-  it('is told with all that is known about them', () => {
-    const { told, denialLog } = open();
+describe('a denied request', () => {
+  it('is recorded with all that is known about them', () => {
+    const { recorded, denialLog } = open();
     denialLog.add(request({ host: 'localhost:1' }), wrongToken('req_1'), 'req_1');
     const foreign = request({ host: 'localhost:1', origin: `http://evil.example/${'x'.repeat(10_000)}` });
     denialLog.add(foreign, protocolRejection(403, -32_000, 'The Origin is not allowed'), 'req_2');
     denialLog.close();
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       {
         requestId: 'req_1',
         status: 401,
@@ -42,36 +42,36 @@ describe('whoever is turned away', () => {
         origin: expect.stringMatching(/^http:\/\/evil\.example\/x+…$/),
       },
     ]);
-    expect(told[1]?.origin?.length).toBeLessThan(1000);
+    expect(recorded[1]?.origin?.length).toBeLessThan(1000);
   });
 
-  it('a million times is told a few times and then as a number, and hides nobody else', () => {
-    const { told, denialLog } = open();
+  it('a million times is recorded a few times and then as a number, and hides nobody else', () => {
+    const { recorded, denialLog } = open();
     for (let n = 1; n <= 100_000; n++) denialLog.add(request(), wrongToken(`req_${n}`), `req_${n}`);
-    expect(told).toHaveLength(LIMITS.deniedRequestLines);
+    expect(recorded).toHaveLength(LIMITS.deniedRequestLines);
     denialLog.add(
       request({ host: 'evil' }),
       protocolRejection(403, -32_000, 'The Host is not allowed'),
       'req_x',
     );
-    expect(told.at(-1)).toMatchObject({ requestId: 'req_x' });
+    expect(recorded.at(-1)).toMatchObject({ requestId: 'req_x' });
     denialLog.close();
     const others = 100_000 - LIMITS.deniedRequestLines - 1;
-    expect(told.at(-1)).toMatchObject({ requestId: 'req_100000', code: 'AUTH_002', others });
-    expect(told).toHaveLength(LIMITS.deniedRequestLines + 2);
+    expect(recorded.at(-1)).toMatchObject({ requestId: 'req_100000', code: 'AUTH_002', others });
+    expect(recorded).toHaveLength(LIMITS.deniedRequestLines + 2);
   });
 
-  it('is told one by one again when the time is over', async () => {
-    const { told, denialLog } = open(20);
+  it('is recorded one by one again when the time is over', async () => {
+    const { recorded, denialLog } = open(20);
     for (let n = 0; n < LIMITS.deniedRequestLines + 5; n++)
       denialLog.add(request(), wrongToken('req_1'), 'req_1');
-    const lines = told.length;
-    await expect.poll(() => told.at(-1)).toMatchObject({ others: expect.any(Number) });
+    const lines = recorded.length;
+    await expect.poll(() => recorded.at(-1)).toMatchObject({ others: expect.any(Number) });
     await sleep(1);
     denialLog.add(request(), wrongToken('req_2'), 'req_2');
-    expect(told.length).toBeGreaterThan(lines + 1);
-    expect(told.at(-1)).toMatchObject({ requestId: 'req_2' });
-    expect(told.at(-1)?.others).toBeUndefined();
+    expect(recorded.length).toBeGreaterThan(lines + 1);
+    expect(recorded.at(-1)).toMatchObject({ requestId: 'req_2' });
+    expect(recorded.at(-1)?.others).toBeUndefined();
     denialLog.close();
   });
 });

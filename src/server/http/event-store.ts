@@ -1,6 +1,6 @@
 /**
  * Events of 2025-era streams, for clients that lost their connection and come back with Last-Event-ID. One budget
- * for all sessions, in memory; whoever holds the most of it loses its oldest first, so that nobody's stream is lost by
+ * for all sessions, in memory; the principal that holds the most of it loses its oldest first, so that nobody's stream is lost by
  * another's noise. A session sees only its own streams.
  */
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';

@@ -216,7 +216,7 @@ describe('a peer that takes its time', () => {
     await closed;
     expect(heard).toMatch(/^HTTP\/1\.1 200 /);
     expect(heard).not.toContain('HTTP/1.1 400');
-    // Whoever is gone waits for nothing any more.
+    // A client that is gone waits for nothing.
     await fixtures.until('aborted count');
   });
 
@@ -238,7 +238,7 @@ describe('a peer that takes its time', () => {
   });
 });
 
-describe('somebody who only opens connections', () => {
+describe('a client that only opens connections', () => {
   const open = (port: number, bytes: string): Socket => {
     const socket = connect(port, '127.0.0.1');
     sockets.push(socket);

@@ -87,7 +87,7 @@ describe('a session of the 2025 era', () => {
     });
   });
 
-  it('gives a stream to whoever opens it anew', async () => {
+  it('gives a stream to the client that opens it again', async () => {
     const { url, fixtures } = await start();
     const headers = await openSession(url);
     const get = { method: 'GET', headers: { ...headers, accept: 'text/event-stream' } };

@@ -71,7 +71,7 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
       return undefined;
     }
     const entry = typeof id === 'string' ? entries.get(id) : undefined;
-    // Somebody else's session is answered like one that never was, so that ids cannot be tried out.
+    // Another principal's session is answered like one that does not exist, so that ids cannot be tried out.
     if (entry === undefined || entry.principal !== principal)
       return protocolRejection(404, -32_001, 'Session not found');
     entries.delete(String(id));
@@ -105,8 +105,8 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
   }
 
   /**
-   * A session that is put out is told so by the 404 on its next request, and begins anew. Whoever has the most makes
-   * room for the others, and at its own share for itself: nobody's sessions go because somebody else opens many.
+   * An evicted session gets a 404 with its next request, and begins anew. The principal with the most sessions makes
+   * room for the others, and at its own share for itself: no principal loses sessions because another opens many.
    */
   function makeRoom(principal: string): boolean {
     const counts = new Map<string, number>();

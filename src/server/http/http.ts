@@ -58,9 +58,9 @@ export interface HttpOptions {
   /** For a peer that does not read, and for one that does not send. */
   readonly stalledMs?: number;
   readonly headersTimeoutMs?: number;
-  /** Told of requests that were turned away before their body was read, so many of them as are worth telling. */
+  /** Called with requests that were denied before their body was read; the rest of a minute is counted. */
   readonly onDeniedRequest?: (entry: DeniedRequest) => void;
-  /** Told the status of each answer when it is out. */
+  /** Called with the status of each answer when it is sent. */
   readonly onAnswered?: (status: number) => void;
 }
 
@@ -122,7 +122,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       closing === undefined ? guard(request, requestId) : { ok: false, rejection: leaving(requestId) };
     if (!verdict.ok) {
       const { status } = verdict.rejection;
-      // Somebody tries a door that is not theirs; everything else that is refused is only a mistake.
+      // Only these are attempts to get in; everything else that is rejected is a mistake.
       if (status === 401 || status === 403) denialLog.add(request, verdict.rejection, requestId);
       return sendRejection(request, response, verdict.rejection, requestId);
     }
@@ -208,7 +208,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   };
 }
 
-/** Whoever can reach the server must say who they are, unless only this machine can. */
+/** Clients must authenticate, unless only this machine can reach the server. */
 function checkReach({ host, tokens }: HttpOptions): void {
   if (isLoopback(host) || tokens !== undefined) return;
   throw new ShellServerError(

@@ -85,7 +85,7 @@ export interface Connections {
   count(): number;
   /** Whether some of an answer is out on it, and not yet all of it. */
   isBeingAnswered(socket: Duplex): boolean;
-  /** Node counts a connection that never asked anything as busy, and clients open such ones ahead. */
+  /** Node counts a connection that never asked anything as busy, and clients open such ones in advance. */
   closeIdle(): void;
   /** All of them, whatever they are about. */
   cut(): void;

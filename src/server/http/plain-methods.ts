@@ -1,5 +1,5 @@
 /**
- * The methods beside MCP over HTTP, without a handshake (001): a POST with one of them, or with a batch of them, and no
+ * The methods beside MCP over HTTP, without a handshake: a POST with one of them, or with a batch of them, and no
  * session is answered as plain JSON. Closing the connection is the cancellation, since there is nothing to resume.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -11,7 +11,7 @@ export interface Rejection {
 
 const CHALLENGE = 'Bearer realm="mcp-shell-server"';
 
-/** What a caller without a token, with a wrong one, or with one that opens something else is told by RFC 6750. */
+/** What a caller without a token, with a wrong one, or with one of another scope gets, by RFC 6750. */
 export const NO_TOKEN = { 'www-authenticate': CHALLENGE };
 export const INVALID_TOKEN = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` };
 export const INSUFFICIENT_SCOPE = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope"` };

@@ -69,7 +69,7 @@ export function createHostCheck(
   const hosts = allowedHosts(options);
   return ({ headersDistinct }) => {
     const given = headersDistinct['host'] ?? [];
-    // Node takes the first of two and a proxy in front may take the last.
+    // Node takes the first of two and a proxy may take the last.
     if (given.length > 1) return protocolRejection(400, -32_600, 'The request has more than one Host header');
     return checkName(given[0]?.toLowerCase() ?? '', hosts);
   };

@@ -141,7 +141,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
     });
   }
 
-  /** Whoever opens a stream anew has lost the old one, although we may not know: the SDK would reject it. */
+  /** A client that opens a stream again has lost the old one, although we may not know: the SDK would reject it. */
   async function makeWay(lastEventId: string | string[] | undefined): Promise<void> {
     const resumed = lastEventId && (await events.getStreamIdForEventId(String(lastEventId)));
     const [owed] = (resumed && byStream.get(resumed)?.owed) || [];
@@ -218,7 +218,7 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
   };
 }
 
-/** The newest so many: whoever is that far behind is not coming any more. */
+/** The newest so many: a client that is further behind does not come back. */
 function keep(ids: Set<RequestId>, id: RequestId): void {
   ids.add(id);
   const [oldest] = ids;

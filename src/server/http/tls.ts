@@ -1,4 +1,4 @@
-/** The certificate of the server and its key, from files that somebody renews while it runs. */
+/** The certificate of the server and its key, from files that may be renewed while it runs. */
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf, ShellServerError } from '../../base/errors.ts';

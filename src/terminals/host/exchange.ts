@@ -40,8 +40,8 @@ export function createExchange(
   { pty, recording }: { readonly pty: Pick<Pty, 'write' | 'pendingBytes'>; readonly recording: Recording },
 ): Exchange {
   const { screen, program } = observed;
-  /** What came before this, the caller has been told of: whoever waits later misses nothing that came in between. */
-  let told: Before | undefined;
+  /** What came before this, the caller has read: a later wait misses nothing that came in between. */
+  let readBefore: Before | undefined;
 
   const facts = (): Promise<InputFacts> => readFacts(observed, spec.rules);
   const front = (isThorough = false): Front | undefined =>
@@ -50,7 +50,7 @@ export function createExchange(
   async function waitSince(before: Before, wait: WaitSpec, signal: AbortSignal): Promise<Waited> {
     const waited = await settle(observed, wait, { ...before, at: performance.now() }, signal);
     // Who goes on waiting waits for the same thing.
-    if (waited.reason !== 'timeout_still_running') told = rememberBefore(observed);
+    if (waited.reason !== 'timeout_still_running') readBefore = rememberBefore(observed);
     return waited;
   }
 
@@ -76,7 +76,7 @@ export function createExchange(
     if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
     const now = await facts();
     if (!areSame(request.facts, now, request.decidedBy)) return refuse('changed', { facts: now });
-    // Last of all, since nothing holds who is in front in their place. Afterwards it may be somebody else.
+    // Last of all, since nothing keeps the foreground process in its place. Afterwards it may be another one.
     const isAsked = guard !== undefined || request.wait === undefined;
     const reader = isAsked ? front(guard !== undefined) : undefined;
     const receivers = describeFront(reader);
@@ -87,7 +87,7 @@ export function createExchange(
     const writing = pty.write(bytes);
     // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
     const isWritten = await inTime(writing, WRITE_MS);
-    told = before;
+    readBefore = before;
     const sent = { sent: isWritten ? 'all' : 'part', why: undefined, bytes: bytes.length, fromText } as const;
     if (request.wait === undefined) return { ...nothing, ...sent, front: receivers, fromLine };
     const waited = await waitSince(before, request.wait, signal);
@@ -136,13 +136,13 @@ export function createExchange(
     const waited =
       request.wait === undefined
         ? undefined
-        : await waitSince(told ?? rememberBefore(observed), request.wait, signal);
+        : await waitSince(readBefore ?? rememberBefore(observed), request.wait, signal);
     // At the prompt they are cheap.
     const now = waited !== undefined || observed.marks.state === 'prompt' ? await facts() : undefined;
     const about = describe(waited, now, request.withFront);
     // In the same moment as what is shown, or it would be waited for once more.
-    if (waited === undefined && told !== undefined)
-      told = { ...told, line: Math.max(told.line, screen.cursorLine()) };
+    if (waited === undefined && readBefore !== undefined)
+      readBefore = { ...readBefore, line: Math.max(readBefore.line, screen.cursorLine()) };
     if (request.view === 'screen') {
       const lines = request.withAnsi ? screen.ansiView().split('\r\n') : screen.view().rows;
       return { ...about, lines, from: 0, missing: 0 };
@@ -226,7 +226,7 @@ function checkGuard(text: string): GuardTarget {
 }
 
 function notReading(now: Front | undefined): ShellServerError {
-  const who = now?.processes[0]?.name ?? 'the program in front';
+  const who = now?.processes[0]?.name ?? 'the foreground process';
   return new ShellServerError(
     'RESOURCE_005',
     `Nothing was sent: ${who} does not read what was typed before.`,

@@ -32,7 +32,7 @@ export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
     const bytes = held.subarray(0, heldBytes);
     clearTimeout(timer);
     timer = undefined;
-    // Whoever looks at the screen meanwhile must not parse it again.
+    // A reader of the screen must not parse it again meanwhile.
     heldBytes = 0;
     const began = performance.now();
     parse(bytes);

@@ -1,5 +1,5 @@
 /**
- * Who is in front: the process group that the terminal's input goes to, and whether it is waiting for it. Asked of the
+ * The foreground process group: the one that the terminal's input goes to, and whether it is waiting for it. Asked of the
  * kernel each time, never remembered: between two looks another program may have come to the front.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -93,7 +93,7 @@ export interface FrontActivity {
   readonly groupId: number;
 }
 
-/** What those in front are doing now. */
+/** What the foreground processes are doing now. */
 export function readActivity({ shell, root }: Program): FrontActivity | undefined {
   const groupId = findProcess(shell)?.foregroundGroupId ?? 0;
   if (groupId <= 0) return undefined;

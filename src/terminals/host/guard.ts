@@ -1,6 +1,6 @@
 /**
- * The program guard: input is only sent while the program is in front that it was meant for. Of a pipeline, the leader
- * or whoever reads the terminal counts.
+ * The program guard: input is only sent while the program that it was meant for is in the foreground. Of a pipeline, the leader
+ * or the process that reads the terminal counts.
  */
 import { realpathSync } from 'node:fs';
 import type { Front, FrontProcess } from './foreground.ts';

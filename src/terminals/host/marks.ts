@@ -1,6 +1,6 @@
 /**
  * What the shell says about itself, through marks in its output (OSC 133) that our start-up scripts let it write: a
- * prompt is shown, a command runs, it has ended with this code. Each mark carries a number that was told to this shell
+ * prompt is shown, a command runs, it has ended with this code. Each mark carries a number that was given to this shell
  * alone, so that a program cannot say such things in its name.
  */
 import type { IMarker } from '@xterm/headless';
@@ -84,7 +84,7 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
     finished++;
     lastExitCode = Number.isInteger(Number(code)) ? Number(code) : undefined;
     const { output, isCut } = textSince(screen, place);
-    // Where only prompts are marked, the command that was typed is in front of what it wrote.
+    // Where only prompts are marked, the command that was typed precedes its output.
     const own = hasCommandMark || isCut ? output : output.slice(output.indexOf('\n') + 1);
     lastCommand = {
       exitCode: lastExitCode,

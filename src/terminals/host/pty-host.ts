@@ -101,7 +101,7 @@ function serve(spec: HostSpec): void {
         tellServers({ event: 'ended', id });
         setTimeout(() => drop(terminal), LINGER_MS);
       });
-      // Whoever gave up while its shell started never learns its id.
+      // A caller that gave up while its shell started never learns its id.
       const facts = await terminal.begin(signal).catch(async (error: unknown) => {
         await terminal.close(false);
         drop(terminal);
@@ -130,7 +130,7 @@ function serve(spec: HostSpec): void {
       const snapshot = terminal.snapshot();
       const detach = terminal.attach((chunk) => {
         channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') });
-        // Somebody who has stopped looking must not fill our memory.
+        // A client that stopped reading must not fill our memory.
         if (channel.pendingBytes > MAX_UNREAD_BYTES) channel.destroy();
       });
       tellServers({ event: 'attached', id });
@@ -201,6 +201,6 @@ async function replay(spec: ReplaySpec): Promise<void> {
 }
 
 closeInherited();
-const told = (await readSpec(process.stdin)) as HostSpec | ReplaySpec;
-if ('recording' in told) await replay(told);
-else serve(told);
+const spec = (await readSpec(process.stdin)) as HostSpec | ReplaySpec;
+if ('recording' in spec) await replay(spec);
+else serve(spec);

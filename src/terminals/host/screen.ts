@@ -21,7 +21,7 @@ export interface ScreenOptions {
   readonly keptRows?: number;
   /** The emulator's answers to questions of the program: where the cursor is, say. */
   readonly onReply?: (data: string) => void;
-  /** Told of each line that leaves memory, in order: then every line is drawn, and none held. */
+  /** Called with each line that leaves memory, in order: then every line is drawn, and none held. */
   readonly onDropped?: (line: string, index: number) => void;
   /** Something new is on the screen. */
   readonly onParsed?: () => void;

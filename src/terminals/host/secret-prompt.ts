@@ -33,7 +33,7 @@ export async function readLineMode(path: string): Promise<LineMode | undefined> 
   }
 }
 
-/** Whoever makes Backspace of a letter types other lines than it looks. */
+/** With a letter as Backspace, other lines are typed than it looks. */
 function keysIn(said: string, words: readonly string[]): LineKeys {
   const keys = [...said.matchAll(/\b(\w+) = (\S+);/g)].map(([, name = '', key = '']) => ({ name, key }));
   const isControl = keys.every(

@@ -1,6 +1,6 @@
 /**
  * When to answer: the moment a person would say that there is something to look at. What the shell says counts first;
- * then what the kernel says of those in front (they read the terminal, or sleep, use no processor time and are quiet);
+ * then what the kernel says of the foreground processes (they read the terminal, or sleep, use no processor time and are quiet);
  * silence alone is only trusted where the kernel tells nothing.
  */
 import type { Pattern } from '../../base/pattern.ts';
@@ -23,7 +23,7 @@ export interface Observed {
   /** How often a person has typed. */
   byPerson(): number;
   lineMode(): Promise<LineMode | undefined>;
-  /** Told when output was parsed, and whether it changed what the shell says of itself, or the terminal has ended. */
+  /** Called when output was parsed, and whether it changed what the shell says of itself, or the terminal has ended. */
   onChange(listener: (isMark: boolean) => void): () => void;
 }
 
@@ -98,7 +98,7 @@ export async function settle(
     };
   };
 
-  /** What the programs in front are doing, where nothing has come for a while; undefined while nobody can tell. */
+  /** What the foreground processes are doing, where nothing has come for a while; undefined while unknown. */
   async function judgeFront(now: number, quietMs: number): Promise<WaitReason | undefined> {
     const activity = readActivity(observed.program);
     const isSame =

@@ -80,12 +80,12 @@ export async function startTerminal(
   let outcome: Outcome | undefined;
 
   const listeners = new Set<(isMark: boolean) => void>();
-  let told: { readonly state: string; readonly finished: number } = { ...marks };
+  let recorded: { readonly state: string; readonly finished: number } = { ...marks };
 
   function tellChanges(): void {
     const { state: shellState, finished: ended } = marks;
-    const isMark = told.state !== shellState || told.finished !== ended || outcome !== undefined;
-    told = { state: shellState, finished: ended };
+    const isMark = recorded.state !== shellState || recorded.finished !== ended || outcome !== undefined;
+    recorded = { state: shellState, finished: ended };
     for (const listener of listeners) listener(isMark);
   }
 

@@ -65,7 +65,7 @@ export const READING_COMMANDS: readonly string[] = [
   'kubectl logs',
 ];
 
-/** 001's table, which is the `minimal` preset's. */
+/** The table of `shell/allowed`, which is the `minimal` preset's. */
 export const MINIMAL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   npm: ['install', 'test', 'run', 'build', 'start', 'dev', 'lint'],
   node: ['--version'],
