@@ -104,6 +104,7 @@ export async function copySandbox(
   return start(spec, tools, ({ seccomp }) => ({
     argv: [],
     environment: {},
+    kept: original.kept,
     template: {
       process: original.init,
       hasNetwork,
@@ -127,6 +128,8 @@ interface Entrance {
   readonly options?: Descriptor | undefined;
   readonly filter?: Descriptor | undefined;
   readonly empty?: Descriptor | undefined;
+  /** Where they are known. */
+  readonly kept?: WaitingSandbox['kept'];
   verify(inside: string, host: string): void;
 }
 
@@ -192,7 +195,7 @@ async function start(
     entrance.verify(inside, host);
     // Copies share the namespace of their original.
     if (entrance.template === undefined) await boundInotify(init);
-    const kept = identitiesOf(spec.sandboxSpec.kept);
+    const kept = entrance.kept ?? identitiesOf(spec.sandboxSpec.kept);
     return {
       child,
       capture,
@@ -259,18 +262,16 @@ function firstChildOf({ pid: parent }: ProcessIdentity): ProcessIdentity | undef
 
 /**
  * It stands, and shows what it showed when it was built: where something of the host was exchanged meanwhile, the kernel
- * has taken the mount on it away, or says that what it shows is gone or elsewhere.
+ * has taken the mount on it away, or says that what it shows is gone or elsewhere. A process that has ended sees no mounts,
+ * and no other one sees these.
  */
 export function isIntact(
-  { child, init, witness, mounts }: WaitingSandbox,
+  { child, witness, mounts }: WaitingSandbox,
   { host, seen }: MountTables = KERNEL_TABLES,
 ): boolean {
-  return (
-    isAlive(init) &&
-    isAlive(child.identity) &&
-    host() === mounts.host &&
-    seen(readMounts(witness.pid) ?? '') === seen(mounts.inside)
-  );
+  const inside = readMounts(witness.pid);
+  if (inside === undefined || (witness !== child.identity && !isAlive(child.identity))) return false;
+  return host() === mounts.host && seen(inside) === seen(mounts.inside);
 }
 
 /** Whether the command gets to its directory there. */

@@ -138,8 +138,12 @@ export function listMembers(directory: GroupDirectory): number[] | undefined {
   }
 }
 
+/** Nothing runs in it, and no group is inside. */
+export const isEmpty = ({ path }: GroupDirectory): boolean =>
+  readText(join(path, 'cgroup.procs')) === '' && !hasInner(path);
+
 /** A directory is linked from its parent, from itself and from each one inside. */
-export const hasInner = (path: string): boolean => statSync(path).nlink !== 2;
+const hasInner = (path: string): boolean => statSync(path).nlink !== 2;
 
 /** What cgroup.kill does, for version 1: nothing can fork any more, so that two scans find every process. */
 function killOneByOne(directory: GroupDirectory): void {

@@ -15,7 +15,7 @@ import {
   type TreeLimits,
   writeLimits,
 } from './controls.ts';
-import { createGroup, type ExecutionGroup, hasInner, listMembers, removeWithInner } from './group.ts';
+import { createGroup, type ExecutionGroup, isEmpty, removeWithInner } from './group.ts';
 import { makeDirectories, type Place } from './group-directories.ts';
 
 export interface Pool {
@@ -37,7 +37,7 @@ const MAX_OPEN = 8;
 /** Page cache stays charged to the group that filled it: with more than this the next peak would not be its own. */
 const MAX_LEFT_BYTES = 1024 * 1024;
 /** What the kernel charges ahead for each processor, and takes back at its leisure. */
-const AHEAD_BYTES = 256 * 1024;
+const AHEAD_BYTES = 256 * 1024 * availableParallelism();
 /** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
 const PEAK = 'memory.max_usage_in_bytes';
 
@@ -45,6 +45,14 @@ export function createPool(): Pool {
   let idle: readonly Idle[] = [];
   /** Not removed: something was left inside, or had not quite gone. */
   let stuck: readonly string[] = [];
+  /** Given up, and not looked at yet: an answer does not wait for that. */
+  let given: (() => void)[] = [];
+
+  function lookAtGiven(): void {
+    const looks = given;
+    given = [];
+    for (const look of looks) look();
+  }
 
   function remove(directories: readonly GroupDirectory[]): void {
     for (const directory of directories) closeControls(directory);
@@ -77,6 +85,12 @@ export function createPool(): Pool {
     return { key, directories, before: NO_COUNTERS };
   }
 
+  function giveBack({ key, directories }: Idle, limits: TreeLimits, isKilled: boolean): void {
+    if (isKilled || idle.length >= MAX_IDLE || !isReusable(directories)) return remove(directories);
+    idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
+    if (idle.length > MAX_OPEN) for (const directory of directories) closeControls(directory);
+  }
+
   /** For one execution: an object that is used afterwards must not reach the next one's processes. */
   function lend({ key, directories, before }: Idle, limits: TreeLimits): ExecutionGroup {
     const held = enforcementOf(directories, limits);
@@ -95,21 +109,20 @@ export function createPool(): Pool {
       remove() {
         if (isOver) return;
         isOver = true;
-        if (isKilled || idle.length >= MAX_IDLE || !isReusable(directories)) remove(directories);
-        else {
-          idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
-          if (idle.length > MAX_OPEN) for (const directory of directories) closeControls(directory);
-        }
+        if (given.push(() => giveBack({ key, directories, before }, limits, isKilled)) === 1)
+          setImmediate(lookAtGiven);
       },
     };
   }
 
   return {
     take(places, name, limits) {
+      lookAtGiven();
       const key = JSON.stringify([places.map(({ directory }) => directory), limits]);
       return lend(takeIdle(key, limits) ?? make(key, places, name, limits), limits);
     },
     dispose() {
+      lookAtGiven();
       remove(idle.flatMap(({ directories }) => directories));
       idle = [];
     },
@@ -120,8 +133,7 @@ export function createPool(): Pool {
 function isReusable(directories: readonly GroupDirectory[]): boolean {
   if (directories.some((directory) => hasFile(directory, 'memory.current'))) return false;
   return (
-    directories.every((directory) => listMembers(directory)?.length === 0 && !hasInner(directory.path)) &&
-    (readUsage(directories).memoryBytes ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES * availableParallelism()
+    directories.every(isEmpty) && (readUsage(directories).memoryBytes ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES
   );
 }
 

@@ -39,8 +39,8 @@ export const isObeyed = (name: string): boolean =>
 
 /** Of a PATH, the directories in a home directory. A project's own directories are on it only while working on that project. */
 export function pathDirectoriesIn(home: string, paths: readonly string[]): string[] {
-  const entries = paths.flatMap((path) => path.split(':')).filter(isAbsolute);
-  return [...new Set(entries.map(realPathOf))].filter(
+  const entries = new Set(paths.flatMap((path) => path.split(':')).filter(isAbsolute));
+  return [...new Set([...entries].map(realPathOf))].filter(
     (path) =>
       path !== home &&
       isInside(path, home) &&
