@@ -1,4 +1,4 @@
-# mcp-shell-server in a container: the container is the wall, and a short list of commands is what may run.
+# mcp-shell-server in a container: the container is the security boundary, and only a short list of commands may run.
 #
 #   docker build -t mcp-shell-server .
 #   docker run --rm -i -v "$(pwd):/workspace" mcp-shell-server
@@ -6,7 +6,7 @@
 # Settings and hardening are in docs/guides/container.md, and compose.yaml has them all.
 ARG BASE=node:24.21.0-bookworm-slim
 
-# The package as npm publishes it, installed as npm installs it. Whoever uses another registry gives their settings as
+# The package as npm publishes it, installed as npm installs it. To use another registry, pass its settings as
 # a secret (--secret id=npmrc,src=$HOME/.npmrc), which ends in no layer.
 FROM ${BASE} AS package
 WORKDIR /src
@@ -23,9 +23,9 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && { getent passwd node > /dev/null || useradd --uid 1000 --create-home --shell /bin/bash node; } \
  && install -d --owner=node --group=node /workspace \
-# What is mounted there is somebody else's where the numbers of users differ, and git would refuse it.
+# A mounted workspace may belong to another uid, and git would refuse it.
  && git config --system --add safe.directory /workspace \
-# Whoever runs it as another user (--user "$(id -u):$(id -g)") has a home and a place for its state as well.
+# Another user (--user "$(id -u):$(id -g)") has a home and a place for its state as well.
  && install -d --mode=1777 /home/node /var/lib/mcp-shell-server
 COPY --from=package /app /app
 COPY packaging/container/healthcheck.mjs /app/healthcheck.mjs

@@ -1,5 +1,5 @@
 /**
- * Checks sources against a table of rules: which room may import which, through which door, and who may use what.
+ * Checks sources against a table of rules: which module may import which, through which entry point, and which may use what.
  * Pure: sources in, sentences about what is wrong out. The table itself is in test/architecture.test.ts.
  */
 import { isBuiltin } from 'node:module';
@@ -7,10 +7,10 @@ import { posix } from 'node:path';
 import { parseAst } from 'vitest/node';
 
 export interface Rules {
-  /** Rooms from top to bottom; a room is a folder of src or a file in it. It imports only from rows below its own. */
+  /** Modules from top to bottom; a module is a folder of src or a file in it. It imports only from rows below its own. */
   readonly layers: readonly (readonly string[])[];
   /** The files through which others enter a room; 'any' for a room of small things that are used one by one. */
-  readonly doors: Readonly<Record<string, readonly string[] | 'any'>>;
+  readonly entryPoints: Readonly<Record<string, readonly string[] | 'any'>>;
   readonly only: readonly Ownership[];
   /** Below `folder` nothing may be reached, however indirectly, that is in `never`. */
   readonly pure: { readonly folder: string; readonly never: readonly string[] };
@@ -62,7 +62,7 @@ function lengthProblems({ path, lines }: Facts, { maxLines }: Rules): string[] {
   return lines > maxLines ? [`${path} has ${lines} lines; at most ${maxLines}`] : [];
 }
 
-function layerProblems({ path, imports }: Facts, { layers, doors }: Rules): string[] {
+function layerProblems({ path, imports }: Facts, { layers, entryPoints }: Rules): string[] {
   const rowOf = (room: string) => layers.findIndex((row) => row.includes(room));
   const room = roomOf(path);
   if (rowOf(room) === -1) return [`${path}: ${room} has no place in the layers`];
@@ -73,8 +73,10 @@ function layerProblems({ path, imports }: Facts, { layers, doors }: Rules): stri
       if (other === '..') return [`${path} imports ${target}, which is outside of src`];
       if (rowOf(other) <= rowOf(room))
         return [`${path} imports ${target}: ${other} does not lie below ${room}`];
-      const open = doors[other] ?? [];
-      return open === 'any' || open.includes(target) ? [] : [`${path} imports ${target}, which is no door`];
+      const open = entryPoints[other] ?? [];
+      return open === 'any' || open.includes(target)
+        ? []
+        : [`${path} imports ${target}, which is not an entry point`];
     });
 }
 

@@ -75,7 +75,7 @@ const catalogue = await makeCatalogue();
 const written = new Set();
 const isNotice = ({ path }) => path.endsWith('.LEGAL.txt');
 place(`${root}/dist/catalogue.json`, JSON.stringify(catalogue));
-// Entries last and each file renamed into place: whoever starts the server meanwhile gets the old one or the new one.
+// Entries last and each file renamed into place: a server that starts meanwhile gets the old one or the new one.
 for (const file of outputFiles.filter((each) => !isNotice(each)).sort((a, b) => depth(b) - depth(a))) {
   place(file.path, file.contents);
   written.add(file.path);

@@ -1,6 +1,6 @@
 /**
  * Builds the MCPB bundle: `node scripts/mcpb.mjs <package.tgz> <bundle.mcpb>`. The npm package is installed into it with
- * the native module for every platform, since whoever builds it has another one than those who use it.
+ * the native module for every platform, since it is built on another platform than it is used on.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

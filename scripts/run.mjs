@@ -19,7 +19,7 @@ const commands = {
     await become('dist/cli.js', ['--http', ...args]);
   },
 
-  /** For the clients of whoever works on this repository; .mcp.json names it. */
+  /** For the clients of contributors to this repository; .mcp.json names it. */
   async stdio(args) {
     await setUp();
     await become('dist/cli.js', args);

@@ -59,7 +59,7 @@ export async function setUp({ build = true } = {}) {
   if (parts.every(isCurrent)) return;
   const release = await takeLock();
   try {
-    // Asked again under the lock: whoever held it may have done the work.
+    // Asked again under the lock: its previous holder may have done the work.
     for (const part of parts) if (!isCurrent(part)) await make(part);
   } finally {
     release();

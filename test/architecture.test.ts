@@ -1,5 +1,5 @@
 /**
- * The house rules of ARCHITECTURE.md as a table. A new room gets a row, a new door a line; loosening anything else
+ * The rules of ARCHITECTURE.md as a table. A new module gets a row, a new entry point a line; loosening anything else
  * here is a decision and belongs in docs/decisions.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest';
 import { findProblems, type Rules, type Sources } from '../scripts/architecture.ts';
 
 const RULES: Rules = {
-  // Types obey the same direction as values: a type is knowledge too. Who needs something from above states it as an
-  // interface of its own, and app.ts hands it in. Rooms in one row do not know each other.
+  // Types obey the same direction as values: a type is knowledge too. A module that needs something from above states it as an
+  // interface of its own, and app.ts passes it in. Modules in one row do not import each other.
   layers: [
     ['cli'],
     ['web'],
@@ -24,8 +24,8 @@ const RULES: Rules = {
     ['base'],
   ],
 
-  // What the room offers is in <room>/<room>.ts, types that others need without its code in <room>/types.ts.
-  doors: {
+  // A module exports from <module>/<module>.ts; types that others need without its code are in <module>/types.ts.
+  entryPoints: {
     web: ['web/web.ts', 'web/web-command.ts'],
     commands: 'any',
     front: ['front.ts'],
@@ -46,7 +46,7 @@ const RULES: Rules = {
     tools: ['tools/tools.ts', 'tools/tool.ts', 'tools/modules.ts'],
     terminals: ['terminals/terminals.ts', 'terminals/attach.ts'],
     executions: ['executions/executions.ts', 'executions/processes.ts', 'executions/helper.ts'],
-    // What is wanted before the rest is loaded, or by one transport alone, has a door of its own.
+    // What is needed before the rest is loaded, or by one transport alone, has an entry point of its own.
     security: [
       'security/security.ts',
       'security/sandbox/sandbox.ts',
@@ -136,12 +136,12 @@ describe('the checker finds', () => {
       problems: ['security/security.ts imports outputs/outputs.ts: outputs does not lie below security'],
     },
     {
-      name: 'a way in that is no door, also a lazy one',
+      name: 'an import past the entry points, also a lazy one',
       sources: { 'tools/shell-execute.ts': "const { wait } = await import('../executions/wait.ts');" },
-      problems: ['tools/shell-execute.ts imports executions/wait.ts, which is no door'],
+      problems: ['tools/shell-execute.ts imports executions/wait.ts, which is not an entry point'],
     },
     {
-      name: 'a room that is not in the table',
+      name: 'a module that is not in the table',
       sources: { 'utils/strings.ts': '' },
       problems: ['utils/strings.ts: utils has no place in the layers'],
     },
@@ -151,7 +151,7 @@ describe('the checker finds', () => {
       problems: ['base/version.ts imports ../package.json, which is outside of src'],
     },
     {
-      name: 'packages in the wrong room, however they are spelled',
+      name: 'packages in the wrong module, however they are spelled',
       sources: {
         'tools/tools.ts': "import type { Server } from '@modelcontextprotocol/server';",
         'outputs/outputs.ts': "import { spawn } from 'child_process';",
@@ -162,7 +162,7 @@ describe('the checker finds', () => {
       ],
     },
     {
-      name: 'globals in the wrong room, also taken apart',
+      name: 'globals in the wrong module, also destructured',
       sources: {
         'outputs/outputs.ts':
           'process.kill(1); console.log(`${process.env.HOME}`); globalThis.process.exit(1);',
@@ -210,7 +210,7 @@ describe('the checker finds', () => {
   });
 });
 
-/** Tests reach into rooms and are not held to the table. */
+/** Tests import anything. */
 function readSources(): Sources {
   const directory = join(import.meta.dirname, '../src');
   const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' })

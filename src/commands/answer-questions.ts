@@ -17,7 +17,7 @@ import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
-import { recordAsOperator } from './record.ts';
+import { recordAsOperator } from './read-record.ts';
 import { showTime } from './when.ts';
 
 const POLL_MS = 500;

@@ -6,7 +6,7 @@ import { errnoOf } from '../base/errors.ts';
 import { FREE_SPACE } from '../base/files.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { findStateDirectoryProblem } from '../base/state-directory.ts';
-import { type LimitEnforcement, NOBODY } from '../executions/executions.ts';
+import { type LimitEnforcement, NOT_ENFORCED } from '../executions/executions.ts';
 import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
 import { foundClients, isInstalled } from './install/install.ts';
@@ -80,14 +80,15 @@ async function terminals({ security }: Settings): Promise<Finding> {
   return { name, state: 'problem', text: `no pseudo-terminal can be opened: ${problem}`, fix };
 }
 
-/** A limit that nobody keeps is a promise that is not kept. */
+/** Warns about limits that are set but not enforced. */
 async function limits(app: App, { security }: Settings): Promise<Finding[]> {
-  const keepers = await app.limitEnforcement();
+  const enforcement = await app.limitEnforcement();
   return LIMITS.map(({ name, setting, fix }): Finding => {
-    const text = `kept by: ${keepers[name]}`;
-    if (keepers[name] !== NOBODY) return { name: `limit ${name}`, state: 'good', text };
+    const isEnforced = enforcement[name] !== NOT_ENFORCED;
+    const text = isEnforced ? `enforced by: ${enforcement[name]}` : NOT_ENFORCED;
+    if (isEnforced) return { name: `limit ${name}`, state: 'good', text };
     if (security[setting] === undefined)
-      return { name: `limit ${name}`, state: 'good', text: `${text}, and none is set` };
+      return { name: `limit ${name}`, state: 'good', text: `${text}; no limit is set` };
     return { name: `limit ${name}`, state: 'warning', text, fix };
   });
 }

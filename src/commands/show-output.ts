@@ -14,9 +14,9 @@ import {
   searchLines,
 } from '../outputs/outputs.ts';
 import type { CommandContext } from './context.ts';
-import { createLineWriter, type LineWriter } from './line-writer.ts';
 import { chooseExecution } from './list-executions.ts';
 import { createPaint } from './paint.ts';
+import { createLineWriter, type LineWriter } from './print-lines.ts';
 
 export interface OutputOptions {
   readonly stdout?: boolean;

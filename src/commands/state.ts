@@ -13,7 +13,7 @@ import { AUDIT_RESERVE } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
-import { recordAsOperator } from './record.ts';
+import { recordAsOperator } from './read-record.ts';
 import { parseSpan, showBytes, showTime } from './when.ts';
 
 export async function showState(

@@ -16,7 +16,7 @@ import { TOOL_NAMES } from '../tools/tools.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
-import { recordAsOperator } from './record.ts';
+import { recordAsOperator } from './read-record.ts';
 import { parseSpan, parseWhen, showTime } from './when.ts';
 
 export interface CreateOptions {

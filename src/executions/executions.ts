@@ -40,7 +40,7 @@ export { OPERATOR } from './end-requests.ts';
 export type { Cause, EndSignal } from './ending.ts';
 export { runHelper } from './helper.ts';
 export { createInstance, type Instance } from './instance.ts';
-export { type LimitEnforcement, NOBODY } from './limit-enforcement.ts';
+export { type LimitEnforcement, NOT_ENFORCED } from './limit-enforcement.ts';
 export type { Live } from './live.ts';
 export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
 export { createObserver, type ObservedExecution, type Observer } from './observer.ts';

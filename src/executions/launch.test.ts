@@ -190,7 +190,7 @@ function createBench(host: Host, spawner: Spawner = createForker()) {
   return { start, textOf: (stream: StreamType) => texts.get(stream) ?? '' };
 }
 
-describe.skipIf(needs('bwrap'))('what is enclosed', () => {
+describe.skipIf(needs('bwrap'))('a sandboxed command', () => {
   test('prints, and ends as it says', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);

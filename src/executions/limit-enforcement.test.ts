@@ -15,20 +15,25 @@ const UNSANDBOXED: readonly SandboxState['kind'][] = ['none', 'container', 'brok
 describe.skipIf(lacks(process.platform !== 'linux', 'rlimits are asked for on Linux'))(
   'without cgroups',
   () => {
-    test.for(UNSANDBOXED)('and with "%s" nobody keeps processes and /tmp', (sandboxKind) => {
+    test.for(UNSANDBOXED)('and with "%s" processes and /tmp are not enforced', (sandboxKind) => {
       for (const preset of ['development', 'sandbox'] as const) {
         expect(
           limitEnforcement({ held: NOTHING, sandboxKind, security: security(preset), isRoot: false }),
-        ).toMatchObject({ processes: 'nobody', tmp_size: 'nobody', memory: 'measured', file_size: 'rlimit' });
+        ).toMatchObject({
+          processes: 'not enforced',
+          tmp_size: 'not enforced',
+          memory: 'measured',
+          file_size: 'rlimit',
+        });
       }
     });
 
-    test('the sandbox keeps processes of an ordinary user, and not those of root', () => {
+    test('the sandbox enforces processes of an ordinary user, and not those of root', () => {
       const processesOf = (isRoot: boolean): string =>
         limitEnforcement({ held: NOTHING, sandboxKind: 'bubblewrap', security: security('sandbox'), isRoot })
           .processes;
       expect(processesOf(false)).toBe('rlimit, in the sandbox');
-      expect(processesOf(true)).toBe('nobody');
+      expect(processesOf(true)).toBe('not enforced');
     });
   },
 );
@@ -37,11 +42,11 @@ test('a /tmp is held where it is memory, and not where it is on the disk', () =>
   const tmpOf = (...of: Parameters<typeof security>): string =>
     limitEnforcement({ held: NOTHING, sandboxKind: 'bubblewrap', security: security(...of) }).tmp_size;
   expect(tmpOf('sandbox')).toBe('tmpfs, in the sandbox');
-  expect(tmpOf('sandbox', ['/work', '/tmp'])).toBe('nobody');
-  expect(tmpOf('development')).toBe('nobody');
+  expect(tmpOf('sandbox', ['/work', '/tmp'])).toBe('not enforced');
+  expect(tmpOf('development')).toBe('not enforced');
 });
 
-test('what cgroups keep, they keep with and without a sandbox', () => {
+test('cgroups enforce with and without a sandbox', () => {
   const held = { memory: 'cgroup v2', processes: 'cgroup v2', cpu: 'cgroup v1' } as const;
   for (const sandboxKind of ['bubblewrap', 'none'] as const) {
     expect(limitEnforcement({ held, sandboxKind, security: security('development') })).toMatchObject({
@@ -54,5 +59,5 @@ test('what cgroups keep, they keep with and without a sandbox', () => {
 
 test('a principal is told what holds for its own commands', async () => {
   await using world = createWorld();
-  expect(await world.executions.limitEnforcement('local')).toMatchObject({ tmp_size: 'nobody' });
+  expect(await world.executions.limitEnforcement('local')).toMatchObject({ tmp_size: 'not enforced' });
 });

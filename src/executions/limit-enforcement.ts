@@ -1,4 +1,4 @@
-/** Who keeps which limit of a principal's executions on this machine. */
+/** How each limit of a principal's executions is enforced on this machine. */
 import { existsSync } from 'node:fs';
 import { realPathOf } from '../base/config/paths.ts';
 import type { SecuritySettings } from '../base/settings.ts';
@@ -14,19 +14,19 @@ export interface LimitEnforcement {
   readonly tmp_size: string;
 }
 
-export interface Keeping {
-  /** What cgroups were seen to keep. */
+interface EnforcementFacts {
+  /** What cgroups were seen to enforce. */
   readonly held: Enforcement;
-  /** What commands run behind. */
+  /** The sandbox that commands run in. */
   readonly sandboxKind: SandboxState['kind'];
   readonly security: Pick<SecuritySettings, 'keepsTmp' | 'workspace'>;
   readonly isRoot?: boolean;
 }
 
-export const NOBODY = 'nobody';
+export const NOT_ENFORCED = 'not enforced';
 
-export function limitEnforcement(keeping: Keeping): LimitEnforcement {
-  const { held, sandboxKind, security, isRoot = process.getuid?.() === 0 } = keeping;
+export function limitEnforcement(facts: EnforcementFacts): LimitEnforcement {
+  const { held, sandboxKind, security, isRoot = process.getuid?.() === 0 } = facts;
   const isSandboxed = sandboxKind === 'bubblewrap';
   const hasRlimits = process.platform === 'linux' && existsSync('/usr/bin/prlimit');
   // Listed among the writable directories, or kept from one command to the next, it is a directory on the disk.
@@ -35,10 +35,10 @@ export function limitEnforcement(keeping: Keeping): LimitEnforcement {
   return {
     memory: held.memory ?? 'measured',
     // Outside a namespace of its own it would count all processes of the user, and it never holds for root.
-    processes: held.processes ?? (isSandboxed && !isRoot ? 'rlimit, in the sandbox' : NOBODY),
-    cpu_share: held.cpu ?? NOBODY,
+    processes: held.processes ?? (isSandboxed && !isRoot ? 'rlimit, in the sandbox' : NOT_ENFORCED),
+    cpu_share: held.cpu ?? NOT_ENFORCED,
     cpu_time: 'measured',
-    file_size: hasRlimits ? 'rlimit' : NOBODY,
-    tmp_size: isTmpMemory ? 'tmpfs, in the sandbox' : NOBODY,
+    file_size: hasRlimits ? 'rlimit' : NOT_ENFORCED,
+    tmp_size: isTmpMemory ? 'tmpfs, in the sandbox' : NOT_ENFORCED,
   };
 }

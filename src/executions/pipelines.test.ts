@@ -41,7 +41,7 @@ describe.each([
       'set -o pipefail; false | true',
       'echo "false | true"',
       'false | true; true',
-    ])('is not told of after %j', async (command) => {
+    ])('is not reported after %j', async (command) => {
     const { outcome } = await world.run(command);
     expect(outcome).not.toHaveProperty('pipeline');
   });

@@ -5,7 +5,7 @@ import type { BubblewrapSpec } from '../security/security.ts';
 import { createPreparation, type PreparationOptions } from './preparation.ts';
 import type { WantedSandbox } from './sandbox-pool.ts';
 
-const SPEC: BubblewrapSpec = {
+const SANDBOX_SPEC: BubblewrapSpec = {
   kind: 'bubblewrap',
   program: 'bwrap',
   options: [],
@@ -22,7 +22,7 @@ function create(changes: Partial<PreparationOptions> = {}) {
       async expectedSandbox(principal) {
         events.push(`look ${principal}`);
         await sleep(10);
-        return { sandboxSpec: SPEC, limits: { processes: principal.length } };
+        return { sandboxSpec: SANDBOX_SPEC, limits: { processes: principal.length } };
       },
     },
     pool: { prepare: ({ limits }: WantedSandbox) => void events.push(`sandbox ${limits.processes}`) },

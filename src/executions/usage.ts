@@ -46,7 +46,7 @@ export function sumTicks(members: readonly ProcessEntry[]): number {
   return members.reduce((total, entry) => total + entry.cpuTicks + entry.childTicks, 0);
 }
 
-/** Undefined where the kernel tells of no member. */
+/** Undefined where the kernel reports no member. */
 export function sumTransfer(members: readonly ProcessEntry[]): Transfer | undefined {
   const parts = members.flatMap(({ pid }) => readTransfer(pid) ?? []);
   if (parts.length === 0) return undefined;

@@ -286,7 +286,7 @@ describe('the audit log', () => {
     expect(readdirSync(world.settings.defaultWorkdir)).toEqual([]);
   });
 
-  test('tells of what ran, how it ended, and what was refused', async () => {
+  test('reports what ran, how it ended, and what was denied', async () => {
     await using world = createWorld({ directory });
     await world.run('exit 3');
     await expect(world.start('true', { workingDirectory: '/no/such' })).rejects.toThrow(/does not exist/);

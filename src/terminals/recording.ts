@@ -161,7 +161,7 @@ function* readPieces(directory: string, { events }: Timing): Generator<Piece> {
   }
 }
 
-/** Shows it all again, and tells of each line; ends early where `onLine` answers false, and at a gap if it should. */
+/** Replays it, and reports each line; ends early where `onLine` answers false, and at a gap if it should. */
 async function replay(
   directory: string,
   onLine: (line: string, index: number) => boolean,

@@ -1,4 +1,4 @@
-/** How each shell is started in a terminal, so that it tells of its prompts and commands. */
+/** How each shell is started in a terminal, so that it marks its prompts and commands. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ShellServerError } from '../base/errors.ts';

@@ -18,7 +18,7 @@ import { isoTime } from '../base/clock.ts';
 import type { Modules } from './modules.ts';
 import type { Ended } from './run-to-end.ts';
 
-/** Where it cannot be written, the answer still tells of the failure; that is what the caller has. */
+/** Where it cannot be written, the answer still reports the failure. */
 export function writeAbortFile({ execution, outcome }: Ended, { settings, clock }: Modules): void {
   const { abortFile } = settings.shellTool;
   if (abortFile === undefined) return;

@@ -166,19 +166,19 @@ async function system({ principal, modules }: Call): Promise<Part> {
   };
   const uptimeSeconds = Math.round(process.uptime());
   const audit = describeAudit(security.audit.health(), principal === LOCAL_PRINCIPAL);
-  const keepers = Object.entries(await executions.limitEnforcement(principal));
+  const enforcement = Object.entries(await executions.limitEnforcement(principal));
   return {
     data: {
       system_load: { load_1m: load1, load_5m: load5, load_15m: load15 },
       memory_usage: memory,
       uptime_seconds: uptimeSeconds,
       sandbox: { kind, summary, ...(checks !== undefined && { checks: { ...checks } }) },
-      limits: Object.fromEntries(keepers),
+      limits: Object.fromEntries(enforcement),
       audit: audit.data,
     },
     text: [
       `Sandbox: ${summary}. Server: ${describeBytes(memory.server_bytes)}, up ${describeDuration(uptimeSeconds * 1000)}; load ${load1.toFixed(2)}.`,
-      `Limits are kept by: ${keepers.map(([name, keeper]) => `${name} ${keeper}`).join('; ')}.`,
+      `Limits: ${enforcement.map(([name, how]) => `${name} ${how}`).join('; ')}.`,
       audit.text,
     ].join('\n'),
   };

@@ -125,7 +125,7 @@ export function waitWords(waited: Waited | undefined, isSecretPrompt = false): s
   const code = waited.exitCode === undefined ? '' : `, exit code ${waited.exitCode}`;
   return [
     `${REASONS[waited.reason]}${code} (${waited.waitedMs} ms)`,
-    ...(isSecretPrompt ? ['it asks for something secret: what you send is not recorded'] : []),
+    ...(isSecretPrompt ? ['password prompt: your input is not recorded'] : []),
     ...(waited.reason === 'timeout_still_running'
       ? ['terminal_get_output with timeout_seconds goes on waiting']
       : []),
@@ -193,8 +193,8 @@ export function describeFront(front: TerminalState['front']) {
   }));
 }
 
-export function frontWords(front: TerminalState['front']): string {
-  if (front.length === 0) return 'nobody';
+export function foregroundText(front: TerminalState['front']): string {
+  if (front.length === 0) return 'none';
   return front.map(({ pid, name }) => `${escapeText(name)} (${pid})`).join(', ');
 }
 

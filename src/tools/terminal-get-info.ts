@@ -1,13 +1,13 @@
 /** terminal_get_info: one terminal as it is now. */
 import { z } from 'zod';
 import { escapeText } from '../security/security.ts';
-import { describeDetails, describeEnd, frontWords, terminalDetails } from './terminal-fields.ts';
+import { describeDetails, describeEnd, foregroundText, terminalDetails } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
 export const terminalGetInfo = defineTool({
   name: 'terminal_get_info',
   title: 'Look at a terminal',
-  description: 'State of a terminal: working directory, the program in front, the last exit code, size.',
+  description: 'State of a terminal: working directory, foreground process, last exit code, size.',
   input: () => z.strictObject({ terminal_id: z.string() }),
   output: () => z.object(terminalDetails()),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -21,7 +21,7 @@ export const terminalGetInfo = defineTool({
     const last = state.lastExitCode === undefined ? '' : ` Last exit code ${state.lastExitCode}.`;
     return {
       data,
-      text: `${state.id} (${escapeText(state.sessionName)}): ${data.status}, ${state.shell}, ${data.dimensions.width}x${data.dimensions.height}, in ${escapeText(state.workingDirectory ?? '?')}. In front: ${frontWords(state.front)}.${last}${ended}`,
+      text: `${state.id} (${escapeText(state.sessionName)}): ${data.status}, ${state.shell}, ${data.dimensions.width}x${data.dimensions.height}, in ${escapeText(state.workingDirectory ?? '?')}. In front: ${foregroundText(state.front)}.${last}${ended}`,
     };
   },
 });

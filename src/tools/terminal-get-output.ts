@@ -7,8 +7,8 @@ import {
   describeFront,
   describeWait,
   fitOutput,
+  foregroundText,
   frontOutput,
-  frontWords,
   terminalCaller,
   waitInput,
   waitOf,
@@ -126,7 +126,7 @@ function describeView(result: ReadResult, view: string, shown: number, withFront
     ...(result.isAlternate && view !== 'screen'
       ? ['a full-screen program is on: view "screen" shows it']
       : []),
-    ...(withFront ? [`in front: ${frontWords(result.front)}`] : []),
+    ...(withFront ? [`foreground: ${foregroundText(result.front)}`] : []),
     ...waitWords(result.waited, result.isSecretPrompt),
   ].join('; ');
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { createFilter } from '../base/pattern.ts';
 import { escapeText } from '../security/security.ts';
-import { describeDetails, frontWords, statusOf, terminalDetails } from './terminal-fields.ts';
+import { describeDetails, foregroundText, statusOf, terminalDetails } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
 export const terminalList = defineTool({
@@ -33,7 +33,7 @@ export const terminalList = defineTool({
     const shown = matching.slice(0, input.limit);
     const lines = shown.map(
       (state) =>
-        `${state.id} ${escapeText(state.sessionName)} ${statusOf(state)} ${escapeText(state.workingDirectory ?? '?')} in front: ${frontWords(state.front)}`,
+        `${state.id} ${escapeText(state.sessionName)} ${statusOf(state)} ${escapeText(state.workingDirectory ?? '?')} foreground: ${foregroundText(state.front)}`,
     );
     return {
       data: { terminals: shown.map(describeDetails), total_count: matching.length },

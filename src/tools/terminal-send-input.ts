@@ -16,8 +16,8 @@ import {
   describeWait,
   emptyInput,
   fitOutput,
+  foregroundText,
   frontOutput,
-  frontWords,
   terminalCaller,
   waitInput,
   waitOf,
@@ -48,7 +48,9 @@ const inputSchema = () =>
       .min(1)
       .max(4096)
       .optional()
-      .describe('Only if this program is in front: name, path, "pid:N", "sessionleader:" (the shell), "*"'),
+      .describe(
+        'Only if this program is in the foreground: name, path, "pid:N", "sessionleader:" (the shell), "*"',
+      ),
     ...waitInput(),
   });
 
@@ -118,8 +120,8 @@ export const terminalSendInput = defineTool({
     if (result.waited === undefined) {
       const message =
         result.sent === 'all'
-          ? `${result.bytes} bytes were sent to ${frontWords(result.front)}.`
-          : 'The program in front is not reading: what it has not taken yet it gets when it does.';
+          ? `${result.bytes} bytes were sent to ${foregroundText(result.front)}.`
+          : 'The foreground process is not reading; the rest is delivered when it does.';
       return { data: { ...said, message }, text: message };
     }
     return answerWaited(call, result, said, ended);
@@ -144,7 +146,7 @@ function answerWaited<Said extends object>(
   const front =
     waited?.reason === 'command_done' || waited?.reason === 'exited'
       ? []
-      : [`in front: ${frontWords(view.front)}`];
+      : [`foreground: ${foregroundText(view.front)}`];
   return {
     data: {
       ...said,
@@ -231,7 +233,7 @@ function shownInput({ input, keys, execute }: Input): string {
 function whyNothing(result: SendResult, input: Input): string {
   switch (result.why) {
     case 'guard':
-      return `Nothing was sent: in front is ${frontWords(result.front)}, not ${input.send_to}.`;
+      return `Nothing was sent: the foreground process is ${foregroundText(result.front)}, not ${input.send_to}.`;
     case 'ended':
       return 'Nothing was sent: the program in the terminal has ended.';
     default:

@@ -267,7 +267,7 @@ describe('process_get_execution', () => {
     await execution.live?.end('terminated', 'SIGKILL');
   });
 
-  test('an execution of somebody else is not there', async () => {
+  test('an execution of another principal does not exist', async () => {
     const id = await start('exec sleep 1000');
     await expect(look({ execution_ids: [id] }, { principal: 'bob' })).rejects.toMatchObject({
       code: 'RESOURCE_001',
@@ -321,7 +321,7 @@ describe('refuses', () => {
 });
 
 describe('finds out nothing that the caller may not', () => {
-  test('a port and a URL that somebody else serves do not count', async () => {
+  test('a port and a URL of another process do not count', async () => {
     const server = await listen();
     let asked = 0;
     server.on('request', () => asked++);

@@ -19,7 +19,7 @@ export function createActions({ stateDir, audit: { syncs } }: Settings): Actions
   let audit: Audit | undefined;
   return {
     record(session, action) {
-      // With the first action: whoever only looks leaves no trace.
+      // With the first action: viewing leaves no trace.
       audit ??= createAudit({
         directory: join(stateDir, 'audit'),
         instance: createId('inst'),

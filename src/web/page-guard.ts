@@ -92,7 +92,7 @@ export function keyOfUpgrade({ headers }: IncomingMessage): string | undefined {
   return offered.find((each) => each.startsWith(KEY_PROTOCOL))?.slice(KEY_PROTOCOL.length);
 }
 
-/** One of two with the same name would be somebody else's. */
+/** One of two with the same name would be another server's. */
 function readCookie(header: string | undefined, name: string): string | undefined {
   const found = (header ?? '')
     .split(';')

@@ -81,7 +81,7 @@ describe('a session', () => {
     expect(sessions.isAlive(another)).toBe(false);
   });
 
-  test('with new secrets keeps the old ones for a minute, whoever uses them', () => {
+  test('with new secrets keeps the old ones for a minute', () => {
     const { clock, sessions, open } = setUp();
     const old = open();
     const next = sessions.rotate(old);

@@ -1,7 +1,7 @@
 /**
  * Who may use the page. A link carries a code that works once and for a few minutes; it is exchanged for a session, which
  * has two secrets: a cookie that scripts cannot read, and a key that only the page's own origin can. Browsers send
- * cookies of 127.0.0.1 to every port of it, so that a cookie alone would be known to whoever listens on another.
+ * cookies of 127.0.0.1 to every port of it, so that a cookie alone would be known to servers on other ports.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';

@@ -119,7 +119,7 @@ describe('monitoring_get_stats', () => {
       memory_usage: { server_bytes: expect.any(Number), free_bytes: expect.any(Number) },
       sandbox: { kind: 'none' },
       // Without a sandbox there is no /tmp in memory.
-      limits: { memory: expect.any(String), tmp_size: 'nobody' },
+      limits: { memory: expect.any(String), tmp_size: 'not enforced' },
       audit: {
         status: 'good',
         lines: expect.toSatisfy((n) => n > 5),

@@ -196,8 +196,8 @@ describe('install', () => {
 
 describe('doctor', () => {
   test.each([
-    ['development', 'off', 'good', 'kept by: nobody, and none is set'],
-    ['sandbox', 'off', 'warning', 'kept by: nobody'],
+    ['development', 'off', 'good', 'not enforced; no limit is set'],
+    ['sandbox', 'off', 'warning', 'not enforced'],
   ])('who keeps the size of /tmp: %s, sandbox %s', (preset, sandbox, state, text) => {
     const env = { MCP_SHELL_SECURITY_PRESET: preset, MCP_SHELL_SECURITY_SANDBOX: sandbox };
     const findings = JSON.parse(run(['doctor', '--json'], '', env).stdout) as { name: string }[];

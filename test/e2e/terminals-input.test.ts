@@ -281,7 +281,7 @@ describe('the guard', () => {
     await terminal.close();
   });
 
-  test('sends nothing where it does not match, and says who is in front', async () => {
+  test('sends nothing where it does not match, and names the foreground process', async () => {
     const terminal = await openTerminal(product);
     await terminal.run('cat > typed.txt');
     const { foreground_process: front } = await terminal.info();
@@ -289,7 +289,7 @@ describe('the guard', () => {
       success: false,
       input_sent: '',
       program_guard: { passed: false, target: 'bash', foreground_process: front },
-      message: `Nothing was sent: in front is cat (${front[0].process_id}), not bash.`,
+      message: `Nothing was sent: the foreground process is cat (${front[0].process_id}), not bash.`,
     });
     expect(await terminal.run('meant', { send_to: 'cat' })).toMatchObject({ success: true });
     await terminal.press('ctrl+d');

@@ -9,6 +9,7 @@ import { dirname, resolve } from 'node:path';
 import { ShellServerError } from '../errors.ts';
 import { findSettingsFiles } from './find-files.ts';
 import { readFlagLayer } from './flags.ts';
+import { isVerbose, readEnvironmentLayer } from './from-environment.ts';
 import type { SettingFlags } from './kinds.ts';
 import type { Layer, Mistakes } from './layers.ts';
 import { realPathOf } from './paths.ts';
@@ -16,9 +17,9 @@ import type { Toolsets } from './project-rules.ts';
 import { type LoadedSettings, resolveSettings } from './resolve.ts';
 import { readSettingsFile } from './toml-file.ts';
 import { unknownTools } from './tool-names.ts';
-import { isVerbose, readEnvironmentLayer } from './variables.ts';
 
 export { SETTINGS_FILE_NAME } from './find-files.ts';
+export { readEnvironment } from './from-environment.ts';
 export { modeOf, ownList, presetValues } from './in-force.ts';
 export { flagOf, OTHER_VARIABLES, SETTING_KEYS, SETTINGS, type SettingKey, variablesOf } from './keys.ts';
 export type { Setting, SettingFlags } from './kinds.ts';
@@ -29,7 +30,6 @@ export type { LoadedSettings, Origin } from './resolve.ts';
 export { settingsJsonSchema } from './schema.ts';
 export { BY_PRESET } from './security-keys.ts';
 export { checkSettingsText } from './toml-file.ts';
-export { readEnvironment } from './variables.ts';
 
 export interface SettingsInput {
   readonly flags: SettingFlags;

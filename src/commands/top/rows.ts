@@ -2,7 +2,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { createObserver, type ObservedExecution } from '../../executions/executions.ts';
 import type { Tone } from '../paint.ts';
-import { recordAsOperator } from '../record.ts';
+import { recordAsOperator } from '../read-record.ts';
 
 export interface TopRow {
   readonly id: string;

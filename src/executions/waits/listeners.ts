@@ -1,6 +1,6 @@
 /**
  * Which TCP ports the processes of an execution listen on. Read from /proc of the execution's own network namespace;
- * nothing is ever connected to, and a port that somebody else listens on does not count.
+ * nothing is ever connected to, and a port of another process does not count.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Live } from '../live.ts';

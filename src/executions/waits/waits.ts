@@ -149,7 +149,7 @@ function createWait(request: WaitRequest, tools: WaitTools): Wait {
   const others = new Map<WaitTarget, { hasEnded: boolean; readAt: number }>();
   const before = new Set<Pair>();
 
-  /** Its record tells of the end, wherever it runs. */
+  /** Its record has the end, wherever it runs. */
   function hasEnded(target: WaitTarget): boolean {
     const { record, live } = target.execution;
     if (record.outcome !== undefined || live !== undefined) return record.outcome !== undefined;

@@ -6,7 +6,7 @@ import type { UrlTarget } from '../../security/security.ts';
 import type { Watcher } from './conditions.ts';
 
 const ANSWER_MS = 5000;
-/** Between two requests: whoever starts up should not be flooded. */
+/** Between two requests: a server that starts up should not be flooded. */
 const PAUSE_MS = 100;
 
 export function watchUrl(target: UrlTarget, isListening: () => boolean, onAnswer: () => void): Watcher {

@@ -63,7 +63,7 @@ describe('the pipeline a command ends with', () => {
     '(a | b',
     `a | ${'b'.repeat(20_000)}`,
     '',
-  ])('is not told of %j', (command) => {
+  ])('is not reported for %j', (command) => {
     expect(findLastPipeline(command)).toBeUndefined();
   });
 });

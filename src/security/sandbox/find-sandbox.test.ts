@@ -6,7 +6,7 @@ import { isInContainer, type RunHelper } from './probe.ts';
 import type { SandboxSpec } from './profile.ts';
 import { securityOf } from './sandbox.fixture.ts';
 
-const SPEC: SandboxSpec = { kind: 'seatbelt', program: '/none', profile: '' };
+const SANDBOX_SPEC: SandboxSpec = { kind: 'seatbelt', program: '/none', profile: '' };
 const HELP = [
   '--args',
   '--size',
@@ -80,7 +80,7 @@ function find(
     networks: () => machine.networks ?? ['eth0', 'wlan0'],
     sandboxSpecOf: async (program, disablesUserns) => {
       tried.push(`${program} ${disablesUserns}`);
-      return SPEC;
+      return SANDBOX_SPEC;
     },
   });
   return { found, tried, environments, places };

@@ -5,7 +5,7 @@ import { fixFor, installCommand, probeSandbox, type RunHelper } from './probe.ts
 import type { SandboxSpec } from './profile.ts';
 import { createHost } from './sandbox.fixture.ts';
 
-const SPEC: SandboxSpec = { kind: 'seatbelt', program: '/none', profile: '' };
+const SANDBOX_SPEC: SandboxSpec = { kind: 'seatbelt', program: '/none', profile: '' };
 const HOST = { places: ['/', '/usr'], triesNetwork: true };
 const SHUT = ['write', 'kernel', 'processes', 'privileges', 'network']
   .map((name) => `${name} shut\n`)
@@ -30,10 +30,10 @@ function answering(
 describe('a sandbox', () => {
   test('holds where every attempt was stopped', async () => {
     const { run, calls } = answering(SHUT);
-    expect(await probeSandbox(SPEC, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
+    expect(await probeSandbox(SANDBOX_SPEC, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
     expect(calls).toHaveLength(1);
     expect(calls[0]).toMatchObject({
-      sandboxSpec: SPEC,
+      sandboxSpec: SANDBOX_SPEC,
       environment: { NETWORK_TRIED: '1' },
     });
     expect(calls[0]?.argv.slice(0, 2)).toEqual(['/bin/sh', '-c']);
@@ -44,7 +44,7 @@ describe('a sandbox', () => {
     'does not hold where %s is open',
     async (name) => {
       const { run } = answering(SHUT.replace(`${name} shut`, `${name} open`));
-      expect(await probeSandbox(SPEC, run, HOST)).toEqual({
+      expect(await probeSandbox(SANDBOX_SPEC, run, HOST)).toEqual({
         holds: false,
         checks: { ...ALL_SHUT, [name]: false },
         problem: `a command could escape it: ${name}`,
@@ -57,7 +57,7 @@ describe('a sandbox', () => {
     const { run } = answering(
       SHUT.replace('kernel shut', 'kernel open').replace('network shut', 'network open'),
     );
-    const { problem } = await probeSandbox(SPEC, run, HOST);
+    const { problem } = await probeSandbox(SANDBOX_SPEC, run, HOST);
     expect(problem).toBe('a command could escape it: kernel, network');
   });
 
@@ -66,7 +66,7 @@ describe('a sandbox', () => {
       code: 1,
       stderr: 'warning\nbwrap: setting up uid map: Permission denied\n',
     });
-    expect(await probeSandbox(SPEC, run, HOST)).toMatchObject({
+    expect(await probeSandbox(SANDBOX_SPEC, run, HOST)).toMatchObject({
       holds: false,
       problem: 'bwrap: setting up uid map: Permission denied',
     });
@@ -79,12 +79,16 @@ describe('a sandbox', () => {
     ['ended with a failure', SHUT, 3, 'it ended with exit code 3'],
   ] as const)('does not hold where the attempt %s', async ([, stdout, code, problem]) => {
     const { run } = answering(stdout, { code });
-    expect(await probeSandbox(SPEC, run, HOST)).toMatchObject({ holds: false, problem, isIncomplete: true });
+    expect(await probeSandbox(SANDBOX_SPEC, run, HOST)).toMatchObject({
+      holds: false,
+      problem,
+      isIncomplete: true,
+    });
   });
 
   test('does not hold where nothing could be run at all', async () => {
     const run: RunHelper = () => Promise.reject(new Error('spawn ENOENT'));
-    expect(await probeSandbox(SPEC, run, HOST)).toEqual({
+    expect(await probeSandbox(SANDBOX_SPEC, run, HOST)).toEqual({
       holds: false,
       checks: { write: false },
       problem: 'Error: spawn ENOENT',
@@ -98,7 +102,7 @@ describe('a sandbox', () => {
       writeFileSync(join(argv.at(-1) ?? '', environment['NAME_TRIED'] ?? ''), '');
       return { code: 0, stdout: SHUT, stderr: '' };
     };
-    expect(await probeSandbox(SPEC, run, { places: ['/', host.home], triesNetwork: true })).toEqual({
+    expect(await probeSandbox(SANDBOX_SPEC, run, { places: ['/', host.home], triesNetwork: true })).toEqual({
       holds: false,
       checks: { ...ALL_SHUT, write: false },
       problem: 'a command could escape it: write',
@@ -109,13 +113,13 @@ describe('a sandbox', () => {
 
   test('holds where writing worked inside but nothing came out', async () => {
     const { run } = answering(SHUT.replace('write shut', 'write open'));
-    expect(await probeSandbox(SPEC, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
+    expect(await probeSandbox(SANDBOX_SPEC, run, HOST)).toEqual({ holds: true, checks: ALL_SHUT });
   });
 
   test('says nothing of a network that it need not keep away', async () => {
     const { network: _, ...others } = ALL_SHUT;
     const { run } = answering(SHUT.replace('network shut', 'network open'));
-    expect(await probeSandbox(SPEC, run, { ...HOST, triesNetwork: false })).toEqual({
+    expect(await probeSandbox(SANDBOX_SPEC, run, { ...HOST, triesNetwork: false })).toEqual({
       holds: true,
       checks: others,
     });
@@ -123,8 +127,8 @@ describe('a sandbox', () => {
 
   test('is tried with another name each time', async () => {
     const { run, calls } = answering(SHUT);
-    await probeSandbox(SPEC, run, HOST);
-    await probeSandbox(SPEC, run, HOST);
+    await probeSandbox(SANDBOX_SPEC, run, HOST);
+    await probeSandbox(SANDBOX_SPEC, run, HOST);
     const names = calls.map(({ environment }) => environment?.['NAME_TRIED']);
     expect(new Set(names).size).toBe(2);
     expect(names.filter((name) => existsSync(`/usr/${name}`) || existsSync(`/etc/${name}`))).toEqual([]);

@@ -26,7 +26,7 @@ export const REDACTED_FILES: readonly string[] = [
   '.bundle/config',
 ];
 
-/** What follows a name that tells of a secret, and the places where curl, conda and bundler have theirs. */
+/** What follows a secret-looking name, and the places where curl, conda and bundler have theirs. */
 const SECRET_LINES: readonly RegExp[] = [
   /_auth(?:Token)?\b|_password\b|npmAuth(?:Token|Ident)|\bextraheader\b/i,
   /\b[\w.-]*(?:pass|passwd|password|secret|token|cookie|credential)[\w.-]*["']?\s*[=:]/i,

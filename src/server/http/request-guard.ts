@@ -113,7 +113,7 @@ function authenticate({ headers }: IncomingMessage, tokens: Tokens | undefined, 
   if (tokens === undefined) return { ok: true, caller: { principal: LOCAL_PRINCIPAL, grant: EVERYTHING } };
   const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   if (token === undefined) {
-    const error = new ShellServerError('AUTH_001', 'This server wants a bearer token.');
+    const error = new ShellServerError('AUTH_001', 'Bearer token required.');
     return { ok: false, rejection: serverRejection(401, error, requestId, NO_TOKEN) };
   }
   const found = tokens.verify(token);

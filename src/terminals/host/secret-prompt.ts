@@ -1,5 +1,5 @@
 /**
- * Whether a terminal asks for something secret: its echo is off while whole lines are read, as getpass, `read -s` and
+ * Whether a terminal shows a password prompt: its echo is off while whole lines are read, as getpass, `read -s` and
  * sudo do it. Programs that draw for themselves (readline, vim) read single keys instead.
  */
 import { runHelper } from '../../executions/processes.ts';

@@ -145,7 +145,7 @@ export function placeNode(path: string): string {
 }
 
 /** Words that only the sandbox's explanations have. */
-export const SPEC = /sandbox|security\.[a-z_]+/i;
+export const SANDBOX_WORDS = /sandbox|security\.[a-z_]+/i;
 
 /** Runs to its end, successfully, and with nothing to explain. */
 export async function works(
@@ -160,7 +160,7 @@ export async function works(
   });
   const about = `${command}\n${data.stdout}\n${data.stderr}\n${data.message}`;
   expect(data, about).toMatchObject({ status: 'completed', exit_code: 0 });
-  expect(data.message ?? '', command).not.toMatch(SPEC);
+  expect(data.message ?? '', command).not.toMatch(SANDBOX_WORDS);
   expect(data.error_code, command).toBeUndefined();
   return data;
 }

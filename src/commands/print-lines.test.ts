@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { createLineWriter, type LineWriter } from './line-writer.ts';
+import { createLineWriter, type LineWriter } from './print-lines.ts';
 
 async function written(use: (writer: LineWriter) => Promise<void>, isRaw = false): Promise<string> {
   const output = new PassThrough();
