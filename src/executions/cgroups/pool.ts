@@ -85,8 +85,8 @@ export function createPool(): Pool {
     return { key, directories, before: NO_COUNTERS };
   }
 
-  function giveBack({ key, directories }: Idle, limits: TreeLimits, isKilled: boolean): void {
-    if (isKilled || idle.length >= MAX_IDLE || !isReusable(directories)) return remove(directories);
+  function giveBack(key: string, directories: Idle['directories'], limits: TreeLimits): void {
+    if (idle.length >= MAX_IDLE || !isReusable(directories)) return remove(directories);
     idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
     if (idle.length > MAX_OPEN) for (const directory of directories) closeControls(directory);
   }
@@ -109,8 +109,8 @@ export function createPool(): Pool {
       remove() {
         if (isOver) return;
         isOver = true;
-        if (given.push(() => giveBack({ key, directories, before }, limits, isKilled)) === 1)
-          setImmediate(lookAtGiven);
+        if (isKilled) remove(directories);
+        else if (given.push(() => giveBack(key, directories, limits)) === 1) setImmediate(lookAtGiven);
       },
     };
   }
