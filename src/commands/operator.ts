@@ -132,7 +132,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .description('list the terminals that are open on the state directory')
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
-      (await import('./attach-terminal.ts')).terminals(context, options),
+      (await import('./list-terminals.ts')).terminals(context, options),
     );
   program
     .command('attach')

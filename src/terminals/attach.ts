@@ -1,17 +1,20 @@
 /** Terminals as another process of the same person sees them: all that are open on a state directory, and one, live. */
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { connectHost, findSockets, type Host } from './hosts.ts';
-import type { Dimensions, TerminalState } from './protocol.ts';
+import type { Dimensions, Screen, TerminalState } from './protocol.ts';
 
-export type { TerminalState } from './protocol.ts';
+export type { Screen, TerminalState } from './protocol.ts';
 
 export interface Viewed {
   readonly state: TerminalState;
-  /** What draws the screen as it is now. */
-  readonly snapshot: string;
-  readonly dimensions: Dimensions;
+  /** As it was when it was attached to. */
+  readonly screen: Screen;
   onOutput(listener: (chunk: Buffer) => void): void;
+  /** After redraw, and whenever the terminal is resized; outputs that come later are not in it. */
+  onScreen(listener: (screen: Screen) => void): void;
+  redraw(): void;
   type(bytes: Buffer): void;
+  resize(dimensions: Dimensions): void;
   /** Resolves when the terminal has ended, or its host is gone. */
   readonly ended: Promise<void>;
   detach(): Promise<void>;
@@ -55,27 +58,25 @@ const isMeant = ({ id, sessionName }: TerminalState, wanted: string): boolean =>
   id === wanted || sessionName === wanted || (wanted.length >= 4 && id.startsWith(wanted));
 
 async function view(host: Host, state: TerminalState): Promise<Viewed> {
-  const early: Buffer[] = [];
-  const listeners: ((chunk: Buffer) => void)[] = [];
+  const outputs: ((chunk: Buffer) => void)[] = [];
+  const screens: ((screen: Screen) => void)[] = [];
   host.onEvent((event) => {
-    if (event.event !== 'output' || event.id !== state.id) return;
-    const chunk = Buffer.from(event.base64, 'base64');
-    if (listeners.length === 0) early.push(chunk);
-    for (const listener of listeners) listener(chunk);
+    if (event.event === 'output' && event.id === state.id)
+      for (const listener of outputs) listener(Buffer.from(event.base64, 'base64'));
+    if (event.event === 'screen' && event.id === state.id) for (const listener of screens) listener(event);
   });
   const ended = new Promise<void>((resolve) => host.onClose(resolve));
-  const { snapshot, dimensions } = await host.ask('attach', { id: state.id });
+  const { id } = state;
+  const screen = await host.ask('attach', { id });
+  const send = (asked: Promise<unknown>): void => void asked.catch(() => undefined);
   return {
     state,
-    snapshot,
-    dimensions,
-    onOutput(listener) {
-      for (const chunk of early.splice(0)) listener(chunk);
-      listeners.push(listener);
-    },
-    type: (bytes) => {
-      host.ask('type', { id: state.id, base64: bytes.toString('base64') }).catch(() => undefined);
-    },
+    screen,
+    onOutput: (listener) => void outputs.push(listener),
+    onScreen: (listener) => void screens.push(listener),
+    redraw: () => send(host.ask('redraw', { id })),
+    type: (bytes) => send(host.ask('type', { id, base64: bytes.toString('base64') })),
+    resize: (dimensions) => send(host.ask('resize', { id, dimensions })),
     ended,
     detach: host.end,
   };

@@ -229,6 +229,12 @@ export interface ReadResult {
   readonly facts: InputFacts | undefined;
 }
 
+export interface Screen {
+  /** What draws the screen as it is now. */
+  readonly snapshot: string;
+  readonly dimensions: Dimensions;
+}
+
 /** By name: what is asked, and what is answered. */
 export interface Methods {
   readonly hello: [{ readonly protocol: number; readonly isServer: boolean }, { readonly protocol: number }];
@@ -249,7 +255,9 @@ export interface Methods {
     { readonly isSaved: boolean },
   ];
   /** What the terminal writes from now on comes as `output` events; answered with what its screen shows. */
-  readonly attach: [{ readonly id: string }, { readonly snapshot: string; readonly dimensions: Dimensions }];
+  readonly attach: [{ readonly id: string }, Screen];
+  /** The screen comes as an event, in its place among the outputs. */
+  readonly redraw: [{ readonly id: string }, Record<string, never>];
   readonly type: [{ readonly id: string; readonly base64: string }, Record<string, never>];
   /** Ends every terminal, then the host. */
   readonly shutdown: [Record<string, never>, Record<string, never>];
@@ -259,6 +267,8 @@ export type MethodName = keyof Methods;
 
 export type HostEvent =
   | { readonly event: 'output'; readonly id: string; readonly base64: string }
+  /** For those who look at it: after they asked, and after it was resized. */
+  | ({ readonly event: 'screen'; readonly id: string } & Screen)
   /** Its program has ended, and its outcome is on disk; it can still be read. */
   | { readonly event: 'ended'; readonly id: string }
   /** It can be read no more. */

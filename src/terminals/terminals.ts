@@ -126,7 +126,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   }
 
   function hear(event: HostEvent): void {
-    if (event.event === 'output') return;
+    if (event.event === 'output' || event.event === 'screen') return;
     const entry = entries.get(event.id);
     if (entry === undefined) return;
     if (event.event === 'ended') {

@@ -58,7 +58,11 @@ function openWindow(...args: string[]) {
   tmux('new-session', '-d', '-x', '80', '-y', '20', `echo shell; ${words}; echo "left with $?"; cat`);
   return {
     text: () => tmux('capture-pane', '-p').trimEnd(),
+    /** With what has scrolled out of it. */
+    history: () => tmux('capture-pane', '-p', '-S', '-'),
     type: (...keys: string[]) => void tmux('send-keys', ...keys),
+    resize: (columns: number, rows: number) =>
+      void tmux('resize-window', '-x', String(columns), '-y', String(rows)),
     close: () => void tmux('kill-server'),
   };
 }
@@ -106,6 +110,7 @@ describe.skipIf(needs('tmux'))('attach', () => {
     const window = openWindow('attach', terminal.id);
     try {
       await expect.poll(window.text, { timeout: LONG_MS }).toMatch(/\nearlier\n\$$/);
+      expect(window.history()).toContain(`Attached to ${terminal.id} (shared). Ctrl-] leaves it`);
       expect(await terminal.info()).toMatchObject({ viewers: 1 });
       await terminal.run('echo from the agent');
       await expect.poll(window.text, { timeout: LONG_MS }).toMatch(/\nfrom the agent\n\$$/);
@@ -154,8 +159,51 @@ describe.skipIf(needs('tmux'))('attach', () => {
     }
   });
 
+  test('says that the window is too small, resizes on request, and shows nothing in parts', async () => {
+    const terminal = await openTerminal(product, { session_name: 'large' });
+    await terminal.run('printf %0119d 7; echo');
+    const window = openWindow('attach', 'large');
+    const small = (size: string): RegExp => new RegExp(`^The terminal is ${size},\\nand this window`);
+    try {
+      await expect.poll(window.text, { timeout: LONG_MS }).toMatch(small('120x30'));
+      expect(window.text()).toMatch(/80x20: it does not fit\.[^]*Ctrl-\] {2}leave it as it is/);
+      // Nothing that is typed here reaches a program that cannot be seen, and no output garbles the window.
+      window.type('x');
+      expect(await terminal.run('echo unseen')).toMatchObject({ output: 'unseen\n' });
+      expect(window.text()).toMatch(small('120x30'));
+      window.type('r');
+      await expect.poll(window.text, { timeout: LONG_MS }).toMatch(/\nunseen\n\$$/);
+      expect(await terminal.info()).toMatchObject({ dimensions: { width: 80, height: 20 } });
+      expect(await terminal.run('stty size')).toMatchObject({ output: '20 80\n' });
+      // The agent makes it larger again, and then smaller.
+      await product.call('terminal_resize', {
+        terminal_id: terminal.id,
+        dimensions: { width: 90, height: 20 },
+      });
+      await expect.poll(window.text, { timeout: LONG_MS }).toMatch(small('90x20'));
+      await product.call('terminal_resize', {
+        terminal_id: terminal.id,
+        dimensions: { width: 60, height: 10 },
+      });
+      await expect.poll(window.text, { timeout: LONG_MS }).toMatch(/\n20 80\n\$$/);
+      // The window changes.
+      window.resize(50, 5);
+      await expect.poll(window.text, { timeout: LONG_MS }).toMatch(small('60x10'));
+      window.resize(80, 20);
+      await expect.poll(window.text, { timeout: LONG_MS }).toMatch(/\n20 80\n\$$/);
+      window.type('C-]');
+      await expect.poll(window.text, { timeout: LONG_MS }).toMatch(/\nDetached from .*\nleft with 0/);
+      expect(audited('terminal_resized')).toMatchObject([{ terminalId: terminal.id, principal: 'operator' }]);
+    } finally {
+      window.close();
+    }
+  });
+
   test('ends with the terminal', async () => {
-    const terminal = await openTerminal(product, { session_name: 'short' });
+    const terminal = await openTerminal(product, {
+      session_name: 'short',
+      dimensions: { width: 70, height: 15 },
+    });
     const window = openWindow('attach', 'short');
     try {
       await expect.poll(window.text, { timeout: LONG_MS }).toMatch(/^\$$/m);

@@ -16,6 +16,7 @@ import {
   type Methods,
   PROTOCOL,
   type ReplaySpec,
+  type Screen,
 } from '../protocol.ts';
 import { readOldLines, saveHistory } from '../recording.ts';
 import { REPLAY_MS } from '../replay.ts';
@@ -36,6 +37,8 @@ interface CallOf {
 function serve(spec: HostSpec): void {
   const terminals = new Map<string, HostedTerminal>();
   const servers = new Set<Channel>();
+  /** Who looks at which terminal. */
+  const viewers = new Map<Channel, string>();
   /** Who has typed since they attached. */
   const typists = new WeakSet<Channel>();
   const cgroups = createCgroups();
@@ -114,9 +117,11 @@ function serve(spec: HostSpec): void {
     facts: async ({ id }) => find(id).facts(),
     send: async (request, { signal }) => find(request.id).send(request, signal),
     read: async (request, { signal }) => find(request.id).read(request, signal),
-    async resize({ id, dimensions }) {
+    async resize({ id, dimensions }, { channel }) {
       const terminal = find(id);
       terminal.resize(dimensions.columns, dimensions.rows);
+      for (const [viewer, viewed] of viewers) if (viewed === id) drawFor(viewer, terminal);
+      if (!servers.has(channel)) tellServers({ event: 'resized', id });
       return terminal.state();
     },
     async close({ id, savesHistory }) {
@@ -127,19 +132,25 @@ function serve(spec: HostSpec): void {
     },
     async attach({ id }, { channel }) {
       const terminal = find(id);
-      const snapshot = terminal.snapshot();
+      const screen = screenOf(terminal);
       const detach = terminal.attach((chunk) => {
         channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') });
         // A client that stopped reading must not fill our memory.
         if (channel.pendingBytes > MAX_UNREAD_BYTES) channel.destroy();
       });
+      viewers.set(channel, id);
       tellServers({ event: 'attached', id });
       channel.onClose(() => {
         detach();
+        viewers.delete(channel);
         tellServers({ event: 'detached', id });
       });
       void terminal.finished.then(() => channel.end());
-      return { snapshot, dimensions: terminal.state().dimensions };
+      return screen;
+    },
+    async redraw({ id }, { channel }) {
+      drawFor(channel, find(id));
+      return {};
     },
     async type({ id, base64 }, { channel }) {
       const terminal = find(id);
@@ -154,6 +165,10 @@ function serve(spec: HostSpec): void {
       return {};
     },
   };
+
+  function drawFor(channel: Channel, terminal: HostedTerminal): void {
+    channel.tell({ event: 'screen', id: terminal.spec.id, ...screenOf(terminal) });
+  }
 
   function tellServers(event: HostEvent): void {
     for (const server of servers) server.tell(event);
@@ -184,6 +199,11 @@ function serve(spec: HostSpec): void {
     reply(process.stdout, { protocol: PROTOCOL });
   });
 }
+
+const screenOf = (terminal: HostedTerminal): Screen => ({
+  snapshot: terminal.snapshot(),
+  dimensions: terminal.state().dimensions,
+});
 
 /** Of a viewer that does not read. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
