@@ -21,7 +21,7 @@ test('the tools, in the order in which they are listed, with their parameters an
     ['process_get_execution', 'execution_id execution_ids wait_seconds wait_for wait_mode fold', ''],
     ['process_list', 'status_filter command_pattern session_id limit offset', ''],
     ['process_terminate', 'process_id execution_id signal force', ''],
-    ['process_monitor', 'process_id monitor_interval_ms include_metrics monitor_id action', ''],
+    ['process_monitor', 'process_id execution_id monitor_interval_ms include_metrics monitor_id action', ''],
     ['list_execution_outputs', 'output_type execution_id name_pattern limit', ''],
     [
       'read_execution_output',
@@ -154,6 +154,46 @@ test('the error codes', () => {
     'SECURITY_002 SECURITY',
     'SECURITY_003 SECURITY',
   ]);
+});
+
+test.each([
+  [
+    'shell_execute',
+    'execution_mode',
+    ['foreground', 'background', 'detached', 'adaptive'],
+    ['sync', 'async'],
+  ],
+  ['shell_execute', 'terminal_shell', ['bash', 'zsh', 'fish', 'sh'], ['cmd', 'powershell']],
+  ['terminal_create', 'shell_type', ['bash', 'zsh', 'fish', 'sh'], ['cmd', 'powershell']],
+])('%s lists %s without the values that it takes besides', (name, parameter, listed, others) => {
+  const { inputSchema } = definitions.find((definition) => definition.name === name) ?? {};
+  expect(inputSchema?.properties?.[parameter]?.['enum']).toEqual(listed);
+  const input = TOOLS.find((tool) => tool.name === name)?.input();
+  for (const value of [...listed, ...others])
+    expect(input?.safeParse({ command: 'ls', [parameter]: value }).success, value).toBe(true);
+  expect(input?.safeParse({ command: 'ls', [parameter]: 'other' }).success).toBe(false);
+});
+
+test('numbers that Codex leaves out of schemas stand in the text', () => {
+  const texts = new Map(
+    definitions.map(({ name, description, inputSchema }) => [
+      name,
+      [description, ...Object.values(inputSchema.properties ?? {}).map((each) => each['description'])].join(
+        '\n',
+      ),
+    ]),
+  );
+  const expected = {
+    shell_execute: ['max 3600', 'Default 10', 'max 300', 'foreground: 30'],
+    process_get_execution: ['max 300'],
+    process_list: ['50'],
+    process_monitor: ['Default 1000'],
+    read_execution_output: ['Default 8192, max 1 MiB'],
+    terminal_send_input: ['max 300'],
+    terminal_get_output: ['max 300'],
+  };
+  for (const [name, numbers] of Object.entries(expected))
+    for (const number of numbers) expect(texts.get(name), name).toContain(number);
 });
 
 test('what a model must read of a tool averages under 750 bytes', () => {

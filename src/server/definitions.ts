@@ -88,7 +88,10 @@ const ERROR_SCHEMA: JsonSchema = {
   },
 };
 
-/** Without what says nothing: the dialect, zod's bounds of a safe integer, key types that JSON has anyway. */
+/** A bound that no sensible call comes near. */
+const WIDE = 1_000_000;
+
+/** Without what says nothing: the dialect, bounds that are out of reach, key types that JSON has anyway. */
 function slim(schema: JsonSchema, unwanted: ReadonlySet<string>): JsonSchema {
   const kept: JsonSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
@@ -106,7 +109,7 @@ function isNoise(keyword: string, value: unknown, schema: JsonSchema): boolean {
       return true;
     case 'minimum':
     case 'maximum':
-      return Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER;
+      return Math.abs(Number(value)) >= WIDE;
     case 'propertyNames':
       return isPlainObject(value) && Object.keys(value).length === 1 && value['type'] === 'string';
     case 'additionalProperties':

@@ -35,7 +35,7 @@ export const processGetExecution = defineTool({
   name: 'process_get_execution',
   title: 'Look at an execution',
   description:
-    'State, exit code, last output and resource usage of executions. wait_seconds waits for the end, or for wait_for; then only new output is shown.',
+    'State, exit code, last output and resource usage of executions. Instead of polling, wait_seconds (max 300) waits for the end, or for wait_for; then only new output is shown.',
   input: () =>
     z.strictObject({
       execution_id: z.string().optional(),

@@ -28,7 +28,7 @@ const processFields = () =>
 export const processList = defineTool({
   name: 'process_list',
   title: 'List executions',
-  description: 'Executions, newest first. command_pattern is a regular expression.',
+  description: 'Executions, newest first, 50 unless limit. command_pattern is a regular expression.',
   input: () =>
     z.strictObject({
       status_filter: z.enum(['running', 'completed', 'failed', 'timeout', 'all']).default('all'),

@@ -7,19 +7,24 @@ import {
   METRICS,
   type MonitorReading,
   type MonitorView,
+  pidOf,
   type Sample,
 } from '../executions/executions.ts';
 import { describeBytes } from './describe.ts';
+import { findTarget } from './find-target.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
 const inputSchema = () =>
   z.strictObject({
-    process_id: z.number().int().min(1).max(4_194_304).optional().describe('starts a monitor'),
-    monitor_interval_ms: z.number().int().min(100).max(60_000).default(1000),
+    process_id: z.number().int().min(1).max(4_194_304).optional(),
+    execution_id: z.string().optional(),
+    monitor_interval_ms: z.number().int().min(100).max(60_000).default(1000).describe('Default 1000'),
     include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
     monitor_id: z.string().optional(),
     action: z.enum(['read', 'stop']).default('read'),
   });
+
+type Input = z.output<ReturnType<typeof inputSchema>>;
 
 const sampleSchema = () => z.object({ at: z.string() }).catchall(z.number());
 
@@ -45,38 +50,46 @@ export const processMonitor = defineTool({
   name: 'process_monitor',
   title: 'Monitor an execution',
   description:
-    'Measures cpu, memory, io (and network, if it has its own) of an execution and all it started: process_id starts; monitor_id reads what is new, or stops. Ends with the process.',
+    'Measures cpu, memory, io (and network, if it has its own) of an execution and all it started: execution_id or process_id starts; monitor_id reads what is new, or stops. Ends with it.',
   input: inputSchema,
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   async run(input, call) {
-    const { process_id: pid, monitor_id: id } = input;
+    const { monitor_id: id } = input;
     const { monitors } = call.modules.executions;
-    if ((pid === undefined) === (id === undefined)) {
-      const missing = pid === undefined;
-      throw new ShellServerError(
-        missing ? 'PARAM_001' : 'PARAM_002',
-        missing ? 'process_id or monitor_id is missing.' : 'process_id and monitor_id were both given.',
-        { hint: 'process_id starts a monitor; monitor_id reads or stops one.' },
-      );
-    }
-    if (pid !== undefined) return start(pid, input, call);
-    if (input.action === 'stop') return describeReading(monitors.stop(watcherOf(call), id ?? ''));
-    return describeReading(monitors.read(watcherOf(call), id ?? ''));
+    checkWhich(input);
+    if (id === undefined) return start(input, call);
+    if (input.action === 'stop') return describeReading(monitors.stop(watcherOf(call), id));
+    return describeReading(monitors.read(watcherOf(call), id));
   },
 });
+
+function checkWhich(input: Input): void {
+  const given = (['process_id', 'execution_id', 'monitor_id'] as const).filter(
+    (name) => input[name] !== undefined,
+  );
+  if (given.length === 1) return;
+  const isMissing = given.length === 0;
+  throw new ShellServerError(
+    isMissing ? 'PARAM_001' : 'PARAM_002',
+    isMissing
+      ? 'execution_id, process_id or monitor_id is missing.'
+      : `${given.join(' and ')} were both given.`,
+    { hint: 'execution_id or process_id starts a monitor; monitor_id reads or stops one.' },
+  );
+}
 
 /** Who only reads must neither end the monitors of who works, nor use up their number. */
 const watcherOf = ({ principal, reader }: Call): string => `${principal} ${reader}`;
 
-async function start(
-  pid: number,
-  input: z.output<ReturnType<typeof inputSchema>>,
-  call: Call,
-): Promise<Answer<z.input<ReturnType<typeof outputSchema>>>> {
+async function start(input: Input, call: Call): Promise<Answer<z.input<ReturnType<typeof outputSchema>>>> {
   const { executions } = call.modules;
-  const { live, record } = await executions.getByPid(call.principal, pid);
-  if (live === undefined) throw new ShellServerError('RESOURCE_001', `Process ${pid} has just ended.`);
+  const { live, record } = await findTarget(input, call);
+  const pid = pidOf(record.process);
+  if (live === undefined || pid === undefined)
+    throw new ShellServerError('RESOURCE_001', `${record.id} does not run.`, {
+      hint: 'process_get_execution shows how it ended.',
+    });
   const watched = { executionId: record.id, pid, tree: live.tree, finished: live.finished };
   const view = executions.monitors.start(watcherOf(call), watched, {
     intervalMs: input.monitor_interval_ms,

@@ -1,9 +1,9 @@
 /** process_terminate: ends an execution, or sends it a signal. */
 import { z } from 'zod';
-import { ShellServerError } from '../base/errors.ts';
 import { type EndSignal, type Execution, type Live, pidOf, waitForEnd } from '../executions/executions.ts';
 import { listProcesses } from './describe.ts';
-import { type Call, defineTool } from './tool.ts';
+import { findTarget } from './find-target.ts';
+import { defineTool } from './tool.ts';
 
 /** After that the answer comes, ended or not. */
 const WAIT_MS = 5000;
@@ -65,21 +65,6 @@ async function endWithin(live: Live, signal: EndSignal, caller: AbortSignal): Pr
   caller.throwIfAborted();
   if (waited.kind === 'ended') await end;
   return waited.kind === 'ended';
-}
-
-function findTarget(target: z.output<ReturnType<typeof inputSchema>>, call: Call): Promise<Execution> {
-  const { process_id: pid, execution_id: id } = target;
-  if (pid !== undefined && id !== undefined) {
-    throw new ShellServerError('PARAM_002', 'process_id and execution_id were both given.', {
-      hint: 'Give one of them.',
-    });
-  }
-  if (id !== undefined) return call.modules.executions.get(call.principal, id);
-  if (pid !== undefined) return call.modules.executions.getByPid(call.principal, pid);
-  throw new ShellServerError('PARAM_001', 'process_id or execution_id is missing.', {
-    hint: 'process_list shows both.',
-    details: { name: 'InvalidParameters' },
-  });
 }
 
 function describe({ record }: Execution) {

@@ -10,7 +10,13 @@ export const readInput = () =>
   z.strictObject({
     output_id: z.string(),
     offset: z.number().int().min(-1e12).max(1e12).optional().describe('Bytes; negative: from the end'),
-    size: z.number().int().min(1).max(LIMITS.readBytesMax).default(LIMITS.readBytesDefault),
+    size: z
+      .number()
+      .int()
+      .min(1)
+      .max(LIMITS.readBytesMax)
+      .default(LIMITS.readBytesDefault)
+      .describe('Default 8192, max 1 MiB'),
     encoding: z.string().max(40).default('utf-8').describe('utf-8, base64, latin1, shift_jis, …'),
     start_line: z.number().int().min(-1e9).max(1e9).optional().describe('From 1; negative: from the end'),
     line_count: z.number().int().min(1).max(LIMITS.readLinesMax).optional(),

@@ -46,7 +46,7 @@ export const securitySetRestrictions = defineTool({
   name: 'security_set_restrictions',
   title: 'Tighten restrictions',
   description:
-    'Tightens what this caller may run, until the server restarts; without parameters it shows what holds. Nothing can be loosened.',
+    'Only when the user asks: tightens what this caller may run, until the server restarts. Without parameters it shows what holds.',
   input: inputSchema,
   output: () =>
     z.object({

@@ -5,21 +5,24 @@ import { locatePath } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type Execution, waitForEnd } from '../executions/executions.ts';
-import { SHELL_TYPES } from '../terminals/terminals.ts';
 import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
 import { answerBytes, patienceMs } from './known-clients.ts';
 import { reportProgress } from './report-progress.ts';
-import { dimensionsInput, terminalCaller, toDimensions } from './terminal-fields.ts';
+import { dimensionsInput, shellInput, terminalCaller, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 import { describeSeen, type WaitData, waitDataOf, waitFields, waitIn, waitWords } from './wait-answer.ts';
 import { conditionInput, parseConditions } from './wait-input.ts';
 
+/** The last two are what others call the first two: taken, and not listed. */
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
 
 const inputSchema = () =>
   z.strictObject({
     command: z.string().min(1).describe('Shell command or script'),
-    execution_mode: z.enum(MODES).default('adaptive'),
+    execution_mode: z
+      .enum(MODES)
+      .default('adaptive')
+      .meta({ enum: MODES.slice(0, 4) }),
     working_directory: z.string().min(1).optional(),
     environment_variables: z.record(z.string(), z.string()).optional(),
     input_data: z.string().optional().describe('stdin'),
@@ -28,13 +31,13 @@ const inputSchema = () =>
       .min(1)
       .max(LIMITS.timeoutSecondsMax)
       .optional()
-      .describe('Kill after; foreground: 30'),
+      .describe('Kill after, max 3600; foreground: 30'),
     foreground_timeout_seconds: z
       .number()
       .min(1)
       .max(LIMITS.foregroundTimeoutSecondsMax)
       .optional()
-      .describe('Default 10, or timeout_seconds'),
+      .describe('Default 10, or timeout_seconds; max 300'),
     max_output_size: z
       .number()
       .int()
@@ -52,7 +55,7 @@ const inputSchema = () =>
       .optional()
       .describe('Answer once one holds (background, adaptive), e.g. [{"port":3000}]'),
     create_terminal: z.boolean().default(false).describe('Type it into a new terminal instead'),
-    terminal_shell: z.enum(SHELL_TYPES).optional(),
+    terminal_shell: shellInput().optional(),
     terminal_dimensions: dimensionsInput().optional(),
   });
 
@@ -62,7 +65,7 @@ export const shellExecute = defineTool({
   name: 'shell_execute',
   title: 'Run a command',
   description:
-    'Runs a shell command. adaptive (default) waits foreground_timeout_seconds, then lets it go on in the background; foreground waits and kills at timeout_seconds; background returns at once; detached also survives the server. stdin is empty unless input_data. Long output is shown head and tail; read_execution_output has all of it.',
+    'Runs a shell command. adaptive (default) waits foreground_timeout_seconds (raise it for builds), then lets it go on in the background; foreground waits and kills at timeout_seconds; background (servers) returns at once; detached also survives the server. stdin is empty unless input_data. Long output is shown head and tail; read_execution_output has all of it.',
   input: inputSchema,
   output: () => z.object({ ...executionFields(), wait: waitFields().wait }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },

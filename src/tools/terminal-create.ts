@@ -1,9 +1,9 @@
 /** terminal_create: opens a real terminal with a shell in it. */
 import { z } from 'zod';
-import { SHELL_TYPES } from '../terminals/terminals.ts';
 import {
   describeTerminal,
   dimensionsInput,
+  shellInput,
   terminalCaller,
   terminalFields,
   toDimensions,
@@ -18,7 +18,7 @@ export const terminalCreate = defineTool({
   input: () =>
     z.strictObject({
       session_name: z.string().min(1).max(200).optional(),
-      shell_type: z.enum(SHELL_TYPES).optional(),
+      shell_type: shellInput().optional(),
       dimensions: dimensionsInput().optional(),
       working_directory: z.string().min(1).optional(),
       environment_variables: z.record(z.string(), z.string()).optional(),

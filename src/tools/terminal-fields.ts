@@ -7,7 +7,13 @@ import { LIMITS } from '../base/limits.ts';
 import { compilePattern } from '../base/pattern.ts';
 import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
-import { type TerminalState, WAIT_REASONS, type Waited, type WaitSpec } from '../terminals/terminals.ts';
+import {
+  SHELL_TYPES,
+  type TerminalState,
+  WAIT_REASONS,
+  type Waited,
+  type WaitSpec,
+} from '../terminals/terminals.ts';
 import { patienceMs } from './known-clients.ts';
 import type { Call } from './tool.ts';
 
@@ -18,6 +24,9 @@ export const dimensionsInput = () =>
   z.strictObject({ width: width().default(120), height: height().default(30) });
 export const dimensionsRequired = () => z.strictObject({ width: width(), height: height() });
 export const dimensionsOutput = () => z.object({ width: z.number(), height: z.number() });
+
+/** Those of Windows are taken where they exist, and not listed. */
+export const shellInput = () => z.enum(SHELL_TYPES).meta({ enum: SHELL_TYPES.slice(0, 4) });
 
 /** Each of them makes the call wait. */
 export const waitInput = () => ({
@@ -38,7 +47,7 @@ export const waitInput = () => ({
     .min(0.1)
     .max(LIMITS.terminalWaitSecondsMax)
     .optional()
-    .describe('Wait at most so long for the command to end or to want input'),
+    .describe('Wait at most so long (max 300) for the command to end or to want input'),
 });
 
 export const frontOutput = () =>

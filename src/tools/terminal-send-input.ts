@@ -60,7 +60,7 @@ export const terminalSendInput = defineTool({
   name: 'terminal_send_input',
   title: 'Type into a terminal',
   description:
-    'Types into a terminal. With timeout_seconds (or wait_for, wait_idle_ms) it waits until the command has ended, input is wanted or the pattern matches, and answers with the new output and the exit code. Without, it answers at once.',
+    'Types into a terminal; for a command give execute: true and timeout_seconds. With timeout_seconds (or wait_for, wait_idle_ms) it waits until the command has ended, input is wanted or the pattern matches, and answers with the new output and the exit code. Without, it answers at once.',
   input: inputSchema,
   output: () =>
     z.object({

@@ -28,8 +28,9 @@ describe('process_monitor', () => {
     });
     // By itself it measures what can be measured, and the network of the host is everybody's.
     expect(started.data).not.toHaveProperty('unavailable');
-    const asked = { process_id: run.process_id, include_metrics: ['network'] };
+    const asked = { execution_id: run.execution_id, include_metrics: ['network'] };
     expect((await product.call('process_monitor', asked)).data).toMatchObject({
+      process_id: run.process_id,
       unavailable: { network: expect.any(String) },
     });
     const { monitor_id } = started.data;
@@ -68,6 +69,9 @@ describe('process_monitor', () => {
     [{ process_id: 1 }, 'RESOURCE_001'],
     [{ process_id: process.pid }, 'RESOURCE_001'],
     [{ process_id: 5, monitor_id: 'mon_x' }, 'PARAM_002'],
+    [{ process_id: 5, execution_id: 'exec_x' }, 'PARAM_002'],
+    [{ execution_id: 'exec_x', monitor_id: 'mon_x' }, 'PARAM_002'],
+    [{ execution_id: 'exec_x' }, 'RESOURCE_001'],
     [{ monitor_id: '../../etc' }, 'RESOURCE_001'],
     [{ monitor_id: 'mon_x', action: 'start' }, 'PARAM_002'],
     [{ process_id: 5, monitor_interval_ms: 99 }, 'PARAM_002'],
@@ -77,6 +81,12 @@ describe('process_monitor', () => {
     [{ process_id: '5' }, 'PARAM_003'],
   ])('%j is %s', async (args, code) => {
     expect((await product.call('process_monitor', args)).data.error.code).toBe(code);
+  });
+
+  test('an execution that has ended is not monitored', async () => {
+    const { data: run } = await product.execute('true');
+    const { data } = await product.call('process_monitor', { execution_id: run.execution_id });
+    expect(data.error).toMatchObject({ code: 'RESOURCE_001', message: `${run.execution_id} does not run.` });
   });
 
   test('no more than so many at once', async () => {
