@@ -188,6 +188,7 @@ export function createApp(options: AppOptions): App {
     aliases: findAliases(tools),
     methods: pickMethods(tools),
     modules,
+    news: executions.news,
     log,
     clock,
     audit: recordCall,

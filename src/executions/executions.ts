@@ -23,6 +23,7 @@ import type { Live } from './live.ts';
 import { createLoginPath } from './login-path.ts';
 import { createLostSessions } from './lost-sessions.ts';
 import { createMonitors, type Monitors } from './monitors.ts';
+import { createNews, type News } from './news.ts';
 import { createPipes } from './pipes.ts';
 import { createPreparation } from './preparation.ts';
 import type { ExecutionRecord } from './record.ts';
@@ -43,6 +44,7 @@ export { createInstance, type Instance } from './instance.ts';
 export { type LimitEnforcement, NOT_ENFORCED } from './limit-enforcement.ts';
 export type { Live } from './live.ts';
 export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
+export type { News, NewsEvent } from './news.ts';
 export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
@@ -72,6 +74,7 @@ export interface Executions {
   readonly sessions: Sessions;
   readonly monitors: Monitors;
   readonly waits: Waits;
+  readonly news: News;
   /** Resolves when what earlier servers left is known. */
   ready(): Promise<void>;
   /** A principal has connected, and may be about to start something. */
@@ -117,6 +120,10 @@ export interface ExecutionsOptions {
   readonly onEnded?: () => void;
 }
 
+/** Nobody waits for its end. */
+const isAside = ({ isLetGo, record: { mode } }: RunningEntry): boolean =>
+  isLetGo || mode === 'background' || mode === 'detached' || mode === 'terminal';
+
 /** Between two looks at an execution that another server runs. */
 const WATCH_OTHERS_MS = 250;
 
@@ -133,7 +140,21 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     audit: security.audit,
     log,
     explain: createExplainer(security),
-    onEnded: options.onEnded ?? (() => undefined),
+    onEnded(entry) {
+      if (isAside(entry)) news.finished(entry.record);
+      options.onEnded?.();
+    },
+  });
+  const news = createNews({
+    overLimit: (principal) =>
+      [...running.entries.values()]
+        .filter(
+          (entry) =>
+            entry.record.owner === principal &&
+            isAside(entry) &&
+            entry.live.outputBytes() > settings.limits.maxOutputBytes,
+        )
+        .map(({ record }) => record),
   });
   const sessions = createSessions(settings.defaultWorkdir, security.directories);
   const lostSessions = createLostSessions(sessions, async (principal, sessionId) => {
@@ -228,6 +249,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     sessions,
     monitors,
     waits: createWaits(),
+    news,
     anticipate: preparation.anticipate,
     async start(request, signal) {
       inventory.open();

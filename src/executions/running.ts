@@ -64,7 +64,7 @@ export interface RunningOptions {
     bundle: Bundle,
   ): Partial<Pick<Outcome, 'errorCode' | 'explanation' | 'securityEvent'>>;
   /** Called with each end when it is on disk. */
-  readonly onEnded: () => void;
+  readonly onEnded: (entry: RunningEntry) => void;
 }
 
 export function createRunning(options: RunningOptions): Running {
@@ -141,7 +141,7 @@ export function createRunning(options: RunningOptions): Running {
           // The server that adopts a detached execution also records its end.
           if (isClosed) return;
           conclude(entry, outcome, onEnd);
-          options.onEnded();
+          options.onEnded(entry);
         },
         (error: unknown) => {
           clear();

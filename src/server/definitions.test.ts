@@ -72,6 +72,8 @@ describe('definitions', () => {
           },
         },
         format: { type: 'object', properties: { pattern: { type: 'string' } }, required: ['pattern'] },
+        events: { type: 'array', items: { type: 'object' } },
+        more_events: { type: 'number' },
         error: expect.objectContaining({ type: 'object' }),
       },
     });

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Annotations, Tool } from '../tools/tool.ts';
+import { NEWS_SCHEMA } from './news.ts';
 import { strictInput } from './parse-input.ts';
 
 export interface ToolDefinition {
@@ -72,7 +73,7 @@ function outputSchemaOf(tool: Tool): ObjectSchema {
     new Set(['format', 'pattern', 'additionalProperties:false']),
   ) as ObjectSchema;
   const { required: _, ...open } = schema;
-  return { ...open, type: 'object', properties: { ...open.properties, error: ERROR_SCHEMA } };
+  return { ...open, type: 'object', properties: { ...open.properties, ...NEWS_SCHEMA, error: ERROR_SCHEMA } };
 }
 
 const ERROR_SCHEMA: JsonSchema = {

@@ -13,6 +13,7 @@ import { type ErrorCode, messageOf, type ShellServerError } from '../base/errors
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
+import type { News } from '../executions/executions.ts';
 import { ApprovalNeeded } from '../security/security.ts';
 import type { Modules } from '../tools/modules.ts';
 import type { Answer, Call, ClientInfo, Tool } from '../tools/tool.ts';
@@ -29,6 +30,7 @@ import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from '
 import { checkGrant, type Grant } from './grants.ts';
 import type { Outbox } from './http/outbox.ts';
 import { METHOD_NOT_FOUND } from './json-rpc.ts';
+import { withNews } from './news.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
 import { createTurns } from './read-queue.ts';
@@ -42,6 +44,8 @@ export interface DispatchOptions {
   /** JSON-RPC methods beside MCP. */
   readonly methods?: readonly Tool[];
   readonly modules: Modules;
+  /** What answers tell besides what was asked for. */
+  readonly news?: News;
   readonly log: Log;
   readonly clock: Clock;
   /** Called with every call when it has ended. What it throws becomes the answer. */
@@ -251,11 +255,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         begin(UNKNOWN_TOOL, clip(name), {}, context).audit('failed');
         throw new UnknownToolError(name, suggest(name, names));
       }
+      const news = entry.tool.isExact === true ? undefined : options.news;
+      const reader = readerOf(context);
+      news?.open(context.principal, reader);
       const result = await perform(entry, name, args, context);
       if ('resultType' in result) return result;
-      return 'error' in result
-        ? encodeError(result.error, result.requestId, clock.now())
-        : encodeAnswer(result);
+      const encoded =
+        'error' in result ? encodeError(result.error, result.requestId, clock.now()) : encodeAnswer(result);
+      return news === undefined ? encoded : withNews(encoded, news, { principal: context.principal, reader });
     },
     methods: [...methods.keys()],
     denialOf(method, params, context) {
@@ -285,6 +292,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
   };
 }
+
+/** Each token in each session is told everything once. */
+const readerOf = ({ grant, session, client }: CallContext): string =>
+  JSON.stringify([grant.token, session ?? client.name]);
 
 /** A call, and how its end is recorded. */
 interface Begun {

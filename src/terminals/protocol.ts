@@ -273,5 +273,7 @@ export type HostEvent =
   | { readonly event: 'ended'; readonly id: string }
   /** It can be read no more. */
   | { readonly event: 'gone'; readonly id: string; readonly isSaved: boolean }
+  /** A program begins to wait for a password. */
+  | { readonly event: 'password_prompt'; readonly id: string }
   /** What a person does who looks at it; `typed` comes once for each time that they attach. */
   | { readonly event: 'attached' | 'typed' | 'resized' | 'detached'; readonly id: string };

@@ -133,6 +133,13 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       end(entry, false);
       return;
     }
+    if (event.event === 'password_prompt') {
+      void executions.get(entry.owner, renameId(entry.id, 'exec')).then(
+        ({ record }) => executions.news.passwordPrompt(record),
+        () => undefined,
+      );
+      return;
+    }
     if (event.event === 'gone') {
       const isRunning = end(entry, true);
       if (event.isSaved) return;

@@ -5,6 +5,7 @@ import { type Answer, type Call, defineTool } from './tool.ts';
 const definition = {
   input: () => z.strictObject({}),
   output: () => z.object({ allowedCommands: z.record(z.string(), z.array(z.string())).optional() }),
+  isExact: true,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
 };
 

@@ -49,6 +49,7 @@ export const shellExec = defineTool({
   input: () => z.strictObject(parameters()),
   output: toolOutput,
   annotations,
+  isExact: true,
   async run(input, call) {
     const ended = await runCommand(input, call);
     return describe(ended, textOf(input), call);
@@ -63,6 +64,7 @@ export const execMethod = defineTool({
   input: () => z.strictObject(parameters()),
   output: () => z.object(resultFields()),
   annotations,
+  isExact: true,
   async run(input, call) {
     const asked = { ...input, args: input.args ?? [] };
     const ended = await runCommand(asked, call);

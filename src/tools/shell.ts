@@ -59,6 +59,7 @@ function shellTool({ usual, most }: Seconds): Tool {
           .describe('Additional environment variables to set (optional)'),
       }),
     output: outputSchema,
+    isExact: true,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     async run({ command, working_directory: directory, timeout, environment }, call) {
       if (directory === '') throw new ShellServerError('PARAM_002', 'working_directory is empty.');

@@ -64,6 +64,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly recorded?: readonly string[];
   /** It only reads, waits for nothing, and its answer may be large: a caller is answered a few of them at a time. */
   readonly takesTurns?: boolean;
+  /** Its answers are as another interface defines them, and have nothing besides. */
+  readonly isExact?: boolean;
   /** MCP `_meta` of the definition, such as "anthropic/alwaysLoad". */
   readonly meta?: Readonly<Record<string, unknown>>;
   run(input: z.output<Input>, call: Call): Promise<Answer<z.input<Output>>>;

@@ -99,6 +99,7 @@ function serve(spec: HostSpec): void {
       const { id } = terminalSpec;
       const terminal = await startTerminal(terminalSpec, { directory: spec.directory, program, cgroups });
       terminals.set(id, terminal);
+      terminal.onPasswordPrompt(() => tellServers({ event: 'password_prompt', id }));
       reconsider();
       void terminal.finished.then(() => {
         tellServers({ event: 'ended', id });

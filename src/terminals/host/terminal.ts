@@ -17,6 +17,7 @@ import { saveRecording } from '../replay.ts';
 import { createExchange, describeFront, type Exchange } from './exchange.ts';
 import { directoryOf, lookAtFront } from './foreground.ts';
 import { watchMarks } from './marks.ts';
+import { watchForPasswordPrompt } from './prompt-watch.ts';
 import { openPty } from './pty.ts';
 import { readLineMode } from './secret-prompt.ts';
 import type { Observed } from './settle.ts';
@@ -30,6 +31,8 @@ export interface HostedTerminal extends Exchange {
   /** What it writes, as it comes, until the function that is returned is called. */
   attach(listener: (chunk: Uint8Array) => void): () => void;
   snapshot(): string;
+  /** Called each time that a program begins to wait for a password. */
+  onPasswordPrompt(listener: () => void): void;
   /** As a person types it. */
   type(bytes: Uint8Array): Promise<void>;
   end(cause: 'terminated' | 'server_shutdown'): void;
@@ -206,6 +209,10 @@ export async function startTerminal(
       return () => void viewers.delete(listener);
     },
     snapshot: screen.snapshot,
+    onPasswordPrompt(listener) {
+      const stop = watchForPasswordPrompt(observed, listener);
+      void finished.then(stop, stop);
+    },
     async type(bytes) {
       lastActivityMs = Date.now();
       byPerson++;
