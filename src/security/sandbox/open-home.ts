@@ -38,9 +38,8 @@ export const isObeyed = (name: string): boolean =>
   name.startsWith('.') && !TOOL_CACHES.includes(name) && name !== OWN_CACHE;
 
 /** Of a PATH, the directories in a home directory. A project's own directories are on it only while working on that project. */
-export function pathDirectoriesIn(home: string, paths: readonly string[]): string[] {
-  const entries = new Set(paths.flatMap((path) => path.split(':')).filter(isAbsolute));
-  return [...new Set([...entries].map(realPathOf))].filter(
+export function pathDirectoriesIn(home: string, entries: readonly string[]): string[] {
+  return [...new Set(entries.map(realPathOf))].filter(
     (path) =>
       path !== home &&
       isInside(path, home) &&
@@ -48,6 +47,12 @@ export function pathDirectoriesIn(home: string, paths: readonly string[]): strin
       !isThere(join(dirname(path), 'pyvenv.cfg')),
   );
 }
+
+/** Of a PATH, the entries that lie in a home directory or lead into it. */
+export const pathEntriesIn = (home: string, path: string): string[] =>
+  [...new Set(path.split(':').filter(isAbsolute))].filter(
+    (entry) => isInside(entry, home) || isInside(realPathOf(entry), home),
+  );
 
 function namesIn(directory: string): string[] | undefined {
   try {

@@ -22,7 +22,7 @@ import { createGitLayouts } from './git-layout.ts';
 import { separateLinks } from './hard-links.ts';
 import { isThere } from './host-files.ts';
 import { loginProfile } from './login-profile.ts';
-import { pathDirectoriesIn } from './open-home.ts';
+import { pathDirectoriesIn, pathEntriesIn } from './open-home.ts';
 import { openings } from './openings.ts';
 import type { RunHelper } from './probe.ts';
 import { type Profile, type SandboxSpec, SCRIPTS_PLACE } from './profile.ts';
@@ -100,6 +100,7 @@ export interface SandboxOptions {
 
 export function createSandbox(options: SandboxOptions): Sandbox {
   const { settings } = options;
+  const { environment } = settings;
   const home = realPathOf(homedir());
   const stateDirectory = realPathOf(settings.stateDir);
   const survey = createSurvey(surveyOf(options, home));
@@ -107,6 +108,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const prepareHome = once(() => makeCaches(options, home));
   const gitDirectories = findGitDirectories(settings.security.workspace);
   const privatePaths = remembered(PRIVATE_MS, () => findPrivatePaths(home, settings.environment));
+  const pathEntries = remembered(PRIVATE_MS, (path) => pathEntriesIn(home, path));
   const privateParents = parentsOf(privateCandidates(home, settings.environment));
   const roots = createRoots();
   const signatureOf = createSignatures();
@@ -125,13 +127,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
     const isHomeWritable = open.some((root) => isInside(home, root));
-    const pathDirectories = isHomeWritable
-      ? pathDirectoriesIn(home, [
-          settings.environment['PATH'] ?? '',
-          settings.environment['ZDOTDIR'] ?? '',
-          loginPath,
-        ])
-      : [];
+    const path = [environment['PATH'], environment['ZDOTDIR'], loginPath].join(':');
+    const pathDirectories = isHomeWritable ? pathDirectoriesIn(home, pathEntries(path)) : [];
     // Before it is looked at, or the next look would find that something was made.
     const tmpDirectory =
       security.keepsTmp && principal !== undefined
@@ -376,11 +373,11 @@ function withScripts(profile: Profile, from: string): Profile {
 const PRIVATE_MS = 1000;
 
 /** For a while, and as long as it is asked about the same. */
-function remembered<Value>(forMs: number, make: () => Value): (about: string) => Value {
+function remembered<Value>(forMs: number, make: (about: string) => Value): (about: string) => Value {
   let last: { readonly value: Value; readonly about: string; readonly atMs: number } | undefined;
   return (about) => {
     if (last?.about !== about || performance.now() - last.atMs > forMs)
-      last = { value: make(), about, atMs: performance.now() };
+      last = { value: make(about), about, atMs: performance.now() };
     return last.value;
   };
 }
