@@ -32,6 +32,11 @@ const REPLIES = new RegExp(
   'g',
 );
 
+/** What a person typed, without them. */
+export function withoutReplies(typed: Buffer): Buffer {
+  return Buffer.from(typed.toString('latin1').replaceAll(REPLIES, ''), 'latin1');
+}
+
 /** Long enough to be read, before the terminal takes the whole window. */
 const HINT_MS = 1500;
 
@@ -60,10 +65,7 @@ async function look(
     input.on('data', (chunk: Buffer) => {
       if (!window.takesKeys()) return press(chunk, { viewed, output, leave });
       const at = chunk.indexOf(DETACH);
-      const typed = Buffer.from(
-        (at === -1 ? chunk : chunk.subarray(0, at)).toString('latin1').replaceAll(REPLIES, ''),
-        'latin1',
-      );
+      const typed = withoutReplies(at === -1 ? chunk : chunk.subarray(0, at));
       if (typed.length > 0) viewed.type(typed);
       if (at !== -1) leave();
     });

@@ -15,17 +15,34 @@ export interface Viewed {
   redraw(): void;
   type(bytes: Buffer): void;
   resize(dimensions: Dimensions): void;
+  /** Takes it over, so that what the agent types waits, or gives it back; detaching does that too. */
+  hold(isHeld: boolean): Promise<void>;
   /** Resolves when the terminal has ended, or its host is gone. */
   readonly ended: Promise<void>;
   detach(): Promise<void>;
 }
 
-/** Newest first. */
-export async function listTerminals(stateDirectory: string): Promise<TerminalState[]> {
+export interface ListedTerminal extends TerminalState {
+  /** It waits for a password; false where nobody asked. */
+  readonly asksSecret: boolean;
+}
+
+/** Newest first. To find password prompts takes a process for each terminal whose shell is not at its prompt. */
+export async function listTerminals(
+  stateDirectory: string,
+  { findsPrompts = false } = {},
+): Promise<ListedTerminal[]> {
   const found = await forEachHost(stateDirectory, async (host) => {
     const states = await host.ask('list', {});
+    const listed = await Promise.all(
+      states.map(async (state) => {
+        const isAsked = findsPrompts && state.outcome === undefined && !state.isIdle;
+        const facts = isAsked ? await host.ask('facts', { id: state.id }) : undefined;
+        return { ...state, asksSecret: facts?.isSecretPrompt === true };
+      }),
+    );
     await host.end();
-    return states;
+    return listed;
   });
   return found.flat().sort((a, b) => b.createdAtMs - a.createdAtMs);
 }
@@ -77,6 +94,9 @@ async function view(host: Host, state: TerminalState): Promise<Viewed> {
     redraw: () => send(host.ask('redraw', { id })),
     type: (bytes) => send(host.ask('type', { id, base64: bytes.toString('base64') })),
     resize: (dimensions) => send(host.ask('resize', { id, dimensions })),
+    async hold(isHeld) {
+      await host.ask('hold', { id, isHeld });
+    },
     ended,
     detach: host.end,
   };

@@ -6,7 +6,7 @@ import type { Held, Outcome } from '../executions/processes.ts';
 import type { LaunchPermit } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
-export const PROTOCOL = 3;
+export const PROTOCOL = 5;
 
 /** On the host's stdin, before it listens. */
 export interface HostSpec {
@@ -70,6 +70,8 @@ export interface TerminalState {
   readonly title: string;
   readonly isAlternate: boolean;
   readonly viewers: number;
+  /** A person has taken it over: what others type waits. */
+  readonly isHeld: boolean;
   readonly rules: string;
   readonly outcome: Outcome | undefined;
 }
@@ -145,7 +147,7 @@ export interface SendRequest {
 
 export interface SendResult {
   readonly sent: 'all' | 'nothing' | 'part';
-  readonly why: 'guard' | 'changed' | 'ended' | undefined;
+  readonly why: 'guard' | 'changed' | 'ended' | 'held' | undefined;
   /** How the terminal has ended. */
   readonly outcome?: Outcome | undefined;
   /** The foreground processes when it was sent, or would have been. */
@@ -259,6 +261,10 @@ export interface Methods {
   /** The screen comes as an event, in its place among the outputs. */
   readonly redraw: [{ readonly id: string }, Record<string, never>];
   readonly type: [{ readonly id: string; readonly base64: string }, Record<string, never>];
+  /** A person takes it over, or gives it back, which the end of the connection does too. */
+  readonly hold: [{ readonly id: string; readonly isHeld: boolean }, Record<string, never>];
+  /** Answered when nobody holds it, or the time is over. */
+  readonly untilFree: [{ readonly id: string; readonly timeoutMs: number }, { readonly isFree: boolean }];
   /** Ends every terminal, then the host. */
   readonly shutdown: [Record<string, never>, Record<string, never>];
 }
@@ -276,4 +282,7 @@ export type HostEvent =
   /** A program begins to wait for a password. */
   | { readonly event: 'password_prompt'; readonly id: string }
   /** What a person does who looks at it; `typed` comes once for each time that they attach. */
-  | { readonly event: 'attached' | 'typed' | 'resized' | 'detached'; readonly id: string };
+  | {
+      readonly event: 'attached' | 'typed' | 'resized' | 'held' | 'released' | 'detached';
+      readonly id: string;
+    };

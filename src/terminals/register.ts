@@ -13,6 +13,8 @@ export interface Entry {
   readonly host: Host;
   readonly typing: Typing;
   hasEnded: boolean;
+  /** A person has taken it over, as the host told last. */
+  isHeld: boolean;
   /** As the host reported them last; undefined where something may have changed since. */
   facts: InputFacts | undefined;
   /** The last line that each reader was given, as it was then: it may have grown since. */
@@ -81,6 +83,7 @@ export function createRegister(): Register {
         ...known,
         typing: createTyping(),
         hasEnded: false,
+        isHeld: false,
         facts: undefined,
         lastRead: new Map(),
       };

@@ -23,6 +23,8 @@ const MAX_DECISIONS = 3;
 const SHOWN_MS = 5000;
 /** For a shell to read the next of several lines. */
 const SETTLED_MS = 250;
+/** For a person who has taken it over to give it back, where the caller waits for nothing else. */
+const HELD_MS = 5000;
 const ESC = 0x1b;
 const ENTER = Buffer.from('\r');
 
@@ -48,6 +50,7 @@ export function createSending(
   }
 
   return async (entry, input, caller) => {
+    if (!(await isFree(entry, input, caller.signal))) return HELD;
     for (let decisions = 1; ; decisions++) {
       const made = await decide(entry, input.typed, caller.signal);
       authorize(entry, input, caller, made);
@@ -61,6 +64,27 @@ export function createSending(
     }
   };
 }
+
+/** Waits where a person has taken it over: what would come of the input is only known when they have given it back. */
+async function isFree(entry: Entry, { wait }: InputOptions, signal: AbortSignal): Promise<boolean> {
+  if (!entry.isHeld) return true;
+  const timeoutMs = wait?.timeoutMs ?? HELD_MS;
+  const answer = await entry.host.ask('untilFree', { id: entry.id, timeoutMs }, signal);
+  return answer.isFree;
+}
+
+const HELD: SendResult = {
+  sent: 'nothing',
+  why: 'held',
+  front: [],
+  bytes: 0,
+  waited: undefined,
+  fromLine: 0,
+  fromText: '',
+  after: undefined,
+  screen: undefined,
+  facts: undefined,
+};
 
 interface Made {
   readonly decision: Decision;

@@ -153,6 +153,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
     // A person has looked, and perhaps typed.
     entry.typing.forget();
     entry.facts = undefined;
+    if (event.event === 'held' || event.event === 'released') entry.isHeld = event.event === 'held';
     security.audit.write({ event: `terminal_${event.event}`, terminalId: event.id, ...OPERATOR });
   }
 
@@ -189,6 +190,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const { id, owner, sessionName } = state;
       const entry = remember({ id, owner, sessionName, host });
       entry.hasEnded = state.outcome !== undefined;
+      entry.isHeld = state.isHeld;
       // Its last server may have left something on the line.
       entry.typing.forget();
       log.info('took over a terminal', { terminal: id, from: dead });

@@ -234,6 +234,8 @@ function whyNothing(result: SendResult, input: Input): string {
   switch (result.why) {
     case 'guard':
       return `Nothing was sent: the foreground process is ${foregroundText(result.front)}, not ${input.send_to}.`;
+    case 'held':
+      return 'Nothing was sent: the operator has taken over this terminal. Call again later; terminal_get_output shows what happens in it.';
     case 'ended':
       return 'Nothing was sent: the program in the terminal has ended.';
     default:

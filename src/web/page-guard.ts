@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Session, Sessions } from './page-sessions.ts';
+import { KEY_PROTOCOL } from './wire.ts';
 
 export interface Refusal {
   readonly status: number;
@@ -28,8 +29,6 @@ export interface Guard {
 }
 
 export const KEY_HEADER = 'x-shell-key';
-/** In a list of subprotocols: a page cannot set headers of an upgrade. */
-const KEY_PROTOCOL = 'key.';
 
 export function createGuard({
   port,
@@ -87,6 +86,7 @@ export function keyOf({ headersDistinct }: IncomingMessage): string | undefined 
   return given.length === 1 ? given[0] : undefined;
 }
 
+/** In a list of subprotocols: a page cannot set headers of an upgrade. */
 export function keyOfUpgrade({ headers }: IncomingMessage): string | undefined {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
   return offered.find((each) => each.startsWith(KEY_PROTOCOL))?.slice(KEY_PROTOCOL.length);

@@ -17,7 +17,7 @@ import {
   searchLines,
 } from '../outputs/outputs.ts';
 import { type AuditLine, byTime, readAudit } from '../security/security.ts';
-import { listTerminals, type TerminalState } from '../terminals/attach.ts';
+import { type ListedTerminal, listTerminals } from '../terminals/attach.ts';
 import type { AuditRow, EndAnswer, ExecutionDetails, OutputAnswer, Row, SearchAnswer } from './wire.ts';
 
 export interface Watched {
@@ -139,7 +139,7 @@ export function createWatched(settings: Settings, searchWorkerPath: string): Wat
   async function look(): ReturnType<Watched['look']> {
     const [{ executions, servers }, terminals] = await Promise.all([
       observer.look(),
-      listTerminals(stateDir).catch(() => []),
+      listTerminals(stateDir, { findsPrompts: true }).catch(() => []),
     ]);
     for (const id of shown) if (observer.store.summary(id)?.status !== 'running') shown.delete(id);
     const screens = new Map(terminals.map((state) => [renameId(state.id, 'exec'), state]));
@@ -244,7 +244,7 @@ function* piecesOf(source: ByteSource): Generator<Buffer> {
   }
 }
 
-function toRow(execution: ObservedExecution, screen: TerminalState | undefined): Row {
+function toRow(execution: ObservedExecution, screen: ListedTerminal | undefined): Row {
   const { id, state, owner, command, mode, directory, pid, createdAtMs, endedAtMs, usage } = execution;
   return {
     id,
@@ -267,7 +267,7 @@ function toRow(execution: ObservedExecution, screen: TerminalState | undefined):
   };
 }
 
-function toTerminal(screen: TerminalState | undefined, sessionName: string | undefined): Row['terminal'] {
+function toTerminal(screen: ListedTerminal | undefined, sessionName: string | undefined): Row['terminal'] {
   if (screen === undefined) return undefined;
   return {
     id: screen.id,
@@ -278,7 +278,8 @@ function toTerminal(screen: TerminalState | undefined, sessionName: string | und
     rows: screen.dimensions.rows,
     viewers: screen.viewers,
     isIdle: screen.isIdle,
-    asksSecret: false,
+    isHeld: screen.isHeld,
+    asksSecret: screen.asksSecret,
   };
 }
 

@@ -208,19 +208,43 @@ describe('who asks', () => {
     expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([403, undefined]);
   });
 
-  test.each([['/'], ['/api/events'], ['/api/terminals/term_22222222222222222222222222']])(
-    'an upgrade of %s is refused',
-    async (path) => {
-      const headers = {
-        ...(await secrets()),
-        connection: 'Upgrade',
-        upgrade: 'websocket',
-        'sec-websocket-version': '13',
-        'sec-websocket-key': Buffer.alloc(16).toString('base64'),
-      };
-      await expect(ask({ path, headers })).rejects.toThrow('socket hang up');
-    },
-  );
+  const TERMINAL = '/api/terminals/term_22222222222222222222222222';
+  /** [name, path, headers in place of the page's, status] */
+  const upgrades: [string, string, (port: number) => Record<string, string>, number][] = [
+    ['the page', TERMINAL, () => ({}), 101],
+    ['the page, of something else', '/api/events', () => ({}), 404],
+    ['the page, of no id', '/api/terminals/..', () => ({}), 404],
+    ['the page, of an execution', '/api/terminals/exec_22222222222222222222222222', () => ({}), 404],
+    ['a name that was rebound', TERMINAL, (port) => at(`evil.example:${port}`), 403],
+    ['another port', TERMINAL, (port) => ({ origin: `http://127.0.0.1:${port + 1}` }), 403],
+    ['another site', TERMINAL, () => ({ origin: 'https://evil.example' }), 403],
+    ['a program without an Origin', TERMINAL, () => ({ origin: '' }), 403],
+    ['another site, says the browser', TERMINAL, () => ({ 'sec-fetch-site': 'cross-site' }), 403],
+    ['a cookie alone', TERMINAL, () => ({ 'sec-websocket-protocol': 'shell' }), 401],
+    ['a wrong key', TERMINAL, () => ({ 'sec-websocket-protocol': 'shell, key.x' }), 401],
+    [
+      'a key in another header',
+      TERMINAL,
+      () => ({ 'sec-websocket-protocol': 'shell', 'x-shell-key': 'own' }),
+      401,
+    ],
+    ['a key alone', TERMINAL, () => ({ cookie: '' }), 401],
+  ];
+
+  test.each(upgrades)('an upgrade by %s', async (_, path, change, status) => {
+    const { 'x-shell-key': key, ...own } = await secrets();
+    const headers = {
+      ...own,
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': Buffer.alloc(16).toString('base64'),
+      'sec-websocket-protocol': `shell, key.${key}`,
+      ...change(web.port),
+    };
+    if ('x-shell-key' in headers) headers['x-shell-key'] = key;
+    expect((await ask({ path, headers })).status).toBe(status);
+  });
 });
 
 describe('what is answered', () => {

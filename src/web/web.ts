@@ -18,6 +18,7 @@ import { type PageFile, readPageFiles } from './page-files.ts';
 import { createGuard, type Guard, keyOf, refuse, securityHeaders } from './page-guard.ts';
 import { createSessions, type Session, type Sessions } from './page-sessions.ts';
 import { createRoutes, findRoute, type Route, readBody } from './routes.ts';
+import { createTerminalSockets } from './terminal-sockets.ts';
 import { createTickets, type Tickets } from './tickets.ts';
 import { createWatched } from './watched.ts';
 import type { SessionAnswer } from './wire.ts';
@@ -71,13 +72,14 @@ export async function serveWeb(options: WebOptions): Promise<Web> {
   server.on('request', (request, response) => {
     serve(site, files, request, response).catch((error: unknown) => answerError(response, error, log));
   });
-  // Nothing here is upgraded.
-  server.on('upgrade', (_request, socket) => socket.destroy());
+  const terminals = createTerminalSockets({ ...options, guard, sessions, actions });
+  server.on('upgrade', terminals.upgrade);
   return {
     port,
     createLink: () => `http://${HOST}:${port}/#${sessions.createCode()}`,
     async close() {
       closing.abort();
+      terminals.close();
       feed.dispose();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

@@ -1,4 +1,4 @@
-/** What the operator's page and its server say to each other. Types alone: both sides import them. */
+/** What the operator's page and its server say to each other; both sides import it. */
 
 export interface Row {
   readonly id: string;
@@ -33,6 +33,8 @@ export interface TerminalRow {
   readonly rows: number;
   readonly viewers: number;
   readonly isIdle: boolean;
+  /** A person has taken it over. */
+  readonly isHeld: boolean;
   /** It waits for a password. */
   readonly asksSecret: boolean;
 }
@@ -103,3 +105,18 @@ export interface ErrorAnswer {
   readonly message: string;
   readonly hint?: string | undefined;
 }
+
+/** From the server to a page that looks at a terminal; what the terminal writes comes as bytes. */
+export type TerminalMessage =
+  | { readonly kind: 'screen'; readonly snapshot: string; readonly columns: number; readonly rows: number }
+  | { readonly kind: 'held'; readonly isHeld: boolean }
+  | { readonly kind: 'ended' };
+
+/** From the page. */
+export type TerminalWish =
+  | { readonly kind: 'hold'; readonly isHeld: boolean }
+  | { readonly kind: 'type'; readonly text: string };
+
+/** Of the protocol of a terminal's socket; its key comes beside it. */
+export const TERMINAL_PROTOCOL = 'shell';
+export const KEY_PROTOCOL = 'key.';

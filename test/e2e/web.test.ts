@@ -7,6 +7,14 @@ import { needs } from '../setup/needs.ts';
 import { launchBrowser, type ServedPage, servePage } from './support/page.ts';
 import { createPlace, type Place, type Product, startProduct } from './support/product.ts';
 
+/** Names of files below it that hold this text. */
+function filesWith(directory: string, text: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes(text));
+}
+
 describe.skipIf(needs('chromium'))('the page', () => {
   let browser: Browser;
   let place: Place;
@@ -92,6 +100,36 @@ describe.skipIf(needs('chromium'))('the page', () => {
     expect(await output.getByText('red', { exact: true }).getAttribute('class')).toBe('f1');
     expect(await page.title()).toBe('mcp-shell-server');
     expect(await page.locator('#page img, #page script').count()).toBe(0);
+  });
+
+  test('a person takes over a terminal, types a password that is nowhere else, and gives it back', async () => {
+    const { data } = await product.call('terminal_create', { session_name: 'shared' });
+    const id = data.terminal_id as string;
+    const type = (input: string, timeout_seconds: number) =>
+      product.call('terminal_send_input', { terminal_id: id, input, execute: true, timeout_seconds });
+    const asked = await type('read -s -p "Pass""word: " secret; echo "got ${#secret}"', 30);
+    expect(asked.data.output).toContain('Password:');
+    const page = await served.open();
+    await group(page, 'Needs you').getByText('shared').click();
+    await page.getByRole('region', { name: 'Terminal' }).getByText('Password:').waitFor();
+    await page.getByRole('button', { name: 'Take over' }).click();
+    await page.getByText('You type.').waitFor();
+    const refused = await type('agent', 1);
+    expect(refused.text).toContain('the operator has taken over this terminal');
+    await page.keyboard.type('correct-horse-battery\n');
+    await page.getByRole('region', { name: 'Terminal' }).getByText('got 21').waitFor();
+    const waiting = type('echo "from the agent"', 60);
+    await page.getByRole('button', { name: 'Give back' }).click();
+    const answer = await waiting;
+    expect(answer.data.output).toContain('from the agent');
+    const { text } = await product.call('terminal_get_output', { terminal_id: id });
+    expect(`${text}${answer.text}${refused.text}`).not.toContain('correct-horse');
+    await product.call('terminal_close', { terminal_id: id, save_history: true });
+    expect(filesWith(place.stateDir, 'correct-horse')).toEqual([]);
+    expect(audited('page_action').filter(({ terminalId }) => terminalId === id)).toMatchObject([
+      { action: 'take_over' },
+      { action: 'give_back' },
+    ]);
   });
 
   test('a tab needs a link, or a browser that had one', async () => {

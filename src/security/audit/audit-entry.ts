@@ -84,16 +84,16 @@ interface TerminalInput extends Ruling {
   readonly input: { readonly text: string } | { readonly isSecret: true };
 }
 
-/** A person looks at it from the command line, and types or resizes; what they type is not recorded. */
+/** A person looks at it, types, resizes, or takes it over; what they type is not recorded. */
 interface TerminalViewed extends Caller {
-  readonly event: 'terminal_attached' | 'terminal_typed' | 'terminal_resized' | 'terminal_detached';
+  readonly event: `terminal_${'attached' | 'typed' | 'resized' | 'held' | 'released' | 'detached'}`;
   readonly terminalId: string;
 }
 
 /** A person did something on the operator's page. */
 interface PageAction extends Caller {
   readonly event: 'page_action';
-  readonly action: 'open' | 'end';
+  readonly action: 'open' | 'end' | 'take_over' | 'give_back';
   readonly executionId?: string | undefined;
   readonly terminalId?: string | undefined;
 }
@@ -187,6 +187,8 @@ const EVENTS: Readonly<Record<(AuditEntry | LogEntry)['event'], true>> = {
   terminal_attached: true,
   terminal_typed: true,
   terminal_resized: true,
+  terminal_held: true,
+  terminal_released: true,
   terminal_detached: true,
   page_action: true,
   approval_asked: true,

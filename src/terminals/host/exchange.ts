@@ -17,6 +17,7 @@ import { type Recording, readRecording } from '../replay.ts';
 import { areSame, readFacts } from './facts.ts';
 import { type Front, lookAtFront } from './foreground.ts';
 import { type GuardTarget, passesGuard, readGuard } from './guard.ts';
+import type { Hold } from './hold.ts';
 import type { Pty } from './pty.ts';
 import { type Before, type Observed, rememberBefore, settle } from './settle.ts';
 
@@ -34,10 +35,16 @@ const WRITE_MS = 1000;
 /** Typed at a program that does not read; what comes after that is refused. */
 const MAX_PENDING_BYTES = 1024 * 1024;
 
+interface ExchangeTools {
+  readonly pty: Pick<Pty, 'write' | 'pendingBytes'>;
+  readonly recording: Recording;
+  readonly hold: Pick<Hold, 'isHeld'>;
+}
+
 export function createExchange(
   spec: TerminalSpec,
   observed: Observed,
-  { pty, recording }: { readonly pty: Pick<Pty, 'write' | 'pendingBytes'>; readonly recording: Recording },
+  { pty, recording, hold }: ExchangeTools,
 ): Exchange {
   const { screen, program } = observed;
   /** What came before this, the caller has read: a later wait misses nothing that came in between. */
@@ -73,6 +80,7 @@ export function createExchange(
       ...about,
     });
     if (observed.hasEnded()) return refuse('ended', { outcome: observed.outcome() });
+    if (hold.isHeld()) return refuse('held');
     if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(front());
     const now = await facts();
     if (!areSame(request.facts, now, request.decidedBy)) return refuse('changed', { facts: now });

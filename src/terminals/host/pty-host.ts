@@ -42,6 +42,8 @@ function serve(spec: HostSpec): void {
   /** Who has typed since they attached. */
   const typists = new WeakSet<Channel>();
   const cgroups = createCgroups();
+  /** Of each connection: the terminals that a person has taken over, and what gives them back. */
+  const holders = new WeakMap<Channel, Map<string, () => void>>();
   const program = process.argv[1] ?? '';
   let leaving: NodeJS.Timeout | undefined;
   /** The server that started us may take a while to connect, on a machine under load. */
@@ -160,6 +162,25 @@ function serve(spec: HostSpec): void {
       await terminal.type(Buffer.from(base64, 'base64'));
       return {};
     },
+    async hold({ id, isHeld }, { channel }) {
+      const terminal = find(id);
+      const held = holders.get(channel) ?? new Map<string, () => void>();
+      holders.set(channel, held);
+      const release = held.get(id);
+      if (isHeld === (release !== undefined)) return {};
+      if (release === undefined) {
+        held.set(id, terminal.hold());
+        tellServers({ event: 'held', id });
+      } else {
+        held.delete(id);
+        release();
+        tellServers({ event: 'released', id });
+      }
+      return {};
+    },
+    untilFree: async ({ id, timeoutMs }, { signal }) => ({
+      isFree: await find(id).untilFree(timeoutMs, signal),
+    }),
     async shutdown() {
       await endAll();
       setTimeout(() => void leave(), 50);
@@ -183,6 +204,10 @@ function serve(spec: HostSpec): void {
       return (answerer as (params: unknown, call: CallOf) => Promise<unknown>)(params, { channel, signal });
     });
     channel.onClose(() => {
+      for (const [id, release] of holders.get(channel) ?? []) {
+        release();
+        tellServers({ event: 'released', id });
+      }
       servers.delete(channel);
       reconsider();
     });

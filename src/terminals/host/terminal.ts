@@ -16,6 +16,7 @@ import { createRecorder, discardHistory, discardRaw } from '../recording.ts';
 import { saveRecording } from '../replay.ts';
 import { createExchange, describeFront, type Exchange } from './exchange.ts';
 import { directoryOf, lookAtFront } from './foreground.ts';
+import { createHold } from './hold.ts';
 import { watchMarks } from './marks.ts';
 import { watchForPasswordPrompt } from './prompt-watch.ts';
 import { openPty } from './pty.ts';
@@ -33,6 +34,10 @@ export interface HostedTerminal extends Exchange {
   snapshot(): string;
   /** Called each time that a program begins to wait for a password. */
   onPasswordPrompt(listener: () => void): void;
+  /** A person takes it over, until the function that is returned is called. */
+  hold(): () => void;
+  /** False where it is still held when the time is over. */
+  untilFree(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   /** As a person types it. */
   type(bytes: Uint8Array): Promise<void>;
   end(cause: 'terminated' | 'server_shutdown'): void;
@@ -162,7 +167,8 @@ export async function startTerminal(
       return () => void listeners.delete(listener);
     },
   };
-  const exchange = createExchange(spec, observed, { pty, recording });
+  const hold = createHold();
+  const exchange = createExchange(spec, observed, { pty, recording, hold });
 
   function state(): TerminalState {
     screen.catchUp();
@@ -185,6 +191,7 @@ export async function startTerminal(
       title: screen.view().title,
       isAlternate: screen.isAlternate,
       viewers: viewers.size,
+      isHeld: hold.isHeld(),
       rules: spec.rules,
       outcome,
     };
@@ -213,6 +220,8 @@ export async function startTerminal(
       const stop = watchForPasswordPrompt(observed, listener);
       void finished.then(stop, stop);
     },
+    hold: hold.take,
+    untilFree: hold.untilFree,
     async type(bytes) {
       lastActivityMs = Date.now();
       byPerson++;

@@ -15,7 +15,7 @@ export class RequestError extends Error {
 const STORED = 'shell-key';
 const RENEW_MS = 15 * 60_000;
 
-const storedKey = (): string => localStorage.getItem(STORED) ?? '';
+export const storedKey = (): string => localStorage.getItem(STORED) ?? '';
 
 export async function request<Answer>(path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
   const response = await send(path, body, signal);

@@ -7,6 +7,7 @@ import { grouped, showBytes, showSpan, showTime } from './format.ts';
 import { StateMark } from './now.tsx';
 import { Output } from './output-view.tsx';
 import { ending, rows, session, spanOf } from './page-state.ts';
+import { TerminalView } from './terminal-view.tsx';
 import { visible } from './text.ts';
 
 /** Derived while it runs, a combined output of this size is put together anew for every look. */
@@ -58,7 +59,11 @@ export function ExecutionView({ id }: { id: string }): JSX.Element {
         {visible(details.command)}
       </pre>
       <Facts details={{ ...details, row }} />
-      <Streams details={details} isRunning={row.state === 'running'} />
+      {row.terminal === undefined ? (
+        <Streams details={details} isRunning={row.state === 'running'} />
+      ) : (
+        <TerminalView terminal={row.terminal} />
+      )}
     </section>
   );
 }
