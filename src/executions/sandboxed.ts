@@ -320,9 +320,10 @@ export async function endSandbox({ child, init, ...sandbox }: WaitingSandbox): P
  * bwrap ends by itself with 128 and the signal's number where its command was killed by one. A shell says the same of
  * its children, so that this is what is known: both are told.
  */
-export async function exitOf({ child, init }: WaitingSandbox): Promise<Exit> {
+export async function exitOf({ child, init, isCopy }: WaitingSandbox): Promise<Exit> {
   const exit = await child.exited;
-  await untilGone(init);
+  // The outer process of a copy exits by itself only after it has waited for the first one inside.
+  if (!isCopy || exit.signal !== null) await untilGone(init);
   const number = (exit.code ?? 0) - 128;
   const name = number > 31 ? undefined : SIGNAL_NAMES.get(number);
   return name === undefined ? exit : { code: exit.code, signal: name };
