@@ -20,6 +20,17 @@ describe('credentials', () => {
     '.config/Bitwarden CLI/data.json',
     '.ollama/id_ed25519',
     '.m2/mvnd/registry/1/registry.bin',
+    '.config/qutebrowser/data/Cookies',
+    '.config/nushell/history.txt',
+    '.config/tea/config.yml',
+    '.railway/config.json',
+    '.vercel/auth.json',
+    '.step/secrets/intermediate_ca_key',
+    '.jfrog/jfrog-cli.conf.v6',
+    '.age/key.txt',
+    '.bitcoin/wallet.dat',
+    '.electrum/wallets/default_wallet',
+    '.nuget/NuGet.Config',
   ])('in %s are hidden', (name) => {
     const host = createHost(UNCOVERED);
     const path = host.write(`home/${name}`, 'secret');
@@ -46,6 +57,9 @@ describe('credentials', () => {
     ['RCLONE_CONFIG', 'moved/rclone.conf', 'moved/rclone.conf'],
     ['AWS_WEB_IDENTITY_TOKEN_FILE', 'moved/token', 'moved/token'],
     ['PSQL_HISTORY', 'moved/psql', 'moved/psql'],
+    ['KRB5CCNAME', 'FILE:HOME/moved/krb5cc', 'moved/krb5cc'],
+    ['DOCKER_CERT_PATH', 'moved', 'moved/key.pem'],
+    ['SOPS_AGE_KEY_FILE', 'moved/keys.txt', 'moved/keys.txt'],
   ] as const)('are hidden where %s leads: %s, %s', ([variable, value, name]) => {
     for (const workspace of ['project', '.']) {
       const host = createHost(UNCOVERED);
