@@ -1,4 +1,11 @@
 /** Ways to look at an output. */
+
+export { compareLines, compareResults } from './extract/compare.ts';
+export { EXTRACTS, type Extract, extractFailure, extractResults } from './extract/extract.ts';
+export { atPointer } from './extract/json.ts';
+export { readText } from './extract/read-text.ts';
+export { countResults, renderItems, summarize } from './extract/render.ts';
+export type { Results } from './extract/results.ts';
 export { type HeadAndTail, type HeadAndTailOptions, headAndTail } from './head-and-tail.ts';
 export { type Lines, type LinesRequest, readLines } from './read-lines.ts';
 export { type Range, type RangeRequest, readRange } from './read-range.ts';

@@ -114,3 +114,36 @@ describe('an answer to a pipeline', () => {
     }
   });
 });
+
+describe('an answer to a failed command', () => {
+  const diagnostic = 'src/a.ts(1,7): error TS2322: Type.';
+
+  test.each([
+    ['on stdout', `echo '${diagnostic}'; exit 2`],
+    ['on stderr', `echo '${diagnostic}' >&2; exit 2`],
+    ['in the middle of more than is shown', `seq 2000; echo '${diagnostic}'; seq 2000; exit 2`],
+  ])('ends with a count of what it reports %s', async (_, command) => {
+    const { data, text } = await answerTo(command, undefined);
+    const id = `${data.output_id?.slice(0, -1)}c`;
+    const sentence = `1 error, 0 warnings in 1 file (tsc): src/a.ts:1:7; read_execution_output with output_id "${id}" and extract "diagnostics" has them.`;
+    expect(text.endsWith(sentence)).toBe(true);
+    expect(data.message?.endsWith(sentence)).toBe(true);
+  });
+
+  test('counts the tests that failed', async () => {
+    const { text } = await answerTo(
+      `printf 'FAILED a.py::b - x\\n1 failed, 213 passed in 1.2s\\n'; exit 1`,
+      undefined,
+    );
+    expect(text).toMatch(
+      /\n1 of 214 tests failed \(pytest\): b; read_execution_output with .* extract "tests" has them\.$/,
+    );
+  });
+
+  test.each([`echo '${diagnostic}'`, 'echo nothing; exit 1', `echo '${diagnostic}'; kill -9 $$`])(
+    'counts nothing after %s',
+    async (command) => {
+      expect((await answerTo(command, undefined)).text).not.toContain('extract');
+    },
+  );
+});

@@ -24,6 +24,7 @@ import {
   describeSession,
   listProcesses,
 } from './describe.ts';
+import { describeFailure } from './describe-failure.ts';
 import { describePipeline } from './describe-pipeline.ts';
 import { hintFor, leavesRunning } from './hints.ts';
 
@@ -99,7 +100,10 @@ export async function describeExecution(
   const { record, bundle } = execution;
   const outcome = record.outcome;
   const shown = await readStreams(execution, options);
-  const message = sentences(execution, shown, options).join(' ');
+  const failure = await describeFailure(execution, options.signal);
+  const message = [...sentences(execution, shown, options), ...(failure === undefined ? [] : [failure])].join(
+    ' ',
+  );
   const merged = shown.get('combined');
   const stdout = merged ?? shown.get('stdout') ?? shown.get('log');
   const stderr = shown.get('stderr');

@@ -1,9 +1,10 @@
-/** read_execution_output: a part of an output by bytes, by lines, or by what a search finds in it. */
+/** read_execution_output: a part of an output by bytes, by lines, or by what a search finds in it; or results in it. */
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ByteSource, OutputInfo } from '../outputs/types.ts';
-import { readLines, readRange, searchLines } from '../outputs/views.ts';
+import { EXTRACTS, readLines, readRange, searchLines } from '../outputs/views.ts';
+import { comparePart, extractPart } from './extract-output.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
 export const readInput = () =>
@@ -27,6 +28,10 @@ export const readInput = () =>
       .optional()
       .describe('Regular expression: only lines that match'),
     context_lines: z.number().int().min(0).max(LIMITS.searchContextLines).optional(),
+    extract: z.enum(EXTRACTS).optional().describe('Failed tests, compiler errors, … as data'),
+    path: z.string().max(LIMITS.patternLength).optional().describe('JSON Pointer'),
+    compare_to: z.string().optional().describe('output_id of an earlier run'),
+    ignore_times: z.boolean().optional().describe('With compare_to; addresses too'),
   });
 type Input = z.output<ReturnType<typeof readInput>>;
 
@@ -48,6 +53,10 @@ const outputSchema = () =>
     order: z.enum(['exact', 'approximate']).optional(),
     is_running: z.boolean().optional(),
     note: z.string().optional(),
+    extracted: z.record(z.string(), z.unknown()).optional(),
+    differences: z
+      .object({ summary: z.string(), removed: z.array(z.string()), added: z.array(z.string()) })
+      .optional(),
   });
 type Output = z.input<ReturnType<typeof outputSchema>>;
 
@@ -55,7 +64,7 @@ export const readExecutionOutput = defineTool({
   name: 'read_execution_output',
   title: 'Read an output',
   description:
-    'Reads a stored output: by bytes (offset, size), by lines (start_line, line_count), or searched on the server (pattern, context_lines). Works while the command still writes.',
+    'Reads a stored output: by bytes (offset, size), by lines (start_line, line_count), or searched on the server (pattern, context_lines); or its results as data (extract). Works while the command still writes.',
   input: readInput,
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -78,15 +87,31 @@ export async function readOutput(input: Input, call: Call): Promise<Answer<Outpu
 
 interface Part {
   readonly data: Output;
+  /** Where it is not the content. */
+  readonly text?: string;
   /** How to go on, in words. */
   readonly next: string;
 }
 
 function readPart(source: ByteSource, input: Input, call: Call): Promise<Part> {
+  const { extract, path, size: maxBytes, compare_to: earlier } = input;
+  if (earlier !== undefined) return compare(source, input, earlier, call);
+  if (extract !== undefined)
+    return extractPart(source, { kind: extract, path, maxBytes, signal: call.signal });
   if (input.pattern !== undefined) return search(source, input, input.pattern, call);
   if (input.start_line !== undefined || input.line_count !== undefined)
     return lines(source, input, call.signal);
   return Promise.resolve(range(source, input));
+}
+
+async function compare(source: ByteSource, input: Input, earlier: string, call: Call): Promise<Part> {
+  const { source: other } = call.modules.outputs.open(call.principal, earlier);
+  try {
+    const request = { kind: input.extract, maxBytes: input.size, ignoresTimes: input.ignore_times === true };
+    return await comparePart(source, other, { ...request, signal: call.signal });
+  } finally {
+    other.close();
+  }
 }
 
 function range(source: ByteSource, input: Input): Part {
@@ -160,7 +185,7 @@ async function search(source: ByteSource, input: Input, pattern: string, call: C
   };
 }
 
-function finish({ data, next }: Part, info: OutputInfo): Answer<Output> {
+function finish({ data, text, next }: Part, info: OutputInfo): Answer<Output> {
   const order = info.exactOrder ? 'exact' : 'approximate';
   const notes = [
     data.note ?? '',
@@ -169,7 +194,7 @@ function finish({ data, next }: Part, info: OutputInfo): Answer<Output> {
       : 'stdout and stderr are put together by time of arrival, so that their order is approximate',
     info.isRunning ? 'the command is still writing' : '',
   ].filter((note) => note !== '');
-  const content = data.content ?? '';
+  const content = text ?? data.content ?? '';
   const gap = content === '' || content.endsWith('\n') ? '' : '\n';
   return {
     data: { output_id: info.outputId, ...data, order, is_running: info.isRunning },
@@ -177,22 +202,36 @@ function finish({ data, next }: Part, info: OutputInfo): Answer<Output> {
   };
 }
 
-/** Three ways to say which part; two at once would leave one unheard. */
+/** Ways to say which part; two at once would leave one unheard. */
 function refuseMixtures(input: Input): void {
-  const problem = ((): string | undefined => {
-    if (input.pattern !== undefined) {
-      return input.start_line === undefined ? undefined : 'start_line does not go with pattern; offset does';
-    }
-    if (input.context_lines !== undefined) return 'context_lines goes with pattern only';
-    const byLine = input.start_line !== undefined || input.line_count !== undefined;
-    return byLine && input.offset !== undefined
-      ? 'offset does not go with start_line or line_count'
-      : undefined;
-  })();
-  if (problem !== undefined) {
-    throw new ShellServerError('PARAM_002', `${problem}.`, {
-      hint: 'Say which part by offset and size, by start_line and line_count, or by pattern.',
-      details: { name: 'InvalidParameters' },
-    });
-  }
+  const problem = findResultMixture(input) ?? findPartMixture(input);
+  if (problem === undefined) return;
+  throw new ShellServerError('PARAM_002', `${problem}.`, {
+    hint: 'Say which part by offset and size, by start_line and line_count, or by pattern; or use extract or compare_to on all of it.',
+    details: { name: 'InvalidParameters' },
+  });
+}
+
+function findResultMixture(input: Input): string | undefined {
+  const { extract, compare_to: earlier, path } = input;
+  if (path !== undefined && !(earlier === undefined && (extract === 'json' || extract === 'auto')))
+    return 'path goes with extract "json" only';
+  if (input.ignore_times === true && earlier === undefined) return 'ignore_times goes with compare_to only';
+  const how = earlier !== undefined ? 'compare_to' : extract !== undefined ? 'extract' : undefined;
+  if (how === undefined) return undefined;
+  const part = (['offset', 'start_line', 'line_count', 'pattern', 'context_lines'] as const).find(
+    (name) => input[name] !== undefined,
+  );
+  if (part !== undefined) return `${part} does not go with ${how}`;
+  return input.encoding === 'utf-8' ? undefined : `encoding does not go with ${how}`;
+}
+
+function findPartMixture(input: Input): string | undefined {
+  if (input.pattern !== undefined)
+    return input.start_line === undefined ? undefined : 'start_line does not go with pattern; offset does';
+  if (input.context_lines !== undefined) return 'context_lines goes with pattern only';
+  const byLine = input.start_line !== undefined || input.line_count !== undefined;
+  return byLine && input.offset !== undefined
+    ? 'offset does not go with start_line or line_count'
+    : undefined;
 }

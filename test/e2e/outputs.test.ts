@@ -25,6 +25,50 @@ describe('read_execution_output', () => {
     expect(end.data).toMatchObject({ content: '499\n500', is_truncated: false });
   });
 
+  test('as results, and compared with an earlier run', async () => {
+    const run = async (...failed: string[]): Promise<string> => {
+      const lines = failed.map((name) => `FAILED a.py::${name} - bad`);
+      const text = [...lines, `${failed.length} failed, 9 passed in 1.0s`].join('\n');
+      const { data } = await product.execute('cat; exit 1', { input_data: `${text}\n` });
+      expect(data.message).toContain(`${failed.length} of ${failed.length + 9} tests failed (pytest)`);
+      return /extract "tests"/.test(data.message) ? data.output_id : '';
+    };
+    const earlier = await run('one', 'two', 'three');
+    const output_id = await run('three', 'four');
+    const read = await product.call('read_execution_output', { output_id, extract: 'auto' });
+    expect(read.data).toMatchObject({
+      extracted: { kind: 'tests', failed: 2, passed: 9, failures: [{ name: 'three' }, { name: 'four' }] },
+      is_truncated: false,
+    });
+    expect(read.text).toBe('a.py three: bad\na.py four: bad\n[2 of 11 tests failed (pytest)]');
+    const compared = await product.call('read_execution_output', {
+      output_id,
+      extract: 'tests',
+      compare_to: earlier,
+    });
+    expect(compared.data.differences.summary).toBe('2 failures fewer, 1 new');
+    expect(compared.text).toBe(
+      '- a.py one: bad\n- a.py two: bad\n+ a.py four: bad\n[2 failures fewer, 1 new]',
+    );
+  });
+
+  test.each([
+    [{ extract: 'json', offset: 1 }, 'offset does not go with extract'],
+    [{ extract: 'tests', pattern: 'x' }, 'pattern does not go with extract'],
+    [{ compare_to: 'out_x', start_line: 1 }, 'start_line does not go with compare_to'],
+    [{ extract: 'tests', path: '/a' }, 'path goes with extract "json" only'],
+    [{ path: '/a' }, 'path goes with extract "json" only'],
+    [{ ignore_times: true }, 'ignore_times goes with compare_to only'],
+    [{ extract: 'json', encoding: 'latin1' }, 'encoding does not go with extract'],
+    [{ extract: 'json', path: 'a' }, 'path is not a JSON Pointer'],
+    [{ compare_to: 'out_x' }, 'There is no output "out_x"'],
+  ])('refuses %o', async (parameters, problem) => {
+    const { data } = await product.execute(`echo '{"a": 1}'`);
+    const { output_id } = data;
+    const answer = await product.call('read_execution_output', { output_id, ...parameters });
+    expect(answer.data.error.message).toContain(problem);
+  });
+
   test('in Japanese encodings, cut between characters', async () => {
     const { data } = await product.execute(`printf '日本語のテスト\\n' | iconv -t shift_jis`);
     const { output_id } = data;
