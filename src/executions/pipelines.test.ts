@@ -27,7 +27,7 @@ describe.each([
       { captureStderr: false },
       { sessionId: 's' },
       { inputData: 'x' },
-    ])('with a stage that failed is told with %o', async (request) => {
+    ])('with a failed stage is reported with %o', async (request) => {
     const { outcome } = await world.run('(exit 3) | tail -1', request);
     expect(outcome).toMatchObject({ status: 'completed', exitCode: 0, pipeline: HIDDEN });
   });
@@ -76,7 +76,7 @@ test('what is started without a shell, or detached, runs as it is', async () => 
   expect(detached.outcome).not.toHaveProperty('pipeline');
 });
 
-test.skipIf(needs('bwrap'))('in a sandbox it is told as well', async () => {
+test.skipIf(needs('bwrap'))('a pipeline in a sandbox is reported as well', async () => {
   await using world = createWorld({ settings: { security: { sandbox: 'required' } } });
   for (const sessionId of [undefined, 's'])
     expect((await world.run('(exit 3) | tail -1', { sessionId })).outcome.pipeline).toEqual(HIDDEN);

@@ -188,7 +188,7 @@ test.each([
   ['1|0\0', 2],
   ['/tmp\0A=b\0', 1],
   [`${'|1'.repeat(5000)}\0`, 5000],
-])('a report %j tells nothing of %i stages', (report, stages) => {
+])('a report %j is not one of %i stages', (report, stages) => {
   expect(parseStatuses(Buffer.from(report), stages)).toBeUndefined();
 });
 

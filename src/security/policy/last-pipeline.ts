@@ -1,13 +1,13 @@
 /**
- * The stages of the pipeline that a command ends with, where its statuses can be told: it is certain which pipeline the shell
- * ran last, and nothing in the command would notice that the shell reports them with an EXIT trap.
+ * The stages of the pipeline that a command ends with. Undefined unless it is certain which pipeline the shell runs last, and
+ * that the command cannot notice the EXIT trap by which the shell reports the statuses.
  */
 import { forEachChild, type ParsedScript, type Pipeline, type PipelineNode, type SyntaxNode } from 'unbash';
 import { parseBounded, syntaxProblem } from './parse.ts';
 
 /** A longer one is not parsed for this. */
 const MAX_CHARS = 16_384;
-/** Traps that run or are listed, statuses and descriptors that the command looks at itself, and names that it was started by. */
+/** Traps, statuses and descriptors that the command handles itself, and variables that show how bash was started. */
 const NOTICES = /\btrap|lsof|\/fd\b|pipestatus|\bBASH_[A-Z]+|\$\{?_(?![A-Za-z0-9_])/i;
 /** With one of these another pipeline may have been the last one that ran. */
 const LEAVES_EARLY = /\b(?:exit|return|eval|source|logout|bye)\b|(?:^|[\s;&|({])\.\s/;
