@@ -95,3 +95,27 @@ test('the Dockerfile, compose.yaml and the label of the image carry the same nam
   expect(dockerfile).toMatch(/^ARG BASE=node:\d+\.\d+\.\d+-bookworm-slim$/m);
   expect(readText('compose.yaml')).toMatch(/^ {4}image: mcp-shell-server$/m);
 });
+
+/** By these, a library is recognised in a bundle. */
+const HEAVY = {
+  zod: '_zod',
+  unbash: 'CompoundList',
+  'the SDK': 'JSONRPCMessageSchema',
+  commander: 'InvalidArgumentError',
+};
+
+test('a start loads none of the libraries that only calls and subcommands need', () => {
+  const loaded = new Map<string, string>();
+  const load = (path: string): void => {
+    if (loaded.has(path)) return;
+    const text = readFileSync(join(ROOT, 'dist', path), 'utf8');
+    loaded.set(path, text);
+    // Static imports only: `import(…)` has no `from`.
+    for (const [, name = ''] of text.matchAll(/\bfrom\s*"\.\/((?:chunks\/)?[\w-]+\.js)"/g))
+      load(name.startsWith('chunks/') ? name : `chunks/${name}`);
+  };
+  load('cli.js');
+  const text = [...loaded.values()].join('');
+  expect(loaded.size).toBeGreaterThan(1);
+  expect(Object.entries(HEAVY).filter(([, sign]) => text.includes(sign))).toEqual([]);
+});

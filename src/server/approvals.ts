@@ -301,13 +301,6 @@ export function createApprovals(options: ApprovalOptions): Approvals {
   };
 }
 
-/** Whether a client with these capabilities can show a form. One that names no way at all is from before there were two. */
-export function canAsk(capabilities: unknown): boolean {
-  const { elicitation } = (capabilities ?? {}) as { elicitation?: unknown };
-  if (elicitation === null || typeof elicitation !== 'object') return false;
-  return 'form' in elicitation || !('url' in elicitation);
-}
-
 function refusal(
   approval: MissingApproval,
   question: Partial<OpenQuestion> | undefined,

@@ -7,6 +7,13 @@ export function clientInfoOf(info: unknown): ClientInfo {
   return { name: cut(name), version: cut(version) };
 }
 
+/** Whether a client with these capabilities can show a form. One that names no way at all is from before there were two. */
+export function canAsk(capabilities: unknown): boolean {
+  const { elicitation } = (capabilities ?? {}) as { elicitation?: unknown };
+  if (elicitation === null || typeof elicitation !== 'object') return false;
+  return 'form' in elicitation || !('url' in elicitation);
+}
+
 function cut(text: unknown): string {
   return typeof text === 'string' ? text.slice(0, LIMITS.clientNameCharacters) : '';
 }

@@ -17,10 +17,10 @@ import {
 import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { ClientInfo } from '../tools/tool.ts';
-import { AnswerTimeout, canAsk, type Person, type Question } from './approvals.ts';
+import { AnswerTimeout, type Person, type Question } from './approvals.ts';
 import type { Caller } from './auth.ts';
 import { MethodError, toErrorObject, UnknownToolError } from './call-errors.ts';
-import { clientInfoOf } from './client-info.ts';
+import { canAsk, clientInfoOf } from './client-info.ts';
 import type { ToolDefinition } from './definitions.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { ToolResult } from './encode.ts';

@@ -16,9 +16,9 @@ import type {
 } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
 import type { ClientInfo } from '../tools/tool.ts';
-import { canAsk, type Person } from './approvals.ts';
+import type { Person } from './approvals.ts';
 import { MethodError, toErrorObject } from './call-errors.ts';
-import { clientInfoOf } from './client-info.ts';
+import { canAsk, clientInfoOf } from './client-info.ts';
 import { createClientRequests } from './client-request.ts';
 import { EVERYTHING } from './grants.ts';
 import { cancelledId, INVALID_PARAMS, isObject, METHOD_NOT_FOUND } from './json-rpc.ts';
