@@ -121,7 +121,7 @@ async function announce(front: Front, log: Log): Promise<void> {
     const what =
       sandbox.refuses === true
         ? 'every command is refused: the sandbox that the settings require is missing'
-        : 'COMMANDS RUN WITHOUT A SANDBOX: they can do whatever this user can';
+        : 'COMMANDS RUN WITHOUT A SANDBOX: they have the full privileges of this user';
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
   if (sandbox.openNetwork !== undefined)

@@ -38,13 +38,13 @@ export const ERRORS = {
   },
   PARAM_002: {
     category: 'PARAM',
-    meaning: 'A parameter has a value that is not allowed, or is not known.',
+    meaning: 'A parameter is unknown, or its value is not allowed.',
     hint: 'Correct the value and call again.',
   },
   PARAM_003: {
     category: 'PARAM',
     meaning: 'A parameter has the wrong type.',
-    hint: 'Send the value in the type that the schema names.',
+    hint: 'Send the value with the type in the schema.',
   },
   RESOURCE_001: {
     category: 'RESOURCE',
@@ -69,7 +69,7 @@ export const ERRORS = {
   RESOURCE_005: {
     category: 'RESOURCE',
     meaning: 'A limit on the number of resources is reached.',
-    hint: 'End something that is running, then call again.',
+    hint: 'Terminate a running execution, then call again.',
   },
   EXECUTION_001: {
     category: 'EXECUTION',
@@ -84,11 +84,11 @@ export const ERRORS = {
   EXECUTION_003: {
     category: 'EXECUTION',
     meaning: 'The memory limit was reached.',
-    hint: 'Let the command use less memory; the limit is set by the operator.',
+    hint: 'Reduce the memory usage of the command; the operator sets the limit.',
   },
   EXECUTION_004: {
     category: 'EXECUTION',
-    meaning: 'There is no room left on the disk.',
+    meaning: 'The disk is full.',
     hint: 'Free some space on the disk of the state directory, or delete old outputs.',
   },
   EXECUTION_005: {
@@ -98,32 +98,32 @@ export const ERRORS = {
   },
   SYSTEM_001: {
     category: 'SYSTEM',
-    meaning: 'The server failed in a way that it should not have.',
+    meaning: 'An internal error occurred in the server.',
     hint: "Try again; the server's log on stderr has the details under this request_id.",
   },
   SYSTEM_002: {
     category: 'SYSTEM',
-    meaning: 'The server cannot take new work now.',
+    meaning: 'The server cannot accept new work now.',
     hint: 'Try again later.',
   },
   SYSTEM_003: {
     category: 'SYSTEM',
-    meaning: 'The settings of the server are wrong.',
+    meaning: 'The settings of the server are invalid.',
     hint: 'Correct the named key, then start the server again.',
   },
   SECURITY_001: {
     category: 'SECURITY',
     meaning: 'The command was recognised as destructive.',
-    hint: 'Do it in a narrower way, or ask the person you work for to do it.',
+    hint: 'Narrow the command (for example to a project directory), or ask the user to run it.',
   },
   SECURITY_002: {
     category: 'SECURITY',
-    meaning: 'The directory is outside what is allowed.',
+    meaning: 'The directory is outside the allowed directories.',
     hint: 'Work in one of the allowed directories.',
   },
   SECURITY_003: {
     category: 'SECURITY',
-    meaning: 'A rule of the security policy forbids this.',
+    meaning: 'The security policy denies this.',
     hint: 'Rephrase the command so that it stays within the policy.',
   },
 } as const satisfies Record<string, ErrorDefinition>;

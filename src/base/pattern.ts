@@ -87,7 +87,7 @@ function literalOf(source: string): string | undefined {
 
 function invalid(parameterName: string, problem: string, cause?: unknown): ShellServerError {
   return new ShellServerError('PARAM_002', `${parameterName} ${problem}.`, {
-    hint: 'Use RE2 syntax: no lookaround and no backreferences; (?i) at the start ignores case; \\ before a sign takes it literally.',
+    hint: 'Use RE2 syntax: no lookaround and no backreferences; (?i) at the start ignores case; \\ escapes a character.',
     details: { parameter: parameterName },
     cause,
   });

@@ -43,7 +43,7 @@ const HINT_MS = 1500;
 export async function attach(context: CommandContext, wanted: string): Promise<void> {
   const { input, output, interrupted } = context;
   if (!input.isTTY || !output.isTTY) {
-    throw new ShellServerError('PARAM_002', 'attach needs a terminal of its own.', {
+    throw new ShellServerError('PARAM_002', 'attach requires a terminal.', {
       hint: 'Run it in one. `mcp-shell-server terminals --json` is for scripts.',
     });
   }

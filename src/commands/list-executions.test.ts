@@ -26,7 +26,7 @@ test.each([
   ['too little of it', 'exec_999', 'There is no execution'],
   ['no prefix', '9999', 'There is no execution'],
   ['a path', '../../etc/passwd', 'There is no execution'],
-  ['the beginning of two', 'exec_abcd', 'may be 2 executions'],
+  ['the beginning of two', 'exec_abcd', 'matches 2 executions'],
   ['everything', 'exec_', 'There is no execution'],
   ['more than an id', 'exec_999999999999999999999999999999', 'There is no execution'],
 ])('%s is answered clearly', (_, asked, said) => {

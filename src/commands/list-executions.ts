@@ -135,7 +135,7 @@ export function chooseExecution(executions: readonly ObservedExecution[], asked:
     'RESOURCE_001',
     one === undefined
       ? `There is no execution ${JSON.stringify(asked.slice(0, 64))}.`
-      : `${asked} may be ${found.length} executions.`,
+      : `${asked} matches ${found.length} executions.`,
     {
       hint:
         one === undefined

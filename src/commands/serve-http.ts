@@ -89,7 +89,7 @@ function ownToken({ environment, http }: Settings, hasStored: boolean): OwnToken
     throw new ShellServerError(
       'SYSTEM_003',
       `MCP_SHELL_TOKEN is shorter than ${MIN_TOKEN_LENGTH} characters.`,
-      { hint: 'Use a long random one, or none: the server then makes one.' },
+      { hint: 'Use a long random token, or none: the server then creates one.' },
     );
   }
   // A lasting token of the operator's is theirs to know; printed, it would end in a log as well.
@@ -101,8 +101,8 @@ function ownToken({ environment, http }: Settings, hasStored: boolean): OwnToken
   if (hasStored) return undefined;
   throw new ShellServerError(
     'SYSTEM_003',
-    `The address ${http.host} can be reached by others, and nobody has a token.`,
-    { hint: 'Make one with `mcp-shell-server token create <name>`, or listen on 127.0.0.1.' },
+    `The address ${http.host} is reachable from other machines, and no token exists.`,
+    { hint: 'Create one with `mcp-shell-server token create <name>`, or listen on 127.0.0.1.' },
   );
 }
 

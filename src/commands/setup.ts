@@ -184,7 +184,7 @@ async function runInit(options: InitFlags, setup: Setup): Promise<void> {
         );
   const found = readFile(path);
   if (found.about !== undefined && options.force !== true) {
-    throw new ShellServerError('RESOURCE_004', `${path} is there already.`, {
+    throw new ShellServerError('RESOURCE_004', `${path} exists already.`, {
       hint: 'Change it by hand, or replace it with --force; it is then kept as a backup.',
     });
   }

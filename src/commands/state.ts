@@ -116,7 +116,7 @@ async function openOutputs(settings: Settings, options: PruneOptions): Promise<O
   if (options.olderThan !== undefined && age === undefined) {
     throw new ShellServerError(
       'PARAM_002',
-      `--older-than is no span: ${JSON.stringify(options.olderThan)}.`,
+      `--older-than is not a valid duration: ${JSON.stringify(options.olderThan)}.`,
       {
         hint: 'Write 90s, 30m, 2h, 7d or 2w.',
       },

@@ -108,7 +108,7 @@ function checkPreset(preset: PresetName | undefined, { security }: Settings): Pr
   if (PRESET_NAMES.indexOf(preset) < PRESET_NAMES.indexOf(security.preset)) {
     throw new ShellServerError(
       'PARAM_002',
-      `The preset ${preset} is looser than ${security.preset}, which the settings say.`,
+      `The preset ${preset} is looser than ${security.preset} in the settings.`,
       { hint: 'A token can only be stricter. Change security.preset, or leave --preset out.' },
     );
   }

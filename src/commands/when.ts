@@ -17,7 +17,7 @@ export function parseWhen(option: string, text: string, nowMs: number): number {
   const [, day, clock = '00:00', zone = 'Z'] = match ?? [];
   const ms = Date.parse(`${day}T${clock}${zone}`);
   if (match !== null && !Number.isNaN(ms)) return ms;
-  throw new ShellServerError('PARAM_002', `${option} is no time: ${JSON.stringify(text)}.`, {
+  throw new ShellServerError('PARAM_002', `${option}: ${JSON.stringify(text)} is not a valid time.`, {
     hint: 'Write 90s, 30m, 2h, 7d or 2w (so long ago), 2026-11-15, or 2026-11-15T10:00.',
   });
 }

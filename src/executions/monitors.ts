@@ -106,7 +106,7 @@ export function createMonitors(options: { readonly clock: Clock; readonly look?:
     const monitor = monitors.get(id);
     if (monitor?.watcher === watcher) return monitor;
     throw new ShellServerError('RESOURCE_001', `There is no monitor ${JSON.stringify(id.slice(0, 64))}.`, {
-      hint: 'It was stopped, or this server was started anew. Start one with process_id.',
+      hint: 'It was stopped, or the server was restarted. Start one with process_id.',
     });
   }
 
@@ -118,7 +118,7 @@ export function createMonitors(options: { readonly clock: Clock; readonly look?:
     if (ended === undefined) {
       throw new ShellServerError(
         'RESOURCE_005',
-        `${LIMITS.monitors} monitors are active, which is the limit.`,
+        `The limit of ${LIMITS.monitors} active monitors is reached.`,
         {
           hint: 'Stop one: process_monitor with its monitor_id and action "stop".',
           details: { limit: LIMITS.monitors, monitors: own.slice(0, 5).map(({ id }) => id) },

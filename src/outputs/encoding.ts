@@ -125,7 +125,7 @@ function newlineOf(canonical: string): Buffer {
 function unknownEncoding(label: string): ShellServerError {
   const shown = label.length > 40 ? `${label.slice(0, 40)}…` : label;
   const near = nearest(label, [...KNOWN, ...Object.keys(ALIASES)]);
-  return new ShellServerError('PARAM_002', `encoding "${shown}" is not known.`, {
+  return new ShellServerError('PARAM_002', `The encoding "${shown}" is unknown.`, {
     hint:
       near === undefined
         ? 'Use "utf-8", "base64" for the exact bytes, "latin1", "shift_jis", "euc-jp", "gbk", or another name that TextDecoder knows.'

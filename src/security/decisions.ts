@@ -44,7 +44,7 @@ export class ApprovalNeeded extends ShellServerError {
     { binding, command, directory }: { binding: string; command: string; directory: string },
     { rule, part, commands }: Judgement,
   ) {
-    super('SECURITY_003', 'Not run: it needs a person’s agreement, and nobody agreed.', {
+    super('SECURITY_003', 'Not run: the command requires approval, and it was not given.', {
       hint: 'Do without it, or ask the person to run it.',
       details: { rule, ...(part !== undefined && { part }) },
     });
@@ -98,7 +98,7 @@ export function checkApproval(
 function tooLong(what: string, { rule, part }: Judgement): ShellServerError {
   return new ShellServerError(
     'SECURITY_003',
-    `Not run: it needs a person’s agreement, and ${what} is too long to be shown to one.`,
+    `Not run: the command requires approval, and ${what} is too long to be shown.`,
     {
       hint: `Run "${part ?? ''}" in a call of its own, with at most ${SHOWN_LENGTH} characters in ${SHOWN_LINES} lines, and few variables.`,
       details: { rule, ...(part !== undefined && { part }), approval: 'too_long' },

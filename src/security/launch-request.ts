@@ -42,14 +42,18 @@ export interface TerminalRequest {
 
 export function checkCommand(command: string): void {
   if (command.trim() === '') {
-    throw new ShellServerError('PARAM_002', 'command is empty.', { hint: 'Say what should be run.' });
+    throw new ShellServerError('PARAM_002', 'command is empty.', { hint: 'Set command to the text to run.' });
   }
   const bytes = Buffer.byteLength(command);
   if (bytes <= LIMITS.commandBytes) return;
-  throw new ShellServerError('PARAM_002', `command has ${bytes} bytes; at most ${LIMITS.commandBytes} fit.`, {
-    hint: 'Send long data as input_data, which the command reads from its stdin, or write a script to a file first.',
-    details: { parameter: 'command', bytes, limit: LIMITS.commandBytes },
-  });
+  throw new ShellServerError(
+    'PARAM_002',
+    `command has ${bytes} bytes; at most ${LIMITS.commandBytes} are allowed.`,
+    {
+      hint: 'Send long data as input_data, which the command reads from its stdin, or write a script to a file first.',
+      details: { parameter: 'command', bytes, limit: LIMITS.commandBytes },
+    },
+  );
 }
 
 /** The default directory where it is open to the tool, else the first that is. */

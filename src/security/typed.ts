@@ -64,9 +64,9 @@ export function createTypedCheck(options: {
     if (openedUnder !== rulesOf(principal)) {
       throw new ShellServerError(
         'SECURITY_003',
-        'Other restrictions hold than when this terminal was opened.',
+        'The restrictions have changed since this terminal was opened.',
         {
-          hint: 'Close it with terminal_close and open another, which is held to them.',
+          hint: 'Close it with terminal_close and open another, which obeys them.',
           details: { rule: 'terminal' },
         },
       );
@@ -80,9 +80,9 @@ export function createTypedCheck(options: {
     if (request.isPlainShell === true && now.policy.hasLists && differsInSh(commands))
       throw new ShellServerError(
         'SECURITY_003',
-        'sh may read this line in another way than bash, whose grammar is judged.',
+        'sh may parse this line differently from bash, whose grammar the policy uses.',
         {
-          hint: 'Say it without what only bash knows, or open a terminal with shell_type "bash".',
+          hint: 'Avoid bash syntax, or open a terminal with shell_type "bash".',
           details: { rule: 'uncertain_line' },
         },
       );
@@ -155,7 +155,7 @@ export function checkTerminalShell(policy: Policy, shell: string): void {
   if (!policy.hasLists || isJudged || process.platform === 'win32') return;
   throw new ShellServerError(
     'SECURITY_003',
-    `Terminals run bash here: the lists of commands in force are judged by its grammar, not by that of ${name}.`,
+    `Terminals run bash here: the policy uses its grammar, not that of ${name}.`,
     { hint: 'Open it with shell_type "bash".', details: { rule: 'terminal', shell: name } },
   );
 }

@@ -82,20 +82,20 @@ export interface Approvals {
   ask(needed: ApprovalNeeded, call: AskingCall, before: number): Promise<string | Question>;
 }
 
-const NOBODY = 'Clients without a person before them answer so by themselves.';
+const NOBODY = 'Clients without a user answer this way by themselves.';
 const HINT = 'Do without it, or ask the person to run it.';
 
 const REFUSALS = {
   declined: ['the answer was no', `Do without it, or ask the person what they want instead. ${NOBODY}`],
   cancelled: ['the question was closed without an answer', `${HINT} ${NOBODY}`],
-  expired: ['nobody answered in time', `${HINT} Calling again asks again.`],
+  expired: ['the question was not answered in time', `${HINT} Calling again asks again.`],
   unavailable: ['this client cannot ask one (it has no elicitation)', HINT],
   failed: ['this client could not ask one', HINT],
   invalid: [
     'the answer belongs to no question of this server',
     'Call again without requestState to be asked anew.',
   ],
-  used: ['the question is no longer open', 'An agreement is for one run. Calling again asks again.'],
+  used: ['the question is no longer open', 'An approval is for one run. Calling again asks again.'],
   changed: ['what was agreed to had changed by then', 'Call again when nothing else works in its session.'],
   withdrawn: ['the call was cancelled', HINT],
   waiting: [
@@ -312,7 +312,7 @@ function refusal(
 ): ShellServerError {
   const [reason, hint] = REFUSALS[approval];
   const why = said === undefined ? reason : `${reason}: ${JSON.stringify(escapeText(said))}`;
-  return new ShellServerError('SECURITY_003', `Not run: it needs a person’s agreement, and ${why}.`, {
+  return new ShellServerError('SECURITY_003', `Not run: the command requires approval, and ${why}.`, {
     hint,
     details: { ...question?.needed?.details, approval, ...(id !== undefined && { question_id: id }) },
     cause,

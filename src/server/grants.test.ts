@@ -52,7 +52,7 @@ it('says why', () => {
   const [first] = TOOLS;
   if (first === undefined) throw new Error('no tools');
   expect(() => checkGrant(createGrant(['process_list'], false), first)).toThrow(
-    'This token does not open shell_execute: it is for other tools.',
+    'The token does not grant access to shell_execute: it is for other tools.',
   );
   expect(() => checkGrant(createGrant(undefined, true), first)).toThrow(
     expect.objectContaining({ code: 'AUTH_003', message: expect.stringContaining('for reading alone') }),

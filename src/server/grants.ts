@@ -26,8 +26,8 @@ export function allows({ names, isReadOnly }: Grant, { name, annotations }: Name
 export function checkGrant(grant: Grant, tool: Named): void {
   if (allows(grant, tool)) return;
   const why = grant.names?.has(tool.name) === false ? 'it is for other tools' : 'it is for reading alone';
-  throw new ShellServerError('AUTH_003', `This token does not open ${tool.name}: ${why}.`, {
-    hint: 'tools/list shows what it opens. Only the operator can make another, with `mcp-shell-server token create`.',
+  throw new ShellServerError('AUTH_003', `The token does not grant access to ${tool.name}: ${why}.`, {
+    hint: 'tools/list shows the tools it grants. Only the operator can create another, with `mcp-shell-server token create`.',
     details: { tool: tool.name },
   });
 }

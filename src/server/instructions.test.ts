@@ -36,6 +36,6 @@ test.for(['container', 'none'])(
 
 test('that everything is refused is said, with the reason', () => {
   expect(about({ kind: 'none', problem: 'no bubblewrap', refuses: true })).toMatch(
-    /Every command is refused: there is no sandbox \(no bubblewrap\)/,
+    /Every command is denied: the sandbox is unavailable \(no bubblewrap\)/,
   );
 });

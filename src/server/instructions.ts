@@ -62,14 +62,14 @@ function describeNetwork(security: SecuritySettings): string {
 function describeSandbox({ sandbox, workspace, network }: InstructionFacts): string {
   if (sandbox === undefined) return '';
   if (sandbox.refuses === true)
-    return `Every command is refused: there is no sandbox (${sandbox.problem}), and the settings require one. Only the operator can change that.`;
+    return `Every command is denied: the sandbox is unavailable (${sandbox.problem}), and the settings require one. Only the operator can change that.`;
   const warning =
     sandbox.openNetwork === undefined
       ? ''
       : ' WARNING: the settings have the network off, but commands can reach it. Do not use it; tell the operator.';
   if (sandbox.kind === 'none') {
     const reason = sandbox.problem === undefined ? '' : ` (${sandbox.problem})`;
-    return `There is no sandbox${reason}: commands can do whatever this user can, and the network is not restricted by this server.${warning}`;
+    return `No sandbox${reason}: commands have the full privileges of this user, and the network is not restricted by this server.${warning}`;
   }
   if (sandbox.kind === 'container')
     return `Commands run in the container around this server; the network is the container's, and not restricted by this server.${warning}`;

@@ -64,7 +64,7 @@ export async function attachTo(stateDirectory: string, wanted: string): Promise<
       'RESOURCE_002',
       chosen === undefined
         ? `There is no open terminal ${wanted}.`
-        : `${wanted} may be ${candidates.length} terminals.`,
+        : `${wanted} matches ${candidates.length} terminals.`,
       { hint: '`mcp-shell-server terminals` lists them.' },
     );
   }

@@ -115,7 +115,7 @@ describe('a host that does not answer', () => {
     process.kill(pid, 'SIGSTOP');
     const asked = host.ask('list', {});
     await expect(asked).rejects.toMatchObject({
-      message: expect.stringMatching(/did not answer, and was killed/),
+      message: expect.stringMatching(/did not respond and was killed/),
     });
     expect(killed).toHaveBeenCalledTimes(1);
     await expect.poll(() => isGone(pid), { timeout: 10_000 }).toBe(true);

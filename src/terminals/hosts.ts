@@ -64,7 +64,7 @@ export async function startHost(
   const said = z.object({ error: z.string().optional() }).parse(await reply);
   if (said.error !== undefined)
     throw new ShellServerError('EXECUTION_001', `Terminals cannot be started: ${said.error}.`, {
-      hint: '`mcp-shell-server doctor` says whether this machine can have terminals.',
+      hint: 'Run `mcp-shell-server doctor` to see whether terminals work on this machine.',
     });
   writeFileSync(identityFile(socket), JSON.stringify(identity), { mode: 0o600 });
   return { ...(await connectHost(socket, { ...options, identity })), identity };
@@ -92,8 +92,7 @@ export async function connectHost(
   throw new ShellServerError('SYSTEM_001', 'The terminals were opened by another version of this program.');
 }
 
-const NOT_ANSWERING =
-  'The process that holds the terminals did not answer, and was killed: its terminals are lost.';
+const NOT_ANSWERING = 'The terminal host did not respond and was killed. Its terminals are lost.';
 const LATE = Symbol('late');
 
 async function inTime(asked: Promise<unknown>, ms: number): Promise<unknown> {

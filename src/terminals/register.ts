@@ -58,7 +58,7 @@ export function createRegister(): Register {
     const id = taken.get(asked);
     throw new ShellServerError(
       'RESOURCE_004',
-      `The session name ${JSON.stringify(asked)} is taken by ${id ?? 'one that is being opened'}.`,
+      `The session name ${JSON.stringify(asked)} is used by ${id ?? 'a terminal that is being opened'}.`,
       {
         hint: 'Use that terminal, close it, or choose another name.',
         details: { ...(id !== undefined && { terminal_id: id }), session_name: asked },
@@ -75,7 +75,7 @@ export function createRegister(): Register {
         ? ` How one ended: process_get_execution with execution_id "${renameId(id, 'exec')}".`
         : '';
       throw new ShellServerError('RESOURCE_002', `There is no terminal ${JSON.stringify(id.slice(0, 64))}.`, {
-        hint: `terminal_list shows those that are open. What a closed one wrote is kept: list_execution_outputs with output_type "log".${ended}`,
+        hint: `terminal_list shows open terminals. Transcripts of closed ones: list_execution_outputs with output_type "log".${ended}`,
       });
     },
     remember(known) {

@@ -105,8 +105,8 @@ function findProgram(names: readonly string[], path: string): string | undefined
 function missing(wanted: string, path: string): ShellServerError {
   const there = SHELL_TYPES.filter((type) => findProgram(PROGRAMS[type], path) !== undefined);
   const near = nearestFew(wanted, there, 1);
-  return new ShellServerError('EXECUTION_001', `There is no shell ${wanted} on this machine.`, {
-    hint: `There is ${(near.length === 0 ? there : near).join(', ') || 'none'}: say so in shell_type.`,
+  return new ShellServerError('EXECUTION_001', `The shell ${wanted} is not installed on this machine.`, {
+    hint: `Set shell_type to an installed shell: ${(near.length === 0 ? there : near).join(', ') || 'none'}.`,
     details: { shell: wanted, available: there },
   });
 }

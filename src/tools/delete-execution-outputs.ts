@@ -28,7 +28,7 @@ export const deleteExecutionOutputs = defineTool({
 export async function deleteOutputs(ids: readonly string[], isConfirmed: boolean, call: Call) {
   if (!isConfirmed) {
     throw new ShellServerError('PARAM_002', 'confirm is not true, so nothing was deleted.', {
-      hint: 'Call again with confirm: true if the outputs are really to be deleted.',
+      hint: 'To delete the outputs, call again with confirm: true.',
       details: { parameter: 'confirm' },
     });
   }

@@ -59,7 +59,7 @@ function deniedPath({ exitCode, stderr }: FailedCommand): string | undefined {
 }
 
 function hintForMissing(name: string, { directory, path, isSandboxed }: FailedCommand): string {
-  if (name.includes('/')) return `There is no file ${resolve(directory, name)}.`;
+  if (name.includes('/')) return `${resolve(directory, name)} does not exist.`;
   const place = likelyPlaces(directory).find((candidate) => isExecutable(join(candidate, name)));
   if (place !== undefined) {
     return `${name} is not on PATH, but ${join(place, name)} exists: call it by that path, or set PATH in environment_variables.`;
@@ -134,7 +134,7 @@ function hintForDenied(
     return `${whose} It is not executable: run it through its interpreter (sh ${typed}), or chmod +x it.`;
   }
   if (exitCode === 126 && about.isDirectory()) return `${path} is a directory, not a program.`;
-  return `${whose} Try a path that this user may use.`;
+  return `${whose} Use a path that this user can access.`;
 }
 
 function isExecutable(path: string): boolean {

@@ -121,7 +121,7 @@ const timeoutText = ({ timeoutSeconds }: Ended): string => `Command timeout afte
 
 function timedOut(ended: Ended): ShellServerError {
   return new ShellServerError('EXECUTION_002', timeoutText(ended), {
-    hint: 'The operator changes the limit with limits.shell_exec_seconds.',
+    hint: 'The operator can change the limit with limits.shell_exec_seconds.',
   });
 }
 

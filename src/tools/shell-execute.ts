@@ -322,7 +322,7 @@ function timedOut({ record, bundle }: Execution): ShellServerError {
   const seconds = (record.timeoutMs ?? 0) / 1000;
   const outputId = bundle.outputId('stdout') ?? bundle.outputId('combined');
   return new ShellServerError('EXECUTION_002', `Command timed out after ${seconds} seconds.`, {
-    hint: `What it had printed is kept: read_execution_output with output_id "${outputId}". Raise timeout_seconds, or use execution_mode "background".`,
+    hint: `Its output is stored: read_execution_output with output_id "${outputId}". Raise timeout_seconds, or use execution_mode "background".`,
     details: {
       execution_id: record.id,
       output_id: outputId,

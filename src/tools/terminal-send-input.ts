@@ -191,7 +191,7 @@ function typedOf(input: Input): Typed {
   const { input: text, keys, control_codes: hasCodes, raw_bytes: isHex, execute: isEntered } = input;
   const given = [keys !== undefined, hasCodes, isHex].filter(Boolean).length;
   if (given > 1 || (keys !== undefined && text !== undefined)) {
-    throw new ShellServerError('PARAM_002', 'keys, control_codes and raw_bytes exclude each other.', {
+    throw new ShellServerError('PARAM_002', 'keys, control_codes and raw_bytes cannot be combined.', {
       hint: 'Give input with one of them, or keys alone.',
     });
   }
@@ -207,8 +207,8 @@ function typedOf(input: Input): Typed {
   if (!isHex) return textTyped(text ?? '', isEntered);
   const bytes = readHex(text ?? '');
   if (bytes !== undefined) return { kind: 'bytes', base64: bytes.toString('base64'), isEntered };
-  throw new ShellServerError('PARAM_002', 'input is not hexadecimal, which raw_bytes asks for.', {
-    hint: 'Two digits a byte, such as "1b5b41".',
+  throw new ShellServerError('PARAM_002', 'input is not hexadecimal, which raw_bytes requires.', {
+    hint: 'Use two digits per byte, such as "1b5b41".',
     details: { parameter: 'input' },
   });
 }

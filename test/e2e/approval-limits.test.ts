@@ -129,7 +129,7 @@ it.each(['v2 legacy', 'sdk 1.32'] as const)(
       isError: true,
       data: { error: { code: 'SECURITY_003', details: { rule: 'ask: touch', approval: 'expired' } } },
     });
-    expect(answer.text).toContain('nobody answered in time');
+    expect(answer.text).toContain('the question was not answered in time');
     // Clients of the 1.x line overhear that the request with id 0 is cancelled, which is the first of a session.
     await until('the question was taken back', () => isWithdrawn || kind === 'sdk 1.32');
     expect(wasMade('silent')).toBe(false);

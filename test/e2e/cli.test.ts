@@ -144,7 +144,7 @@ describe('a network that no sandbox keeps', () => {
       data: { error: { code: 'SECURITY_003' } },
       text: expect.stringContaining('security.allowed_domains needs a sandbox'),
     });
-    expect(product.client.instructions).toMatch(/Every command is refused: .*allowed_domains/);
+    expect(product.client.instructions).toMatch(/Every command is denied: .*allowed_domains/);
     await product.close();
     const server = startRaw(place.command(['--config', join(place.directory, 'network.toml')]));
     server.end();

@@ -1,4 +1,4 @@
-/** Where no sandbox can be had: what needs one runs nothing. */
+/** Without a sandbox: what requires one runs nothing. */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -6,7 +6,7 @@ import { cannotRun } from './escapes/describe.ts';
 import { createHouse, type House, startIn } from './escapes/stage.ts';
 
 describe.skipIf(cannotRun)('without a sandbox', () => {
-  /** A bwrap in which no second user namespace can be had is a real place of that kind. */
+  /** Inside this bwrap no further user namespace can be created. */
   function wrap(house: House): void {
     const real = join(house.base, 'server/real');
     cpSync(house.installation, real, { recursive: true });
@@ -62,6 +62,6 @@ describe.skipIf(cannotRun)('without a sandbox', () => {
     onTestFinished(server.close);
     expect((await server.execute('echo ran')).data.stdout).toBe('ran\n');
     const { text } = await server.call('monitoring_get_stats', {});
-    expect(text).toMatch(/sandbox/i);
+    expect(text).toMatch(/^Sandbox: none \(\S/m);
   });
 });

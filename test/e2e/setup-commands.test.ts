@@ -46,7 +46,7 @@ describe('config init', () => {
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /none of development, sandbox[^]*does not exist[^]*yes or no[^]*"nothing" is no path/,
+      /none of development, sandbox[^]*does not exist[^]*yes or no[^]*"nothing" is neither a path/,
     );
     expect(saidIn(userFile())).toEqual([
       `default_workdir = "${place.work}/inner"`,
@@ -58,7 +58,7 @@ describe('config init', () => {
     expect(statSync(userFile()).mode & 0o777).toBe(0o600);
     const text = readFileSync(userFile(), 'utf8');
     expect(text).toMatch(
-      /^# Commands that a person must agree to each time\.\n# Values: .*\n# ask_commands = \[\]$/m,
+      /^# Commands that require approval each time\.\n# Values: .*\n# ask_commands = \[\]$/m,
     );
     expect(text).toMatch(/^# Values: auto, required, container, off\.\n# sandbox = "required"$/m);
     expect(text).toMatch(/^# Values: list of toolsets \(standard, /m);
@@ -92,7 +92,7 @@ describe('config init', () => {
     writeFileSync(userFile(), '# mine\n');
     expect(run(['config', 'init', '--yes'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('is there already'),
+      stderr: expect.stringContaining('exists already'),
     });
     expect(readFileSync(userFile(), 'utf8')).toBe('# mine\n');
     expect(run(['config', 'init', '--yes', '--force']).code).toBe(0);

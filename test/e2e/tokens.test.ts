@@ -68,11 +68,11 @@ describe('token create, list and revoke', () => {
 
   test.for([
     [['token', 'create', 'a b'], /cannot be used/],
-    [['token', 'create', 'local'], /no name for a caller/],
+    [['token', 'create', 'local'], /cannot be the name of a principal/],
     [['token', 'create', 'x', '--preset', 'open'], /Allowed choices are development/],
     [['token', 'create', 'x', '--tools', 'standart'], /did you mean standard/],
     [['token', 'create', 'x', '--expires', '2020-01-01'], /a time to come/],
-    [['token', 'create', 'x', '--expires', 'soon'], /no time/],
+    [['token', 'create', 'x', '--expires', 'soon'], /not a valid time/],
     [['token', 'revoke', 'nobody'], /There is no token/],
   ] as const)('refuse %j', async ([args, message]) => {
     const { code, stderr, stdout } = await runProgram(place, args);
@@ -168,7 +168,7 @@ describe('a scope', () => {
           error: {
             code: 'AUTH_003',
             category: 'AUTH',
-            message: `This token does not open ${tool}: it is for reading alone.`,
+            message: `The token does not grant access to ${tool}: it is for reading alone.`,
           },
         },
       });
@@ -298,7 +298,7 @@ describe('an address that others can reach', () => {
     const empty = createPlace();
     const raw = startRaw(empty.command(['--http', '0.0.0.0:0']));
     expect((await raw.rest()).code).toBe(1);
-    expect(raw.stderr()).toContain('nobody has a token');
+    expect(raw.stderr()).toContain('no token exists');
     empty.remove();
   });
 

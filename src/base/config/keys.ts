@@ -15,12 +15,12 @@ const MIB = 1024 * KIB;
 
 const TABLE = {
   default_workdir: directory({
-    description: 'The directory in which commands run that name none.',
+    description: 'The working directory of commands that do not name one.',
     unset: 'the first allowed directory, else the directory the server was started in (home if that is `/`)',
     fromProject: insideProject(),
   }),
   tools: names({
-    description: 'The toolsets and single tools that clients are shown.',
+    description: 'The toolsets and tools that clients see.',
     default: ['standard'],
     flag: 'tools',
     fromProject: fewerTools(),
@@ -44,7 +44,7 @@ const TABLE = {
   'limits.max_processes': integer(
     { min: 1, max: 1000 },
     {
-      description: 'How many executions of one caller may be running at the same time.',
+      description: 'The number of executions that one caller may run at the same time.',
       default: LIMITS.processes,
       fromProject: smaller(),
     },
@@ -52,7 +52,7 @@ const TABLE = {
   'limits.max_processes_total': integer(
     { min: 1, max: 10_000 },
     {
-      description: 'How many executions of all callers together may be running at the same time.',
+      description: 'The number of executions that all callers together may run at the same time.',
       default: LIMITS.processesTotal,
       fromProject: smaller(),
     },
@@ -60,7 +60,7 @@ const TABLE = {
   'limits.max_terminals': integer(
     { min: 1, max: 200 },
     {
-      description: 'How many terminals of one caller may be open at the same time.',
+      description: 'The number of terminals that one caller may have open.',
       default: LIMITS.terminals,
       fromProject: smaller(),
     },
@@ -68,7 +68,7 @@ const TABLE = {
   'limits.max_terminals_total': integer(
     { min: 1, max: 1000 },
     {
-      description: 'How many terminals of all callers together may be open at the same time.',
+      description: 'The number of terminals that all callers together may have open.',
       default: LIMITS.terminalsTotal,
       fromProject: smaller(),
     },
@@ -76,7 +76,8 @@ const TABLE = {
   'limits.terminal_grace_seconds': integer(
     { min: 0, max: 86_400 },
     {
-      description: 'How long terminals live on after their server was killed, for the next one to find them.',
+      description:
+        'The seconds that terminals survive after their server was killed, so that the next one can resume them.',
       default: LIMITS.terminalGraceSeconds,
       fromProject: smaller(),
     },
@@ -84,7 +85,8 @@ const TABLE = {
   'limits.max_output_mb': integer(
     { min: 1, max: 10_240 },
     {
-      description: 'How many MiB of each stream are kept on disk; past that, only the last part and a count.',
+      description:
+        'The MiB of each stream that are stored; beyond that, only the last part and the total size.',
       default: LIMITS.outputBytes / MIB,
       fromProject: smaller(),
     },
@@ -92,7 +94,8 @@ const TABLE = {
   'limits.inline_output_kb': integer(
     { min: 1, max: 1024 },
     {
-      description: 'How many KiB of output an answer holds, over both streams, where the caller did not say.',
+      description:
+        'The KiB of output in an answer, over both streams, unless the caller sets max_output_size.',
       default: LIMITS.inlineOutputBytes / KIB,
       fromProject: smaller(),
     },
@@ -109,7 +112,7 @@ const TABLE = {
   'limits.shell_exec_seconds': integer(
     { min: 1, max: LIMITS.timeoutSecondsMax },
     {
-      description: 'The seconds after which a command of `shell_exec` or `shell/exec` is ended.',
+      description: 'The seconds after which a command of `shell_exec` or `shell/exec` is killed.',
       default: LIMITS.timeoutSecondsDefault,
       fromProject: smaller(),
     },
@@ -119,7 +122,7 @@ const TABLE = {
   'retention.max_age_hours': integer(
     { min: 1, max: 87_600 },
     {
-      description: 'The hours after which the outputs of an ended execution are collected.',
+      description: 'The hours after which outputs of ended executions are removed.',
       default: LIMITS.retentionHours,
       fromProject: never(),
     },
@@ -127,7 +130,7 @@ const TABLE = {
   'retention.max_total_mb': integer(
     { min: 1, max: 1_048_576 },
     {
-      description: 'The MiB that all outputs together may have before the oldest are collected.',
+      description: 'The MiB of all outputs together above which the oldest are removed.',
       default: LIMITS.retentionTotalBytes / MIB,
       fromProject: never(),
     },
@@ -135,7 +138,7 @@ const TABLE = {
   'retention.max_count': integer(
     { min: 1, max: 100_000 },
     {
-      description: 'The number of executions that are kept before the oldest are collected.',
+      description: 'The number of stored executions above which the oldest are removed.',
       default: LIMITS.retentionCount,
       fromProject: never(),
     },
@@ -143,14 +146,15 @@ const TABLE = {
 
   'audit.fsync': toggle({
     description:
-      'Whether each line of the audit log is on the disk before anything follows from it. Without it a line survives the end of the server, but not always a power cut.',
+      'Whether each audit line is synced to disk before the server acts on it. Without it, a power failure may lose the last lines.',
     default: false,
     fromProject: never(),
   }),
   'audit.max_file_mb': integer(
     { min: 1, max: 1024 },
     {
-      description: 'The MiB after which the audit log goes on in a new file; a new day has one in any case.',
+      description:
+        'The MiB after which the audit log continues in a new file; each day also starts a new one.',
       default: LIMITS.auditFileBytes / MIB,
       fromProject: never(),
     },
@@ -173,22 +177,23 @@ const TABLE = {
   ),
   'http.public_url': freeText({
     description:
-      'How clients reach the HTTP transport where that is not its own address, such as `https://shell.example.com` behind a proxy; no other name is then answered.',
+      'The URL that clients use if it is not the listening address, such as `https://shell.example.com` behind a proxy; no other host name is then accepted.',
     unset: 'the address it listens on',
     fromProject: never(),
   }),
   'http.tls_cert': file({
-    description: 'The certificate for HTTPS, in PEM, with those that lead to its issuer.',
+    description: 'The certificate chain for HTTPS, in PEM.',
     unset: 'plain HTTP',
     fromProject: never(),
   }),
   'http.tls_key': file({
-    description: 'The key of that certificate, in PEM; no command can read it.',
+    description: 'The private key of that certificate, in PEM; commands cannot read it.',
     unset: 'plain HTTP',
     fromProject: never(),
   }),
   'http.metrics_host': host({
-    description: 'The address on which `/healthz`, `/readyz` and `/metrics` are served, to anybody.',
+    description:
+      'The address on which `/healthz`, `/readyz` and `/metrics` are served, without authentication.',
     default: '127.0.0.1',
     fromProject: never(),
   }),

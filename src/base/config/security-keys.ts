@@ -25,13 +25,13 @@ export const SECURITY_TABLE = {
   }),
   'security.sandbox': choice(SANDBOX_MODES, {
     description:
-      'Whether commands run inside the operating system’s sandbox: where it works, or not at all without it; `container` says that the server itself runs in one.',
+      'Whether commands run in a sandbox: if available (`auto`), always (`required`), never (`off`), or in the container that the server runs in (`container`).',
     unset: BY_PRESET,
     fromProject: only<SandboxMode>('required', ['auto']),
   }),
   'security.mode': choice(POLICY_MODES, {
     description:
-      'Which commands may run: all but what is blocked, only reading ones or those in `allowed_commands`, or exactly what the lists say.',
+      'Which commands may run: all except blocked ones (`permissive`), only reading ones or `allowed_commands` (`restrictive`), or exactly what the lists say (`custom`).',
     unset: BY_PRESET,
     fromProject: never(),
   }),
@@ -42,42 +42,41 @@ export const SECURITY_TABLE = {
     fromProject: never(),
   }),
   'security.blocked_commands': commands({
-    description: 'Commands that never run, whatever else is said; `curl | sh` blocks a pipeline.',
+    description: 'Commands that never run, regardless of other settings; `curl | sh` blocks a pipeline.',
     default: [],
     fromProject: more(),
   }),
   'security.ask_commands': commands({
-    description: 'Commands that a person must agree to each time.',
+    description: 'Commands that require approval each time.',
     default: [],
     fromProject: more(),
   }),
   'security.allowed_arguments': argumentTable({
-    description:
-      'Commands that may run, with the first arguments that they may have; an empty list is any argument.',
+    description: 'Commands that may run, with their allowed first arguments; an empty list allows any.',
     unset: BY_PRESET,
     fromProject: never(),
   }),
   'security.extend_allowed': toggle({
     description:
-      'Whether `allowed_commands` and `allowed_arguments` are added to the built-in list (that of `minimal`, else the reading commands) rather than taking its place.',
+      'Whether `allowed_commands` and `allowed_arguments` are added to the built-in list (that of `minimal`, else the reading commands) instead of replacing it.',
     default: false,
     fromProject: never(),
   }),
   'security.allow_writes': toggle({
     description:
-      'Under an allow-list, whether allowed commands may write in the workspace: redirections, `sed -i`, `tee`, `cp` and the like; never to files that others run or obey.',
+      'Under an allow-list, whether allowed commands may write in the workspace: redirections, `sed -i`, `tee`, `cp` and the like; never to files that other programs execute or trust.',
     unset: 'true with a list of your own, false with the built-in ones',
     fromProject: only(false),
   }),
   'security.allowed_directories': directories({
     description:
-      'The only directories, with all below them, in which commands may run, and which they can write to. With `development` programs can still read elsewhere; the other presets do not show anything else. `/` restricts nothing, and is not written to.',
+      'The only directories, with their subdirectories, in which commands may run and to which they can write. With `development`, programs can still read elsewhere; other presets show nothing else. `/` restricts nothing and is not writable.',
     unset: 'commands may run anywhere, and can write below the directory the server was started in',
     variable: 'MCP_SHELL_ALLOWED_WORKDIRS',
     fromProject: narrowerDirectories(),
   }),
   'security.readable_paths': paths({
-    description: 'Files and directories that the sandbox shows although it would hide them.',
+    description: 'Hidden files and directories that the sandbox shows anyway.',
     default: [],
     fromProject: never(),
   }),
@@ -89,7 +88,7 @@ export const SECURITY_TABLE = {
   'security.expose': {
     ...list({
       description:
-        'What of the host is let through by name: `gh`, `git`, `ssh-agent`, `docker` and the like, or a path.',
+        'Credentials and sockets of the host that commands can use, by name (`gh`, `git`, `ssh-agent`, `docker`, …) or path.',
       default: [],
       fromProject: never(),
     }),
@@ -97,14 +96,14 @@ export const SECURITY_TABLE = {
       entries.map((entry) => (entry.startsWith('~') ? locatePath(entry, base) : entry)),
   } satisfies Setting<readonly string[]>,
   'security.enable_network': toggle({
-    description: 'Whether commands have the network.',
+    description: 'Whether commands have network access.',
     unset: BY_PRESET,
     fromProject: only(false),
   }),
   'security.allowed_domains': list(
     {
       description:
-        'With the network on, the only domains that commands reach, through a proxy that checks where they lead; empty: all.',
+        'With the network on, the only domains that commands can reach, through a proxy that checks addresses; empty: all.',
       default: [],
       fromProject: never(),
     },
@@ -112,28 +111,27 @@ export const SECURITY_TABLE = {
   ),
   'security.environment': choice(ENVIRONMENT_MODES, {
     description:
-      'Which of the server’s own variables a command gets: all but its secrets, none that looks like a secret, or only common ones and `allowed_environment`.',
+      'Which of the server’s variables commands inherit: all except its own (`inherited`), none with secret-looking names (`filtered`), or only common ones and `allowed_environment` (`allowed`).',
     unset: BY_PRESET,
     fromProject: later(ENVIRONMENT_MODES),
   }),
   'security.allowed_environment': list(
     {
-      description: 'Variables of the server’s own that commands get where only allowed ones are.',
+      description: 'Variables that commands inherit with `environment = "allowed"`.',
       default: [],
       fromProject: never(),
     },
     (name) => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : 'must be names of variables'),
   ),
   'security.mask_output': toggle({
-    description:
-      'Whether values of variables that hold secrets are replaced by `***` in what commands print.',
+    description: 'Whether values of variables with secret-looking names are replaced by `***` in outputs.',
     default: false,
     fromProject: only(true),
   }),
   'security.max_execution_time': integer(
     { min: 1, max: 86_400 },
     {
-      description: 'The seconds after which any execution is ended, whatever its caller asked for.',
+      description: 'The seconds after which any execution is killed, regardless of its caller.',
       unset: BY_PRESET,
       fromProject: smaller(),
     },
@@ -142,7 +140,7 @@ export const SECURITY_TABLE = {
     { min: 1, max: 32_768 },
     {
       description:
-        'The MiB of memory that an execution may use with everything it started, before it is ended.',
+        'The MiB of memory that an execution may use with everything it started, before it is killed.',
       unset: BY_PRESET,
       fromProject: smaller(),
     },
@@ -158,7 +156,7 @@ export const SECURITY_TABLE = {
   'security.max_cpu_seconds': integer(
     { min: 1, max: 864_000 },
     {
-      description: 'The seconds of processor time after which an execution is ended.',
+      description: 'The seconds of processor time after which an execution is killed.',
       unset: 'no limit',
       fromProject: smaller(),
     },
@@ -166,7 +164,7 @@ export const SECURITY_TABLE = {
   'security.max_pids': integer(
     { min: 8, max: 100_000 },
     {
-      description: 'How many processes and threads an execution may have at the same time.',
+      description: 'The number of processes and threads that an execution may have at the same time.',
       unset: BY_PRESET,
       fromProject: smaller(),
     },
@@ -174,7 +172,7 @@ export const SECURITY_TABLE = {
   'security.max_file_mb': integer(
     { min: 1, max: 1_048_576 },
     {
-      description: 'The MiB that a file can have which a command writes.',
+      description: 'The largest file that a command can write, in MiB.',
       unset: BY_PRESET,
       fromProject: smaller(),
     },
@@ -182,7 +180,7 @@ export const SECURITY_TABLE = {
   'security.max_tmp_mb': integer(
     { min: 1, max: 1_048_576 },
     {
-      description: 'The MiB that fit into `/tmp`, where it is memory of the execution’s own.',
+      description: 'The size of `/tmp` in MiB, where it is in memory.',
       unset: BY_PRESET,
       fromProject: smaller(),
     },

@@ -7,36 +7,36 @@ const SECONDS = { min: 1, max: LIMITS.shellToolSecondsMax };
 
 export const SHELL_TOOL_TABLE = {
   'shell_tool.default_timeout': integer(SECONDS, {
-    description: 'The seconds after which a command of `shell` is ended where its caller did not say.',
+    description: 'The seconds after which a command of `shell` is killed, unless its caller sets a timeout.',
     default: LIMITS.shellToolSecondsDefault,
     fromProject: smaller(),
   }),
   'shell_tool.max_timeout': integer(SECONDS, {
-    description: 'The seconds that a caller of `shell` may ask for.',
+    description: 'The longest timeout that a caller of `shell` may set, in seconds.',
     default: LIMITS.shellToolSecondsMax,
     fromProject: smaller(),
   }),
   'shell_tool.allowed_directories': directories({
     description:
-      'The only directories, with all below them, that commands of `shell` may run in and name, among those that are open at all.',
+      'The only directories, with their subdirectories, that commands of `shell` may run in and name, among the allowed ones.',
     unset: 'as `[security]` says',
     fromProject: narrowerDirectories(),
   }),
   'shell_tool.max_output_size': size(
     { min: LIMITS.maxOutputSizeMin, max: LIMITS.maxOutputSizeMax },
     {
-      description: 'How much of each stream an answer of `shell` holds.',
+      description: 'The size of each stream in an answer of `shell`.',
       default: '10MB',
       fromProject: never(),
     },
   ),
   'shell_tool.blocked_commands': commands({
-    description: 'Commands that `shell` never runs, besides those that are blocked for all.',
+    description: 'Commands that `shell` never runs, besides `security.blocked_commands`.',
     default: [],
     fromProject: more(),
   }),
   'shell_tool.log_commands': toggle({
-    description: 'Whether the log says which commands `shell` was asked for; the audit log does in any case.',
+    description: 'Whether the log contains each command of `shell`; the audit log always does.',
     default: true,
     fromProject: only(true),
   }),

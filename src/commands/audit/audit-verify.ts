@@ -67,7 +67,7 @@ function checkAnchor(text: string): string {
   if (/^[0-9a-f]{64}$/.test(text)) return text;
   throw new ShellServerError(
     'PARAM_002',
-    `--anchor is no hash of a line: ${JSON.stringify(text.slice(0, 80))}.`,
+    `--anchor is not the hash of a line: ${JSON.stringify(text.slice(0, 80))}.`,
     {
       hint: 'It has 64 hexadecimal digits, as audit verify prints them.',
     },

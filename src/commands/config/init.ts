@@ -83,7 +83,7 @@ async function settle<Value>(
     if (given !== undefined) throw new ShellServerError('PARAM_002', `${parsed.problem}.`);
     asker.say(`${parsed.problem}.\n`);
   }
-  throw new ShellServerError('PARAM_002', `No answer to "${question}" that can be used.`);
+  throw new ShellServerError('PARAM_002', `No valid answer to "${question}".`);
 }
 
 function parsePreset(typed: string): Parsed<PresetName> {
@@ -114,7 +114,9 @@ function parseExpose(typed: string): Parsed<readonly string[]> {
   const unknown = value.find((name) => !Object.hasOwn(EXPOSURES, name) && !/[/~]/.test(name));
   return unknown === undefined
     ? { value }
-    : { problem: `${JSON.stringify(unknown)} is no path and none of ${Object.keys(EXPOSURES).join(', ')}` };
+    : {
+        problem: `${JSON.stringify(unknown)} is neither a path nor one of ${Object.keys(EXPOSURES).join(', ')}`,
+      };
 }
 
 /**

@@ -134,7 +134,7 @@ describe('loading a policy', () => {
 
   test.each([
     ['', 'is empty'],
-    ['a; b', 'is no command'],
+    ['a; b', 'is not a command'],
     ['/(/', 'not a valid regular expression'],
     ['/(?=x)/', 'not a valid regular expression'],
   ])('an entry "%s" is refused', (entry, problem) => {

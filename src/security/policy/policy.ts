@@ -139,11 +139,8 @@ function compileChecked(parameter: string, entry: Entry, warnings: string[]): Co
   if ('problem' in compiled) throw invalid(parameter, `has an entry that ${compiled.problem}: "${shown}"`);
   const isText = compiled.name === undefined && compiled.meetsText(source);
   if (isText && parameter === 'allowed_commands')
-    throw invalid(parameter, `has an entry that is no command: "${shown}"`);
-  if (isText)
-    warnings.push(
-      `${parameter}: "${shown}" is no plain command and is only found where it stands letter by letter.`,
-    );
+    throw invalid(parameter, `has an entry that is not a command: "${shown}"`);
+  if (isText) warnings.push(`${parameter}: "${shown}" is not a plain command and only matches literally.`);
   const meets = parameter === 'allowed_commands' ? allowsExample(compiled) : blocksExample(compiled);
   for (const example of match)
     if (!meets(example))

@@ -114,7 +114,7 @@ describe('writing where nothing can be written', () => {
   ];
   test.for(cases)('%s: %s', ([command, text, path]) => {
     expect(explain('open', { command, text })).toEqual({
-      sentence: `The sandbox stopped it from writing to ${path}: only ${host.workspace}, /tmp and the caches of package managers can be written to. Write there, or the operator opens more with security.writable_paths.`,
+      sentence: `The sandbox stopped it from writing to ${path}: only ${host.workspace}, /tmp and the caches of package managers are writable. To allow it, the operator can add the path to security.writable_paths.`,
     });
   });
 
@@ -128,7 +128,7 @@ describe('writing where nothing can be written', () => {
 
   test('names no caches where there are none', () => {
     expect(explain('shut', { text: "touch: cannot touch '/usr/x': Read-only file system" })?.sentence).toBe(
-      `The sandbox stopped it from writing to /usr/x: only ${host.workspace}, /tmp can be written to. Write there, or the operator opens more with security.writable_paths.`,
+      `The sandbox stopped it from writing to /usr/x: only ${host.workspace}, /tmp are writable. To allow it, the operator can add the path to security.writable_paths.`,
     );
   });
 
@@ -232,7 +232,7 @@ describe('the network that is off', () => {
       ['nc -z host 80', 'nc: getaddrinfo for host "host" port 80: Name or service not known'],
       ['ssh host', 'ssh: Could not resolve hostname host: Name or service not known'],
     ].map(([command = '', text = '']) => ({ command, text, mode: 'shut' as const })),
-    { code: 'EXECUTION_005', says: /^The sandbox has the network off\. .*security\.enable_network = true/ },
+    { code: 'EXECUTION_005', says: /^The sandbox has no network\. .*security\.enable_network = true/ },
   );
 });
 
@@ -280,7 +280,7 @@ describe('limits', () => {
       { command: 'node', text: 'Error: EFBIG: file too large, write', mode: 'shut' },
       { command: 'bash', text: 'bash: line 1: 12 File size limit exceeded dd', mode: 'shut', exitCode: 153 },
     ],
-    { code: 'EXECUTION_004', says: /^A file can have 512 MiB here; .*security\.max_file_mb\.$/ },
+    { code: 'EXECUTION_004', says: /^Files are limited to 512 MiB; .*security\.max_file_mb\.$/ },
   );
   check(
     [
@@ -291,7 +291,7 @@ describe('limits', () => {
       { command: 'busybox', text: "sh: can't fork: Resource temporarily unavailable" },
       { command: 'java', text: 'OpenJDK 64-Bit Server VM warning: pthread_create failed (EAGAIN)' },
     ],
-    { says: /^It may have 256 processes and threads; .*security\.max_pids\.$/ },
+    { says: /^The command is limited to 256 processes and threads; .*security\.max_pids\.$/ },
   );
 
   const RETRY = 'fork: retry: Resource temporarily unavailable';
@@ -389,9 +389,7 @@ describe('programs that need something of the host', () => {
     const row = HOST_PROGRAMS.find(({ says }) => says.test(text));
     expect(row?.exposes).toBe(exposes);
     const setting =
-      exposes === undefined
-        ? ''
-        : ` The operator can let them through with security.expose = ["${exposes}"].`;
+      exposes === undefined ? '' : ` The operator can expose them with security.expose = ["${exposes}"].`;
     expect(explain('open', { command, text })).toEqual({ sentence: `${row?.sentence}${setting}` });
   });
 
@@ -524,7 +522,7 @@ describe('files that are hidden', () => {
       },
     ],
     {
-      says: /^In the sandbox preset only the workspace and a minimal system are there, so \/\S+ may exist outside\./,
+      says: /^The sandbox preset shows only the workspace and a minimal system, so \/\S+ may exist outside\./,
     },
   );
 });
@@ -647,7 +645,7 @@ describe('what is hidden and reads as empty', () => {
         ? undefined
         : {
             sentence: placed(
-              `The sandbox hides ${path}: inside it is empty, or not there. The operator can show it with ${shows}.`,
+              `The sandbox hides ${path}: inside it is empty or missing. The operator can show it with ${shows}.`,
             ),
           };
     expect(explain('open', { command, exitCode: 0 })).toEqual(expected);

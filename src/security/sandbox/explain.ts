@@ -120,7 +120,7 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
   // A name alone may be meant in a directory that the command went to.
   const where = path === undefined || isInWorkspace ? 'there' : `to ${path}`;
   return {
-    sentence: `The sandbox stopped it from writing ${where}: only ${security.workspace.join(', ')}, /tmp${security.hasToolCaches ? ' and the caches of package managers' : ''} can be written to. Write there, or the operator opens more with security.writable_paths.`,
+    sentence: `The sandbox stopped it from writing ${where}: only ${security.workspace.join(', ')}, /tmp${security.hasToolCaches ? ' and the caches of package managers' : ''} are writable. To allow it, the operator can add the path to security.writable_paths.`,
   };
 };
 
@@ -169,7 +169,7 @@ const network: Explain = ({ text, command }, security) => {
       return undefined;
     return {
       code: 'EXECUTION_005',
-      sentence: `The sandbox lets commands reach only ${security.allowedDomains.join(', ')}, through the proxy that http_proxy and https_proxy name. The operator opens more with security.allowed_domains.`,
+      sentence: `The sandbox lets commands reach only ${security.allowedDomains.join(', ')}, through the proxy in http_proxy and https_proxy. To allow more, the operator can extend security.allowed_domains.`,
     };
   }
   const said = complaints.filter((line) => !/localhost|127\.0\.0\.1|\[?::1\]?/.test(line));
@@ -177,7 +177,7 @@ const network: Explain = ({ text, command }, security) => {
   return {
     code: 'EXECUTION_005',
     sentence:
-      'The sandbox has the network off. The operator can open it with security.enable_network = true, or for some domains with security.allowed_domains.',
+      'The sandbox has no network. To allow it, the operator can set security.enable_network = true, with security.allowed_domains for some domains only.',
   };
 };
 
@@ -196,7 +196,7 @@ const largeFile: Explain = ({ text, signal }, security) => {
   if (signal !== 'SIGXFSZ' && !/File too large|EFBIG|File size limit exceeded/i.test(text)) return undefined;
   return {
     code: 'EXECUTION_004',
-    sentence: `A file can have ${security.maxFileBytes / 1024 / 1024} MiB here; the operator changes that with security.max_file_mb.`,
+    sentence: `Files are limited to ${security.maxFileBytes / 1024 / 1024} MiB; the operator can change that with security.max_file_mb.`,
   };
 };
 
@@ -221,7 +221,7 @@ const program: Explain = ({ text, command }, security) => {
   if (found.exposes === undefined) return { sentence: found.sentence };
   if (security.expose.includes(found.exposes)) return undefined;
   return {
-    sentence: `${found.sentence} The operator can let them through with security.expose = ["${found.exposes}"].`,
+    sentence: `${found.sentence} The operator can expose them with security.expose = ["${found.exposes}"].`,
   };
 };
 
@@ -238,7 +238,7 @@ const hidden: Explain = ({ text, directory }, security, environment) => {
   );
   if (security.root === 'host' || isShown) return undefined;
   return {
-    sentence: `In the ${security.preset} preset only the workspace and a minimal system are there, so ${path} may exist outside. The operator can show it with security.readable_paths.`,
+    sentence: `The ${security.preset} preset shows only the workspace and a minimal system, so ${path} may exist outside. The operator can show it with security.readable_paths.`,
   };
 };
 
@@ -246,13 +246,13 @@ const readAsEmpty: Explain = (failed, security, environment) => {
   const found = hiddenIn(failed, security, environment);
   if (found === undefined) return undefined;
   return {
-    sentence: `The sandbox hides ${found.path}: inside it is empty, or not there. The operator can show it with ${found.setting}.`,
+    sentence: `The sandbox hides ${found.path}: inside it is empty or missing. The operator can show it with ${found.setting}.`,
   };
 };
 
 function tooManyProcesses({ maxPids }: SecuritySettings): Explanation {
   return {
-    sentence: `It may have ${maxPids} processes and threads; the operator changes that with security.max_pids.`,
+    sentence: `The command is limited to ${maxPids} processes and threads; the operator can change that with security.max_pids.`,
   };
 }
 

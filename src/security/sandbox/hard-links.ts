@@ -95,7 +95,7 @@ function writeCopy(from: string, to: string): void {
   const source = openSync(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const about = fstatSync(source);
-    if (!about.isFile()) throw new Error('it is no file any more');
+    if (!about.isFile()) throw new Error('it is not a file any more');
     if (about.size > MAX_BYTES) throw new Error('it is too large to be copied');
     const target = openSync(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     try {

@@ -1,5 +1,5 @@
 const HIDDEN_SOCKETS =
-  'The sandbox hides the sockets of the host’s services. The operator can let one through by its path in security.expose.';
+  'The sandbox hides the sockets of the host’s services. The operator can expose one by its path in security.expose.';
 
 /** Programs that need something of the host which is not let through, and how they say so. */
 export const HOST_PROGRAMS: readonly {
@@ -12,12 +12,13 @@ export const HOST_PROGRAMS: readonly {
   {
     says: /sudo: (?:.*no new privileges|effective uid is not 0|.*must be owned by uid 0|unable to|.*setuid)|\bsu: |pkexec must be setuid|doas: not installed setuid|sudo: command not found/im,
     sentence:
-      'sudo and su do not work in the sandbox: nobody gets more rights in there than the server has. Ask the person to run it.',
+      'sudo and su do not work in the sandbox: commands cannot gain privileges there. Ask the user to run it.',
   },
   {
     says: /docker daemon|docker\.sock|Cannot connect to the Docker|DockerException|podman\.sock|unable to connect to Podman/i,
     exposes: 'docker',
-    sentence: 'The sandbox hides the sockets of container engines: they give command of the host.',
+    sentence:
+      'The sandbox hides the sockets of container engines: they grant root-equivalent control of the host.',
   },
   {
     says: /gh auth login|GH_TOKEN|GitHub CLI/i,
@@ -73,11 +74,11 @@ export const HOST_PROGRAMS: readonly {
   },
   {
     says: /\/var\/lib\/(?:dpkg|apt)\b|\/var\/cache\/apt|dpkg: error|\/var\/lib\/rpm|are you root\?/i,
-    sentence: 'System packages cannot be installed from inside the sandbox. Ask the person to do it.',
+    sentence: 'System packages cannot be installed from inside the sandbox. Ask the user to install them.',
   },
   {
     says: /(?:chown|ownership)\b.*Invalid argument/i,
-    sentence: 'The sandbox knows one user only, so that a file cannot be given to another one.',
+    sentence: 'The sandbox has only one user, so a file cannot be given to another one.',
   },
   {
     says: /(?:No usable sandbox|SUID sandbox helper|Failed to move to new namespace|unshare: unshare failed|newuidmap)/i,

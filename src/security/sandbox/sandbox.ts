@@ -387,7 +387,7 @@ const parentsOf = (paths: readonly string[]): string[] => [...new Set(paths.map(
 function unavailable({ problem, fix }: SandboxState): ShellServerError {
   return new ShellServerError(
     'SECURITY_003',
-    `Nothing runs: there is no sandbox (${problem ?? 'unknown'}), and the settings do not let commands run without.`,
+    `Nothing runs: the sandbox is unavailable (${problem ?? 'unknown'}), and the settings require one.`,
     { hint: `${fix ?? ''} Only the operator can change security.sandbox.`.trim(), details: { problem, fix } },
   );
 }

@@ -58,7 +58,7 @@ export function readTokenFile(path: string): StoredToken[] {
 function unreadable(path: string, cause: unknown): ShellServerError {
   const reason = cause instanceof z.ZodError ? 'it has another form' : messageOf(cause);
   return new ShellServerError('SYSTEM_003', `The tokens in ${path} cannot be read: ${reason}.`, {
-    hint: 'No token of it is accepted. Put it right, or remove it and create the tokens anew.',
+    hint: 'Its tokens are not accepted. Correct the file, or remove it and create new tokens.',
     cause,
   });
 }

@@ -50,11 +50,11 @@ export async function createToken(
   checkName('The name', wish.name);
   checkName('The principal', principal);
   if (NOBODYS.includes(principal) || (principal === LOCAL_PRINCIPAL && wish.principal === undefined)) {
-    throw new ShellServerError('PARAM_002', `"${principal}" is no name for a caller.`, {
+    throw new ShellServerError('PARAM_002', `"${principal}" cannot be the name of a principal.`, {
       hint:
         principal === LOCAL_PRINCIPAL
-          ? 'It is you, on stdio or with MCP_SHELL_TOKEN. Say --principal local to open your own work.'
-          : 'Choose another: the audit log has lines of that name which no caller wrote.',
+          ? 'It is the operator, on stdio or with MCP_SHELL_TOKEN. Use --principal local to grant access to that work.'
+          : 'Choose another name: the audit log uses this one itself.',
     });
   }
   const token = `${PREFIX}${randomBytes(32).toString('base64url')}`;
@@ -71,7 +71,7 @@ export async function createToken(
   await changeTokenFile(stateDirectory, (tokens) => {
     const others = tokens.filter(({ name }) => name !== wish.name);
     if (others.length < tokens.length && wish.replaces !== true) {
-      throw new ShellServerError('RESOURCE_004', `There is a token "${wish.name}" already.`, {
+      throw new ShellServerError('RESOURCE_004', `The token "${wish.name}" exists already.`, {
         hint: 'Choose another name, revoke it, or replace it with --replace.',
       });
     }
@@ -89,7 +89,7 @@ function checkPreset({ principal, preset }: StoredToken, others: readonly Stored
   throw new ShellServerError(
     'PARAM_002',
     `The preset of "${principal}" is ${other.preset ?? "the server's own"}, by the token "${other.name}".`,
-    { hint: 'All tokens of a principal have the same one.' },
+    { hint: 'All tokens of a principal must have the same preset.' },
   );
 }
 
@@ -110,7 +110,7 @@ export async function revokeToken(
     const revoked = tokens.find((token) => token.name === name);
     if (revoked === undefined) {
       throw new ShellServerError('RESOURCE_001', `There is no token ${JSON.stringify(name.slice(0, 80))}.`, {
-        hint: '`mcp-shell-server token list` shows those that there are.',
+        hint: '`mcp-shell-server token list` lists all tokens.',
       });
     }
     record(revoked);

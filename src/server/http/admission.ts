@@ -88,13 +88,13 @@ function requestsIn(body: unknown): Asked[] {
 const isAnswered = ({ method }: Asked): boolean => method !== 'subscriptions/listen';
 
 export function leaving(requestId: string): Rejection {
-  const error = new ShellServerError('SYSTEM_002', 'The server is shutting down and takes no new work.');
+  const error = new ShellServerError('SYSTEM_002', 'The server is shutting down and accepts no new work.');
   return serverRejection(503, error, requestId, { connection: 'close', 'retry-after': '5' });
 }
 
 function tooMany(limit: number, { requestId }: HttpCaller): Rejection {
-  const error = new ShellServerError('RESOURCE_005', `${limit} requests are open, which is the limit.`, {
-    hint: 'Wait for the answer to one of them, or end a stream that nobody reads.',
+  const error = new ShellServerError('RESOURCE_005', `The limit of ${limit} open requests is reached.`, {
+    hint: 'Wait for the answer to one of them, or close an unused stream.',
     details: { limit },
   });
   return serverRejection(429, error, requestId, { 'retry-after': '1' });

@@ -250,7 +250,7 @@ describe('the HTTP listener', () => {
       for (const sent of [body, initialize]) {
         expect(await sendRaw(url, { headers: { ...headers, host }, body: sent })).toMatchObject({
           status: 400,
-          json: { error: { message: `The Host ${JSON.stringify(host)} is no name or address` } },
+          json: { error: { message: `The Host ${JSON.stringify(host)} is not a valid name or address` } },
         });
       }
     }

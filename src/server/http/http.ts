@@ -213,7 +213,7 @@ function checkReach({ host, tokens }: HttpOptions): void {
   if (isLoopback(host) || tokens !== undefined) return;
   throw new ShellServerError(
     'SYSTEM_003',
-    `The address ${host} can be reached by others, and no token is set.`,
+    `The address ${host} is reachable from other machines, and no token is set.`,
     { hint: 'Set a token, or listen on 127.0.0.1.' },
   );
 }

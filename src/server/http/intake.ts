@@ -38,7 +38,7 @@ export function createIntakes(
 function tooMuch(limit: number, requestId: string): Rejection {
   const error = new ShellServerError(
     'RESOURCE_005',
-    `Requests of ${limit} bytes are open, which is the limit.`,
+    `The limit of ${limit} bytes in open requests is reached.`,
     {
       hint: 'Wait for the answer to one of them.',
       details: { limit },

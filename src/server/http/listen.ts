@@ -76,7 +76,7 @@ function toListenError(error: Error, host: string, port: number): Error {
   const message = known[errnoOf(error) ?? ''];
   if (message === undefined) return error;
   return new ShellServerError('SYSTEM_003', message, {
-    hint: 'Choose another with --http host:port; port 0 takes any that is free.',
+    hint: 'Choose another with --http host:port; port 0 selects a free one.',
     cause: error,
   });
 }

@@ -82,7 +82,7 @@ function checkName(given: string, hosts: ReadonlySet<string> | undefined): Rejec
   if (hosts === undefined) {
     return match !== null && URL.canParse(`http://${given}`)
       ? undefined
-      : protocolRejection(400, -32_600, `The Host ${quote(given)} is no name or address`);
+      : protocolRejection(400, -32_600, `The Host ${quote(given)} is not a valid name or address`);
   }
   if (ports.some((port) => hosts.has(`${match?.[1]}:${port}`))) return undefined;
   return protocolRejection(

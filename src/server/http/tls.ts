@@ -23,7 +23,7 @@ export function readTls({ cert, key }: TlsFiles): TlsContext {
     return context;
   } catch (error) {
     throw new ShellServerError('SYSTEM_003', `TLS cannot be used: ${messageOf(error)}.`, {
-      hint: 'http.tls_cert and http.tls_key name a certificate, with what leads to its issuer, and its key, both in PEM.',
+      hint: 'Set http.tls_cert to a certificate chain and http.tls_key to its private key, both in PEM.',
       cause: error,
     });
   }

@@ -44,8 +44,7 @@ const REJECTIONS: Readonly<Record<string, () => Rejection>> = {
     protocolRejection(413, -32_600, 'The extensions of a chunk are too large'),
 };
 
-const noHttp = (): Rejection =>
-  protocolRejection(400, -32_700, 'Parse error: this is no request of HTTP/1.1');
+const noHttp = (): Rejection => protocolRejection(400, -32_700, 'Parse error: not a valid HTTP/1.1 request');
 const noTunnel = (): Rejection => protocolRejection(405, -32_000, 'The method "CONNECT" is not allowed');
 
 function encode(rejection: Rejection): string {

@@ -225,9 +225,9 @@ function checkGuard(text: string): GuardTarget {
   if (guard !== undefined) return guard;
   throw new ShellServerError(
     'PARAM_002',
-    `send_to is no program guard: ${JSON.stringify(text.slice(0, 80))}.`,
+    `send_to is not a valid program: ${JSON.stringify(text.slice(0, 80))}.`,
     {
-      hint: 'A program’s name, its path, "pid:N", "sessionleader:" or "*".',
+      hint: 'Use a program’s name, its path, "pid:N", "sessionleader:" or "*".',
       details: { parameter: 'send_to' },
     },
   );
@@ -235,14 +235,10 @@ function checkGuard(text: string): GuardTarget {
 
 function notReading(now: Front | undefined): ShellServerError {
   const who = now?.processes[0]?.name ?? 'the foreground process';
-  return new ShellServerError(
-    'RESOURCE_005',
-    `Nothing was sent: ${who} does not read what was typed before.`,
-    {
-      hint: 'Wait until it does, or end it: keys ["ctrl+c"] are read by the terminal itself, unless the program has switched that off.',
-      details: { limit: MAX_PENDING_BYTES },
-    },
-  );
+  return new ShellServerError('RESOURCE_005', `Nothing was sent: ${who} has not read the earlier input.`, {
+    hint: 'Wait until it does, or interrupt it with keys ["ctrl+c"], which the terminal itself handles unless the program disabled that.',
+    details: { limit: MAX_PENDING_BYTES },
+  });
 }
 
 /** False where it takes longer. */

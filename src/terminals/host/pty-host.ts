@@ -200,7 +200,7 @@ function serve(spec: HostSpec): void {
     const channel: Channel = createChannel(socket, (method, params, signal) => {
       const answerer = Object.hasOwn(answerers, method) ? answerers[method as MethodName] : undefined;
       if (answerer === undefined)
-        throw new ShellServerError('SYSTEM_001', 'The host does not know this question.');
+        throw new ShellServerError('SYSTEM_001', 'The terminal host does not know this request.');
       return (answerer as (params: unknown, call: CallOf) => Promise<unknown>)(params, { channel, signal });
     });
     channel.onClose(() => {
