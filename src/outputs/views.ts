@@ -2,7 +2,7 @@
 
 export { compareLines, compareResults } from './extract/compare.ts';
 export { EXTRACTS, type Extract, extractFailure, extractResults } from './extract/extract.ts';
-export { atPointer } from './extract/json.ts';
+export { atPointer } from './extract/extract-json.ts';
 export { readText } from './extract/read-text.ts';
 export { countResults, renderItems, summarize } from './extract/render.ts';
 export type { Results } from './extract/results.ts';

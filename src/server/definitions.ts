@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Annotations, Tool } from '../tools/tool.ts';
-import { NEWS_SCHEMA } from './news.ts';
+import { NEWS_SCHEMA } from './client-news.ts';
 import { strictInput } from './parse-input.ts';
 
 export interface ToolDefinition {

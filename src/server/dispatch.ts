@@ -26,11 +26,11 @@ import {
 } from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
 import { MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
+import { withNews } from './client-news.ts';
 import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
 import type { Outbox } from './http/outbox.ts';
 import { METHOD_NOT_FOUND } from './json-rpc.ts';
-import { withNews } from './news.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
 import { createTurns } from './read-queue.ts';

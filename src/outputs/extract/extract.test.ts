@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../../test/support/root.ts';
 import { asShown } from '../shown-text.ts';
 import { EXTRACTS, type Extract, extractFailure, extractResults } from './extract.ts';
-import { atPointer } from './json.ts';
+import { atPointer } from './extract-json.ts';
 import { countResults, renderItems, summarize } from './render.ts';
 
 /** What the tools printed, recorded; those of jest, go, eslint, docker and kubectl are written by hand. */

@@ -4,13 +4,13 @@
  */
 import { parseCargoTest } from './cargo-test.ts';
 import { parseDiagnostics } from './diagnostics.ts';
+import { parseJson } from './extract-json.ts';
+import { parseTable } from './extract-table.ts';
 import { parseGoTest } from './go-test.ts';
 import { parseJest } from './jest.ts';
-import { parseJson } from './json.ts';
 import { parseJunit } from './junit.ts';
 import { parsePytest } from './pytest.ts';
 import type { Results, TestResults } from './results.ts';
-import { parseTable } from './table.ts';
 import { parseTap } from './tap.ts';
 import { parseVitest } from './vitest.ts';
 
@@ -20,7 +20,7 @@ export type Extract = (typeof EXTRACTS)[number];
 /** Of a line, to be compared with a pattern. */
 const LINE_CHARS = 2000;
 
-/** Undefined where there is nothing of the kind. `auto` takes what is most telling. */
+/** Undefined where there is nothing of the kind. `auto` takes the most informative kind. */
 export function extractResults(text: string, kind: Extract): Results | undefined {
   const lines = linesOf(text);
   switch (kind) {

@@ -114,7 +114,7 @@ test('each session is told once, and one that is new has no past', async () => {
     expect((await call('monitoring_get_stats', {}, { session })).data.events).toBeUndefined();
 });
 
-test('nobody is told of what is another principal’s', async () => {
+test('news of another principal is not sent', async () => {
   await call('process_list', {}, { principal: 'bob' });
   await startAndEnd('echo of-local');
   const { text, data } = await call('monitoring_get_stats', {}, { principal: 'bob' });
