@@ -7,34 +7,35 @@ import { OPERATOR } from '../executions/executions.ts';
 import { type Audit, type AuditEntry, createAudit } from '../security/security.ts';
 import type { Session } from './page-sessions.ts';
 
-type PageAction = Omit<Extract<AuditEntry, { event: 'page_action' }>, 'event' | 'principal' | 'requestId'>;
+type About = 'principal' | 'requestId' | 'session';
+type Entry<Event> = Omit<Extract<AuditEntry, { event: Event }>, About>;
 
 export interface Actions {
   /** Throws where it cannot be written: then it must not be done. */
-  record(session: Session, action: Omit<PageAction, 'session'>): void;
+  record(session: Session, action: Omit<Entry<'page_action'>, 'event'>): void;
+  /** The same for what has a line of its own. */
+  write(session: Session, entry: Entry<'approval_revoked'>): void;
   dispose(): void;
 }
 
 export function createActions({ stateDir, audit: { syncs } }: Settings): Actions {
   let audit: Audit | undefined;
+
+  function write(session: Session, entry: Entry<'page_action'> | Entry<'approval_revoked'>): void {
+    // With the first action: whoever only looks leaves no trace.
+    audit ??= createAudit({
+      directory: join(stateDir, 'audit'),
+      instance: createId('inst'),
+      clock: systemClock,
+      principal: OPERATOR.principal,
+      syncs,
+    });
+    audit.write({ ...entry, principal: OPERATOR.principal, requestId: 'page', session: session.name });
+  }
+
   return {
-    record(session, action) {
-      // With the first action: viewing leaves no trace.
-      audit ??= createAudit({
-        directory: join(stateDir, 'audit'),
-        instance: createId('inst'),
-        clock: systemClock,
-        principal: OPERATOR.principal,
-        syncs,
-      });
-      audit.write({
-        event: 'page_action',
-        principal: OPERATOR.principal,
-        requestId: 'page',
-        session: session.name,
-        ...action,
-      });
-    },
+    write,
+    record: (session, action) => write(session, { event: 'page_action', ...action }),
     dispose: () => audit?.close(),
   };
 }

@@ -2,6 +2,7 @@
  * The list of what runs and ran, as a stream of changes for every page that is open. The state directory is looked at
  * once a second for all of them together, and not at all while there are none.
  */
+import type { PageQuestions } from './page-questions.ts';
 import type { Watched } from './watched.ts';
 import type { ListEvent, Row } from './wire.ts';
 
@@ -17,7 +18,11 @@ const LOOK_MS = 1000;
 /** Of those that ended; older ones are for the audit log. */
 const MAX_ENDED = 300;
 
-export function createFeed(watched: Pick<Watched, 'look'>, onError: (error: unknown) => void): Feed {
+export function createFeed(
+  watched: Pick<Watched, 'look'>,
+  questions: Pick<PageQuestions, 'list'>,
+  onError: (error: unknown) => void,
+): Feed {
   const subscribers = new Map<(event: ListEvent) => void, { hasAll: boolean }>();
   let known = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
@@ -28,7 +33,7 @@ export function createFeed(watched: Pick<Watched, 'look'>, onError: (error: unkn
     const { servers, rows } = await watched.look();
     const shown = pick(rows);
     const texts = new Map(shown.map((row) => [row.id, JSON.stringify(row)]));
-    const about = { servers, older: rows.length - shown.length, nowMs: Date.now() };
+    const about = { servers, older: rows.length - shown.length, nowMs: Date.now(), ...questions.list() };
     const changed = shown.filter(({ id }) => known.get(id) !== texts.get(id));
     const gone = [...known.keys()].filter((id) => !texts.has(id));
     known = texts;

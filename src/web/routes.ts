@@ -2,8 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
+import { REMEMBER } from '../security/questions/questions.ts';
 import type { Actions } from './actions.ts';
 import type { Feed } from './feed.ts';
+import type { PageQuestions } from './page-questions.ts';
 import type { Session } from './page-sessions.ts';
 import type { Tickets } from './tickets.ts';
 import type { Watched } from './watched.ts';
@@ -30,11 +32,14 @@ export interface RouteNeeds {
   readonly watched: Watched;
   readonly feed: Feed;
   readonly actions: Actions;
+  readonly questions: PageQuestions;
   readonly tickets: Tickets;
 }
 
-export function createRoutes({ watched, feed, actions, tickets }: RouteNeeds): readonly Route[] {
+export function createRoutes(needs: RouteNeeds): readonly Route[] {
+  const { watched, feed, actions, tickets } = needs;
   return [
+    ...questionRoutes(needs),
     read('/api/executions/*', ({ parts: [id = ''] }) => watched.details(id)),
     read('/api/executions/*/output', ({ parts: [id = ''], query }) =>
       watched.read(id, linesWanted.parse(query)),
@@ -64,6 +69,28 @@ export function createRoutes({ watched, feed, actions, tickets }: RouteNeeds): r
         return { result };
       },
     },
+  ];
+}
+
+function questionRoutes({ questions, feed }: RouteNeeds): readonly Route[] {
+  const change = (path: string, run: (call: RouteCall, id: string) => void): Route => ({
+    method: 'POST',
+    path,
+    isChange: true,
+    async run(call) {
+      run(call, call.parts[0] ?? '');
+      feed.refresh();
+      return {};
+    },
+  });
+  return [
+    change('/api/questions/*/allow', ({ session, body }, id) =>
+      questions.allow(session, id, z.object({ remember: z.enum(REMEMBER) }).parse(body).remember),
+    ),
+    change('/api/questions/*/deny', ({ session, body }, id) =>
+      questions.deny(session, id, z.object({ reason: z.string().max(500).optional() }).parse(body).reason),
+    ),
+    change('/api/approvals/*/revoke', ({ session }, id) => questions.revoke(session, id)),
   ];
 }
 

@@ -16,6 +16,7 @@ import { answerError, answerJson, answerRefusal } from './answer.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { createGuard, type Guard, keyOf, refuse, securityHeaders } from './page-guard.ts';
+import { createPageQuestions } from './page-questions.ts';
 import { createSessions, type Session, type Sessions } from './page-sessions.ts';
 import { createRoutes, findRoute, type Route, readBody } from './routes.ts';
 import { createTerminalSockets } from './terminal-sockets.ts';
@@ -51,10 +52,11 @@ export async function serveWeb(options: WebOptions): Promise<Web> {
   const port = await listen(server, options.port);
   const sessions = createSessions({ clock: systemClock });
   const watched = createWatched(settings, options.searchWorkerPath);
-  const feed = createFeed(watched, (error) =>
+  const actions = createActions(settings);
+  const questions = createPageQuestions(settings.stateDir, actions);
+  const feed = createFeed(watched, questions, (error) =>
     log.warn('the state directory cannot be read', { error: messageOf(error) }),
   );
-  const actions = createActions(settings);
   const tickets = createTickets(systemClock.now);
   const closing = new AbortController();
   const guard = createGuard({ port, sessions });
@@ -64,8 +66,9 @@ export async function serveWeb(options: WebOptions): Promise<Web> {
     sessions,
     feed,
     tickets,
-    routes: createRoutes({ watched, feed, actions, tickets }),
+    routes: createRoutes({ watched, feed, actions, questions, tickets }),
     download: watched.download,
+    attend: options.isReadOnly ? () => () => undefined : questions.attend,
     onSession: (session) => actions.record(session, { action: 'open' }),
     closing: closing.signal,
   };
@@ -98,6 +101,8 @@ interface Site extends WebOptions {
   readonly routes: readonly Route[];
   download(id: string, stream: string): AsyncGenerator<Buffer>;
   onSession(session: Session): void;
+  /** Somebody is there to answer questions, until the function that is returned is called. */
+  attend(): () => void;
   readonly closing: AbortSignal;
 }
 
@@ -184,17 +189,22 @@ function answerSession(site: Site, session: Session, response: ServerResponse): 
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 function answerEvents(
-  { feed, sessions, closing }: Site,
+  { feed, sessions, closing, attend }: Site,
   session: Session,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   response.flushHeaders();
-  const stop = feed.subscribe((event) => {
+  const leave = attend();
+  const unsubscribe = feed.subscribe((event) => {
     if (!sessions.isAlive(session) || response.writableLength > MAX_WAITING_BYTES) response.destroy();
     else response.write(`data: ${JSON.stringify(event)}\n\n`);
   });
+  const stop = (): void => {
+    unsubscribe();
+    leave();
+  };
   request.once('close', stop);
   response.once('close', stop);
   closing.addEventListener('abort', () => response.end(), { once: true });

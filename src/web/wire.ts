@@ -47,7 +47,35 @@ export interface ListEvent {
   readonly older: number;
   readonly rows: readonly Row[];
   readonly gone: readonly string[];
+  /** All of them, each time. */
+  readonly questions: readonly QuestionRow[];
+  readonly approvals: readonly ApprovalRow[];
   readonly nowMs: number;
+}
+
+/** A command that waits for a person's approval. */
+export interface QuestionRow {
+  readonly id: string;
+  readonly principal: string;
+  readonly client: string;
+  readonly tool: string;
+  readonly command: string;
+  /** The simple commands in it. */
+  readonly parts: readonly string[];
+  readonly directory: string;
+  readonly rule: string;
+  /** All of it as one text, with the variables and the input that count. */
+  readonly text: string;
+  readonly askedAt: string;
+  readonly expiresAt: string;
+}
+
+/** An approval that is remembered. */
+export interface ApprovalRow extends Omit<QuestionRow, 'askedAt' | 'text'> {
+  /** The server that it holds for, if it is one. */
+  readonly instance?: string | undefined;
+  readonly by: string;
+  readonly grantedAt: string;
 }
 
 export interface SessionAnswer {

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
 import { launchBrowser, type ServedPage, servePage } from './support/page.ts';
-import { createPlace, type Place, type Product, startProduct } from './support/product.ts';
+import { type Called, createPlace, type Place, type Product, startProduct } from './support/product.ts';
 
 /** Names of files below it that hold this text. */
 function filesWith(directory: string, text: string): string[] {
@@ -24,7 +24,12 @@ describe.skipIf(needs('chromium'))('the page', () => {
     place = createPlace();
     [browser, product] = await Promise.all([
       launchBrowser(),
-      startProduct({ place, env: { MCP_SHELL_SECURITY_SANDBOX: 'off' } }),
+      startProduct({
+        place,
+        // A client that cannot ask anybody.
+        kind: 'v2 legacy',
+        env: { MCP_SHELL_SECURITY_SANDBOX: 'off', MCP_SHELL_SECURITY_ASK_COMMANDS: 'touch asked' },
+      }),
     ]);
     served = servePage(place, browser);
   });
@@ -130,6 +135,37 @@ describe.skipIf(needs('chromium'))('the page', () => {
       { action: 'take_over' },
       { action: 'give_back' },
     ]);
+  });
+
+  test('an approval is given, remembered, revoked and denied', async () => {
+    const command = 'touch asked; echo done';
+    /** Until the answer is no longer that it waits, as a model would. */
+    const execute = async (): Promise<Called> => {
+      for (;;) {
+        const answer = await product.execute(command);
+        if (!answer.text.includes('has not answered yet')) return answer;
+      }
+    };
+    const page = await served.open();
+    await page.getByText(/^\d+ servers?$/).waitFor();
+    const first = execute();
+    await group(page, 'Questions').getByText(command).click();
+    await page
+      .getByRole('region', { name: 'Question', exact: true })
+      .getByText('ask: touch asked', { exact: true })
+      .waitFor();
+    await page.getByRole('button', { name: 'Allow for an hour' }).click();
+    expect((await first).data.stdout).toBe('done\n');
+    expect((await execute()).data.stdout).toBe('done\n');
+    await group(page, 'Remembered approvals').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('The next such command asks again.').waitFor();
+    const second = execute();
+    await group(page, 'Questions').getByText(command).click();
+    await page.getByLabel('Reason, which the model reads').fill('not on a Monday');
+    await page.getByRole('button', { name: 'Deny' }).click();
+    expect((await second).text).toContain('not on a Monday');
+    expect(audited('approval_given')[0]).toMatchObject({ by: expect.stringMatching(/, page \d+$/) });
+    expect(audited('approval_revoked')).toHaveLength(1);
   });
 
   test('a tab needs a link, or a browser that had one', async () => {

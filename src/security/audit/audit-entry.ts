@@ -93,7 +93,8 @@ interface TerminalViewed extends Caller {
 /** A person did something on the operator's page. */
 interface PageAction extends Caller {
   readonly event: 'page_action';
-  readonly action: 'open' | 'end' | 'take_over' | 'give_back';
+  readonly action: 'open' | 'end' | 'take_over' | 'give_back' | 'allow' | 'deny';
+  readonly questionId?: string | undefined;
   readonly executionId?: string | undefined;
   readonly terminalId?: string | undefined;
 }

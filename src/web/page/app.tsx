@@ -4,6 +4,7 @@ import { Ending, Help, Notice } from './dialogs.tsx';
 import { ExecutionView } from './execution-view.tsx';
 import { NowList } from './now.tsx';
 import { connection, problem, servers, session, view } from './page-state.ts';
+import { QuestionView } from './question-view.tsx';
 
 export function App(): JSX.Element {
   const at = view.value;
@@ -22,7 +23,9 @@ export function App(): JSX.Element {
       </header>
       <main class="columns">
         <NowList />
-        {at.name === 'execution' ? <ExecutionView key={at.id} id={at.id} /> : <Nothing />}
+        {at.name === 'now' && <Nothing />}
+        {at.name === 'execution' && <ExecutionView key={at.id} id={at.id} />}
+        {at.name === 'question' && <QuestionView key={at.id} id={at.id} />}
       </main>
       <Ending />
       <Help />

@@ -13,6 +13,7 @@ import {
   needsYou,
   older,
   query,
+  questions,
   running,
   type StateFilter,
   session,
@@ -21,6 +22,7 @@ import {
   view,
 } from './page-state.ts';
 import { Plot } from './plot.tsx';
+import { Approvals, Questions } from './questions-list.tsx';
 import { visible } from './text.ts';
 
 const FILTERS: readonly (readonly [StateFilter, string])[] = [
@@ -60,10 +62,12 @@ export function NowList(): JSX.Element {
         </div>
       </div>
       <div class="rows" id="rows">
+        <Questions />
         <Group title="Needs you" rows={needsYou.value} tone="attention" />
         <Group title="Running" rows={running.value} />
         <Group title="Done" rows={done.value} />
-        {listed.value.length === 0 && <Empty />}
+        {listed.value.length + questions.value.length === 0 && <Empty />}
+        <Approvals />
         {older.value > 0 && <p class="quiet more">{older.value} older ones are in the audit log.</p>}
       </div>
     </section>

@@ -1,16 +1,21 @@
 /** What the page knows: one signal each, and what changes them. */
 import { computed, signal } from '@preact/signals';
-import type { ListEvent, Row, SessionAnswer } from '../wire.ts';
+import type { ApprovalRow, ListEvent, QuestionRow, Row, SessionAnswer } from '../wire.ts';
 import { followList, RequestError } from './api.ts';
 
 export type Connection = 'connecting' | 'live' | 'broken' | 'expired';
-export type View = { readonly name: 'now' } | { readonly name: 'execution'; readonly id: string };
+export type View =
+  | { readonly name: 'now' }
+  | { readonly name: 'execution'; readonly id: string }
+  | { readonly name: 'question'; readonly id: string };
 export type StateFilter = 'all' | 'running' | 'failed' | 'terminal';
 
 export const session = signal<SessionAnswer | undefined>(undefined);
 export const connection = signal<Connection>('connecting');
 export const problem = signal<string>('');
 export const rows = signal<ReadonlyMap<string, Row>>(new Map());
+export const questions = signal<readonly QuestionRow[]>([]);
+export const approvals = signal<readonly ApprovalRow[]>([]);
 export const servers = signal(0);
 export const older = signal(0);
 /** How far the server's clock is ahead of ours, for how long something has run. */
@@ -64,12 +69,13 @@ function isOfState({ state, canEnd, terminal, mode }: Row): boolean {
 }
 
 export function go(next: View): void {
-  location.hash = next.name === 'execution' ? `/x/${next.id}` : '/';
+  location.hash = next.name === 'now' ? '/' : `/${next.name === 'execution' ? 'x' : 'q'}/${next.id}`;
 }
 
 function readView(): View {
-  const id = /^#\/x\/(\w+)$/.exec(location.hash)?.[1];
-  return id === undefined ? { name: 'now' } : { name: 'execution', id };
+  const [, kind, id] = /^#\/([xq])\/(\w+)$/.exec(location.hash) ?? [];
+  if (id === undefined) return { name: 'now' };
+  return { name: kind === 'q' ? 'question' : 'execution', id };
 }
 
 export function followLocation(): void {
@@ -91,9 +97,13 @@ function take(event: ListEvent): void {
     else loads.set(id, [...(loads.get(id) ?? []), cpuPercent ?? 0].slice(-LOADS));
   }
   servers.value = event.servers;
+  questions.value = event.questions;
+  approvals.value = event.approvals;
   older.value = event.older;
   skewMs.value = event.nowMs - Date.now();
   rows.value = next;
+  const waiting = event.questions.length + needsYou.value.length;
+  document.title = waiting === 0 ? 'mcp-shell-server' : `(${waiting}) mcp-shell-server`;
   nowMs.value = Date.now();
 }
 
