@@ -14,6 +14,7 @@ import type { Outcome } from './record.ts';
 import type { Exit } from './spawner.ts';
 import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
+import { startUseMeter } from './use-meter.ts';
 import { rounds, startWatchdog } from './watchdog.ts';
 
 /** Why it was ended; without one it ended by itself. */
@@ -82,6 +83,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
   const watchdog = startWatchdog(tree, { memoryLimitBytes, cpuLimitSeconds, group }, (limit) => {
     void end(limit, limit === 'memory_limit' ? 'SIGKILL' : polite);
   });
+  const useMeter = startUseMeter(tree, group, rounds, { memoryLimitBytes, cpuLimitSeconds });
   const timer =
     timeoutMs === undefined
       ? undefined
@@ -101,6 +103,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     const { passed, peakMemoryBytes } = watchdog.conclude();
     const unprotected = mountWatch?.conclude() ?? [];
     const refusedForks = group?.limitHits().processes ?? 0;
+    const used = useMeter.conclude(exit ?? undefined, peakMemoryBytes, refusedForks);
     const judgement = judge(exit, cause ?? passed ?? (requests > 0 ? 'terminated' : undefined));
     let leftovers: ProcessEntry[] = [];
     let survivors: Survivor[] = [];
@@ -125,7 +128,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
       durationMs,
       survivors: survivors.map(nameOf),
       endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
-      ...(peakMemoryBytes !== undefined && { peakMemoryBytes }),
+      ...used,
       ...(refusedForks > 0 && { refusedForks }),
       ...(unprotected.length > 0 && { unprotected }),
     };

@@ -5,12 +5,12 @@
 export const FORKER_SCRIPT = String.raw`
 # Forks on behalf of the server, whose own fork would copy the page tables of a large process while everything else
 # waits. Requests come on descriptor 3, reports go to 4:
-#   "p id pid start"   the program is running           "x pid status"  a child has ended (as waitpid says)
+#   "p id pid start"   the program is running           "x pid status microseconds KiB"  a child has ended
 #   "e id step errno"  it could not be started          "r word"        said by a program that is ready
 #   "m id errno"       the FIFOs that were asked for are made (0), or not
 # Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
 use strict;
-my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET) =
+my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4) =
   map { $_ + 0 } @ARGV;
 my ($RLIMIT_FSIZE, $RLIMIT_CORE, $RLIMIT_NPROC) = (1, 4, 6);
 my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $F_SETFL) = (1, 4, 9, 04000, 4);
@@ -62,10 +62,13 @@ sub settle {
 sub reap {
   sysread($signals, my $ignored, 4096);
   my $said = '';
-  while ((my $pid = waitpid(-1, 1)) > 0) {
-    my $status = $?;
+  my ($ended, $used) = (pack('l', 0), "\0" x 144);
+  while ((my $pid = syscall($WAIT4, -1, $ended, 1, $used)) > 0) {
+    my $status = unpack('l', $ended);
+    my ($user, $user_us, $system, $system_us, $most) = unpack('q5', $used);
+    my $us = ($user + $system) * 1e6 + $user_us + $system_us;
     $said .= settle($pid) if $starting{$pid};
-    $said .= "x $pid $status\n";
+    $said .= "x $pid $status $us $most\n";
   }
   report($said);
 }

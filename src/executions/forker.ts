@@ -23,10 +23,10 @@ import {
 
 const PERL = '/usr/bin/perl';
 
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset */
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset, wait4 */
 const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126],
-  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91],
+  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126, 61],
+  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91, 260],
 };
 
 export function createForker(): Spawner {
@@ -155,12 +155,16 @@ function startForker(): Forker {
       const code = getSystemErrorName(-Number(errno));
       giveUp(job, Object.assign(new Error(`${step}: ${code}`), { code }));
     },
-    x(pid = '', status) {
+    x(pid = '', status, cpuMicroseconds, maxKib) {
       const ended = running.get(pid);
       if (ended === undefined) return;
       running.delete(pid);
       if (ended.words !== undefined) reports.delete(ended.words);
-      ended.end(exitOf(Number(status)));
+      const usage = {
+        cpuSeconds: Number(cpuMicroseconds) / 1e6,
+        maxResidentBytes: Number(maxKib) * 1024,
+      };
+      ended.end({ ...exitOf(Number(status)), usage });
     },
     m(id = '', errno) {
       const answer = making.get(id);

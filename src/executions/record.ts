@@ -32,8 +32,14 @@ export const outcomeSchema = z.object({
   endedAtMs: z.number(),
   /** By a clock that nobody sets; absent where nobody was there to measure it. */
   durationMs: z.number().optional(),
-  /** The most memory the tree was seen to have, where it was watched. */
+  /** The most memory the tree was seen to have. */
   peakMemoryBytes: z.number().optional(),
+  /** Of all processes together. */
+  cpuSeconds: z.number().optional(),
+  /** The most that were seen at once; absent where it was over before the first look. */
+  processes: z.number().optional(),
+  /** Which limits it came near to. */
+  nearLimits: z.array(z.enum(['memory', 'cpu', 'processes'])).optional(),
   /** Files that programs outside execute or trust, and that did not exist when it began. */
   appeared: z.array(z.string()).optional(),
   /** Protected files that were replaced from outside while it ran, so that it could write to them. */

@@ -197,6 +197,9 @@ function endOf(
     unprotected: outcome.unprotected,
     ...(outcome.survivors.length > 0 && { survivors: outcome.survivors.map(({ pid }) => pid) }),
     durationMs: durationOf({ ...spanOf(record), ...outcome }, outcome.endedAtMs),
+    peakMemoryBytes: outcome.peakMemoryBytes,
+    cpuSeconds: outcome.cpuSeconds,
+    processes: outcome.processes,
     outputs: record.streams.map((stream) => bundle.outputId(stream)),
   };
 }

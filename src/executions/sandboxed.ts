@@ -326,7 +326,7 @@ export async function exitOf({ child, init, isCopy }: WaitingSandbox): Promise<E
   if (!isCopy || exit.signal !== null) await untilGone(init);
   const number = (exit.code ?? 0) - 128;
   const name = number > 31 ? undefined : SIGNAL_NAMES.get(number);
-  return name === undefined ? exit : { code: exit.code, signal: name };
+  return name === undefined ? exit : { ...exit, signal: name };
 }
 
 const SIGNAL_NAMES = new Map(

@@ -60,6 +60,8 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
   /** The command never ran. */
   readonly isSetupFailure?: boolean;
+  /** Of it and everything that was waited for by it, where the kernel was asked. */
+  readonly usage?: { readonly cpuSeconds: number; readonly maxResidentBytes: number };
 }
 
 export interface Child {

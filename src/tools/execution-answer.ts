@@ -27,6 +27,7 @@ import {
 import { describeFailure } from './describe-failure.ts';
 import { describePipeline } from './describe-pipeline.ts';
 import { hintFor, leavesRunning } from './hints.ts';
+import { describeUse } from './used.ts';
 
 /** Nothing is required: an error result is checked against the same schema. */
 export const executionFields = () => ({
@@ -228,7 +229,7 @@ function sentences(
   const { outcome } = record;
   const said: string[] = [];
   if (outcome === undefined) said.push(describeRunning(execution, options));
-  else said.push(...describeEnd(outcome, record.timeoutMs));
+  else said.push(...describeEnd(outcome, record.timeoutMs), ...[describeUse(execution) ?? []].flat());
   // In a sandbox nobody sees what was left: the namespace ends with the command.
   if (outcome?.reason === 'exit' && record.process?.isSandboxed === true && leavesRunning(record.command)) {
     said.push(

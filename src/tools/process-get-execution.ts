@@ -9,6 +9,7 @@ import { describeBytes } from './describe.ts';
 import { type AnswerOptions, executionFields } from './execution-answer.ts';
 import { answerBytes, patienceMs } from './known-clients.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
+import { usedFields } from './used.ts';
 import { describeMany, describeSeen, waitDataOf, waitFields, waitIn, waitWords } from './wait-answer.ts';
 import { checkConditions, parseConditions } from './wait-input.ts';
 
@@ -24,6 +25,8 @@ const outputSchema = () =>
     session_id: z.string().optional(),
     environment_variables: z.record(z.string(), z.string()).optional(),
     memory_usage_mb: z.number().optional(),
+    peak_memory_mb: z.number().optional(),
+    cpu_seconds: z.number().optional(),
     cpu_usage_percent: z.number().optional(),
     process_count: z.number().optional(),
     started_at: z.string().optional(),
@@ -158,6 +161,7 @@ async function describeOne(
       cpu_usage_percent: usage.cpuPercent,
       process_count: usage.processes,
     }),
+    ...usedFields(execution),
     started_at: isoTime(record.createdAtMs),
     ...sizes(execution),
   };

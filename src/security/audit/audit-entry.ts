@@ -59,6 +59,10 @@ interface ExecutionEnded extends Caller {
   /** What could not be ended. */
   readonly survivors?: readonly number[] | undefined;
   readonly durationMs: number;
+  /** What all its processes used together, as far as it is known. */
+  readonly peakMemoryBytes?: number | undefined;
+  readonly cpuSeconds?: number | undefined;
+  readonly processes?: number | undefined;
   readonly outputs: readonly (string | undefined)[];
 }
 

@@ -1,0 +1,87 @@
+/**
+ * What a tree has used by its end: from its cgroup where there is one, else from what the kernel says of the process that
+ * was waited for, and from a look at the tree now and then.
+ */
+import type { ExecutionGroup } from './cgroups/cgroups.ts';
+import { type ProcessEntry, TICKS_PER_SECOND } from './process-table.ts';
+import type { Outcome } from './record.ts';
+import type { Rounds } from './rounds.ts';
+import type { Exit } from './spawner.ts';
+import type { ProcessTree } from './tree.ts';
+import { sumResident, sumTicks } from './usage.ts';
+
+export type Used = Pick<Outcome, 'peakMemoryBytes' | 'cpuSeconds' | 'processes' | 'nearLimits'>;
+
+export interface UseMeter {
+  /** After the end and before the group goes. `peakMemoryBytes`: as the limit was watched. */
+  conclude(exit: Exit | undefined, peakMemoryBytes: number | undefined, refusedForks: number): Used;
+}
+
+export interface UseLimits {
+  readonly memoryLimitBytes: number | undefined;
+  readonly cpuLimitSeconds: number | undefined;
+}
+
+/** Most commands are over by then, and are not looked at. */
+const FIRST_MS = 250;
+const MAX_MS = 5000;
+const GROWTH = 1.5;
+/** Of a limit: what is more is near it. */
+const NEAR = 0.8;
+
+export function startUseMeter(
+  tree: ProcessTree,
+  group: ExecutionGroup | undefined,
+  rounds: Rounds,
+  limits: UseLimits,
+): UseMeter {
+  let processes = 0;
+  let memoryBytes = 0;
+  let ticks = 0;
+  let pauseMs = FIRST_MS;
+
+  async function look(): Promise<number> {
+    try {
+      note(tree.members().filter((entry) => !tree.isBubblewrap(entry)));
+    } catch {
+      // The process table could not be read (too many open files, say); the next look may do better.
+    }
+    pauseMs = Math.min(pauseMs * GROWTH, MAX_MS);
+    return pauseMs;
+  }
+
+  function note(members: readonly ProcessEntry[]): void {
+    processes = Math.max(processes, members.length);
+    memoryBytes = Math.max(memoryBytes, sumResident(members));
+    ticks = Math.max(ticks, sumTicks(members));
+  }
+
+  const stop = rounds.add(look, FIRST_MS);
+
+  return {
+    conclude(exit, watchedBytes, refusedForks) {
+      stop();
+      const counted = group?.usage();
+      const seenSeconds = ticks === 0 ? undefined : ticks / TICKS_PER_SECOND;
+      const cpuSeconds = counted?.cpuSeconds ?? exit?.usage?.cpuSeconds ?? seenSeconds;
+      // What the kernel counts of a group is exact; everything else is at most what it was.
+      const isExact = group?.held().memory !== undefined && watchedBytes !== undefined;
+      const seenBytes = Math.max(watchedBytes ?? 0, memoryBytes, exit?.usage?.maxResidentBytes ?? 0);
+      const peakMemoryBytes = isExact ? watchedBytes : seenBytes > 0 ? seenBytes : undefined;
+      const near = [
+        isNear(peakMemoryBytes, limits.memoryLimitBytes) ? ('memory' as const) : undefined,
+        isNear(cpuSeconds, limits.cpuLimitSeconds) ? ('cpu' as const) : undefined,
+        refusedForks > 0 ? ('processes' as const) : undefined,
+      ].filter((limit) => limit !== undefined);
+      return {
+        ...(peakMemoryBytes !== undefined && { peakMemoryBytes }),
+        ...(cpuSeconds !== undefined && { cpuSeconds: Math.round(cpuSeconds * 1000) / 1000 }),
+        ...(processes > 0 && { processes }),
+        ...(near.length > 0 && { nearLimits: near }),
+      };
+    },
+  };
+}
+
+const isNear = (used: number | undefined, limit: number | undefined): boolean =>
+  used !== undefined && limit !== undefined && used >= limit * NEAR;
