@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { App } from './app.ts';
 import { type LoadedSettings, loadSettings, readEnvironment } from './base/config/config.ts';
@@ -46,6 +47,7 @@ async function runProgram(): Promise<void> {
     cliPath: fileURLToPath(import.meta.url),
     toolNames: Object.keys(catalogue.toolsets),
     input: process.stdin,
+    isTerminal: process.stdout.isTTY,
     write: (text: string) => void process.stdout.write(text),
     fail: () => {
       process.exitCode = 1;
@@ -82,6 +84,7 @@ async function serve(flags: Flags): Promise<void> {
   const { front, settings, log } = await prepare(flags);
   checkStateDirectory(settings.stateDir);
   if (flags.http !== undefined) return serveHttp(front, settings, log);
+  if (process.stdin.isTTY && process.stderr.isTTY && flags.greeting !== true) await introduce();
   if (hasRules(settings)) warnOf((await front.app()).warnings, log);
   serveStdio(front, settings, log, flags.greeting === true);
 }
@@ -103,6 +106,14 @@ async function web(flags: Flags, options: WebFlags): Promise<void> {
       log,
     },
   );
+}
+
+/** Nobody but a person types into a terminal, and they would wait for something to happen. */
+async function introduce(): Promise<void> {
+  const { introduction } = await import('./commands/introduce.ts');
+  const script = process.argv[1] ?? '';
+  const program = basename(script) === 'mcp-shell-server' ? 'mcp-shell-server' : `node ${script}`;
+  process.stderr.write(introduction({ program, columns: process.stderr.columns }));
 }
 
 /** What runs here and behind what, on stderr. */
@@ -142,7 +153,9 @@ async function doctor(flags: Flags, options: { readonly json?: boolean }): Promi
   const app = await front.app();
   const findings = await examine(app, settings, { warnings: [...warnings, ...app.warnings], machine });
   process.stdout.write(
-    options.json === true ? `${JSON.stringify(findings, null, 2)}\n` : renderFindings(findings),
+    options.json === true
+      ? `${JSON.stringify(findings, null, 2)}\n`
+      : renderFindings(findings, process.stdout.isTTY ? process.stdout.columns : undefined),
   );
   await app.dispose();
   process.exitCode = findings.some(({ state }) => state === 'problem') ? 1 : 0;

@@ -1,6 +1,8 @@
 /** What can be typed after the program's name. Only loaded where something was: clients mostly type nothing. */
 import { Command, Option } from 'commander';
+import { nearest } from '../base/nearest.ts';
 import type { Settings } from '../base/settings.ts';
+import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { addOperatorCommands } from './operator.ts';
 import { addSetupCommands, type Setup } from './setup.ts';
@@ -45,6 +47,15 @@ Examples:
   mcp-shell-server --http                      one server for several clients, on 127.0.0.1:3737
   mcp-shell-server policy explain 'git push'   what would be decided, without running it`;
 
+function refuseCommand(program: Command, word: string): never {
+  const meant = nearest(
+    word,
+    program.commands.map((command) => command.name()),
+  );
+  const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+  return program.error(`error: unknown command '${escapeText(word.slice(0, 64))}'${hint}`);
+}
+
 export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Actions): Command {
   const program = new Command('mcp-shell-server');
   const flags = (): Flags => program.opts<Flags>();
@@ -67,8 +78,13 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
     )
     .showHelpAfterError('(mcp-shell-server --help shows what there is)')
     .addHelpText('after', EXAMPLES)
-    .allowExcessArguments(false)
-    .action(actions.serve);
+    // Judged by us, since a word that is no command is a slip of one.
+    .allowExcessArguments(true)
+    .action(async (given: Flags) => {
+      const [word] = program.args;
+      if (word !== undefined) refuseCommand(program, word);
+      await actions.serve(given);
+    });
 
   program
     .command('doctor')

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { pathOf } from './doctor.ts';
+import { pathOf, renderFindings } from './doctor.ts';
 
 let directory = '';
 beforeEach(() => {
@@ -51,4 +51,22 @@ test.skipIf(process.getuid?.() === 0)('a directory that may not be entered is na
   } finally {
     chmodSync(shut, 0o700);
   }
+});
+
+test('findings fit into 80 columns, one beside the other', () => {
+  const path = Array.from({ length: 12 }, (_, at) => `/usr/local/directory-${at}/bin`).join(':');
+  const shown = renderFindings(
+    [
+      { name: 'path', state: 'good', text: path },
+      { name: 'client claude-code', state: 'warning', text: 'word '.repeat(40).trim(), fix: 'Install it.' },
+    ],
+    80,
+  );
+  const lines = shown.split('\n');
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(lines[0]).toMatch(/^ok {4}path {16}\/usr\/local\/directory-0/);
+  expect(lines.filter((line) => line.startsWith('warn  client claude-code  word'))).toHaveLength(1);
+  expect(lines).toContain(`${' '.repeat(26)}-> Install it.`);
+  expect(shown.replaceAll(/\n +/g, '')).toContain(path);
+  expect(shown.endsWith('\n\n0 problems, 1 warning\n')).toBe(true);
 });

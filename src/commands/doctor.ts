@@ -10,6 +10,8 @@ import { type LimitEnforcement, NOT_ENFORCED } from '../executions/executions.ts
 import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
 import { foundClients, isInstalled } from './install/install.ts';
+import { wrapText } from './paint.ts';
+import { many } from './when.ts';
 
 export interface Finding {
   readonly name: string;
@@ -60,10 +62,20 @@ function shells(path: string): Finding {
   return { name: 'shells', state: 'problem', text, fix };
 }
 
+/** What commands must not be able to do, by the names of the probe. */
+const CHECKED: Readonly<Record<string, string>> = {
+  write: 'writes outside',
+  kernel: 'kernel settings',
+  processes: 'foreign processes',
+  privileges: 'privileges',
+};
+
 async function sandbox(app: App): Promise<Finding> {
   const { kind, summary, refuses, fix, checks, openNetwork } = await app.sandbox();
-  const tried = Object.entries(checks ?? {}).map(([name, holds]) => `${name} ${holds ? 'shut' : 'OPEN'}`);
-  const text = tried.length === 0 ? summary : `${summary}; tried from inside: ${tried.join(', ')}`;
+  const verified = Object.entries(checks ?? {}).map(([name, holds]) =>
+    holds ? `no ${CHECKED[name] ?? name}` : `OPEN: ${CHECKED[name] ?? name}`,
+  );
+  const text = verified.length === 0 ? summary : `${summary}; verified from inside: ${verified.join(', ')}`;
   const isDoubtful = kind === 'none' || openNetwork !== undefined;
   const state = refuses === true ? 'problem' : isDoubtful ? 'warning' : 'good';
   return { name: 'sandbox', state, text, ...(fix !== undefined && { fix }) };
@@ -198,8 +210,8 @@ function clients(machine: Machine): Finding[] {
     const name = `client ${client.id}`;
     const file = client.file(machine);
     if (isInstalled(client, machine))
-      return { name, state: 'good', text: `${client.title} knows it: ${file}` };
-    const text = `${client.title} does not know it: ${file}`;
+      return { name, state: 'good', text: `installed in ${client.title}: ${file}` };
+    const text = `not installed in ${client.title}: ${file}`;
     return { name, state: 'good', text, fix: `mcp-shell-server install ${client.id}` };
   });
 }
@@ -213,14 +225,22 @@ function settingsOf({ files, security }: Settings, warnings: readonly string[]):
   ];
 }
 
-const MARKS = { good: 'ok  ', warning: 'warn', problem: 'BAD ' } as const;
+const MARKS = { good: 'ok', warning: 'warn', problem: 'BAD' } as const;
+/** Longer lines are hard to read, however wide the window is. */
+const MAX_WIDTH = 100;
 
-export function renderFindings(findings: readonly Finding[]): string {
+/** The state, the name, and the text beside it; for a terminal in lines that fit. */
+export function renderFindings(findings: readonly Finding[], columns = Infinity): string {
+  const width = columns === Infinity ? columns : Math.min(MAX_WIDTH, Math.max(columns, 60));
+  const nameWidth = Math.max(...findings.map(({ name }) => name.length));
+  const before = ' '.repeat('warn'.length + nameWidth + 4);
+  const beside = (text: string, first: string): string[] =>
+    wrapText(text, width - before.length).map((line, at) => (at === 0 ? first : before) + line);
   const lines = findings.flatMap(({ name, state, text, fix }) => [
-    `${MARKS[state]} ${name}: ${text}`,
-    ...(fix === undefined ? [] : [`       ${fix}`]),
+    ...beside(text, `${MARKS[state].padEnd(4)}  ${name.padEnd(nameWidth)}  `),
+    ...(fix === undefined ? [] : beside(`-> ${fix}`, before)),
   ]);
   const bad = findings.filter(({ state }) => state === 'problem').length;
   const unsure = findings.filter(({ state }) => state === 'warning').length;
-  return `${lines.join('\n')}\n\nproblems: ${bad}, warnings: ${unsure}\n`;
+  return `${lines.join('\n')}\n\n${many(bad, 'problem')}, ${many(unsure, 'warning')}\n`;
 }

@@ -2,13 +2,14 @@
  * The subcommands for the person who is responsible: what there is and how it is called. What each does is loaded when
  * it is wanted, since every start of a server comes by here.
  */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESET_NAMES } from '../base/config/presets.ts';
 import type { Remember } from '../security/questions/questions.ts';
 import type { SearchOptions, TailOptions } from './audit/audit-search.ts';
 import type { VerifyOptions } from './audit/audit-verify.ts';
 import type { StatsOptions } from './audit/stats.ts';
 import type { CommandContext } from './context.ts';
+import type { NameKind } from './help/complete-names.ts';
 import type { ExecutionsOptions } from './list-executions.ts';
 import type { OutputOptions } from './show-output.ts';
 import type { PruneOptions } from './state.ts';
@@ -23,6 +24,7 @@ const MAX_COUNT = 1_000_000;
 const STATUSES = ['completed', 'failed', 'timeout', 'answered', 'asked', 'cancelled'];
 
 export function addOperatorCommands(program: Command, context: CommandContext): void {
+  addNames(program, context);
   const audit = program.command('audit').description('look at the audit log');
   audit
     .command('verify')
@@ -49,7 +51,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .addOption(new Option('--decision <decision>', 'with this decision').choices(['allow', 'deny', 'ask']))
     .addOption(new Option('--status <status>', 'of an execution, or of a call').choices(STATUSES))
     .option('--event <event>', 'of this kind, such as execution_ended or call')
-    .option('--execution <id>', 'about this execution or terminal')
+    .option('--execution <execution>', 'about this execution or terminal')
     .option('--security', 'denials, commands not found, and what was not permitted')
     .option('--limit <count>', 'the newest so many', count, 100)
     .option('--json', 'the lines as they are')
@@ -83,7 +85,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .command('top')
     .description('show what runs on the state directory, live; ends one on request')
     .option('--once', 'one picture, and no terminal needed')
-    .option('--end <id>', 'end this one with everything it started')
+    .option('--end <execution>', 'end this one with everything it started')
     .option('--json', 'one picture as JSON')
     .action(async (options: TopOptions) => (await import('./top/top.ts')).top(context, options));
 
@@ -213,7 +215,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
   token
     .command('revoke')
     .description('make a token worthless, also for servers that are running')
-    .argument('<name>', 'what it is called')
+    .argument('<token>', 'what it is called')
     .action(async (name: string) => (await import('./token.ts')).revokeTokenCommand(context, name));
 
   const state = program.command('state').description('look at the state directory, or make it smaller');
@@ -232,6 +234,18 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .option('--dry-run', 'remove nothing, and say what would be')
     .option('--json', 'as JSON')
     .action(async (options: PruneOptions) => (await import('./state.ts')).pruneState(context, options));
+}
+
+/** Not for people: completion scripts call it. */
+function addNames(program: Command, context: CommandContext): void {
+  program
+    .command('names', { hidden: true })
+    .addArgument(new Argument('<kind>').choices(['tokens', 'terminals', 'executions']))
+    .action(async (kind: NameKind) => {
+      const { listNames } = await import('./help/complete-names.ts');
+      const names = await listNames(kind, context.settings().stateDir);
+      context.output.write(names.map((name) => `${name}\n`).join(''));
+    });
 }
 
 const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];

@@ -48,6 +48,38 @@ export function clipTo(text: string, columns: number): string {
   return text;
 }
 
+/** In lines of so many columns; a word that is longer, such as a path, is cut after ":" or "/". */
+export function wrapText(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((each) => cutLong(each, columns))) {
+    const joined = line === '' ? word.text : `${line}${word.isRest ? '' : ' '}${word.text}`;
+    if (line !== '' && widthIn(joined) > columns) {
+      lines.push(line);
+      line = word.text;
+    } else line = joined;
+  }
+  return [...lines, line];
+}
+
+interface Piece {
+  readonly text: string;
+  /** It goes on with the word before it. */
+  readonly isRest: boolean;
+}
+
+function cutLong(word: string, columns: number): Piece[] {
+  const pieces: Piece[] = [];
+  let rest = word;
+  while (widthIn(rest) > columns) {
+    const part = rest.slice(0, columns);
+    const at = part.lastIndexOf(':') + 1 || part.lastIndexOf('/') + 1 || columns;
+    pieces.push({ text: rest.slice(0, at), isRest: pieces.length > 0 });
+    rest = rest.slice(at);
+  }
+  return [...pieces, { text: rest, isRest: pieces.length > 0 }];
+}
+
 /** A path keeps so many columns: its beginning, and its end, which says more. */
 const PATH_COLUMNS = 20;
 

@@ -22,6 +22,8 @@ export interface Setup {
   readonly cliPath: string;
   readonly toolNames: readonly string[];
   readonly input: Readable;
+  /** Whether a person reads what is written. */
+  readonly isTerminal: boolean;
   flags(): SettingFlags;
   load(): LoadedSettings;
   write(text: string): void;
@@ -92,13 +94,14 @@ export function addSetupCommands(program: Command, setup: Setup): void {
   program
     .command('man')
     .helpGroup(GROUP)
-    .description('print the manual page')
+    .description('show the manual page; its source, where the output is no terminal')
     .action(async () => {
-      const [{ renderMan }, { shapeOf }] = await Promise.all([
+      const [{ renderMan, showPage }, { shapeOf }] = await Promise.all([
         import('./help/man.ts'),
         import('./help/shape.ts'),
       ]);
-      setup.write(renderMan(shapeOf(program), setup.version));
+      const page = renderMan(shapeOf(program), setup.version);
+      if (!setup.isTerminal || !(await showPage(page, setup.machine.environment))) setup.write(page);
     });
 }
 
@@ -126,8 +129,12 @@ async function runInstall(id: string | undefined, options: InstallFlags, setup: 
   }
   const clients = chooseClients(id, options.all === true, setup.machine);
   if (clients.length === 0) {
-    setup.write('No client was found. Name one to write its settings all the same.\n');
-    return setup.fail();
+    setup.write(
+      options.uninstall === true
+        ? 'No client was found: there is nothing to remove.\n'
+        : 'No client was found. Name one to write its settings all the same.\n',
+    );
+    return options.uninstall === true ? undefined : setup.fail();
   }
   const asker = createAsker(setup.input, { write: setup.write });
   const isGood = await install({

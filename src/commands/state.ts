@@ -14,7 +14,7 @@ import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
 import { recordAsOperator } from './read-record.ts';
-import { parseSpan, showBytes, showTime } from './when.ts';
+import { many, parseSpan, showBytes, showTime } from './when.ts';
 
 export async function showState(
   context: CommandContext,
@@ -38,7 +38,7 @@ export async function showState(
     row('executions', state.executions.bytes, statuses || 'none'),
     ...(oldest === undefined ? [] : [row('', undefined, `the oldest from ${showTime(oldest)}`)]),
     ...(unreadable === 0 ? [] : [row('', undefined, `${unreadable} without a record that can be read`)]),
-    row('audit', state.audit.bytes, `${state.audit.files} files, never collected`),
+    row('audit', state.audit.bytes, `${many(state.audit.files, 'file')}, never collected`),
     row('tmp', state.tmp.bytes, '/tmp and caches of commands, never collected'),
     row('all', state.bytes, ''),
     ...(state.freeBytes === undefined ? [] : [row('disk', state.freeBytes, 'free')]),
@@ -99,7 +99,7 @@ export async function pruneState(context: CommandContext, options: PruneOptions)
   context.output.write(
     options.json === true
       ? `${JSON.stringify({ executionIds: ids, bytes, isTrial: options.dryRun === true }, null, 2)}\n`
-      : `${ids.length} executions with ${showBytes(bytes)} ${options.dryRun === true ? 'would be' : 'were'} removed.\n`,
+      : `${many(ids.length, 'execution')} with ${showBytes(bytes)} ${options.dryRun === true ? 'would be' : ids.length === 1 ? 'was' : 'were'} removed.\n`,
   );
 }
 

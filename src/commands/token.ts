@@ -1,5 +1,5 @@
 /** `token create`, `token list` and `token revoke`: who may call the server over HTTP, and what for. */
-import { systemClock } from '../base/clock.ts';
+import { isoTime, systemClock } from '../base/clock.ts';
 import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import type { Settings } from '../base/settings.ts';
@@ -15,9 +15,10 @@ import {
 import { TOOL_NAMES } from '../tools/tools.ts';
 import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
-import { createPaint } from './paint.ts';
+import { createPaint, widthOf } from './paint.ts';
 import { recordAsOperator } from './read-record.ts';
-import { parseSpan, parseWhen, showTime } from './when.ts';
+import { type Cell, type Column, renderTable } from './text-table.ts';
+import { parseSpan, parseTime, showTime } from './when.ts';
 
 export interface CreateOptions {
   readonly principal?: string;
@@ -65,13 +66,48 @@ export function listTokensCommand(context: CommandContext, options: { readonly j
     context.output.write(showJson(tokens.map(about)));
     return;
   }
-  const paint = createPaint(context);
+  if (tokens.length === 0) {
+    context.output.write('There are no tokens.\n');
+    return;
+  }
   const nowMs = systemClock.now();
-  const lines = tokens.map((token) =>
-    isExpired(token, nowMs) ? `${describe(token)}  ${paint('bad', 'expired')}` : describe(token),
-  );
-  context.output.write(lines.length === 0 ? 'There are no tokens.\n' : `${lines.join('\n')}\n`);
+  const columns = COLUMNS.filter(({ isShown }) => isShown?.(tokens) ?? true);
+  const rows = tokens.map((token) => columns.map(({ show }) => show(token, nowMs)));
+  const paint = createPaint(context);
+  context.output.write(renderTable(columns, rows, { paint, width: widthOf(context.output) }));
 }
+
+type TokenColumn = Column & {
+  /** Undefined: always. */
+  readonly isShown?: (tokens: readonly StoredToken[]) => boolean;
+  show(token: StoredToken, nowMs: number): Cell;
+};
+
+/** Days are enough here; --json has the times. */
+const dayOf = (iso: string): string => iso.slice(0, 10);
+
+const COLUMNS: readonly TokenColumn[] = [
+  { title: 'TOKEN', show: ({ name }) => escapeText(name) },
+  {
+    title: 'PRINCIPAL',
+    isShown: (tokens) => tokens.some(({ name, principal }) => name !== principal),
+    show: ({ principal }) => escapeText(principal),
+  },
+  { title: 'PRESET', show: ({ preset }) => preset ?? '-' },
+  { title: 'CREATED', show: ({ createdAt }) => dayOf(createdAt) },
+  {
+    title: 'EXPIRES',
+    show: (token, nowMs) => {
+      if (token.expiresAt === undefined) return 'never';
+      return isExpired(token, nowMs) ? { text: 'expired', tone: 'bad' } : dayOf(token.expiresAt);
+    },
+  },
+  {
+    title: 'TOOLS',
+    show: ({ tools, isReadOnly }) =>
+      `${tools?.map(escapeText).join(', ') ?? 'all'}${isReadOnly === true ? ', read-only' : ''}`,
+  },
+];
 
 export async function revokeTokenCommand(context: CommandContext, name: string): Promise<void> {
   const settings = context.settings();
@@ -127,9 +163,18 @@ function parseTools(text: string | undefined): string[] | undefined {
 function parseExpiry(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   const span = parseSpan(text);
-  const atMs = span === undefined ? parseWhen('--expires', text, nowMs) : nowMs + span;
+  const atMs = span === undefined ? parseTime(text) : nowMs + span;
+  const hint = 'Write 12h, 30d or 8w (from now), or a date such as 2027-01-31.';
+  if (atMs === undefined)
+    throw new ShellServerError(
+      'PARAM_002',
+      `--expires: ${JSON.stringify(text.slice(0, 80))} is not a valid time.`,
+      {
+        hint,
+      },
+    );
   if (atMs > nowMs) return atMs;
-  throw wrong('--expires', text, 'a time to come, such as 30d or 2027-01-31');
+  throw new ShellServerError('PARAM_002', `--expires is in the past: ${showTime(isoTime(atMs))}.`, { hint });
 }
 
 function wrong(option: string, text: string, wanted: string): ShellServerError {

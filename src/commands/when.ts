@@ -12,14 +12,19 @@ const UNITS: Readonly<Record<string, number>> = {
 /** "2h" (so long ago), "2026-11-15", or "2026-11-15T10:00"; without a zone it is UTC, as in the log. */
 export function parseWhen(option: string, text: string, nowMs: number): number {
   const ago = parseSpan(text);
-  if (ago !== undefined) return nowMs - ago;
-  const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/.exec(text);
-  const [, day, clock = '00:00', zone = 'Z'] = match ?? [];
-  const ms = Date.parse(`${day}T${clock}${zone}`);
-  if (match !== null && !Number.isNaN(ms)) return ms;
+  const ms = ago === undefined ? parseTime(text) : nowMs - ago;
+  if (ms !== undefined) return ms;
   throw new ShellServerError('PARAM_002', `${option}: ${JSON.stringify(text)} is not a valid time.`, {
     hint: 'Write 90s, 30m, 2h, 7d or 2w (so long ago), 2026-11-15, or 2026-11-15T10:00.',
   });
+}
+
+/** "2026-11-15" or "2026-11-15T10:00"; undefined where it is nothing of the kind. */
+export function parseTime(text: string): number | undefined {
+  const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/.exec(text);
+  const [, day, clock = '00:00', zone = 'Z'] = match ?? [];
+  const ms = Date.parse(`${day}T${clock}${zone}`);
+  return match === null || Number.isNaN(ms) ? undefined : ms;
 }
 
 /** "36h" in milliseconds; undefined where it is nothing of the kind. */
@@ -47,8 +52,12 @@ export function showBytes(bytes: number): string {
   let size = bytes;
   let unit = 0;
   for (; size >= 1000 && unit < SIZES.length - 1; unit++) size /= 1024;
-  return `${unit === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${SIZES[unit]}`;
+  const shown = unit === 0 || size >= 9.95 ? Math.round(size) : Number(size.toFixed(1));
+  return `${shown} ${SIZES[unit]}`;
 }
+
+/** "1 file", "2 files". */
+export const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** "12:05", "3:04:05" or "4d 03:00", for a column. */
 export function showClock(ms: number): string {

@@ -32,6 +32,19 @@ export const runHelper: RunHelper = ({ timeoutMs = TIMEOUT_MS, ...call }) =>
     });
   });
 
+/** A program that has the person's terminal until it ends; false where it is not there. */
+export function runInTerminal(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const [file = '', ...args] = argv;
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { env: { ...environment }, stdio: 'inherit' });
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0));
+  });
+}
+
 export interface HelperStart {
   readonly argv: readonly string[];
   readonly sandboxSpec?: SandboxSpec | undefined;

@@ -2,7 +2,7 @@
 export { createCgroups } from './cgroups/cgroups.ts';
 export type { Held } from './detached/launch-detached.ts';
 export { leaveOutcome, reserveOutcome } from './detached/outcome-files.ts';
-export { runHelper } from './helper.ts';
+export { runHelper, runInTerminal } from './helper.ts';
 export { type Launched, launch } from './launch.ts';
 export { killOwnProgram, readSpec, reply, startOwnProgram } from './own-program.ts';
 export { createPipes } from './pipes.ts';

@@ -45,9 +45,22 @@ describe('the command line', () => {
 
   const mistakes: { args: string[]; says: RegExp }[] = [
     { args: ['--tols', 'x'], says: /unknown option.*--tools/s },
-    { args: ['serve'], says: /too many arguments/ },
+    { args: ['serve'], says: /unknown command 'serve'/ },
+    { args: ['doctr'], says: /unknown command 'doctr'\n\(Did you mean doctor\?\)/ },
+    { args: ['audti', 'search'], says: /Did you mean audit\?/ },
+    { args: ['audit', 'serch'], says: /Did you mean search\?/ },
+    {
+      args: ['token', 'create', 'x', '--tools', 'foo'],
+      says: /toolsets: standard.*\nCorrect what was typed/,
+    },
+    { args: ['token', 'create', 'x', '--expires', '3y'], says: /"3y" is not a valid time\.\nWrite 12h, 30d/ },
+    { args: ['token', 'create', 'x', '--expires', '2020-01-01'], says: /in the past: 2020-01-01 00:00:00Z/ },
+    { args: ['install', '--uninstall'], says: /Name one client/ },
     { args: ['--tools', 'standrad'], says: /standard/ },
-    { args: ['--config', '/no/such/file.toml'], says: /\/no\/such\/file\.toml/ },
+    {
+      args: ['--config', '/no/such/file.toml'],
+      says: /file\.toml: .*\nName a file that exists, or write it/,
+    },
     { args: ['--http', 'somewhere:port'], says: /port/ },
   ];
   test.for(mistakes)('a mistake is explained and exits with 1: $args', async ({ args, says }) => {

@@ -227,13 +227,13 @@ describe('doctor', () => {
         {
           name: 'client cursor',
           state: 'good',
-          text: `Cursor does not know it: ${place.directory}/.cursor/mcp.json`,
+          text: `not installed in Cursor: ${place.directory}/.cursor/mcp.json`,
           fix: 'mcp-shell-server install cursor',
         },
       ]),
     );
     run(['install', 'cursor', '--yes']);
-    expect(run(['doctor']).stdout).toContain('ok   client cursor: Cursor knows it');
+    expect(run(['doctor']).stdout).toMatch(/^ok {4}client cursor {4}installed in Cursor: /m);
   });
 });
 
@@ -284,6 +284,42 @@ describe('completion', () => {
     expect(execFileSync('zsh', ['-f', '-c', code, 'zsh', file], { encoding: 'utf8' })).toBe(
       '_mcp_shell_server\n_mcp_shell_server_config_init: function\n',
     );
+  });
+
+  describe('of names that the state directory has', () => {
+    /** Completion calls the program by its name. */
+    const installed = (): Record<string, string> => {
+      const bin = join(place.directory, 'bin');
+      mkdirSync(bin);
+      writeFileSync(join(bin, 'mcp-shell-server'), `#!/bin/sh\nexec '${process.execPath}' '${CLI}' "$@"\n`, {
+        mode: 0o755,
+      });
+      for (const name of ['ci', 'cafe']) expect(run(['token', 'create', name]).code).toBe(0);
+      return { ...place.command().env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+    };
+
+    test('in bash', () => {
+      const file = join(place.directory, 'completion.bash');
+      writeFileSync(file, script('bash'));
+      const code =
+        'source "$1"; COMP_WORDS=(mcp-shell-server token revoke c); COMP_CWORD=3; _mcp_shell_server; echo "${COMPREPLY[@]}"';
+      const out = execFileSync('bash', ['-c', code, 'bash', file], { encoding: 'utf8', env: installed() });
+      expect(out.trim().split(' ').toSorted()).toEqual(['cafe', 'ci']);
+    });
+
+    test.skipIf(needs('fish'))('in fish', () => {
+      const file = join(place.directory, 'completion.fish');
+      writeFileSync(file, script('fish'));
+      const code = 'source $argv[1]; complete -C "mcp-shell-server token revoke c"';
+      const out = execFileSync('fish', ['-c', code, file], { encoding: 'utf8', env: installed() });
+      expect(out.trim().split('\n').toSorted()).toEqual(['cafe', 'ci']);
+    });
+
+    test('which the help does not list', () => {
+      expect(run(['names', 'terminals'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(run(['names', 'executions'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(run(['--help']).stdout).not.toMatch(/^ {2}names/m);
+    });
   });
 
   test('no other shell', () => {

@@ -211,7 +211,7 @@ describe('state', () => {
     expect(snapshot(place.stateDir)).toEqual(before);
     expect((await run('state', 'prune', '--keep', '2')).stdout).toMatch(/^4 executions .* were removed/);
     expect(await storedIds()).toHaveLength(2);
-    expect((await run('state', 'prune', '--older-than', '0s')).stdout).toMatch(/^1 executions/);
+    expect((await run('state', 'prune', '--older-than', '0s')).stdout).toMatch(/^1 execution with/);
     expect(await storedIds()).toEqual([running]);
     expect(auditedIn('outputs_collected')).toMatchObject([
       { principal: 'operator' },

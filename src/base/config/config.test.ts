@@ -522,7 +522,7 @@ describe('loadSettings', () => {
     ]);
     expect(place.mistakes({ flags: { tools: 'simpel,zzzzzzz' }, toolsets: TOOLSETS })).toEqual([
       'tools: no tool or toolset is called "simpel"; did you mean simple? (--tools)',
-      'tools: no tool or toolset is called "zzzzzzz" (--tools)',
+      'tools: no tool or toolset is called "zzzzzzz"; the toolsets: standard, simple (--tools)',
     ]);
   });
 });

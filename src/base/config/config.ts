@@ -81,5 +81,16 @@ function mistakesError(mistakes: readonly string[]): ShellServerError {
     mistakes.length === 1
       ? first
       : `${mistakes.length} mistakes in the settings:\n${mistakes.map((one) => `  ${one}`).join('\n')}`;
-  return new ShellServerError('SYSTEM_003', message, { details: { mistakes } });
+  return new ShellServerError('SYSTEM_003', message, { hint: hintFor(mistakes), details: { mistakes } });
+}
+
+/** By where they are: a mistake ends with its place. */
+function hintFor(mistakes: readonly string[]): string {
+  const [, absent] = /^(.+): the settings file cannot be read: ENOENT$/.exec(mistakes[0] ?? '') ?? [];
+  if (absent !== undefined && mistakes.length === 1)
+    return `Name a file that exists, or write it with \`mcp-shell-server --config ${absent} config init\`.`;
+  const all = (place: RegExp): boolean => mistakes.every((mistake) => place.test(mistake));
+  if (all(/\(--[\w-]+\)$/)) return 'Correct what was typed.';
+  if (all(/\(MCP_SHELL_\w+(?:, \w+)*\)$|\(environment\)$/)) return 'Correct the variable, or unset it.';
+  return 'Correct the named key, then start again.';
 }

@@ -15,7 +15,9 @@ export function unknownTools(layers: readonly Layer[], toolsets: Toolsets): stri
       .filter((name) => !known.has(name))
       .map((name) => {
         const suggestion = nearest(name, known);
-        const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
+        const sets = Object.keys(toolsets).filter((set) => toolsets[set]?.[0] !== set);
+        const hint =
+          suggestion === undefined ? `; the toolsets: ${sets.join(', ')}` : `; did you mean ${suggestion}?`;
         return mistake('tools', `no tool or toolset is called ${JSON.stringify(name)}${hint}`, entry.where);
       });
   });

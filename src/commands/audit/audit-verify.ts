@@ -6,7 +6,7 @@ import { type Verification, verifyAudit } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
 import { showJson } from '../json.ts';
 import { createPaint, type Paint } from '../paint.ts';
-import { showTime } from '../when.ts';
+import { many, showTime } from '../when.ts';
 import { auditDirectory } from './directory.ts';
 
 export interface VerifyOptions {
@@ -43,7 +43,9 @@ export function renderVerification(found: Verification, paint: Paint): string {
       ? `${paint('good', 'The audit log is whole')}: ${counted}.`
       : `${paint('bad', 'The audit log is not what was written')}: ${counted} are as they should be.`,
     ...(lost > 0
-      ? [`${paint('warn', String(lost))} entries could not be written, as the log itself says.`]
+      ? [
+          `${paint('warn', lost === 1 ? '1 entry' : `${lost} entries`)} could not be written, as the log itself says.`,
+        ]
       : []),
     ...(torn.length > 0 ? [`Half a line ends ${torn.join(', ')}: a server was killed while it wrote.`] : []),
     ...(open > 0 ? [`${many(open, 'log')} without an end: the server is running or was killed.`] : []),
@@ -60,8 +62,6 @@ export function renderVerification(found: Verification, paint: Paint): string {
   ];
   return `${text.join('\n')}\n`;
 }
-
-const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 function checkAnchor(text: string): string {
   if (/^[0-9a-f]{64}$/.test(text)) return text;

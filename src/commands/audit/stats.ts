@@ -3,7 +3,7 @@ import { type AuditLine, escapeText, readAudit } from '../../security/security.t
 import type { CommandContext } from '../context.ts';
 import { showJson } from '../json.ts';
 import { bar, clipTo, createPaint, type Paint, padTo, widthOf } from '../paint.ts';
-import { parseWhen, showSpan, showTime } from '../when.ts';
+import { many, parseWhen, showSpan, showTime } from '../when.ts';
 import { auditDirectory } from './directory.ts';
 
 export interface StatsOptions {
@@ -191,7 +191,7 @@ export function renderStats(stats: AuditStats, paint: Paint, width: number): str
           ),
         ];
   const text = [
-    `${paint('strong', `${stats.lines} lines`)}, ${showTime(stats.from ?? '')} to ${showTime(stats.to ?? '')}`,
+    `${paint('strong', many(stats.lines, 'line'))}, ${showTime(stats.from ?? '')} to ${showTime(stats.to ?? '')}`,
     `decided: ${counts(stats.decisions)}`,
     `ended: ${counts(stats.statuses)}`,
     `security events: ${counts(stats.securityEvents)}`,

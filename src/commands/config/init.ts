@@ -8,6 +8,7 @@ import { PRESET_NAMES, PRESETS, type PresetName } from '../../base/config/preset
 import { ShellServerError } from '../../base/errors.ts';
 import { EXPOSURES } from '../../security/security.ts';
 import type { Asker } from '../ask.ts';
+import { wrapText } from '../paint.ts';
 import { tomlKey, tomlValue } from './toml-value.ts';
 
 export interface Wishes {
@@ -26,7 +27,7 @@ export interface Answers {
 }
 
 const ABOUT: Readonly<Record<PresetName, string>> = {
-  development: 'all commands, the network, your files without credentials (the default)',
+  development: 'all commands, network, your files without credentials (default)',
   sandbox: 'all commands, no network, only the workspace and /tmp',
   production: 'a list of reading commands, no network, only the workspace',
   minimal: 'a few commands of npm, git and ls, no network, 30 seconds',
@@ -38,15 +39,21 @@ export async function askWishes(
   asker: Asker,
   base: { readonly directory: string; readonly homedir: string },
 ): Promise<Answers> {
-  asker.say(`${PRESET_NAMES.map((name) => `  ${name.padEnd(12)} ${ABOUT[name]}`).join('\n')}\n`);
   const preset = await settle(wishes.preset, (typed) => parsePreset(typed), {
-    question: `Preset (${PRESET_NAMES.join(', ')})`,
+    about: [
+      'The preset decides what commands may do:',
+      ...PRESET_NAMES.map((name) => `  ${name.padEnd(12)} ${ABOUT[name]}`),
+    ],
+    question: 'Preset',
     usual: 'development',
     asker,
   });
   const workspace = await settle(wishes.workspace, (typed) => parseWorkspace(typed, base), {
-    question:
-      'Workspace: the directory commands may work in and write to ("any": where the server is started)',
+    about: [
+      'The workspace is the directory that commands work in and write to.',
+      '"any" is wherever the server is started.',
+    ],
+    question: 'Workspace',
     usual: base.directory,
     asker,
   });
@@ -54,13 +61,18 @@ export async function askWishes(
     wishes.network === undefined ? undefined : String(wishes.network),
     parseYesNo,
     {
-      question: 'Network for commands (yes, no)',
+      about: ['Whether commands have the network: yes or no.'],
+      question: 'Network',
       usual: PRESETS[preset].network ? 'yes' : 'no',
       asker,
     },
   );
   const expose = await settle(wishes.expose, parseExpose, {
-    question: `Credentials and sockets to let through, with commas (${Object.keys(EXPOSURES).join(', ')}, or paths)`,
+    about: [
+      'Credentials and sockets of yours that commands may use, separated by commas:',
+      ...wrapText(`${Object.keys(EXPOSURES).join(', ')}, paths, or none`, 76).map((line) => `  ${line}`),
+    ],
+    question: 'Expose',
     usual: 'none',
     asker,
   });
@@ -75,15 +87,17 @@ const TRIES = 5;
 async function settle<Value>(
   given: string | undefined,
   parse: (typed: string) => Parsed<Value>,
-  { question, usual, asker }: { question: string; usual: string; asker: Asker },
+  question: { about: readonly string[]; question: string; usual: string; asker: Asker },
 ): Promise<Value> {
+  const { asker, usual } = question;
+  if (given === undefined) asker.say(`\n${question.about.join('\n')}\n`);
   for (let tries = 0; tries < TRIES; tries++) {
-    const parsed = parse((given ?? (await asker.ask(question, usual))).trim());
+    const parsed = parse((given ?? (await asker.ask(question.question, usual))).trim());
     if ('value' in parsed) return parsed.value;
     if (given !== undefined) throw new ShellServerError('PARAM_002', `${parsed.problem}.`);
     asker.say(`${parsed.problem}.\n`);
   }
-  throw new ShellServerError('PARAM_002', `No valid answer to "${question}".`);
+  throw new ShellServerError('PARAM_002', `No valid answer to "${question.question}".`);
 }
 
 function parsePreset(typed: string): Parsed<PresetName> {
@@ -155,6 +169,8 @@ export function renderFile(
 }
 
 const WIDTH = 100;
+const wrap = (text: string): string[] =>
+  wrapText(text.replaceAll('`', ''), WIDTH - 2).map((line) => `# ${line}`);
 
 const HEAD = wrap(
   'Settings of mcp-shell-server. What is commented out shows its default. "mcp-shell-server config show" says what holds and where it came from, "mcp-shell-server doctor" whether it works.',
@@ -179,17 +195,4 @@ function renderSetting(
     ? `${tomlKey(name)} = ${tomlValue(file.chosen.get(key))}`
     : `# ${name} = ${usual === undefined ? '' : tomlValue(usual)}`.trimEnd();
   return [...about, assigned].join('\n');
-}
-
-function wrap(text: string): string[] {
-  const lines: string[] = [];
-  let line = '#';
-  for (const word of text.replaceAll('`', '').split(' ')) {
-    if (line.length + word.length + 1 > WIDTH) {
-      lines.push(line);
-      line = '#';
-    }
-    line += ` ${word}`;
-  }
-  return [...lines, line];
 }

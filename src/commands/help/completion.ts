@@ -2,6 +2,7 @@
  * `mcp-shell-server completion <shell>`: a script that completes commands, options and their values. Written from the
  * program's definition, so that it knows whatever the program does.
  */
+import type { NameKind } from './complete-names.ts';
 import { allCommands, type CommandShape, type OptionShape } from './shape.ts';
 
 export const COMPLETED_SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -15,13 +16,27 @@ export function renderCompletion(shell: CompletedShell, program: CommandShape, w
 }
 
 /** How a value is completed, by what it is called. */
-function kindOf({ value, choices }: OptionShape, words: ValueWords): Kind {
+function kindOf({ value, choices }: Pick<OptionShape, 'value' | 'choices'>, words: ValueWords): Kind {
   if (choices.length > 0) return { words: choices };
+  if (value !== undefined && ASKED[value] !== undefined) return { asks: ASKED[value] };
   if (value !== undefined && words[value] !== undefined) return { words: words[value] };
   if (value === 'directory') return 'directories';
   return value === 'file' || value === 'path' ? 'files' : 'nothing';
 }
-type Kind = 'files' | 'directories' | 'nothing' | { readonly words: readonly string[] };
+type Kind =
+  | 'files'
+  | 'directories'
+  | 'nothing'
+  | { readonly words: readonly string[] }
+  | { readonly asks: NameKind };
+
+/** Values that the program is asked for when they are completed. */
+const ASKED: Readonly<Record<string, NameKind>> = {
+  token: 'tokens',
+  terminal: 'terminals',
+  execution: 'executions',
+};
+const askFor = (kind: NameKind, program: string): string => `$(${program} names ${kind} 2>/dev/null)`;
 
 const namesOf = ({ short, long }: OptionShape): string[] =>
   [short, long].filter((name) => name !== undefined);
@@ -31,6 +46,9 @@ const withGlobal = (shape: CommandShape, program: CommandShape): readonly Option
   shape === program
     ? shape.options
     : [...shape.options, ...program.options.filter(({ long }) => long !== '--version' && long !== '--help')];
+
+/** As it was typed, which may be a path. */
+const BASH_PROGRAM = '"${COMP_WORDS[0]}"';
 
 function renderBash(program: CommandShape, words: ValueWords): string {
   const name = `_${program.name.replaceAll('-', '_')}`;
@@ -45,7 +63,9 @@ function renderBash(program: CommandShape, words: ValueWords): string {
           ? 'COMPREPLY=($(compgen -d -- "$current"))'
           : kind === 'nothing'
             ? 'COMPREPLY=()'
-            : `COMPREPLY=($(compgen -W ${quote(kind.words.join(' '))} -- "$current"))`;
+            : 'asks' in kind
+              ? `COMPREPLY=($(compgen -W "${askFor(kind.asks, BASH_PROGRAM)}" -- "$current"))`
+              : `COMPREPLY=($(compgen -W ${quote(kind.words.join(' '))} -- "$current"))`;
     for (const flag of namesOf(option)) {
       // Of two commands' flags of one name, the one that has something to offer.
       if (kind !== 'nothing' || !valued.has(flag)) valued.set(flag, `${action}; return`);
@@ -54,9 +74,13 @@ function renderBash(program: CommandShape, words: ValueWords): string {
   const cases = allCommands(program).map((shape) => {
     const subcommands = shape.commands.map((command) => command.name);
     const options = withGlobal(shape, program).flatMap(namesOf);
-    const choices = shape.arguments.flatMap((argument) => argument.choices);
+    const values = shape.arguments.map(({ name: value, choices }) => kindOf({ value, choices }, words));
+    const choices = values.flatMap((kind) => (typeof kind === 'object' && 'words' in kind ? kind.words : []));
+    const asked = values.flatMap((kind) =>
+      typeof kind === 'object' && 'asks' in kind ? [`" ${askFor(kind.asks, BASH_PROGRAM)}"`] : [],
+    );
     const list = [...subcommands, ...choices, ...options].join(' ');
-    return `    ${quote(shape.path.join(' '))}) words=${quote(list)} ;;`;
+    return `    ${quote(shape.path.join(' '))}) words=${quote(list)}${asked.join('')} ;;`;
   });
   const paths = allCommands(program)
     .slice(1)
@@ -85,8 +109,10 @@ complete -F ${name} ${program.name}
 function renderZsh(program: CommandShape, words: ValueWords): string {
   const root = `_${program.name.replaceAll('-', '_')}`;
   const functionOf = (shape: CommandShape): string => [root, ...shape.path].join('_').replaceAll('-', '_');
-  const actionOf = (option: OptionShape): string => {
+  const actionOf = (option: Pick<OptionShape, 'value' | 'choices'>): string => {
     const kind = kindOf(option, words);
+    if (typeof kind === 'object' && 'asks' in kind)
+      return `:${option.value}:{compadd -- ${askFor(kind.asks, program.name)}}`;
     if (kind === 'files') return ':file:_files';
     if (kind === 'directories') return ':directory:_files -/';
     return kind === 'nothing' ? `:${option.value}: ` : `:${option.value}:(${kind.words.join(' ')})`;
@@ -101,9 +127,7 @@ function renderZsh(program: CommandShape, words: ValueWords): string {
     const args =
       shape.commands.length > 0
         ? [quote('1: :->command'), quote('*:: :->rest')]
-        : shape.arguments.map(({ name, choices }) =>
-            quote(`:${name}:${choices.length > 0 ? `(${choices.join(' ')})` : ' '}`),
-          );
+        : shape.arguments.map(({ name, choices }) => quote(actionOf({ value: name, choices })));
     const described = shape.commands.map((command) =>
       quote(`${command.name}:${command.description.replaceAll(':', '\\:')}`),
     );
@@ -134,6 +158,7 @@ if [ "$funcstack[1]" = "_${program.name}" ]; then ${root} "$@"; else compdef ${r
 }
 
 function renderFish(program: CommandShape, words: ValueWords): string {
+  const fishAsks = (kind: NameKind): string => `(${program.name} names ${kind} 2>/dev/null)`;
   const seen = (shape: CommandShape): string => {
     const others = shape.commands.map((command) => command.name);
     const here = shape.path.map((word) => `__fish_seen_subcommand_from ${word}`);
@@ -145,9 +170,11 @@ function renderFish(program: CommandShape, words: ValueWords): string {
     const complete = (rest: string): string => `complete -c ${program.name} -n ${condition} ${rest}`;
     return [
       ...shape.commands.map((command) => complete(`-f -a ${command.name} -d ${quote(command.description)}`)),
-      ...shape.arguments
-        .filter(({ choices }) => choices.length > 0)
-        .map(({ choices }) => complete(`-f -a ${quote(choices.join(' '))}`)),
+      ...shape.arguments.flatMap(({ name, choices }) => {
+        const kind = kindOf({ value: name, choices }, words);
+        if (typeof kind !== 'object') return [];
+        return [complete(`-f -a ${quote('asks' in kind ? fishAsks(kind.asks) : kind.words.join(' '))}`)];
+      }),
       ...withGlobal(shape, program).map((option) => {
         const flags = [
           option.short === undefined ? '' : `-s ${option.short.slice(1)}`,
@@ -163,7 +190,7 @@ function renderFish(program: CommandShape, words: ValueWords): string {
                 ? "-x -a '(__fish_complete_directories)'"
                 : kind === 'nothing'
                   ? '-x'
-                  : `-x -a ${quote(kind.words.join(' '))}`;
+                  : `-x -a ${quote('asks' in kind ? fishAsks(kind.asks) : kind.words.join(' '))}`;
         return complete(
           [...flags, value, `-d ${quote(option.description)}`].filter((part) => part !== '').join(' '),
         );

@@ -1,4 +1,7 @@
 /** `mcp-shell-server man`: the manual page, written from the program's definition and the table of settings. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   OTHER_VARIABLES,
   SETTING_KEYS,
@@ -6,6 +9,7 @@ import {
   SETTINGS_FILE_NAME,
   variablesOf,
 } from '../../base/config/config.ts';
+import { runInTerminal } from '../../executions/processes.ts';
 import { allCommands, type CommandShape } from './shape.ts';
 
 export function renderMan(program: CommandShape, version: string): string {
@@ -52,6 +56,21 @@ export function renderMan(program: CommandShape, version: string): string {
     ),
     '',
   ].join('\n');
+}
+
+/** Through the system's own `man`, which has a pager; false where there is none. */
+export async function showPage(
+  page: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const directory = mkdtempSync(join(tmpdir(), 'mcp-shell-server-'));
+  try {
+    const path = join(directory, 'mcp-shell-server.1');
+    writeFileSync(path, page, { mode: 0o600 });
+    return await runInTerminal(['man', path], environment);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 function synopsis(name: string, { path, arguments: args, options: own }: CommandShape): string {

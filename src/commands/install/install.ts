@@ -77,7 +77,11 @@ async function installOne(client: Client, options: InstallOptions): Promise<bool
       isOurs: (other) => isOurs(other, entry),
     });
     if (after === found.text) {
-      say(`${client.title}: nothing to change in ${path}.\n`);
+      say(
+        uninstalls
+          ? `${client.title}: no server "${name}" of this program is in ${path}.\n`
+          : `${client.title}: nothing to change in ${path}.\n`,
+      );
       return true;
     }
     say(
@@ -90,7 +94,9 @@ async function installOne(client: Client, options: InstallOptions): Promise<bool
       return false;
     }
     const backup = replaceFile(found, after, options.now());
-    say(`Written.${backup === undefined ? '' : ` What was there is in ${backup}.`} ${client.note}\n\n`);
+    const done = uninstalls ? 'Removed.' : 'Written.';
+    const next = uninstalls ? `Restart ${client.title} to see the change.` : client.note;
+    say(`${done}${backup === undefined ? '' : ` What was there is in ${backup}.`} ${next}\n\n`);
     return true;
   } catch (error) {
     const reason = reasonOf(error);

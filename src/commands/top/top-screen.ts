@@ -1,7 +1,7 @@
 /** One picture of `top`, as lines of a terminal. Pure: what is there in, what is shown out. */
 import { escapeText } from '../../security/security.ts';
 import { clipTo, type Paint, padTo } from '../paint.ts';
-import { showBytes, showClock } from '../when.ts';
+import { many, showBytes, showClock } from '../when.ts';
 import type { TopRow } from './rows.ts';
 
 export interface TopView {
@@ -132,5 +132,3 @@ function spread(left: string, right: string, columns: number): string {
   const gap = columns - left.length - right.length;
   return gap < 2 ? clipTo(left, columns) : `${left}${' '.repeat(gap)}${right}`;
 }
-
-const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -40,6 +40,7 @@ export async function runProgram(place: Place, args: readonly string[]): Promise
       cwd,
       nodePath: process.execPath,
       cliPath: CLI,
+      isTerminal: false,
       toolNames: Object.keys(CATALOGUE.toolsets),
       input: process.stdin,
       write,
