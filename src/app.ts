@@ -103,7 +103,7 @@ export function createApp(options: AppOptions): App {
   const { settings, version, wrapperPath, hostPath, scripts, sandbox, facts, log } = options;
   const clock = systemClock;
   const disposables = createDisposables((name, error) =>
-    log.error('could not be closed', { name, error: messageOf(error) }),
+    log.error('a module could not be closed', { name, error: messageOf(error) }),
   );
   const instance = createInstance(settings.stateDir, options.instanceId);
   const security = createSecurity({

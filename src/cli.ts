@@ -136,7 +136,7 @@ async function announce(front: Front, log: Log): Promise<void> {
     log.warn(what, { problem: sandbox.problem, fix: sandbox.fix });
   }
   if (sandbox.openNetwork !== undefined)
-    log.warn('COMMANDS CAN REACH THE NETWORK, though the settings have it off', {
+    log.warn('COMMANDS CAN REACH THE NETWORK, although the settings turn it off', {
       networks: sandbox.openNetwork,
       fix: sandbox.fix,
     });

@@ -62,17 +62,17 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
   const load = (): ReturnType<Setup['load']> => actions.load(flags());
   program
     .description(
-      'An MCP server that runs commands for a model. Without --http it speaks MCP on stdin and stdout.',
+      'An MCP server that runs shell commands for AI agents. Without --http it speaks MCP on stdin and stdout.',
     )
     .version(setup.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .option('-s, --shell <path>', 'the shell that runs commands (default: $SHELL, else /bin/bash)')
-    .option('--config <file>', 'settings file, instead of those that are searched for')
-    .option('--state-dir <directory>', 'where outputs, records and the audit log are kept')
+    .option('--config <file>', 'settings file, instead of those found automatically')
+    .option('--state-dir <directory>', 'directory for outputs, records and the audit log')
     .option('--tools <names>', `toolsets or single tools, separated by commas: ${setup.toolNames.join(', ')}`)
     .option('--http [host:port]', 'serve Streamable HTTP instead of stdio (default 127.0.0.1:3737)')
     .addOption(
-      new Option('--greeting', 'say a first message, for clients from before MCP that wait for it').conflicts(
+      new Option('--greeting', 'send the first message that clients from before MCP wait for').conflicts(
         'http',
       ),
     )
@@ -89,19 +89,19 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
   program
     .command('doctor')
     .helpGroup('Looking at it:')
-    .description('say what works on this machine, and how to repair what does not')
+    .description('check this machine: what works, and how to fix the rest')
     .option('--json', 'as JSON')
     .action((options: { readonly json?: boolean }) => actions.doctor(flags(), options));
 
   const policy = program
     .command('policy')
     .helpGroup('Looking at it:')
-    .description('look at the rules for commands');
+    .description('explain the rules for commands');
   policy
     .command('explain')
-    .description('say what would be decided about a command, without running it')
+    .description('show the decision about a command without running it')
     .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
-    .option('--principal <name>', 'for this caller, with its token and what it has tightened since')
+    .option('--principal <name>', 'for this caller, with its token and restrictions')
     .option('--directory <path>', 'in this working directory')
     .addOption(new Option('--tool <name>', 'called through this tool').choices(['shell_execute', 'shell']))
     .option('--json', 'as JSON')
@@ -111,8 +111,8 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
   program.commandsGroup('Watching what runs:');
   program
     .command('web')
-    .description('serve a page for your browser that shows what runs, and ends it on request; until Ctrl-C')
-    .option('--port <port>', 'on 127.0.0.1; without it, any that is free')
+    .description('serve a page for your browser that shows running commands and can kill them; until Ctrl-C')
+    .option('--port <port>', 'port on 127.0.0.1; by default a free one')
     .option('--open', 'open the browser')
     .option('--read-only', 'show everything and change nothing')
     .action((options: WebFlags) => actions.web(flags(), options));

@@ -45,8 +45,8 @@ export async function examine(
 
 function shell({ facts }: App): Finding {
   if (existsSync(facts.shell)) return { name: 'shell', state: 'good', text: facts.shell };
-  const fix = 'Name another one with --shell, or in the setting "shell".';
-  return { name: 'shell', state: 'problem', text: `${facts.shell} is not there`, fix };
+  const fix = 'Select another one with --shell, or with the setting "shell".';
+  return { name: 'shell', state: 'problem', text: `${facts.shell} does not exist`, fix };
 }
 
 /** Those that commands and terminals can be given. */
@@ -58,7 +58,7 @@ function shells(path: string): Finding {
   );
   const text = there.join(', ') || 'none';
   if (there.includes('bash')) return { name: 'shells', state: 'good', text };
-  const fix = 'Install bash: under an allow-list commands run in nothing else.';
+  const fix = 'Install bash: under an allow-list, commands run only in bash.';
   return { name: 'shells', state: 'problem', text, fix };
 }
 
@@ -84,7 +84,7 @@ async function sandbox(app: App): Promise<Finding> {
 async function terminals({ security }: Settings): Promise<Finding> {
   const name = 'terminals';
   if (!security.hasTerminals)
-    return { name, state: 'good', text: `there are none under the preset ${security.preset}` };
+    return { name, state: 'good', text: `unavailable with the preset ${security.preset}` };
   const problem = await tryTerminal();
   if (problem === undefined) return { name, state: 'good', text: 'a pseudo-terminal was opened and read' };
   const fix =
@@ -106,7 +106,7 @@ async function limits(app: App, { security }: Settings): Promise<Finding[]> {
 }
 
 const GROUPS =
-  'It needs a cgroup that this server may create groups in: with systemd, start it with `systemd-run --user --scope -p Delegate=yes`';
+  'It requires a cgroup in which this server may create groups: with systemd, start it with `systemd-run --user --scope -p Delegate=yes`';
 
 const LIMITS: readonly {
   readonly name: keyof LimitEnforcement;
@@ -121,11 +121,11 @@ const LIMITS: readonly {
   },
   { name: 'cpu_share', setting: 'maxCpuPercent', fix: `${GROUPS}.` },
   { name: 'cpu_time', setting: 'maxCpuSeconds', fix: `${GROUPS}.` },
-  { name: 'file_size', setting: 'maxFileBytes', fix: 'It needs /usr/bin/prlimit, of util-linux.' },
+  { name: 'file_size', setting: 'maxFileBytes', fix: 'It requires /usr/bin/prlimit (util-linux).' },
   {
     name: 'tmp_size',
     setting: 'maxTmpBytes',
-    fix: 'It needs the sandbox, with a /tmp in memory: another preset than development.',
+    fix: 'It requires the sandbox with a /tmp in memory: another preset than development.',
   },
 ];
 
@@ -173,18 +173,18 @@ export function pathOf(path: string): Finding[] {
   for (const directory of new Set(path.split(':'))) {
     const about = isAbsolute(directory) ? lookAt(directory) : undefined;
     if (about instanceof Error) {
-      const fix = 'Take it out of PATH, or make it readable.';
-      const text = `${directory} cannot be looked at: ${about.message}`;
+      const fix = 'Remove it from PATH, or make it readable.';
+      const text = `${directory} cannot be read: ${about.message}`;
       findings.push({ name: 'path', state: 'warning', text, fix });
     } else if (!isAbsolute(directory)) {
-      const fix = 'Take it out of PATH: what it means depends on where a command runs.';
+      const fix = 'Remove it from PATH: its meaning depends on the working directory.';
       findings.push({ name: 'path', state: 'warning', text: `${directory} is not an absolute path`, fix });
     } else if (about !== undefined && (about.mode & 0o002) !== 0) {
       const fix = `chmod o-w ${directory}`;
       findings.push({
         name: 'path',
         state: 'problem',
-        text: `${directory} can be written to by anybody`,
+        text: `${directory} is writable by all users`,
         fix,
       });
     }

@@ -25,25 +25,19 @@ const STATUSES = ['completed', 'failed', 'timeout', 'answered', 'asked', 'cancel
 
 export function addOperatorCommands(program: Command, context: CommandContext): void {
   addNames(program, context);
-  const audit = program.command('audit').description('look at the audit log');
+  const audit = program.command('audit').description('show or verify the audit log');
   audit
     .command('verify')
-    .description(
-      'say whether the log is what was written, and which line is not; ends with 1 where it is not',
-    )
-    .option(
-      '--anchor <hash>',
-      'a line with this hash, noted earlier, must be there; may be repeated',
-      collect,
-    )
+    .description('verify the log and name the first modified line; exits with 1 if there is one')
+    .option('--anchor <hash>', 'require a line with this hash, noted earlier; can be repeated', collect)
     .option('--json', 'as JSON')
     .action(async (options: VerifyOptions) =>
       (await import('./audit/audit-verify.ts')).verifyCommand(context, options),
     );
   audit
     .command('search')
-    .description('find lines; ends with 1 where there are none')
-    .argument('[text]', 'a text in any field, in upper or lower case')
+    .description('find lines; exits with 1 if there are none')
+    .argument('[text]', 'text in any field, ignoring case')
     .option('--since <time>', SINCE)
     .option('--until <time>', UNTIL)
     .option('--principal <name>', 'of this caller')
@@ -52,8 +46,8 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .addOption(new Option('--status <status>', 'of an execution, or of a call').choices(STATUSES))
     .option('--event <event>', 'of this kind, such as execution_ended or call')
     .option('--execution <execution>', 'about this execution or terminal')
-    .option('--security', 'denials, commands not found, and what was not permitted')
-    .option('--limit <count>', 'the newest so many', count, 100)
+    .option('--security', 'only denials, commands not found, and missing permissions')
+    .option('--limit <count>', 'at most this many, newest first', count, 100)
     .option('--json', 'the lines as they are')
     .action(async (text: string | undefined, options: Omit<SearchOptions, 'text'>) =>
       (await import('./audit/audit-search.ts')).searchAudit(context, {
@@ -63,7 +57,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     );
   audit
     .command('tail')
-    .description('show the last lines, and those that come until Ctrl-C')
+    .description('show the last lines and follow the log until Ctrl-C')
     .option('-n, --lines <count>', 'how many of the last', count, 10)
     .option('--no-follow', 'do not wait for more')
     .option('--json', 'the lines as they are')
@@ -72,7 +66,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     );
   audit
     .command('stats')
-    .description('count: most used, most denied, slowest, and failures over time')
+    .description('show the most used, most denied and slowest commands, and failures over time')
     .option('--since <time>', SINCE)
     .option('--until <time>', UNTIL)
     .option('--principal <name>', 'of this caller')
@@ -83,16 +77,16 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
 
   program
     .command('top')
-    .description('show what runs on the state directory, live; ends one on request')
-    .option('--once', 'one picture, and no terminal needed')
-    .option('--end <execution>', 'end this one with everything it started')
-    .option('--json', 'one picture as JSON')
+    .description('show running executions live; kill one on request')
+    .option('--once', 'print once, without a terminal')
+    .option('--end <execution>', 'kill this execution with everything it started')
+    .option('--json', 'print once, as JSON')
     .action(async (options: TopOptions) => (await import('./top/top.ts')).top(context, options));
 
   program
     .command('executions')
-    .description('list what runs and what has run on the state directory, newest first')
-    .argument('[text]', 'with this text in the command, in upper or lower case')
+    .description('list executions on the state directory, newest first')
+    .argument('[text]', 'with this text in the command, ignoring case')
     .addOption(new Option('--running', 'only those that run').conflicts('ended'))
     .option('--ended', 'only those that ended')
     .addOption(
@@ -102,7 +96,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     )
     .option('--principal <name>', 'of this caller')
     .option('--since <time>', SINCE)
-    .option('--limit <count>', 'the newest so many', count, 20)
+    .option('--limit <count>', 'at most this many, newest first', count, 20)
     .option('--json', 'as JSON')
     .action(async (text: string | undefined, options: Omit<ExecutionsOptions, 'text'>) =>
       (await import('./list-executions.ts')).listExecutions(context, {
@@ -112,7 +106,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     );
   program
     .command('output')
-    .description('show what an execution printed')
+    .description('show the output of an execution')
     .argument('<execution>', 'its id, that of its terminal or of an output, or the beginning of one')
     .option('-f, --follow', 'go on until it ends, or until Ctrl-C')
     .option(
@@ -131,20 +125,20 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
 
   program
     .command('terminals')
-    .description('list the terminals that are open on the state directory')
+    .description('list open terminals')
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
       (await import('./list-terminals.ts')).terminals(context, options),
     );
   program
     .command('attach')
-    .description('look at a terminal live, and type into it; Ctrl-] leaves it as it is')
+    .description('show a terminal live and type into it; Ctrl-] detaches')
     .argument('<terminal>', 'its id, the beginning of it, or the name of its session')
     .action(async (terminal: string) => (await import('./attach-terminal.ts')).attach(context, terminal));
 
   const questions = program
     .command('questions')
-    .description('list commands that wait for approval, and approvals that are remembered')
+    .description('list commands that wait for approval, and remembered approvals')
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
       (await import('./answer-questions.ts')).listQuestionsCommand(context, options),
@@ -177,26 +171,26 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     );
   questions
     .command('revoke')
-    .description('take back an approval that is remembered')
+    .description('revoke a remembered approval')
     .argument('<id>', 'the approval')
     .action(async (id: string) => (await import('./answer-questions.ts')).revokeCommand(context, id));
 
-  const token = program.command('token').description('say who may call the server over HTTP, and what for');
+  const token = program.command('token').description('manage tokens for access over HTTP');
   token
     .command('create')
-    .description('make a token, and show it this once')
-    .argument('<name>', 'what it is called; also the principal whose work it opens')
-    .option('--principal <name>', 'another principal, such as one that has a token already')
+    .description('create a token and show it once')
+    .argument('<name>', 'its name; also the principal whose work it grants access to')
+    .option('--principal <name>', 'another principal, for example of an existing token')
     .addOption(
       new Option(
         '--preset <name>',
-        'a stricter preset than that of the settings, for all that the principal does',
+        'a stricter preset than in the settings, for everything the principal does',
       ).choices(PRESET_NAMES),
     )
     .option('--tools <names>', 'only these toolsets or tools, separated by commas')
     .option('--read-only', 'only tools that change nothing')
-    .option('--expires <time>', 'until then: in 12h, 30d or 8w, or on 2027-01-31 (UTC)')
-    .option('--replace', 'in place of the token of that name')
+    .option('--expires <time>', 'expiry: 12h, 30d or 8w, or on 2027-01-31 (UTC)')
+    .option('--replace', 'replace the token of that name')
     .option('--json', 'as JSON')
     .action(async (name: string, options: CreateOptions) =>
       (await import('./token.ts')).createTokenCommand(context, name, {
@@ -207,31 +201,34 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     );
   token
     .command('list')
-    .description('show what tokens there are; none of them itself, since only hashes are kept')
+    .description('list tokens; the tokens themselves are not stored')
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
       (await import('./token.ts')).listTokensCommand(context, options),
     );
   token
     .command('revoke')
-    .description('make a token worthless, also for servers that are running')
+    .description('revoke a token, also for running servers')
     .argument('<token>', 'what it is called')
     .action(async (name: string) => (await import('./token.ts')).revokeTokenCommand(context, name));
 
-  const state = program.command('state').description('look at the state directory, or make it smaller');
+  const state = program.command('state').description('show or prune the state directory');
   state
     .command('show')
-    .description('say what it holds, and how much that is')
+    .description('show its contents and their size')
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
       (await import('./state.ts')).showState(context, options),
     );
   state
     .command('prune')
-    .description('remove executions that ended, with their outputs, by the settings of [retention]')
-    .option('--older-than <span>', 'those that ended longer ago: 90s, 30m, 2h, 7d or 2w')
-    .option('--keep <count>', 'all but the newest so many', count)
-    .option('--dry-run', 'remove nothing, and say what would be')
+    .description('remove ended executions with their outputs, according to [retention]')
+    .option(
+      '--older-than <span>',
+      'only only only only only those that ended longer ago: 90s, 30m, 2h, 7d or 2w',
+    )
+    .option('--keep <count>', 'keep this many of the newest', count)
+    .option('--dry-run', 'remove nothing; show what would be removed')
     .option('--json', 'as JSON')
     .action(async (options: PruneOptions) => (await import('./state.ts')).pruneState(context, options));
 }

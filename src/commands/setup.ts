@@ -36,7 +36,7 @@ export function addSetupCommands(program: Command, setup: Setup): void {
   program
     .command('install')
     .helpGroup(GROUP)
-    .description('write this server into the settings of a client, after showing the change')
+    .description('add this server to the settings of a client, after showing the change')
     .addArgument(new Argument('[client]', 'which one').choices(CLIENTS.map(({ id }) => id)))
     .option('--all', 'every client that is found on this machine')
     .option('--uninstall', 'remove it again')
@@ -45,26 +45,23 @@ export function addSetupCommands(program: Command, setup: Setup): void {
     .option('--name <name>', 'what the client calls the server', 'shell')
     .action((client: string | undefined, options: InstallFlags) => runInstall(client, options, setup));
 
-  const config = program
-    .command('config')
-    .helpGroup(GROUP)
-    .description('look at the settings, or write them');
+  const config = program.command('config').helpGroup(GROUP).description('show or create settings');
   config
     .command('init')
     .description('ask a few questions and write a settings file with comments')
     .option(
       '--project',
-      'in this directory, instead of your configuration directory; it can then only tighten',
+      'in this directory instead of your configuration directory; such a file can only tighten',
     )
-    .option('--force', 'replace a file that is there; it is kept as a backup')
+    .option('--force', 'replace an existing file; it is kept as a backup')
     .option('-y, --yes', 'ask nothing and take the defaults')
     .addOption(
-      new Option('--preset <name>', 'the answer to a question, as are the next ones').choices(PRESET_NAMES),
+      new Option('--preset <name>', 'answer to a question, like the following options').choices(PRESET_NAMES),
     )
     .option('--workspace <directory>', 'the directory that commands may work in, or "any"')
-    .option('--network', 'commands have the network')
-    .option('--no-network', 'commands have no network')
-    .option('--expose <list>', 'what of the host is let through')
+    .option('--network', 'commands have network access')
+    .option('--no-network', 'commands have no network access')
+    .option('--expose <list>', 'credentials and sockets of the host to expose')
     .action((options: InitFlags) => runInit(options, setup));
   config
     .command('show')

@@ -46,7 +46,7 @@ async function endAbandoned(record: ExecutionRecord, { bootId, log, now }: Adopt
   const survivors = [...alive, ...suspects].map(({ pid, name }) => ({ pid, name }));
   if (members.length === 0) return { ...lost, survivors };
   tree.release();
-  log.warn('ended what a killed server had left running', {
+  log.warn('killed an execution that a dead server had left running', {
     execution: record.id,
     processes: members.map(({ pid }) => pid),
     survivors: survivors.map(({ pid }) => pid),

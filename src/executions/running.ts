@@ -85,7 +85,7 @@ export function createRunning(options: RunningOptions): Running {
       onEnd?.();
     } catch (error) {
       // What a session would have taken over is lost; the execution is not.
-      log.error('the end of an execution was not passed on', {
+      log.error('the end of an execution could not be reported', {
         execution: entry.record.id,
         error: messageOf(error),
       });

@@ -327,7 +327,7 @@ export function createStore({ directory, log, instance, isInstanceAlive }: Store
         hasImported = true;
       } catch (error) {
         // A disk that is full or read-only must not hide what can be read.
-        log.warn('state of an earlier version cannot be taken over', { error: messageOf(error) });
+        log.warn('state of an earlier version cannot be imported', { error: messageOf(error) });
       }
     },
     close: journal.close,

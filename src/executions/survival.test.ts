@@ -225,7 +225,7 @@ test('of two servers that start at once, one takes over', async () => {
     .poll(async () => (await b.executions.get('local', id)).record.outcome?.reason)
     .toBe('server_lost');
   expect((await a.executions.get('local', id)).record.outcome).toMatchObject({ reason: 'server_lost' });
-  expect(warnings).toEqual(['ended what a killed server had left running']);
+  expect(warnings).toEqual(['killed an execution that a dead server had left running']);
   const ends = readdirSync(join(directory, 'state/audit'))
     .flatMap((name) =>
       readFileSync(join(directory, 'state/audit', name), 'utf8')

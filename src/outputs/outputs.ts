@@ -148,7 +148,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
     try {
       return entry.bundle.keptBytes();
     } catch (error) {
-      options.log.warn('an output cannot be looked at', { id: entry.bundle.id, error: messageOf(error) });
+      options.log.warn('an output cannot be inspected', { id: entry.bundle.id, error: messageOf(error) });
       return undefined;
     }
   }

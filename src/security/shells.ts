@@ -77,7 +77,7 @@ export function checkShell(shell: string, path: string): void {
   const places = shell.includes('/') ? [shell] : path.split(':').map((directory) => join(directory, shell));
   if (process.platform === 'win32' || places.some(isExecutable)) return;
   throw new ShellServerError('EXECUTION_001', `The shell ${shell} does not exist or is not executable.`, {
-    hint: 'Name another one with --shell, or in the setting "shell".',
+    hint: 'Select another one with --shell, or with the setting "shell".',
     details: { shell },
   });
 }

@@ -100,7 +100,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
   const hosts = new Set<Host>();
   let own: Promise<OwnHost> | undefined;
 
-  const onKilled = (): void => log.error('the host of the terminals did not answer, and was killed', {});
+  const onKilled = (): void => log.error('the terminal host did not respond and was killed', {});
 
   function watch<Watched extends Host>(host: Watched): Watched {
     hosts.add(host);
@@ -193,7 +193,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       entry.isHeld = state.isHeld;
       // Its last server may have left something on the line.
       entry.typing.forget();
-      log.info('took over a terminal', { terminal: id, from: dead });
+      log.info('resumed a terminal', { terminal: id, from: dead });
     }
   }
 
@@ -264,8 +264,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const { discardRaw } = await import('./recording.ts');
       if (terminal.autoSaves) {
         const error = await saveRecording({ directory, program: options.hostPath }, terminal.sessionName);
-        if (error !== undefined)
-          log.warn('what a terminal wrote could not be saved whole', { directory, error });
+        if (error !== undefined) log.warn('the transcript of a terminal is incomplete', { directory, error });
       }
       discardRaw(directory);
     },

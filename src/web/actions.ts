@@ -22,7 +22,7 @@ export function createActions({ stateDir, audit: { syncs } }: Settings): Actions
   let audit: Audit | undefined;
 
   function write(session: Session, entry: Entry<'page_action'> | Entry<'approval_revoked'>): void {
-    // With the first action: whoever only looks leaves no trace.
+    // With the first action: viewing leaves no trace.
     audit ??= createAudit({
       directory: join(stateDir, 'audit'),
       instance: createId('inst'),

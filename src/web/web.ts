@@ -101,7 +101,7 @@ interface Site extends WebOptions {
   readonly routes: readonly Route[];
   download(id: string, stream: string): AsyncGenerator<Buffer>;
   onSession(session: Session): void;
-  /** Somebody is there to answer questions, until the function that is returned is called. */
+  /** An operator can answer questions until the returned function is called. */
   attend(): () => void;
   readonly closing: AbortSignal;
 }

@@ -205,7 +205,7 @@ describe('doctor', () => {
     expect(found).toMatchObject({ state, text });
   });
 
-  test('tells of shells, PATH and clients, with a fix for what is wrong', () => {
+  test('reports shells, PATH and clients, with fixes', () => {
     mkdirSync(join(place.directory, '.cursor'));
     const open = join(place.directory, 'open');
     mkdirSync(open);
@@ -221,7 +221,7 @@ describe('doctor', () => {
         {
           name: 'path',
           state: 'problem',
-          text: `${open} can be written to by anybody`,
+          text: `${open} is writable by all users`,
           fix: `chmod o-w ${open}`,
         },
         {

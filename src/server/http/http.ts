@@ -98,7 +98,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
 
   function recordDeniedRequest(entry: DeniedRequest): void {
     const { requestId, ...rest } = entry;
-    log.warn('a request was refused', { request_id: requestId, ...rest });
+    log.warn('a request was denied', { request_id: requestId, ...rest });
     try {
       options.onDeniedRequest?.(entry);
     } catch (error) {

@@ -38,7 +38,7 @@ export function watchTls(files: TlsFiles, use: (context: TlsContext) => void, lo
     stamp = now;
     try {
       use(readTls(files));
-      log.info('took up a new certificate', { file: files.cert });
+      log.info('loaded a new certificate', { file: files.cert });
     } catch (error) {
       log.error('the new certificate is not used', { error: messageOf(error) });
     }
