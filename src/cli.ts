@@ -91,11 +91,12 @@ async function serve(flags: Flags): Promise<void> {
 
 /** The operator's page, until Ctrl-C. */
 async function web(flags: Flags, options: WebFlags): Promise<void> {
-  const { settings, warnings } = load(flags);
+  const loaded = load(flags);
+  const { settings } = loaded;
   const log = createLog({ verbose: settings.verbose });
-  warnOf(warnings, log);
+  warnOf(loaded.warnings, log);
   checkStateDirectory(settings.stateDir);
-  const { runWeb } = await import('./web/web-command.ts');
+  const { createInspect, runWeb } = await import('./web/web-command.ts');
   await runWeb(
     operatorContext(() => settings),
     {
@@ -103,6 +104,12 @@ async function web(flags: Flags, options: WebFlags): Promise<void> {
       version: __VERSION__,
       pageDirectory: beside('page'),
       searchWorkerPath: beside('search-worker.js'),
+      inspect: createInspect({
+        openApp: async () => (await prepare(flags, true)).front.app(),
+        loaded,
+        machine,
+        cwd: process.cwd(),
+      }),
       log,
     },
   );

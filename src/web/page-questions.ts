@@ -29,8 +29,8 @@ export function createPageQuestions(stateDir: string, actions: Actions): PageQue
   let pages = 0;
   return {
     list: () => ({
-      questions: listQuestions(stateDir, now()).map(({ binding: _, ...shown }) => shown),
-      approvals: listStandingApprovals(stateDir, now()).map(({ binding: _, ...shown }) => shown),
+      questions: listQuestions(stateDir, now()),
+      approvals: listStandingApprovals(stateDir, now()),
     }),
     attend() {
       pages++;

@@ -4,11 +4,14 @@ import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { REMEMBER } from '../security/questions/questions.ts';
 import type { Actions } from './actions.ts';
+import type { AuditView } from './audit-view.ts';
 import type { Feed } from './feed.ts';
+import type { Inspect } from './inspect.ts';
 import type { PageQuestions } from './page-questions.ts';
 import type { Session } from './page-sessions.ts';
 import type { Tickets } from './tickets.ts';
 import type { Watched } from './watched.ts';
+import type { AuditFilter } from './wire.ts';
 
 export interface RouteCall {
   readonly session: Session;
@@ -34,12 +37,16 @@ export interface RouteNeeds {
   readonly actions: Actions;
   readonly questions: PageQuestions;
   readonly tickets: Tickets;
+  readonly audit: AuditView;
+  readonly inspect: Inspect | undefined;
 }
 
 export function createRoutes(needs: RouteNeeds): readonly Route[] {
   const { watched, feed, actions, tickets } = needs;
   return [
     ...questionRoutes(needs),
+    ...auditRoutes(needs),
+    ...inspectRoutes(needs),
     read('/api/executions/*', ({ parts: [id = ''] }) => watched.details(id)),
     read('/api/executions/*/output', ({ parts: [id = ''], query }) =>
       watched.read(id, linesWanted.parse(query)),
@@ -92,6 +99,53 @@ function questionRoutes({ questions, feed }: RouteNeeds): readonly Route[] {
     ),
     change('/api/approvals/*/revoke', ({ session }, id) => questions.revoke(session, id)),
   ];
+}
+
+function auditRoutes({ audit, watched }: RouteNeeds): readonly Route[] {
+  return [
+    read('/api/audit', async ({ query }) => audit.search(dropEmpty(auditFilter.parse(query)))),
+    // A record is written after its line, so that they are listed first.
+    read('/api/audit/verify', async () => audit.verify(await watched.ids())),
+  ];
+}
+
+function inspectRoutes({ inspect }: RouteNeeds): readonly Route[] {
+  if (inspect === undefined) return [];
+  return [
+    {
+      method: 'POST',
+      path: '/api/policy/explain',
+      isChange: false,
+      run({ body }) {
+        const { command, ...options } = explainWanted.parse(body);
+        return inspect.explain(command, options);
+      },
+    },
+    read('/api/settings', async () => inspect.settings()),
+    read('/api/doctor', () => inspect.doctor()),
+  ];
+}
+
+const auditFilter = z.object({
+  text: z.string().max(1000).optional(),
+  since: z.string().max(40).optional(),
+  decision: z.string().max(20).optional(),
+  status: z.string().max(20).optional(),
+  event: z.string().max(60).optional(),
+  principal: z.string().max(200).optional(),
+});
+
+const explainWanted = z.object({
+  command: z.string().min(1).max(32_768),
+  directory: z.string().min(1).optional(),
+  principal: z.string().min(1).optional(),
+});
+
+/** A field of a form that nobody filled in. */
+function dropEmpty(filter: z.infer<typeof auditFilter>): AuditFilter {
+  return Object.fromEntries(
+    Object.entries(filter).filter(([, value]) => value !== '' && value !== undefined),
+  );
 }
 
 function read(path: string, run: Route['run']): Route {

@@ -29,6 +29,8 @@ export interface Watched {
   /** All bytes of a stream that were kept, in pieces. */
   download(id: string, stream: string): AsyncGenerator<Buffer>;
   end(id: string, onDirect: () => void): Promise<EndAnswer['result']>;
+  /** Of all executions that left a record. */
+  ids(): Promise<readonly string[]>;
   dispose(): Promise<void>;
 }
 
@@ -214,6 +216,10 @@ export function createWatched(settings: Settings, searchWorkerPath: string): Wat
       }
     },
     end: (id, onDirect) => (isId('exec', id) ? observer.end(id, onDirect) : Promise.resolve('unknown')),
+    async ids() {
+      await observer.look();
+      return observer.store.summaries().map(({ id }) => id);
+    },
     dispose: thread.dispose,
   };
 }

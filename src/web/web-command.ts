@@ -5,6 +5,8 @@ import type { CommandContext } from '../commands/context.ts';
 import { startHelper } from '../executions/helper.ts';
 import { serveWeb, type WebOptions } from './web.ts';
 
+export { createInspect } from './inspect.ts';
+
 type RunOptions = WebFlags & Omit<WebOptions, 'settings' | 'port' | 'isReadOnly'>;
 
 export async function runWeb(context: CommandContext, options: RunOptions): Promise<void> {

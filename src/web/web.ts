@@ -13,7 +13,9 @@ import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { createActions } from './actions.ts';
 import { answerError, answerJson, answerRefusal } from './answer.ts';
+import { createAuditView } from './audit-view.ts';
 import { createFeed, type Feed } from './feed.ts';
+import type { Inspect } from './inspect.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { createGuard, type Guard, keyOf, refuse, securityHeaders } from './page-guard.ts';
 import { createPageQuestions } from './page-questions.ts';
@@ -33,6 +35,8 @@ export interface WebOptions {
   /** 0 takes any that is free. */
   readonly port: number;
   readonly isReadOnly: boolean;
+  /** What rules and settings say; without it, the page has no view of them. */
+  readonly inspect?: Inspect;
   readonly log: Log;
 }
 
@@ -66,7 +70,15 @@ export async function serveWeb(options: WebOptions): Promise<Web> {
     sessions,
     feed,
     tickets,
-    routes: createRoutes({ watched, feed, actions, questions, tickets }),
+    routes: createRoutes({
+      watched,
+      feed,
+      actions,
+      questions,
+      tickets,
+      audit: createAuditView(settings.stateDir),
+      inspect: options.inspect,
+    }),
     download: watched.download,
     attend: options.isReadOnly ? () => () => undefined : questions.attend,
     onSession: (session) => actions.record(session, { action: 'open' }),
@@ -88,7 +100,7 @@ export async function serveWeb(options: WebOptions): Promise<Web> {
       server.closeAllConnections();
       await closed;
       actions.dispose();
-      await watched.dispose();
+      await Promise.all([watched.dispose(), options.inspect?.dispose()]);
     },
   };
 }

@@ -148,3 +148,70 @@ export type TerminalWish =
 /** Of the protocol of a terminal's socket; its key comes beside it. */
 export const TERMINAL_PROTOCOL = 'shell';
 export const KEY_PROTOCOL = 'key.';
+
+export interface AuditFilter {
+  readonly text?: string;
+  readonly since?: string;
+  readonly decision?: string;
+  readonly status?: string;
+  readonly event?: string;
+  readonly principal?: string;
+  readonly limit?: number;
+}
+
+export interface AuditAnswer {
+  /** Newest first. */
+  readonly lines: readonly AuditRow[];
+  /** How many more there are. */
+  readonly left: number;
+  readonly series: AuditSeries;
+}
+
+/** Each of the same length; times in seconds since the epoch. */
+export interface AuditSeries {
+  readonly times: readonly number[];
+  readonly ended: readonly number[];
+  readonly failed: readonly number[];
+  readonly denied: readonly number[];
+  /** In seconds. */
+  readonly longest: readonly number[];
+}
+
+export interface VerifyAnswer {
+  readonly lines: number;
+  readonly files: number;
+  readonly lost: number;
+  readonly torn: number;
+  readonly problems: readonly { readonly kind: string; readonly text: string }[];
+  readonly lastHash?: string | undefined;
+}
+
+export interface ExplainAnswer {
+  readonly decision: 'allow' | 'deny' | 'ask';
+  readonly code?: string;
+  readonly rule: string;
+  readonly reason: string;
+  readonly part?: string;
+  readonly hint?: string;
+  readonly commands: readonly {
+    readonly text: string;
+    readonly foundIn: readonly string[];
+    readonly unknown?: string;
+  }[];
+  readonly unknowns: readonly { readonly reason: string; readonly part: string }[];
+}
+
+export interface SettingRow {
+  readonly key: string;
+  readonly value?: unknown;
+  readonly about?: string;
+  readonly source: string;
+  readonly where?: string;
+}
+
+export interface FindingRow {
+  readonly name: string;
+  readonly state: 'good' | 'warning' | 'problem';
+  readonly text: string;
+  readonly fix?: string;
+}

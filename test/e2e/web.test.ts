@@ -168,6 +168,23 @@ describe.skipIf(needs('chromium'))('the page', () => {
     expect(audited('approval_revoked')).toHaveLength(1);
   });
 
+  test('the audit log is searched and verified, and a command explained', async () => {
+    await product.execute('echo for the log');
+    const page = await served.open();
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
+    await page.getByLabel('Search the audit log').fill('for the log');
+    const log = page.getByRole('region', { name: 'Audit log' });
+    await log.getByText('execution ended').waitFor();
+    expect(await log.getByText('execution allowed').count()).toBe(1);
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await log.getByText(/^Whole: \d+/).waitFor();
+    await page.getByRole('link', { name: 'Policy', exact: true }).click();
+    await page.getByLabel('Command', { exact: true }).fill('rm -rf /');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('SECURITY_001').waitFor();
+    await page.getByText('security.ask_commands').waitFor();
+  });
+
   test('a tab needs a link, or a browser that had one', async () => {
     const page = await served.open();
     await page.getByRole('region', { name: 'Executions' }).waitFor();

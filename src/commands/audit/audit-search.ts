@@ -121,7 +121,7 @@ function hasText(value: unknown, wanted: string): boolean {
 }
 
 /** The newest so many, without holding all that there are. */
-function keepNewest(limit: number) {
+export function keepNewest(limit: number) {
   let kept: AuditLine[] = [];
   let count = 0;
   const cut = (): void => {

@@ -1,10 +1,22 @@
 /** The frame around every view: where one is, whether the page is live, and what is asked. */
 import type { JSX } from 'preact';
+import { AuditPage } from './audit-page.tsx';
 import { Ending, Help, Notice } from './dialogs.tsx';
 import { ExecutionView } from './execution-view.tsx';
 import { NowList } from './now.tsx';
 import { connection, problem, servers, session, view } from './page-state.ts';
+import { PolicyPage } from './policy-page.tsx';
 import { QuestionView } from './question-view.tsx';
+
+const VIEWS = [
+  ['now', 'Now', '#/'],
+  ['audit', 'Audit', '#/audit'],
+  ['policy', 'Policy', '#/policy'],
+] as const;
+
+const isAt = (name: string): boolean =>
+  view.value.name === name ||
+  (name === 'now' && (view.value.name === 'execution' || view.value.name === 'question'));
 
 export function App(): JSX.Element {
   const at = view.value;
@@ -17,12 +29,21 @@ export function App(): JSX.Element {
           </span>
           <span class="brand-name">mcp-shell-server</span>
         </a>
+        <nav class="views" aria-label="Views">
+          {VIEWS.map(([name, title, href]) => (
+            <a key={name} href={href} aria-current={isAt(name) ? 'page' : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
         <span class="bar-fill" />
         {session.value?.isReadOnly === true && <span class="tag">read-only</span>}
         <Live />
       </header>
-      <main class="columns">
-        <NowList />
+      <main class={`columns ${at.name === 'audit' || at.name === 'policy' ? 'single' : ''}`}>
+        {at.name === 'audit' && <AuditPage />}
+        {at.name === 'policy' && <PolicyPage />}
+        {at.name !== 'audit' && at.name !== 'policy' && <NowList />}
         {at.name === 'now' && <Nothing />}
         {at.name === 'execution' && <ExecutionView key={at.id} id={at.id} />}
         {at.name === 'question' && <QuestionView key={at.id} id={at.id} />}

@@ -8,7 +8,7 @@ export function listenToKeys(): void {
     if (ending.value !== undefined || isHelpShown.value) return;
     const target = event.target as HTMLElement;
     if (target.closest('.takes-keys') !== null) return;
-    if (target instanceof HTMLInputElement) {
+    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) {
       if (event.key === 'Escape') target.blur();
       return;
     }
@@ -33,6 +33,11 @@ function press(key: string): boolean {
     case 'Escape':
       if (view.value.name === 'now') return false;
       go({ name: 'now' });
+      return true;
+    case '1':
+    case '2':
+    case '3':
+      go({ name: (['now', 'audit', 'policy'] as const)[Number(key) - 1] ?? 'now' });
       return true;
     case '?':
       isHelpShown.value = true;

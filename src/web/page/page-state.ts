@@ -5,7 +5,7 @@ import { followList, RequestError } from './api.ts';
 
 export type Connection = 'connecting' | 'live' | 'broken' | 'expired';
 export type View =
-  | { readonly name: 'now' }
+  | { readonly name: 'now' | 'audit' | 'policy' }
   | { readonly name: 'execution'; readonly id: string }
   | { readonly name: 'question'; readonly id: string };
 export type StateFilter = 'all' | 'running' | 'failed' | 'terminal';
@@ -68,13 +68,16 @@ function isOfState({ state, canEnd, terminal, mode }: Row): boolean {
   }
 }
 
+const PATHS = { now: '/', audit: '/audit', policy: '/policy' } as const;
+
 export function go(next: View): void {
-  location.hash = next.name === 'now' ? '/' : `/${next.name === 'execution' ? 'x' : 'q'}/${next.id}`;
+  location.hash = 'id' in next ? `/${next.name === 'execution' ? 'x' : 'q'}/${next.id}` : PATHS[next.name];
 }
 
 function readView(): View {
   const [, kind, id] = /^#\/([xq])\/(\w+)$/.exec(location.hash) ?? [];
-  if (id === undefined) return { name: 'now' };
+  if (id === undefined)
+    return { name: location.hash === '#/audit' ? 'audit' : location.hash === '#/policy' ? 'policy' : 'now' };
   return { name: kind === 'q' ? 'question' : 'execution', id };
 }
 
