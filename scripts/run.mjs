@@ -72,6 +72,7 @@ const commands = {
       step('format', '@biomejs/biome/bin/biome', 'check'),
       step('lint', 'oxlint/bin/oxlint', '--type-aware', '--deny-warnings'),
       step('types', 'typescript/bin/tsc', '--noEmit'),
+      step('commits', '../scripts/run-ts.mjs', 'scripts/commit-subjects.ts'),
       step('types of the page', 'typescript/bin/tsc', '--noEmit', '-p', 'src/web/page'),
     ]);
     if (passed.includes(false)) process.exit(1);
