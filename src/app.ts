@@ -189,6 +189,7 @@ export function createApp(options: AppOptions): App {
     methods: pickMethods(tools),
     modules,
     news: executions.news,
+    answers: settings.answers,
     log,
     clock,
     audit: recordCall,
@@ -206,6 +207,7 @@ export function createApp(options: AppOptions): App {
     return createServerFactory({
       dispatch,
       definitions: createDefinitions(tools),
+      answers: settings.answers,
       info: { version },
       onCaller: executions.anticipate,
       instructions: (principal, names) =>

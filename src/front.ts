@@ -67,6 +67,7 @@ export async function createFront(options: FrontOptions): Promise<Front> {
   return {
     offer: {
       definitions,
+      answers: settings.answers,
       methods: pickMethodNames(catalogue, definitions),
       info: { version: options.version },
       instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),

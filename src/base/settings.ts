@@ -54,6 +54,8 @@ export interface ShellToolSettings {
 export interface Settings {
   readonly defaultWorkdir: string;
   readonly tools: readonly string[];
+  /** What clients are answered with; auto: text alone where a client would show a model the structured part alone. */
+  readonly answers: 'auto' | 'text' | 'both';
   /** The shell for commands and terminals, as the operator named it; undefined: $SHELL, else /bin/bash. */
   readonly shell: string | undefined;
   readonly stateDir: string;

@@ -13,8 +13,10 @@ import { type ErrorCode, messageOf, type ShellServerError } from '../base/errors
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
+import type { Settings } from '../base/settings.ts';
 import type { News } from '../executions/executions.ts';
 import { ApprovalNeeded } from '../security/security.ts';
+import { answersInText } from '../tools/known-clients.ts';
 import type { Modules } from '../tools/modules.ts';
 import type { Answer, Call, ClientInfo, Tool } from '../tools/tool.ts';
 import {
@@ -27,7 +29,14 @@ import {
 import { recordedInput } from './audit-lines.ts';
 import { MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { withNews } from './client-news.ts';
-import { encodeAnswer, encodeError, type ToolResult, toShellServerError } from './encode.ts';
+import {
+  encodeAnswer,
+  encodeError,
+  type TextResult,
+  type ToolResult,
+  textAlone,
+  toShellServerError,
+} from './encode.ts';
 import { checkGrant, type Grant } from './grants.ts';
 import type { Outbox } from './http/outbox.ts';
 import { METHOD_NOT_FOUND } from './json-rpc.ts';
@@ -56,6 +65,8 @@ export interface DispatchOptions {
   readonly approvals?: Partial<Pick<ApprovalOptions, 'seconds' | 'questions' | 'patienceMs'>>;
   /** Asked before every call; it refuses (while draining, say) by throwing a ShellServerError. */
   readonly onCall?: (call: StartedCall) => void | Promise<void>;
+  /** What clients are answered with; both where absent. */
+  readonly answers?: Settings['answers'];
   /** Checks each answer against the tool's output schema, which costs time: for tests. */
   readonly validateAnswers?: boolean;
 }
@@ -97,7 +108,7 @@ export interface CallEntry extends StartedCall {
 }
 
 export interface Dispatch {
-  call(name: string, args: unknown, context: CallContext): Promise<ToolResult | Question>;
+  call(name: string, args: unknown, context: CallContext): Promise<ToolResult | TextResult | Question>;
   /** The names of the methods. */
   readonly methods: readonly string[];
   /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
@@ -262,7 +273,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if ('resultType' in result) return result;
       const encoded =
         'error' in result ? encodeError(result.error, result.requestId, clock.now()) : encodeAnswer(result);
-      return news === undefined ? encoded : withNews(encoded, news, { principal: context.principal, reader });
+      const told =
+        news === undefined ? encoded : withNews(encoded, news, { principal: context.principal, reader });
+      return answersInText(entry.tool.name, context.client, options.answers ?? 'both')
+        ? textAlone(told)
+        : told;
     },
     methods: [...methods.keys()],
     denialOf(method, params, context) {

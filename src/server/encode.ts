@@ -1,6 +1,6 @@
 /**
  * What a tool returned or threw, as an MCP result. Both views are complete: Claude Code and Codex show a model only
- * structuredContent, Gemini CLI only the text.
+ * structuredContent where there is one, Gemini CLI only the text.
  */
 import { isoTime } from '../base/clock.ts';
 import { ERRORS, type ErrorCategory, type ErrorCode, ShellServerError } from '../base/errors.ts';
@@ -13,6 +13,9 @@ export type ToolResult = {
   isError?: true;
   _meta?: Record<string, unknown>;
 };
+
+/** For a client that would show its model the structured part alone. */
+export type TextResult = Omit<ToolResult, 'structuredContent'> & { structuredContent?: undefined };
 
 export interface WireError {
   readonly code: ErrorCode;
@@ -40,6 +43,11 @@ export function encodeError(error: ShellServerError, requestId: string, nowMs: n
     structuredContent: { error: toWireError(error, requestId, nowMs) },
     isError: true,
   };
+}
+
+export function textAlone(result: ToolResult): TextResult {
+  const { structuredContent: _, ...text } = result;
+  return text;
 }
 
 /** Messages of `shell/exec` have no full stop. */

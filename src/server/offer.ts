@@ -2,11 +2,16 @@
  * What a connection is offered before anything runs: the tools and what is said about them. Data and promises, so that
  * a handshake and a list are answered without loading what runs a call.
  */
+import type { Settings } from '../base/settings.ts';
+import { answersInText } from '../tools/known-clients.ts';
+import type { ClientInfo } from '../tools/tool.ts';
 import type { ToolDefinition } from './definitions.ts';
 import type { Dispatch } from './dispatch.ts';
 
 export interface Offer {
   readonly definitions: readonly ToolDefinition[];
+  /** Both where absent. */
+  readonly answers?: Settings['answers'];
   /** The names of the methods beside MCP. */
   readonly methods: readonly string[];
   readonly info: { readonly version: string };
@@ -16,6 +21,18 @@ export interface Offer {
   readonly dispatch: () => Dispatch | Promise<Dispatch>;
   /** Called when a client connects. */
   readonly onCaller: (principal: string) => void;
+}
+
+/** A tool that is answered with text alone has no output schema: a client would miss what it promises. */
+export function listFor(
+  client: ClientInfo,
+  { definitions, answers }: Pick<Offer, 'definitions' | 'answers'>,
+): readonly (Omit<ToolDefinition, 'outputSchema'> & Partial<ToolDefinition>)[] {
+  return definitions.map((definition) => {
+    if (!answersInText(definition.name, client, answers ?? 'both')) return definition;
+    const { outputSchema: _, ...rest } = definition;
+    return rest;
+  });
 }
 
 export { LOCAL_PRINCIPAL } from '../base/principals.ts';

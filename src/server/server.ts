@@ -16,6 +16,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
+import type { Settings } from '../base/settings.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { AnswerTimeout, type Person, type Question } from './approvals.ts';
 import type { Caller } from './auth.ts';
@@ -23,15 +24,17 @@ import { MethodError, toErrorObject, UnknownToolError } from './call-errors.ts';
 import { canAsk, clientInfoOf } from './client-info.ts';
 import type { ToolDefinition } from './definitions.ts';
 import type { Dispatch } from './dispatch.ts';
-import type { ToolResult } from './encode.ts';
+import type { TextResult, ToolResult } from './encode.ts';
 import { allows, EVERYTHING, type Grant } from './grants.ts';
 import { callerIn, type HttpCaller } from './http/auth-info.ts';
-import { LOCAL_PRINCIPAL, serverInfoOf } from './offer.ts';
+import { LOCAL_PRINCIPAL, listFor, serverInfoOf } from './offer.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 export interface ServerFactoryOptions {
   readonly dispatch: Dispatch;
   readonly definitions: readonly ToolDefinition[];
+  /** Both where absent. */
+  readonly answers?: Settings['answers'];
   readonly info: { readonly version: string };
   /** Read for each connection: what holds for its principal, in words, and which tools there are to speak of. */
   readonly instructions: (principal: string, tools: readonly string[]) => string;
@@ -44,23 +47,26 @@ export type ServerFactory = (context: McpRequestContext) => Server;
 const LOCAL: Caller = { principal: LOCAL_PRINCIPAL, grant: EVERYTHING };
 
 export function createServerFactory(options: ServerFactoryOptions): ServerFactory {
-  const { dispatch, definitions, info, instructions, onCaller } = options;
+  const { dispatch, definitions, answers = 'both', info, instructions, onCaller } = options;
   // Ours are read-only and name their own JSON Schema type; the SDK only writes them out.
-  const listed = (grant: Grant): WireTool[] =>
-    definitions.filter((tool) => allows(grant, tool)) as unknown as WireTool[];
+  const allowed = (grant: Grant) => definitions.filter((tool) => allows(grant, tool));
+  const listed = (grant: Grant, client: ClientInfo) =>
+    listFor(client, { definitions: allowed(grant), answers }) as unknown as WireTool[];
   return ({ era, authInfo }) => {
     const { principal, grant } = callerIn(authInfo) ?? LOCAL;
     if (definitions.some((tool) => !tool.annotations.readOnlyHint && allows(grant, tool)))
       onCaller(principal);
-    const names = listed(grant).map(({ name }) => name);
-    // What a scoped token sees is for nobody else.
-    const cacheScope = grant === EVERYTHING ? 'public' : 'private';
+    const names = allowed(grant).map(({ name }) => name);
+    // What a scoped token sees is for nobody else, nor is what depends on the client.
+    const cacheScope = grant === EVERYTHING && answers !== 'auto' ? 'public' : 'private';
     const server = new Server(serverInfoOf(info), {
       capabilities: { tools: {} },
       instructions: instructions(principal, names),
       cacheHints: { 'tools/list': { ttlMs: LIMITS.toolsTtlMs, cacheScope } },
     });
-    server.setRequestHandler('tools/list', (_, context) => ({ tools: listed(callerOf(context).grant) }));
+    server.setRequestHandler('tools/list', (_, context) => ({
+      tools: listed(callerOf(context).grant, clientOf(context, server)),
+    }));
     server.setRequestHandler('tools/call', (request, context) =>
       callTool(dispatch, request.params, context, {
         client: clientOf(context, server),
@@ -108,7 +114,7 @@ async function callTool(
   params: { name: string; arguments?: Record<string, unknown> | undefined },
   context: ServerContext,
   caller: { client: ClientInfo; person: Person | undefined },
-): Promise<ToolResult | Question> {
+): Promise<ToolResult | TextResult | Question> {
   const { signal } = context.mcpReq;
   const progress = progressOf(context);
   try {

@@ -22,7 +22,7 @@ import { canAsk, clientInfoOf } from './client-info.ts';
 import { createClientRequests } from './client-request.ts';
 import { EVERYTHING } from './grants.ts';
 import { cancelledId, INVALID_PARAMS, isObject, METHOD_NOT_FOUND } from './json-rpc.ts';
-import { LOCAL_PRINCIPAL, type Offer, serverInfoOf } from './offer.ts';
+import { LOCAL_PRINCIPAL, listFor, type Offer, serverInfoOf } from './offer.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 export interface StdioServer {
@@ -106,7 +106,7 @@ export function createStdioServer({ offer, send, onError }: StdioServerOptions):
       case 'ping':
         return {};
       case 'tools/list':
-        return { tools: offer.definitions };
+        return { tools: listFor(client, offer) };
       case 'tools/call':
         return callTool(asked);
       default:

@@ -14,7 +14,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 async function answerTo(
   command: string,
   perStreamBytes: number | undefined,
-  { mergeStderr = false, client = 'any', folds = false } = {},
+  { mergeStderr = false, client = 'any', folds = false, detail = false } = {},
 ) {
   const { execution } = await world.run(command, { mergeStderr });
   const { data, text } = await describeExecution(execution, {
@@ -23,6 +23,7 @@ async function answerTo(
     mostBytes: answerBytes({ name: client } as ClientInfo),
     folds,
     why: undefined,
+    detail,
     path: '',
     now: Date.now(),
     signal: new AbortController().signal,
@@ -31,6 +32,24 @@ async function answerTo(
 }
 
 const print = (bytes: number): string => `yes | head -c ${bytes}`;
+
+describe('the text names outputs', () => {
+  const NONE = /^\[\w+, exit code \d, [\d.]+ m?s\]$/;
+  const IDS = /, output_id out_\w+\]$/;
+
+  test.each([
+    ['that was shown whole', 'echo a', {}, false],
+    ['that was shown whole, on both streams', 'echo a; echo b >&2', {}, false],
+    ['of a failure', 'echo b >&2; exit 3', {}, false],
+    ['that was cut', print(9000), {}, true],
+    ['that is not UTF-8', String.raw`printf '\377\376a'`, {}, true],
+    ['that is binary', 'head -c 3000 /dev/urandom', {}, true],
+    ['whose ids were asked for', 'echo a', { detail: true }, true],
+  ])('%s', async (_, command, options, isNamed) => {
+    const { status } = await answerTo(command, undefined, options);
+    expect(status).toMatch(isNamed ? IDS : NONE);
+  });
+});
 
 describe('an answer whose output is cut', () => {
   test.each<[string, string, 'stdout' | 'stderr']>([

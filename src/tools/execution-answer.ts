@@ -26,6 +26,7 @@ import {
 } from './describe.ts';
 import { describeFailure } from './describe-failure.ts';
 import { describePipeline } from './describe-pipeline.ts';
+import { idsToName, isOnlyStderrCut, renderText } from './execution-text.ts';
 import { hintFor, leavesRunning } from './hints.ts';
 import { describeUse } from './used.ts';
 
@@ -78,6 +79,8 @@ export interface AnswerOptions {
   readonly mostBytes: number;
   /** Fold repetitions in output that does not fit. */
   readonly folds: boolean;
+  /** Everything, also what says nothing new. */
+  readonly detail: boolean;
   /** Why the caller is answered while it runs. */
   readonly why: Extract<WaitResult, { kind: 'running' }>['why'] | 'background' | undefined;
   /** PATH that the command saw, to suggest what is on it. */
@@ -145,31 +148,7 @@ export async function describeExecution(
     ...(stderr !== undefined && { stderr: stderr.text }),
     ...(stdout !== undefined && { stdout: stdout.text }),
   };
-  return { data, text: renderText(data, message, isOnlyStderrCut(shown)) };
-}
-
-const isOnlyStderrCut = (shown: ReadonlyMap<StreamType, HeadAndTail>): boolean =>
-  [...shown].filter(([, { truncated }]) => truncated).every(([type]) => type === 'stderr') &&
-  shown.get('stderr')?.truncated === true;
-
-/** The output first, then one line on how it went, then what is worth knowing. */
-function renderText(data: ExecutionData, message: string, stderrFirst: boolean): string {
-  const parts: string[] = [];
-  if (data.stdout !== undefined && data.stdout !== '') parts.push(withNewline(data.stdout));
-  if (data.stderr !== undefined && data.stderr !== '') parts.push(`[stderr]\n${withNewline(data.stderr)}`);
-  const how =
-    data.signal !== undefined
-      ? `ended by ${data.signal}`
-      : data.exit_code !== undefined
-        ? `exit code ${data.exit_code}`
-        : `execution_id ${data.execution_id}`;
-  const ids = [
-    data.output_id === undefined ? '' : `output_id ${data.output_id}`,
-    data.stderr === undefined || data.stderr === '' ? '' : `stderr_output_id ${data.stderr_output_id}`,
-  ].filter((id) => id !== '');
-  if (stderrFirst) ids.reverse();
-  const status = [data.status, how, describeDuration(data.execution_time_ms ?? 0), ...ids].join(', ');
-  return `${parts.join('')}[${status}]${message === '' ? '' : `\n${message}`}`;
+  return { data, text: renderText(data, message, idsToName(data, shown, options)) };
 }
 
 async function readStreams(
@@ -392,8 +371,6 @@ function isTransition(why: AnswerOptions['why']): why is NonNullable<ExecutionDa
 }
 
 const toWire = ({ pid, name }: { pid: number; name: string }) => ({ process_id: pid, name });
-
-const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
 
 function present<Key extends string, Value>(key: Key, value: Value | undefined): Partial<Record<Key, Value>> {
   return value === undefined ? {} : ({ [key]: value } as Record<Key, Value>);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fitQuestion } from './known-clients.ts';
+import { answersInText, fitQuestion } from './known-clients.ts';
 
 const HEAD = '"git push" needs your agreement (ask: git push).';
 const WHERE = 'An agent wants to run this in /proj:';
@@ -35,4 +35,19 @@ describe('a question for a client that shows three lines of it', () => {
       ask('git push', 'ls'),
     );
   });
+});
+
+test.each([
+  ['shell_execute', 'claude-code', 'auto', true],
+  ['process_list', 'codex-mcp-client', 'auto', true],
+  ['shell_execute', 'gemini-cli-mcp-client', 'auto', false],
+  ['shell_execute', 'my-claude-code', 'auto', false],
+  ['shell_execute', '', 'auto', false],
+  ['shell_execute', '', 'text', true],
+  ['shell_execute', 'claude-code', 'both', false],
+  ['shell_exec', 'claude-code', 'auto', false],
+  ['shell_allowed', '', 'text', false],
+  ['shell', 'codex-mcp-client', 'text', false],
+] as const)('%s answers %s in text alone, where the setting is %s: %s', (tool, name, answers, expected) => {
+  expect(answersInText(tool, { name, version: '1' }, answers)).toBe(expected);
 });

@@ -1,8 +1,9 @@
 /**
  * What is known of clients: how long a call may take before one gives up on it (none that was tried extends its limit on
- * progress), and how much of an answer it passes on. Up to most of that is used.
+ * progress), and what of an answer it passes on. Up to most of that is used.
  */
 import { LIMITS } from '../base/limits.ts';
+import type { Settings } from '../base/settings.ts';
 import type { ClientInfo } from './tool.ts';
 
 interface KnownClient {
@@ -10,6 +11,8 @@ interface KnownClient {
   readonly seconds: number;
   /** Of output in one answer; JSON makes a quarter more of it. */
   readonly bytes: number;
+  /** It shows a model the structured part of an answer alone, where there is one. */
+  readonly hidesText?: true;
   /** How much of a question it shows to a person. */
   readonly question?: { readonly lines: number; readonly columns: number };
 }
@@ -17,9 +20,15 @@ interface KnownClient {
 const KNOWN: readonly KnownClient[] = [
   // No limit of time was hit in 400 s of silence; the person waits, so not for ever. It passes on 50,000 characters. Of a
   // question it shows three lines, cut at the width of the terminal.
-  { name: /^claude-code/i, seconds: 300, bytes: 36 * 1024, question: { lines: 3, columns: 76 } },
+  {
+    name: /^claude-code/i,
+    seconds: 300,
+    bytes: 36 * 1024,
+    hidesText: true,
+    question: { lines: 3, columns: 76 },
+  },
   // tool_timeout_sec is 300 by default. It cuts the middle out of what is longer than 12,700 characters.
-  { name: /^codex/i, seconds: 240, bytes: 9 * 1024 },
+  { name: /^codex/i, seconds: 240, bytes: 9 * 1024, hidesText: true },
   // 10 minutes by default; 40,000 characters.
   { name: /^gemini-cli/i, seconds: 300, bytes: 28 * 1024 },
 ];
@@ -33,6 +42,15 @@ export function patienceMs(client: ClientInfo, configuredSeconds: number | undef
 /** How much output an answer to it may hold. */
 export function answerBytes(client: ClientInfo): number {
   return find(client)?.bytes ?? LIMITS.inlineOutputBytesMax;
+}
+
+/** Tools of other interfaces: their text alone does not say everything. */
+const NOT_IN_TEXT: ReadonlySet<string> = new Set(['shell', 'shell_exec', 'shell_allowed']);
+
+/** Whether a tool is listed without an output schema and answered with text alone, a third of the tokens of both. */
+export function answersInText(tool: string, client: ClientInfo, answers: Settings['answers']): boolean {
+  if (NOT_IN_TEXT.has(tool)) return false;
+  return answers === 'text' || (answers === 'auto' && find(client)?.hidesText === true);
 }
 
 const SHOWN_IN_PART = 'Only a part fits here. Decline unless you have read the whole call.';

@@ -130,6 +130,7 @@ async function waitAndDescribe(
 const joinLines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
 
 const answerOptions = ({ client, modules, signal }: Call, path: string, folds: boolean): AnswerOptions => ({
+  detail: true,
   inlineBytes: modules.settings.limits.inlineOutputBytes,
   perStreamBytes: undefined,
   mostBytes: answerBytes(client),

@@ -20,7 +20,7 @@ export const processTerminate = defineTool({
   name: 'process_terminate',
   title: 'End an execution',
   description:
-    'Ends an execution with everything it started (TERM, INT, KILL), or signals its own process (HUP, USR1, USR2). Give process_id or execution_id. Waits up to 5 s.',
+    'Ends an execution with everything it started (TERM, INT, KILL), or signals its own process (HUP, USR1, USR2). Waits up to 5 s.',
   input: inputSchema,
   output: () =>
     z.object({

@@ -46,6 +46,7 @@ const inputSchema = () =>
       .optional()
       .describe('Bytes a stream; an answer shows 1 MiB at most'),
     fold: z.boolean().default(true).describe('Fold repeated lines of long output'),
+    detail: z.boolean().default(false).describe('Name every id'),
     capture_stderr: z.boolean().default(true),
     merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
     return_partial_on_timeout: z.boolean().default(true),
@@ -267,6 +268,7 @@ async function answer(
     perStreamBytes: input.max_output_size,
     mostBytes: answerBytes(call.client),
     folds: input.fold,
+    detail: input.detail,
     why,
     path: await executions.commandPath(),
     now: clock.now(),

@@ -23,7 +23,7 @@ import { terminalResize } from './terminal-resize.ts';
 import { terminalSendInput } from './terminal-send-input.ts';
 import type { Tool } from './tool.ts';
 
-export { fitQuestion, patienceMs } from './known-clients.ts';
+export { patienceMs } from './known-clients.ts';
 export { createLastLooks } from './last-looks.ts';
 export { METHODS, pickMethods } from './methods.ts';
 export type { Modules } from './modules.ts';

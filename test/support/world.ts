@@ -66,6 +66,7 @@ export function createWorld(options: WorldOptions = {}): World {
   const settings: Settings = {
     defaultWorkdir: work,
     tools: ['standard'],
+    answers: 'auto',
     shell: '/bin/bash',
     stateDir: join(directory, 'state'),
     verbose: false,

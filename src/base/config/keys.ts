@@ -5,10 +5,23 @@
  */
 import { LIMITS } from '../limits.ts';
 import { MARKER_NAME } from '../marker.ts';
-import { directory, file, freeText, host, integer, names, program, type Setting, toggle } from './kinds.ts';
+import {
+  choice,
+  directory,
+  file,
+  freeText,
+  host,
+  integer,
+  names,
+  program,
+  type Setting,
+  toggle,
+} from './kinds.ts';
 import { fewerTools, insideProject, never, smaller } from './project-rules.ts';
 import { SECURITY_TABLE } from './security-keys.ts';
 import { SHELL_TOOL_TABLE } from './shell-tool-keys.ts';
+
+const ANSWERS = ['auto', 'text', 'both'] as const;
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -24,6 +37,12 @@ const TABLE = {
     default: ['standard'],
     flag: 'tools',
     fromProject: fewerTools(),
+  }),
+  answers: choice(ANSWERS, {
+    description:
+      'What clients are answered with: text alone, or text and structured content. `auto`: text alone for Claude Code and Codex, which show a model only the structured part where there is one, and both for others.',
+    default: 'auto',
+    fromProject: never(),
   }),
   shell: program({
     description: 'The shell that runs commands.',

@@ -59,6 +59,7 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
     'security.allowed_domains = ["evil.example"]',
     'ignored: a project file cannot set it',
   ],
+  answers: ['answers = "text"', 'ignored: a project file cannot set it'],
   'security.environment': [
     'security.environment = "inherited"',
     '"inherited" is ignored: a project file can only choose a stricter one than filtered',

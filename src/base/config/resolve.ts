@@ -69,6 +69,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
   const settings: Settings = {
     defaultWorkdir: workdir.path,
     tools: get('tools'),
+    answers: get('answers'),
     shell: find('shell'),
     stateDir: find('state_dir') ?? defaultStateDirectory(context),
     verbose: context.verbose,

@@ -21,8 +21,6 @@ export interface Agent {
   readonly prepare: (home: string, modelUrl: string) => void;
   /** Writes the lines that the server prints for this client over HTTP, where they belong into a file. */
   readonly file?: string;
-  /** What it passes on to its model. */
-  readonly shows: 'structured' | 'text';
   /** A result without what the client puts around it. */
   readonly unwrap: (result: string) => string;
 }
@@ -54,7 +52,6 @@ export const AGENTS: readonly Agent[] = [
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     }),
     prepare: () => undefined,
-    shows: 'structured',
     unwrap: (result) => result,
   },
   {
@@ -94,7 +91,6 @@ export const AGENTS: readonly Agent[] = [
         ].join('\n'),
       ),
     file: '.codex/config.toml',
-    shows: 'structured',
     unwrap: (result) => result.replace(/^Wall time: .*\nOutput:\n/, ''),
   },
   {
@@ -116,7 +112,6 @@ export const AGENTS: readonly Agent[] = [
           telemetry: { enabled: false },
         }),
       ),
-    shows: 'text',
     unwrap: (result) => result.replace(/^<untrusted_context>\n|\n<\/untrusted_context>$/g, ''),
   },
 ];

@@ -18,6 +18,8 @@ export interface Held {
   readonly tools: readonly OfferedTool[];
   /** By the names of the steps, as the server wrote them. */
   readonly results: Readonly<Record<string, string>>;
+  /** With what the client puts around them. */
+  readonly raw: Readonly<Record<string, string>>;
   /** What the client printed itself. */
   readonly said: string;
 }
@@ -48,8 +50,9 @@ export async function converse(
     const { tools, results } = model.conversation();
     expect(model.unknown()).toEqual([]);
     expect(results, said).toHaveLength(Object.keys(steps).length);
-    const byName = Object.keys(steps).map((name, index) => [name, results[index] ?? ''] as const);
-    return { tools, results: Object.fromEntries(byName), said };
+    const named = (texts: readonly string[]): Record<string, string> =>
+      Object.fromEntries(Object.keys(steps).map((name, index) => [name, texts[index] ?? '']));
+    return { tools, results: named(results.map(agent.unwrap)), raw: named(results), said };
   } finally {
     await server?.stop();
     await model.close();

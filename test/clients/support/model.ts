@@ -71,8 +71,8 @@ export async function startModel(
   function next(body: Json, api: Api): Reply & { number: number } {
     const read = api.read(body, serverName);
     if (read === undefined) return { say: 'done', number: 0 };
+    conversation = read;
     const results = read.results.map(unwrap);
-    conversation = { tools: read.tools, results };
     const step = script[results.length];
     const number = results.length;
     if (step === undefined) return { say: 'done', number };
