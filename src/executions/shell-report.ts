@@ -23,7 +23,8 @@ const STATUSES: Readonly<Record<string, string>> = {
 
 /** Moves the descriptor out of the way of scripts that use 3 themselves, where the shell can. */
 const TRAPS: Readonly<Record<string, { readonly move: string; readonly to: string }>> = {
-  bash: { move: 'exec 250>&3 3>&-', to: '250' },
+  // Where fewer descriptors are allowed, there is no report and no complaint.
+  bash: { move: '{ exec 250>&3 3>&-; } 2>/dev/null', to: '250' },
   zsh: { move: 'exec {MCP_SHELL_fd}>&3 3>&-', to: '$MCP_SHELL_fd' },
   sh: { move: 'exec 8>&3 3>&-', to: '8' },
 };
