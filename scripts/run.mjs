@@ -52,14 +52,14 @@ const commands = {
     await setUp();
     installClients();
     Object.assign(process.env, { CLIENTS: '1', NODE_ENV: 'test' });
-    const vitest = [
+    const command = [
       process.execPath,
       `${root}/node_modules/vitest/vitest.mjs`,
       'run',
       '--project=clients',
       ...args,
     ];
-    const [program, ...rest] = withoutNetwork(vitest);
+    const [program, ...rest] = withoutNetwork(command);
     // The terminal's signals reach both.
     const child = spawn(program, rest, { cwd: root, stdio: 'inherit' });
     child.on('close', (code) => process.exit(code ?? 1));
