@@ -6,7 +6,7 @@ import type { Held, Outcome } from '../executions/processes.ts';
 import type { LaunchPermit } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
-export const PROTOCOL = 5;
+export const PROTOCOL = 6;
 
 /** On the host's stdin, before it listens. */
 export interface HostSpec {
@@ -200,6 +200,8 @@ export interface InputFacts {
 
 export interface ReadRequest {
   readonly id: string;
+  /** Reading and waiting change nothing for other readers. */
+  readonly reader: string;
   readonly view: 'scrollback' | 'screen';
   /** undefined: the last lines. */
   readonly from: number | undefined;

@@ -184,5 +184,5 @@ async function untilShown(host: Host, id: string, signal: AbortSignal, idleMs?: 
     withAnsi: false,
     withFront: false,
   } as const;
-  await host.ask('read', { ...screen, id, wait }, signal);
+  await host.ask('read', { ...screen, id, reader: '', wait }, signal);
 }

@@ -103,3 +103,31 @@ describe('a call that is cancelled', () => {
     expect((await world.terminals.list('me')).map(({ id }) => id)).toEqual([mine.id]);
   });
 });
+
+describe('another reader', () => {
+  const ended = { pattern: undefined, idleMs: undefined, timeoutMs: 20_000 };
+  const matched = { ...ended, pattern: 'seen-2' };
+
+  test.each([
+    ['waits for its end', ended],
+    ['waits for a text', matched],
+    ['reads it', undefined],
+  ])('that %s takes nothing from one that waits later', async (_, theirs) => {
+    const { terminals } = world;
+    const { state } = await terminals.create({ ...request, sessionName: 'read by two' }, caller('me'));
+    const line = { kind: 'text', text: 'echo seen-$((1 + 1))', isEntered: true } as const;
+    for (const [wait, reason] of [
+      [ended, 'command_done'],
+      [matched, 'matched'],
+    ] as const) {
+      await terminals.send(state.id, { typed: line, guard: undefined, wait: undefined }, caller('me'));
+      const reader = caller('me', undefined, 'reader');
+      // Until it has been drawn, there is nothing to be taken.
+      await terminals.read(state.id, { ...look, wait: ended }, caller('me', undefined, 'another'));
+      await terminals.read(state.id, { ...look, wait: theirs }, reader);
+      const { waited } = await terminals.read(state.id, { ...look, wait }, caller('me'));
+      expect(waited).toMatchObject({ reason });
+    }
+    await terminals.close('me', state.id, false);
+  });
+});

@@ -47,7 +47,7 @@ export { WAIT_REASONS } from './protocol.ts';
 export { SHELL_TYPES, type ShellType } from './shell-start.ts';
 
 /** `new` is what has not been read yet. */
-export interface LookRequest extends Omit<ReadRequest, 'id' | 'view'> {
+export interface LookRequest extends Omit<ReadRequest, 'id' | 'reader' | 'view'> {
   readonly view: 'scrollback' | 'screen' | 'new';
 }
 
@@ -238,7 +238,7 @@ export function createTerminals(options: TerminalsOptions): Terminals {
       const view = request.view === 'screen' ? 'screen' : 'scrollback';
       const before = entry.lastRead.get(reader);
       const from = isNew ? (before?.line ?? 0) : request.from;
-      const result = await entry.host.ask('read', { ...request, id, view, from }, signal);
+      const result = await entry.host.ask('read', { ...request, id, reader, view, from }, signal);
       entry.facts = result.facts ?? entry.facts;
       if (result.outcome !== undefined) await conclude(entry);
       if (view === 'screen') return result;

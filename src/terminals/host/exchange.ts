@@ -47,19 +47,20 @@ export function createExchange(
   { pty, recording, hold }: ExchangeTools,
 ): Exchange {
   const { screen, program } = observed;
-  /** What came before this, the caller has read: a later wait misses nothing that came in between. */
-  let readBefore: Before | undefined;
+  /** What came before this, was answered: a later wait misses nothing that came in between. */
+  let answered: Before | undefined;
+  /** The same for readers that have read since something was typed last. */
+  const readBy = new Map<string, Before>();
 
   const facts = (): Promise<InputFacts> => readFacts(observed, spec.rules);
   const front = (isThorough = false): Front | undefined =>
     observed.hasEnded() ? undefined : lookAtFront(program, isThorough);
 
-  async function waitSince(before: Before, wait: WaitSpec, signal: AbortSignal): Promise<Waited> {
-    const waited = await settle(observed, wait, { ...before, at: performance.now() }, signal);
-    // Who goes on waiting waits for the same thing.
-    if (waited.reason !== 'timeout_still_running') readBefore = rememberBefore(observed);
-    return waited;
-  }
+  const waitSince = (before: Before, wait: WaitSpec, signal: AbortSignal): Promise<Waited> =>
+    settle(observed, wait, { ...before, at: performance.now() }, signal);
+
+  /** Who goes on waiting waits for the same thing. */
+  const isAnswered = ({ reason }: Waited): boolean => reason !== 'timeout_still_running';
 
   async function send(request: SendRequest, signal: AbortSignal): Promise<SendResult> {
     const guard = request.guard === undefined ? undefined : checkGuard(request.guard);
@@ -95,10 +96,12 @@ export function createExchange(
     const writing = pty.write(bytes);
     // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
     const isWritten = await inTime(writing, WRITE_MS);
-    readBefore = before;
+    answered = before;
+    readBy.clear();
     const sent = { sent: isWritten ? 'all' : 'part', why: undefined, bytes: bytes.length, fromText } as const;
     if (request.wait === undefined) return { ...nothing, ...sent, front: receivers, fromLine };
     const waited = await waitSince(before, request.wait, signal);
+    if (isAnswered(waited)) answered = rememberBefore(observed);
     const after = await facts();
     const line = Math.min(before.line, screen.totalLines());
     const view = readAfter(waited, line, after);
@@ -141,16 +144,16 @@ export function createExchange(
   }
 
   async function read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
-    const waited =
-      request.wait === undefined
-        ? undefined
-        : await waitSince(readBefore ?? rememberBefore(observed), request.wait, signal);
+    const { reader, wait } = request;
+    const before = readBy.get(reader) ?? answered ?? rememberBefore(observed);
+    const waited = wait === undefined ? undefined : await waitSince(before, wait, signal);
+    if (waited !== undefined && isAnswered(waited)) readBy.set(reader, rememberBefore(observed));
     // At the prompt they are cheap.
     const now = waited !== undefined || observed.marks.state === 'prompt' ? await facts() : undefined;
     const about = describe(waited, now, request.withFront);
     // In the same moment as what is shown, or it would be waited for once more.
-    if (waited === undefined && readBefore !== undefined)
-      readBefore = { ...readBefore, line: Math.max(readBefore.line, screen.cursorLine()) };
+    if (waited === undefined)
+      readBy.set(reader, { ...before, line: Math.max(before.line, screen.cursorLine()) });
     if (request.view === 'screen') {
       const lines = request.withAnsi ? screen.ansiView().split('\r\n') : screen.view().rows;
       return { ...about, lines, from: 0, missing: 0 };
@@ -179,6 +182,7 @@ export function createExchange(
       const wait = { pattern: undefined, idleMs: undefined, timeoutMs: PROMPT_MS, untilPrompt: true };
       // What is typed before the shell reads is shown twice, and by some shells thrown away.
       await waitSince(rememberBefore(observed), wait, signal);
+      answered = rememberBefore(observed);
       const now = await facts();
       if (spec.command === undefined) return now;
       const typed = { kind: 'text', text: spec.command, isEntered: true } as const;
