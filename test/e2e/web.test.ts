@@ -174,8 +174,10 @@ describe.skipIf(needs('chromium'))('the page', () => {
     await page.getByRole('link', { name: 'Audit', exact: true }).click();
     await page.getByLabel('Search the audit log').fill('for the log');
     const log = page.getByRole('region', { name: 'Audit log' });
-    await log.getByText('execution ended').waitFor();
-    expect(await log.getByText('execution allowed').count()).toBe(1);
+    // Until the filter holds there are more.
+    const linesOf = (event: string) => () => log.getByText(event).count();
+    await expect.poll(linesOf('execution ended')).toBe(1);
+    await expect.poll(linesOf('execution allowed')).toBe(1);
     await page.getByRole('button', { name: 'Verify' }).click();
     await log.getByText(/^Whole: \d+/).waitFor();
     await page.getByRole('link', { name: 'Policy', exact: true }).click();

@@ -16,6 +16,9 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }
 
+/** On a machine that has much else to do. */
+const TIMEOUT_MS = 60_000;
+
 export interface ServedPage {
   /** A tab of a new profile, on a link of its own. */
   open(): Promise<Page>;
@@ -49,6 +52,7 @@ export function servePage(place: Place, browser: Browser, args: readonly string[
     async open() {
       const link = await nextLink();
       const context = await browser.newContext();
+      context.setDefaultTimeout(TIMEOUT_MS);
       contexts.push(context);
       const page = await context.newPage();
       page.on('pageerror', (error) => errors.push(error.message));
