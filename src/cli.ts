@@ -48,7 +48,7 @@ async function runProgram(): Promise<void> {
     toolNames: Object.keys(catalogue.toolsets),
     input: process.stdin,
     isTerminal: process.stdout.isTTY,
-    write: (text: string) => void process.stdout.write(text),
+    write: (text: string) => void pipedOutput().write(text),
     fail: () => {
       process.exitCode = 1;
     },

@@ -7,10 +7,10 @@ import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Argument, type Command, Option } from 'commander';
 import type { LoadedSettings, SettingFlags } from '../base/config/config.ts';
-import { PRESET_NAMES } from '../base/config/presets.ts';
+import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { COMPLETED_SHELLS, type CompletedShell } from './help/completion.ts';
-import { CLIENTS, type Machine } from './install/clients.ts';
+import { CLIENTS, type Client, findClient, type Machine } from './install/clients.ts';
 
 /** What the program hands in, since only it reads argv, the environment and the streams. */
 export interface Setup {
@@ -24,7 +24,7 @@ export interface Setup {
   readonly input: Readable;
   /** Whether a person reads what is written. */
   readonly isTerminal: boolean;
-  flags(): SettingFlags;
+  flags(): SettingFlags & { readonly http?: string | true };
   load(): LoadedSettings;
   write(text: string): void;
   fail(): void;
@@ -43,7 +43,16 @@ export function addSetupCommands(program: Command, setup: Setup): void {
     .option('--dry-run', 'only show what would change')
     .option('-y, --yes', 'do not ask')
     .option('--name <name>', 'what the client calls the server', 'shell')
-    .action((client: string | undefined, options: InstallFlags) => runInstall(client, options, setup));
+    .addOption(
+      new Option('--preset <name>', 'a stricter preset for this client')
+        .choices(PRESET_NAMES)
+        .conflicts('uninstall'),
+    )
+    .option('--http [host:port]', 'connect it to a server that runs with --http, with a token of its own')
+    .option('--approve-tools', 'let it call these tools without asking, where it cannot ask (codex exec)')
+    .action((client: string | undefined, options: InstallFlags) =>
+      runInstall(client ?? takenByHttp(program), options, setup),
+    );
 
   const config = program.command('config').helpGroup(GROUP).description('show or create settings');
   config
@@ -102,12 +111,22 @@ export function addSetupCommands(program: Command, setup: Setup): void {
     });
 }
 
+/** The server has a flag `--http` too, which commander takes for its own wherever it stands, and with it the next word. */
+function takenByHttp(program: Command): string | undefined {
+  const taken: unknown = program.getOptionValue('http');
+  if (typeof taken !== 'string' || findClient(taken) === undefined) return undefined;
+  program.setOptionValue('http', true);
+  return taken;
+}
+
 interface InstallFlags {
   readonly all?: true;
   readonly uninstall?: true;
   readonly dryRun?: true;
   readonly yes?: true;
   readonly name: string;
+  readonly preset?: PresetName;
+  readonly approveTools?: true;
 }
 
 async function runInstall(id: string | undefined, options: InstallFlags, setup: Setup): Promise<void> {
@@ -124,6 +143,7 @@ async function runInstall(id: string | undefined, options: InstallFlags, setup: 
       },
     );
   }
+  const { http } = setup.flags();
   const clients = chooseClients(id, options.all === true, setup.machine);
   if (clients.length === 0) {
     setup.write(
@@ -134,10 +154,24 @@ async function runInstall(id: string | undefined, options: InstallFlags, setup: 
     return options.uninstall === true ? undefined : setup.fail();
   }
   const asker = createAsker(setup.input, { write: setup.write });
+  const overHttp =
+    http === undefined || options.uninstall === true ? undefined : await prepareHttp(setup, options);
   const isGood = await install({
     clients,
     machine: setup.machine,
-    entry: { command: setup.nodePath, args: [setup.cliPath, ...serverFlags(setup)] },
+    entry: overHttp?.entry ?? {
+      command: setup.nodePath,
+      args: [setup.cliPath, ...serverFlags(setup)],
+      ...(options.preset !== undefined && { variables: { MCP_SHELL_SECURITY_PRESET: options.preset } }),
+    },
+    program: setup.cliPath,
+    ...(overHttp !== undefined && { createToken: overHttp.createToken }),
+    approval:
+      options.approveTools === true
+        ? 'write'
+        : options.yes === true || options.dryRun === true
+          ? 'leave'
+          : 'ask',
     name: options.name,
     uninstalls: options.uninstall === true,
     isDryRun: options.dryRun === true,
@@ -147,6 +181,21 @@ async function runInstall(id: string | undefined, options: InstallFlags, setup: 
   });
   asker.close();
   if (!isGood) setup.fail();
+}
+
+/** The address of the server, and a token for each client, which takes the place of an earlier one. */
+async function prepareHttp(setup: Setup, { preset, name }: InstallFlags) {
+  const [{ createOwnToken }, { endpointOf }, { tokenName }] = await Promise.all([
+    import('./token.ts'),
+    import('./install/endpoint.ts'),
+    import('./install/install.ts'),
+  ]);
+  const { settings } = setup.load();
+  return {
+    entry: { url: endpointOf(settings.http), token: '<token>' },
+    createToken: (client: Client): Promise<string> =>
+      createOwnToken(settings, { name: tokenName(client, name), preset }),
+  };
 }
 
 /** The flags that this command was given besides its own, for the server that the client will start. */

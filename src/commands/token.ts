@@ -60,6 +60,20 @@ export async function createTokenCommand(
   );
 }
 
+/** For a client that `install` connects: there is one for each, and a new one takes its place. */
+export async function createOwnToken(
+  settings: Settings,
+  { name, preset }: { readonly name: string; readonly preset: PresetName | undefined },
+): Promise<string> {
+  checkStateDirectory(settings.stateDir);
+  const { token } = await createToken(
+    settings.stateDir,
+    { name, preset: checkPreset(preset, settings), replaces: true },
+    { nowMs: systemClock.now(), record: recorder(settings, 'token_created') },
+  );
+  return token;
+}
+
 export function listTokensCommand(context: CommandContext, options: { readonly json?: boolean }): void {
   const tokens = listTokens(context.settings().stateDir);
   if (options.json === true) {

@@ -14,7 +14,7 @@ describe('clientSetup', () => {
       expect(text.split(client).length - 1).toBeGreaterThanOrEqual(2);
     }
     expect(text).toContain(
-      "claude mcp add --transport http shell http://127.0.0.1:3737/mcp --header 'Authorization: Bearer secret'",
+      "claude mcp add --scope user --transport http shell http://127.0.0.1:3737/mcp --header 'Authorization: Bearer secret'",
     );
     expect(text).toContain('http_headers = { Authorization = "Bearer secret" }');
   });

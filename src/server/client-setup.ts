@@ -27,7 +27,7 @@ function httpSetup(url: string, token: string | undefined): string {
     token === undefined ? '' : `\nhttp_headers = { Authorization = ${toml(`Bearer ${token}`)} }`;
   const server = { url, ...(headers && { headers }) };
   return section('To connect a client to this server, over HTTP:', [
-    ['Claude Code', `claude mcp add --transport http ${NAME} ${shellWord(url)}${flag}`],
+    ['Claude Code', `claude mcp add --scope user --transport http ${NAME} ${shellWord(url)}${flag}`],
     ['Cursor, in ~/.cursor/mcp.json', json({ mcpServers: { [NAME]: server } })],
     ['VS Code', `code --add-mcp ${shellWord(json({ name: NAME, type: 'http', ...server }))}`],
     ['Codex, in ~/.codex/config.toml', `[mcp_servers.${NAME}]\nurl = ${toml(url)}${tomlHeaders}`],
@@ -41,7 +41,7 @@ function stdioSetup(nodePath: string, cliPath: string): string {
   const server = { command: nodePath, args: [cliPath] };
   const inFile = json({ mcpServers: { [NAME]: server } });
   return section('To let a client start a server of its own, over stdio:', [
-    ['Claude Code', `claude mcp add ${NAME} -- ${command}`],
+    ['Claude Code', `claude mcp add --scope user ${NAME} -- ${command}`],
     ['Claude Desktop, in claude_desktop_config.json (Settings > Developer > Edit Config)', inFile],
     ['Cursor, in ~/.cursor/mcp.json', inFile],
     ['VS Code', `code --add-mcp ${shellWord(json({ name: NAME, ...server }))}`],

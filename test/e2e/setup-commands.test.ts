@@ -164,6 +164,34 @@ describe('install', () => {
     await client.close();
   });
 
+  test.each([
+    [['install', 'cursor', '--http', '--yes'], 'http://127.0.0.1:3737/mcp', '-'],
+    [['install', '--http', 'cursor', '--yes', '--preset', 'sandbox'], 'http://127.0.0.1:3737/mcp', 'sandbox'],
+    [['install', 'cursor', '--http', '127.0.0.1:4000', '--yes'], 'http://127.0.0.1:4000/mcp', '-'],
+  ])('%j connects to a server that runs, with a token of its own', (args, url, preset) => {
+    expect(run(args)).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining('Bearer <token>'),
+    });
+    const file = readFileSync(join(place.directory, '.cursor/mcp.json'), 'utf8');
+    expect(JSON.parse(file)).toEqual({
+      mcpServers: {
+        shell: { url, headers: { Authorization: expect.stringMatching(/^Bearer mcpsh_\S{43}$/) } },
+      },
+    });
+    expect(run(['token', 'list']).stdout).toMatch(new RegExp(`^cursor-shell +${preset} `, 'm'));
+    expect(run(['install', 'cursor', '--uninstall', '--yes']).stdout).toContain('token revoke cursor-shell');
+  });
+
+  test('without a fixed port, or with a loose preset, nothing is written', () => {
+    expect(run(['install', 'cursor', '--http', ':0', '--yes'])).toMatchObject({ code: 1 });
+    const env = { MCP_SHELL_SECURITY_PRESET: 'minimal' };
+    const loose = run(['install', 'cursor', '--http', '--yes', '--preset', 'development'], '', env);
+    expect(loose).toMatchObject({ code: 1, stderr: expect.stringContaining('looser than minimal') });
+    expect(existsSync(join(place.directory, '.cursor'))).toBe(false);
+  });
+
   test('writes nothing without a yes', () => {
     for (const answer of ['', '\n', 'n\n', 'yesterday\n'])
       expect(run(['install', 'cursor'], answer), answer).toMatchObject({ code: 1 });

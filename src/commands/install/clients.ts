@@ -12,10 +12,14 @@ export interface Machine {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export interface ServerEntry {
-  readonly command: string;
-  readonly args: readonly string[];
-}
+/** A server that the client starts, or one that it connects to. */
+export type ServerEntry =
+  | {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly variables?: Readonly<Record<string, string>>;
+    }
+  | { readonly url: string; readonly token: string };
 
 export interface Client {
   /** As it is typed. */
@@ -29,6 +33,10 @@ export interface Client {
   traces(machine: Machine): readonly string[];
   /** What an entry has besides command and arguments. */
   readonly extra: Readonly<Record<string, unknown>>;
+  /** An entry over HTTP; undefined where the client accepts none on this machine. */
+  http?(url: string, headers: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>;
+  /** Fields that let it call tools without asking, for a mode in which it cannot ask. Written only on request. */
+  readonly approval?: { readonly fields: Readonly<Record<string, unknown>>; readonly about: string };
   /** What to do before or after. */
   readonly note: string;
 }
@@ -50,6 +58,7 @@ export const CLIENTS: readonly Client[] = [
     file: (at) => inHome(at, at.environment['CLAUDE_CONFIG_DIR'], '.claude.json'),
     traces: (at) => [inHome(at, at.environment['CLAUDE_CONFIG_DIR'] ?? '.claude')],
     extra: { type: 'stdio' },
+    http: (url, headers) => ({ type: 'http', url, headers }),
     note: 'It writes this file itself while it runs: end it first, or use "claude mcp add".',
   }),
   define({
@@ -57,6 +66,7 @@ export const CLIENTS: readonly Client[] = [
     title: 'Cursor',
     key: 'mcpServers',
     file: (at) => inHome(at, '.cursor', 'mcp.json'),
+    http: (url, headers) => ({ url, headers }),
     note: RESTART,
   }),
   define({
@@ -65,6 +75,7 @@ export const CLIENTS: readonly Client[] = [
     key: 'servers',
     file: (at) => appData(at, 'Code', 'User', 'mcp.json'),
     extra: { type: 'stdio' },
+    http: (url, headers) => ({ type: 'http', url, headers }),
     note: 'It asks whether it may start the server, the first time.',
   }),
   define({
@@ -73,6 +84,12 @@ export const CLIENTS: readonly Client[] = [
     format: 'toml',
     key: 'mcp_servers',
     file: (at) => inHome(at, at.environment['CODEX_HOME'] ?? '.codex', 'config.toml'),
+    http: (url, headers) => ({ url, http_headers: headers }),
+    approval: {
+      fields: { default_tools_approval_mode: 'approve' },
+      about:
+        'Codex asks before each tool that changes something. `codex exec` cannot ask, and cancels the call. With default_tools_approval_mode = "approve" it calls the tools of this server without asking, in both; the policy and the sandbox of this server still decide.',
+    },
     note: RESTART,
   }),
   define({
@@ -80,13 +97,15 @@ export const CLIENTS: readonly Client[] = [
     title: 'Gemini CLI',
     key: 'mcpServers',
     file: (at) => inHome(at, '.gemini', 'settings.json'),
-    note: RESTART,
+    http: (url, headers) => ({ httpUrl: url, headers }),
+    note: 'It starts servers only in folders that it trusts: restart it in your project, and trust the folder when it asks, or with /permissions trust.',
   }),
   define({
     id: 'windsurf',
     title: 'Windsurf',
     key: 'mcpServers',
     file: (at) => inHome(at, '.codeium', 'windsurf', 'mcp_config.json'),
+    http: (url, headers) => ({ serverUrl: url, headers }),
     note: 'Refresh its list of servers to see it.',
   }),
   define({
@@ -95,6 +114,7 @@ export const CLIENTS: readonly Client[] = [
     key: 'context_servers',
     file: zedFile,
     extra: { source: 'custom' },
+    http: (url, headers) => ({ url, headers }),
     note: 'It reads the file again by itself.',
   }),
 ];
@@ -105,7 +125,7 @@ export function findClient(id: string): Client | undefined {
 
 function define(
   client: Pick<Client, 'id' | 'title' | 'key' | 'file' | 'note'> &
-    Partial<Pick<Client, 'format' | 'extra' | 'traces'>>,
+    Partial<Pick<Client, 'format' | 'extra' | 'traces' | 'http' | 'approval'>>,
 ): Client {
   return {
     format: 'json',

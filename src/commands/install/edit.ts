@@ -15,6 +15,8 @@ export interface EditOptions {
   readonly name: string;
   /** undefined: the entry goes. */
   readonly entry: ServerEntry | undefined;
+  /** With the client's fields that let it call tools without asking. */
+  readonly approves?: boolean;
   /** Whether an entry of that name is one of this server's, and not another's. */
   isOurs(entry: Table): boolean;
 }
@@ -31,14 +33,42 @@ export function editFile(text: string, options: EditOptions): string {
     );
   }
   if (entry === undefined && found === undefined) return text;
-  const fields =
-    entry === undefined
-      ? undefined
-      : { ...(found === undefined && client.extra), command: entry.command, args: [...entry.args] };
+  if (entry !== undefined && found !== undefined && overHttp(found) !== 'url' in entry)
+    throw new EditRefused(
+      `"${name}" in it is connected over ${overHttp(found) ? 'HTTP' : 'stdio'}; remove it with --uninstall first`,
+    );
+  const fields = entry === undefined ? undefined : fieldsOf(entry, found, options);
   const after = (isJson ? editJson : editToml)(text, [client.key, name], fields);
   verify(isJson ? readJson(after) : readToml(after), before, { ...options, fields });
   return after;
 }
+
+/** What the file has under that name, ours or not. */
+export function findEntry(text: string, client: Client, name: string): Table | undefined {
+  return entryIn(client.format === 'json' ? readJson(text) : readToml(text), client, name);
+}
+
+function fieldsOf(entry: ServerEntry, found: Table | undefined, options: EditOptions): Table {
+  const { client, approves } = options;
+  const approval = approves === true ? client.approval?.fields : undefined;
+  if ('url' in entry) {
+    const fields = client.http?.(entry.url, { Authorization: `Bearer ${entry.token}` });
+    if (fields === undefined)
+      throw new EditRefused('it accepts no address on this machine; install it without --http');
+    return { ...fields, ...approval };
+  }
+  const { command, args, variables } = entry;
+  const known = isTable(found?.['env']) ? found['env'] : {};
+  return {
+    ...(found === undefined && client.extra),
+    command,
+    args: [...args],
+    ...(variables !== undefined && { env: { ...known, ...variables } }),
+    ...approval,
+  };
+}
+
+const overHttp = (entry: Table): boolean => entry['command'] === undefined;
 
 function verify(result: Table, before: Table, meant: EditOptions & { fields: Table | undefined }): void {
   const { client, name, fields } = meant;

@@ -35,6 +35,8 @@ const run = (id: string, options: Partial<InstallOptions> = {}): Promise<boolean
     clients: chooseClients(id, false, machine),
     machine,
     entry: { command: 'node', args: ['/opt/mcp-shell-server/dist/cli.js'] },
+    program: '/opt/mcp-shell-server/dist/cli.js',
+    approval: 'leave',
     name: 'shell',
     uninstalls: false,
     isDryRun: false,
@@ -65,6 +67,93 @@ describe('install', () => {
     expect(said).toContain('nothing to change');
     expect(await run(client.id, { uninstalls: true })).toBe(true);
     expect(isInstalled(client, machine)).toBe(false);
+  });
+
+  test('a preset goes into the environment of the entry, beside what is there', async () => {
+    write(
+      cursorFile(),
+      '{"mcpServers":{"shell":{"command":"mcp-shell-server","args":[],"env":{"MINE":"1"}}}}',
+    );
+    const entry = { command: 'node', args: ['x'], variables: { MCP_SHELL_SECURITY_PRESET: 'sandbox' } };
+    expect(await run('cursor', { entry })).toBe(true);
+    expect(JSON.parse(readFileSync(cursorFile(), 'utf8'))).toEqual({
+      mcpServers: {
+        shell: { command: 'node', args: ['x'], env: { MINE: '1', MCP_SHELL_SECURITY_PRESET: 'sandbox' } },
+      },
+    });
+    expect(await run('codex', { entry })).toBe(true);
+    expect(readFileSync(join(home, '.codex/config.toml'), 'utf8')).toContain(
+      'env = { MCP_SHELL_SECURITY_PRESET = "sandbox" }',
+    );
+  });
+
+  test.for(CLIENTS.filter(({ http }) => http !== undefined))(
+    '$title over HTTP: a token is created once the change is accepted, and is not shown',
+    async (client) => {
+      const entry = { url: 'http://127.0.0.1:3737/mcp', token: '<token>' };
+      const created: string[] = [];
+      const createToken = async ({ id }: { id: string }): Promise<string> => {
+        created.push(id);
+        return `mcpsh_secret${created.length}`;
+      };
+      const options = { entry, createToken };
+      expect(await run(client.id, { ...options, confirm: () => Promise.resolve(false) })).toBe(false);
+      expect(await run(client.id, { ...options, isDryRun: true })).toBe(true);
+      expect(created).toEqual([]);
+      expect(await run(client.id, options)).toBe(true);
+      const text = (): string => readFileSync(client.file(machine), 'utf8');
+      expect(text()).toContain('Bearer mcpsh_secret1');
+      expect(text()).toContain('http://127.0.0.1:3737/mcp');
+      expect(text()).not.toMatch(/command|args/);
+      expect(said).not.toContain('secret1');
+      expect(isInstalled(client, machine)).toBe(true);
+      // Again: another token. Over stdio: not beside it.
+      expect(await run(client.id, options)).toBe(true);
+      expect(text()).toContain('Bearer mcpsh_secret2');
+      expect(await run(client.id)).toBe(false);
+      expect(said).toContain('is connected over HTTP; remove it with --uninstall first');
+      expect(await run(client.id, { uninstalls: true })).toBe(true);
+      expect(isInstalled(client, machine)).toBe(false);
+    },
+  );
+
+  test('Claude Desktop accepts no address of this machine', async () => {
+    const entry = { url: 'http://127.0.0.1:3737/mcp', token: '<token>' };
+    const createToken = (): Promise<string> => Promise.reject(new Error('no token is needed'));
+    expect(await run('claude-desktop', { entry, createToken })).toBe(false);
+    expect(said).toContain('install it without --http');
+  });
+
+  describe('the approval of tools in Codex', () => {
+    const file = (): string => readFileSync(join(home, '.codex/config.toml'), 'utf8');
+    const APPROVED = 'default_tools_approval_mode = "approve"';
+    test.each([
+      ['is not written without a yes', 'leave', true, false],
+      ['is written on request', 'write', true, true],
+      ['is asked for', 'ask', true, true],
+      ['is not written after a no', 'ask', false, false],
+    ] as const)('%s', async (_, approval, answer, isWritten) => {
+      const questions: string[] = [];
+      const confirm = (question: string): Promise<boolean> => {
+        questions.push(question);
+        return Promise.resolve(question === 'Write this?' || answer);
+      };
+      expect(await run('codex', { approval, confirm })).toBe(true);
+      expect(said).toMatch(/`codex exec` cannot ask/);
+      expect(questions).toHaveLength(approval === 'ask' ? 2 : 1);
+      expect(file().includes(APPROVED)).toBe(isWritten);
+    });
+
+    test('is the person’s where it is set, and nothing that other clients have', async () => {
+      write(
+        join(home, '.codex/config.toml'),
+        '[mcp_servers.shell]\ncommand = "mcp-shell-server"\nargs = []\ndefault_tools_approval_mode = "prompt"\n',
+      );
+      expect(await run('codex', { approval: 'write' })).toBe(true);
+      expect(file()).toContain('default_tools_approval_mode = "prompt"');
+      expect(await run('cursor', { approval: 'write' })).toBe(true);
+      expect(readFileSync(cursorFile(), 'utf8')).not.toContain('approval');
+    });
   });
 
   test('shows the change, keeps what was there, and keeps mode and secrets to itself', async () => {

@@ -5,16 +5,24 @@
 import { existsSync } from 'node:fs';
 import { ShellServerError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
+import { TOKEN_PREFIX } from '../../security/tokens/tokens.ts';
+import { wrapText } from '../paint.ts';
 import { CLIENTS, type Client, findClient, type Machine, type ServerEntry } from './clients.ts';
-import { editFile } from './edit.ts';
+import { editFile, findEntry } from './edit.ts';
 import { type FoundFile, readFile, replaceFile } from './replace-file.ts';
 import { showChange } from './show-change.ts';
-import { EditRefused, type Table } from './table.ts';
+import { EditRefused, isTable, type Table } from './table.ts';
 
 export interface InstallOptions {
   readonly clients: readonly Client[];
   readonly machine: Machine;
+  /** Over HTTP with a placeholder for the token, which is created when the change is accepted. */
   readonly entry: ServerEntry;
+  /** The path of this program, by which an entry of ours is known. */
+  readonly program: string;
+  createToken?(client: Client): Promise<string>;
+  /** Whether to let clients call the tools without asking, where that must be set. */
+  readonly approval: 'write' | 'ask' | 'leave';
   readonly name: string;
   readonly uninstalls: boolean;
   readonly isDryRun: boolean;
@@ -59,23 +67,30 @@ export function foundClients(machine: Machine): readonly Client[] {
 /** Whether this server, of wherever, stands in the client's file under any name. */
 export function isInstalled(client: Client, machine: Machine): boolean {
   try {
-    return /mcp-shell-server|dist[\\/]+cli\.js/.test(readFile(client.file(machine)).text);
+    return /mcp-shell-server|dist[\\/]+cli\.js|mcpsh_/.test(readFile(client.file(machine)).text);
   } catch {
     return false;
   }
 }
 
 async function installOne(client: Client, options: InstallOptions): Promise<boolean> {
-  const { entry, name, uninstalls, isDryRun, say } = options;
+  const { name, uninstalls, isDryRun, say } = options;
   const path = client.file(options.machine);
   try {
     const found = readFile(path);
-    const after = editFile(found.text, {
-      client,
-      name,
-      entry: uninstalls ? undefined : entry,
-      isOurs: (other) => isOurs(other, entry),
-    });
+    const edit = (entry: ServerEntry, approves: boolean): string =>
+      editFile(found.text, {
+        client,
+        name,
+        entry: uninstalls ? undefined : entry,
+        approves,
+        isOurs: recognise,
+      });
+    const recognise = (other: Table): boolean => isOurs(other, options.program);
+    // What cannot be written is refused before anything is asked.
+    edit(options.entry, false);
+    const approves = !uninstalls && (await decideApproval(client, found.text, options));
+    const after = edit(options.entry, approves);
     if (after === found.text) {
       say(
         uninstalls
@@ -93,10 +108,11 @@ async function installOne(client: Client, options: InstallOptions): Promise<bool
       say('Nothing was written.\n');
       return false;
     }
-    const backup = replaceFile(found, after, options.now());
+    const entry = uninstalls ? options.entry : await withToken(client, options);
+    const backup = replaceFile(found, edit(entry, approves), options.now());
     const done = uninstalls ? 'Removed.' : 'Written.';
-    const next = uninstalls ? `Restart ${client.title} to see the change.` : client.note;
-    say(`${done}${backup === undefined ? '' : ` What was there is in ${backup}.`} ${next}\n\n`);
+    say(`${done}${backup === undefined ? '' : ` What was there is in ${backup}.`}\n`);
+    say(`${wrapText(nextStep(client, found.text, options), 80).join('\n')}\n\n`);
     return true;
   } catch (error) {
     const reason = reasonOf(error);
@@ -104,6 +120,37 @@ async function installOne(client: Client, options: InstallOptions): Promise<bool
     say(`${client.title}: ${path} was left as it is: ${reason}.\n`);
     return false;
   }
+}
+
+function nextStep(client: Client, before: string, { entry, name, uninstalls }: InstallOptions): string {
+  if (!uninstalls)
+    return 'url' in entry
+      ? `The server must be running: mcp-shell-server --http. ${client.note}`
+      : client.note;
+  const token = before.includes(TOKEN_PREFIX)
+    ? ` Its token stays valid: revoke it with mcp-shell-server token revoke ${tokenName(client, name)}.`
+    : '';
+  return `Restart ${client.title} to see the change.${token}`;
+}
+
+export const tokenName = (client: Client, name: string): string => `${client.id}-${name}`;
+
+/** Whether the client may call our tools without asking: said first, and never without a yes of its own. */
+async function decideApproval(client: Client, text: string, options: InstallOptions): Promise<boolean> {
+  const { approval } = client;
+  const found = findEntry(text, client, options.name) ?? {};
+  // Where the person has set it, it is theirs.
+  if (approval === undefined || Object.keys(approval.fields).some((field) => field in found)) return false;
+  options.say(`${wrapText(approval.about, 80).join('\n')}\n`);
+  if (options.approval === 'write') return true;
+  if (options.approval === 'ask')
+    return options.confirm(`Let ${client.title} call these tools without asking?`);
+  options.say('It is left as it is; --approve-tools writes it.\n');
+  return false;
+}
+
+async function withToken(client: Client, { entry, createToken }: InstallOptions): Promise<ServerEntry> {
+  return 'url' in entry && createToken !== undefined ? { ...entry, token: await createToken(client) } : entry;
 }
 
 const describe = (typed: string, { path }: FoundFile): string =>
@@ -116,10 +163,14 @@ function reasonOf(error: unknown): string | undefined {
   return code === undefined || syscall === undefined ? undefined : `${syscall}: ${code}`;
 }
 
-/** It starts this very program, or one of this name. */
-function isOurs(other: Table, entry: ServerEntry): boolean {
+/** It starts a program of this name, or has one of our tokens. */
+function isOurs(other: Table, program: string): boolean {
+  const headers = [other['headers'], other['http_headers']].flatMap((table) =>
+    isTable(table) ? Object.values(table) : [],
+  );
+  if (headers.some((value) => typeof value === 'string' && value.startsWith(`Bearer ${TOKEN_PREFIX}`)))
+    return true;
   const words = [other['command'], ...(Array.isArray(other['args']) ? other['args'] : [])];
-  const [program = ''] = entry.args;
   return words.some(
     (word) =>
       typeof word === 'string' && (word === program || /(?:^|[\\/])mcp-shell-server(?:$|[\\/@])/.test(word)),

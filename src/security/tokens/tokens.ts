@@ -20,7 +20,7 @@ import {
 export type { StoredToken } from './token-file.ts';
 
 /** So that scanners for secrets, and people, know what they have found. */
-const PREFIX = 'mcpsh_';
+export const TOKEN_PREFIX = 'mcpsh_';
 
 /** Who is in the audit log without being a caller; nobody may pass for them. */
 const NOBODYS = ['operator', 'server', 'nobody'];
@@ -57,7 +57,7 @@ export async function createToken(
           : 'Choose another name: the audit log uses this one itself.',
     });
   }
-  const token = `${PREFIX}${randomBytes(32).toString('base64url')}`;
+  const token = `${TOKEN_PREFIX}${randomBytes(32).toString('base64url')}`;
   const stored: StoredToken = {
     name: wish.name,
     principal,
