@@ -15,6 +15,8 @@ const LINE_PX = 18;
 /** Browsers stop at about 33 million. */
 const MAX_PX = 8_000_000;
 const POLL_MS = 500;
+/** No place that can be scrolled to. */
+const NONE = -1000;
 
 interface OutputProps {
   readonly id: string;
@@ -157,7 +159,7 @@ function Window({ lines, follows, found, target, isRunning, onScrolled }: Window
   /** The first line of the window, from 0, and what we have set ourselves. */
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(400);
-  const own = useRef(-1);
+  const own = useRef(NONE);
   const total = lines.total();
   const shown = Math.ceil(height / LINE_PX) + 1;
   const last = Math.max(0, total - Math.floor(height / LINE_PX));
@@ -191,7 +193,7 @@ function Window({ lines, follows, found, target, isRunning, onScrolled }: Window
   function onScroll(): void {
     const box = element.current;
     if (box === null || Math.abs(box.scrollTop - own.current) < 1.5) return;
-    own.current = -1;
+    own.current = NONE;
     const next = isScaled
       ? Math.round((box.scrollTop / Math.max(1, totalPx - height)) * last)
       : Math.floor(box.scrollTop / LINE_PX);

@@ -1,0 +1,147 @@
+/** The operator's page under what `npm test` has no time for: large outputs, floods, a server that dies, several people. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { launchBrowser, type ServedPage, servePage } from '../e2e/support/page.ts';
+import { createPlace, type Place, type Product, startProduct } from '../e2e/support/product.ts';
+import { needs } from '../setup/needs.ts';
+
+const ENV = { MCP_SHELL_SECURITY_SANDBOX: 'off', MCP_SHELL_LIMITS_MAX_OUTPUT_MB: '400' };
+
+describe.skipIf(needs('chromium'))('the page', () => {
+  let browser: Browser;
+  let place: Place;
+  let product: Product;
+  let served: ServedPage;
+  beforeEach(async () => {
+    place = createPlace();
+    [browser, product] = await Promise.all([launchBrowser(), startProduct({ place, env: ENV })]);
+    served = servePage(place, browser);
+  });
+  afterEach(async () => {
+    await served.close();
+    await browser.close();
+    await product.close();
+    place.remove();
+  });
+
+  const start = async (command: string): Promise<string> =>
+    (await product.execute(command, { execution_mode: 'background' })).data.execution_id;
+  /** Processes that have opened a log. */
+  const openedBy = (): unknown[] =>
+    readdirSync(join(place.stateDir, 'audit'))
+      .flatMap((name) =>
+        readFileSync(join(place.stateDir, 'audit', name), 'utf8')
+          .trimEnd()
+          .split('\n'),
+      )
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ event }) => event === 'log_opened')
+      .map(({ pid }) => pid);
+  const group = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+  const output = (page: Page) => page.getByRole('region', { name: 'Output' });
+  const scrollTo = (page: Page, part: number): Promise<void> =>
+    output(page).evaluate((element, share) => {
+      element.scrollTop = element.scrollHeight * share;
+    }, part);
+
+  test('100 MiB of output scroll from the first line to the last, and are searched', async () => {
+    const lines = 14_000_000;
+    await start(`seq 1 ${lines}`);
+    const page = await served.open();
+    await group(page, 'Done').getByText(`seq 1 ${lines}`).click({ timeout: 300_000 });
+    await output(page).getByText('1', { exact: true }).first().waitFor();
+    await scrollTo(page, 1);
+    await output(page).getByText(String(lines), { exact: true }).first().waitFor();
+    await scrollTo(page, 0);
+    await output(page).getByText('2', { exact: true }).first().waitFor();
+    await page.getByPlaceholder('Search in output').fill('^7654321$');
+    await page.keyboard.press('Enter');
+    await output(page).getByText('7654321', { exact: true }).first().waitFor();
+    expect(served.errors).toEqual([]);
+  });
+
+  test('a flood keeps the page and the calls of the server going, and loses nothing', async () => {
+    await start('for i in $(seq 1 200); do seq 1 20000; sleep 0.05; done; echo the end; sleep 300');
+    const page = await served.open();
+    await group(page, 'Running').getByText('the end').click();
+    for (let round = 0; round < 10; round++) {
+      const startedAt = performance.now();
+      expect((await product.execute('echo quick')).data.stdout).toBe('quick\n');
+      // As long as a person would wait, on a machine that has more to do.
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
+      expect(await page.evaluate(() => 1 + 1)).toBe(2);
+    }
+    await output(page).getByText('the end', { exact: true }).waitFor({ timeout: 120_000 });
+    await page.getByText(/^4.000.001 lines/).waitFor();
+  });
+
+  test('a page whose own server dies says so', async () => {
+    await start('echo one; sleep 300');
+    const page = await served.open();
+    await group(page, 'Running').getByText('echo one').waitFor();
+    served.kill();
+    await page.getByText('Disconnected, trying again…').waitFor();
+    expect(await page.getByText('echo one').count()).toBeGreaterThan(0);
+  });
+
+  test('what a server that was killed has left is shown, and ended', async () => {
+    await start('echo mine; sleep 300');
+    const [pid] = openedBy();
+    const page = await served.open();
+    await group(page, 'Running').getByText('echo mine').waitFor();
+    process.kill(Number(pid), 'SIGKILL');
+    await page.getByText('0 servers').waitFor();
+    await group(page, 'Running').getByText('lost').waitFor();
+    await page.getByRole('button', { name: 'End echo mine' }).click();
+    await page.getByRole('button', { name: 'End it' }).click();
+    await page.getByText('Ended with everything it had started.').waitFor();
+    expect(served.errors).toEqual([]);
+  });
+
+  test('what one person does, another one sees', async () => {
+    await start('echo shared; sleep 300');
+    const [one, other] = [await served.open(), await served.open()];
+    await group(other, 'Running').getByText('echo shared').waitFor();
+    await group(one, 'Running').getByText('echo shared').click();
+    await one.getByRole('button', { name: 'End', exact: true }).click();
+    await one.getByRole('button', { name: 'End it' }).click();
+    await group(other, 'Done').getByText('echo shared').waitFor();
+    expect(served.errors).toEqual([]);
+  });
+
+  test('a page that only shows has nothing to press', async () => {
+    await served.close();
+    served = servePage(place, browser, ['--read-only']);
+    await start('echo shown; sleep 300');
+    const page = await served.open();
+    await group(page, 'Running').getByText('echo shown').click();
+    await output(page).getByText('shown', { exact: true }).waitFor();
+    await page.getByText('read-only', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: /^End/ }).count()).toBe(0);
+    await page.keyboard.press('x');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  test('it fits a phone, without a scroll bar below', async () => {
+    await start(`echo ${'long '.repeat(100)}; sleep 300`);
+    const page = await served.open();
+    await page.setViewportSize({ width: 360, height: 640 });
+    const fits = (): Promise<boolean> =>
+      page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+    await group(page, 'Running').getByText('long long').click();
+    await output(page).getByText('long long').first().waitFor();
+    expect(await fits()).toBe(true);
+    await page.getByRole('link', { name: 'Back to the list' }).click();
+    await group(page, 'Running').waitFor();
+    expect(await fits()).toBe(true);
+    for (const name of ['Audit', 'Policy']) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page
+        .getByRole('region', { name: name === 'Audit' ? 'Audit log' : 'Policy', exact: true })
+        .waitFor();
+      expect(await fits()).toBe(true);
+    }
+  });
+});
