@@ -21,7 +21,7 @@ import { createForker } from './forker.ts';
 import { type LaunchIo, launch } from './launch.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess, listProcesses, type ProcessEntry } from './process-table.ts';
-import { NOT_SET_UP } from './sandboxed.ts';
+import { NOT_SET_UP } from './sandbox-failures.ts';
 import { createSpawner, type Spawner } from './spawner.ts';
 
 const sandboxed = (): World => createWorld({ settings: { security: { sandbox: 'required' } } });

@@ -53,7 +53,7 @@ describe('an outcome is true', () => {
     expect(outcome).toMatchObject({
       status: 'failed',
       errorCode: 'EXECUTION_004',
-      explanation: 'A file can have 2 MiB here; the operator changes that with security.max_file_mb.',
+      explanation: 'Files are limited to 2 MiB; the operator can change that with security.max_file_mb.',
     });
     // No sandbox stopped it.
     expect(outcome).not.toHaveProperty('securityEvent');

@@ -5,7 +5,8 @@
  */
 import { availableParallelism } from 'node:os';
 import { createKeys, createSandboxCopies, type PoolTools, type WantedSandbox } from './sandbox-copies.ts';
-import { endSandbox, isIntact, KERNEL_TABLES, replacedMeanwhile, type WaitingSandbox } from './sandboxed.ts';
+import { replacedMeanwhile } from './sandbox-failures.ts';
+import { endSandbox, isIntact, KERNEL_TABLES, type WaitingSandbox } from './sandboxed.ts';
 
 export type { PoolTools, WantedSandbox } from './sandbox-copies.ts';
 

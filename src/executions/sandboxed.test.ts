@@ -11,7 +11,8 @@ import { createForker } from './forker.ts';
 import type { Handoff } from './handoff-script.ts';
 import { mostInstances } from './inotify.ts';
 import { createPipes } from './pipes.ts';
-import { buildSandbox, endSandbox, exitOf, handOff, NOT_SET_UP } from './sandboxed.ts';
+import { NOT_SET_UP } from './sandbox-failures.ts';
+import { buildSandbox, endSandbox, exitOf, handOff } from './sandboxed.ts';
 
 const BWRAP = '/usr/bin/bwrap';
 

@@ -7,7 +7,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { directoryProblem } from '../base/config/paths.ts';
-import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { errnoOf } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
@@ -30,6 +30,7 @@ import type { LaunchTools } from './launch.ts';
 import { identitiesOf } from './mount-watch.ts';
 import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
 import { findProcess, isAlive, listChildren, type ProcessIdentity } from './process-table.ts';
+import { late, replacedMeanwhile, sandboxFailed, swapped } from './sandbox-failures.ts';
 import type { Child, Descriptor, Exit, Template } from './spawner.ts';
 import { sendSignal } from './tree.ts';
 
@@ -364,45 +365,4 @@ export function readMounts(pid: number | 'self'): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * The sandbox could not be set up, and nothing was run: something that was to be mounted is gone, say, or another command
- * changed it meanwhile. It may be built anew. Told by its details, which our other processes pass on.
- */
-export const isSandboxFailure = (error: unknown): boolean =>
-  error instanceof ShellServerError && error.details?.['sandbox'] === NOT_SET_UP;
-
-export const NOT_SET_UP = 'not set up';
-
-export function sandboxFailed(reason: string): ShellServerError {
-  const said = reason === '' ? 'bwrap ended early' : reason;
-  return new ShellServerError(
-    'EXECUTION_001',
-    `Nothing was run: the sandbox could not be set up (${said}).`,
-    {
-      hint: 'Call again. If this persists, run `mcp-shell-server doctor`.',
-      details: { sandbox: NOT_SET_UP },
-    },
-  );
-}
-
-function late(): ShellServerError {
-  return new ShellServerError('EXECUTION_001', 'Nothing was run: the sandbox was not set up in time.', {
-    hint: 'Something that it shows may not answer, a file server for example; run `mcp-shell-server doctor`.',
-  });
-}
-
-export const replacedMeanwhile = (): ShellServerError =>
-  sandboxFailed('something that it shows was replaced meanwhile');
-
-function swapped(path: string): ShellServerError {
-  return new ShellServerError(
-    'SECURITY_003',
-    `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
-    {
-      hint: 'Call again; if it happens every time, end what is running in the workspace.',
-      details: { path, sandbox: NOT_SET_UP },
-    },
-  );
 }

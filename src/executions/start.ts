@@ -22,7 +22,7 @@ import type { LoginPath } from './login-path.ts';
 import type { Preparation } from './preparation.ts';
 import type { ExecutionMode, ExecutionRecord, Outcome } from './record.ts';
 import type { RunningEntry } from './running.ts';
-import { isSandboxFailure } from './sandboxed.ts';
+import { isSandboxFailure } from './sandbox-failures.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { parseState, parseStatuses, withReport } from './shell-report.ts';
 import { createSlots, slotKind } from './slots.ts';
