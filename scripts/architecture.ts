@@ -9,7 +9,7 @@ import { parseAst } from 'vitest/node';
 export interface Rules {
   /** Modules from top to bottom; a module is a folder of src or a file in it. It imports only from rows below its own. */
   readonly layers: readonly (readonly string[])[];
-  /** The files through which others enter a room; 'any' for a room of small things that are used one by one. */
+  /** The files through which others enter a module; 'any' for a module of small things that are used one by one. */
   readonly entryPoints: Readonly<Record<string, readonly string[] | 'any'>>;
   readonly only: readonly Ownership[];
   /** Below `folder` nothing may be reached, however indirectly, that is in `never`. */
@@ -63,16 +63,16 @@ function lengthProblems({ path, lines }: Facts, { maxLines }: Rules): string[] {
 }
 
 function layerProblems({ path, imports }: Facts, { layers, entryPoints }: Rules): string[] {
-  const rowOf = (room: string) => layers.findIndex((row) => row.includes(room));
-  const room = roomOf(path);
-  if (rowOf(room) === -1) return [`${path}: ${room} has no place in the layers`];
+  const rowOf = (module: string) => layers.findIndex((row) => row.includes(module));
+  const module = moduleOf(path);
+  if (rowOf(module) === -1) return [`${path}: ${module} has no place in the layers`];
   return imports
-    .filter(({ isOurs, target }) => isOurs && roomOf(target) !== room)
+    .filter(({ isOurs, target }) => isOurs && moduleOf(target) !== module)
     .flatMap(({ target }) => {
-      const other = roomOf(target);
+      const other = moduleOf(target);
       if (other === '..') return [`${path} imports ${target}, which is outside of src`];
-      if (rowOf(other) <= rowOf(room))
-        return [`${path} imports ${target}: ${other} does not lie below ${room}`];
+      if (rowOf(other) <= rowOf(module))
+        return [`${path} imports ${target}: ${other} does not lie below ${module}`];
       const open = entryPoints[other] ?? [];
       return open === 'any' || open.includes(target)
         ? []
@@ -108,7 +108,7 @@ function purityProblems(files: readonly Facts[], { pure }: Rules): string[] {
   return files.filter(({ path }) => path.startsWith(pure.folder)).flatMap(({ path }) => visit(path, [path]));
 }
 
-/** Types are erased, so only a circle of values can find a module half loaded. */
+/** A cycle of values can find a module half loaded; one of types means that two files are one. */
 function cycles(files: readonly Facts[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
@@ -116,7 +116,7 @@ function cycles(files: readonly Facts[]): string[] {
     if (way.includes(path)) return [`cycle: ${[...way.slice(way.indexOf(path)), path].join(' -> ')}`];
     if (done.has(path)) return [];
     const found = (byPath.get(path)?.imports ?? [])
-      .filter(({ isOurs, isType }) => isOurs && !isType)
+      .filter(({ isOurs }) => isOurs)
       .flatMap(({ target }) => visit(target, [...way, path]));
     done.add(path);
     return found;
@@ -124,7 +124,7 @@ function cycles(files: readonly Facts[]): string[] {
   return files.flatMap(({ path }) => visit(path, []));
 }
 
-function roomOf(path: string): string {
+function moduleOf(path: string): string {
   return (path.split('/')[0] ?? '').replace(/\.ts$/, '');
 }
 

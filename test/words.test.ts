@@ -27,8 +27,8 @@ const RETIRED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bSPEC\b|(?<![\d,.+-])\b00[0-4]('s)?\b(?! \/|[\d.,])/, 'what it is compatible with'],
 ];
 
-/** `chmod 000` is a command, and `002` a umask. */
-const EXEMPT = /chmod (-R )?000|umask 002|gcc -Wall/;
+/** `chmod 000` is a command, `002` a umask, and wall time the field’s own term. */
+const EXEMPT = /chmod (-R )?000|umask 002|gcc -Wall|Wall time/;
 
 const documents = [
   'README.md',

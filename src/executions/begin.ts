@@ -12,7 +12,7 @@ import { type Launched, type LaunchTools, launch } from './launch.ts';
 import type { Live } from './live.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
-import type { StartRequest } from './start.ts';
+import type { StartRequest } from './start-request.ts';
 import type { Store } from './store.ts';
 
 export interface BeginOptions {

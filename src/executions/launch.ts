@@ -17,16 +17,9 @@ import type { Reaper } from './orphans.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { listProcesses, type ProcessIdentity } from './process-table.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
-import {
-  buildSandbox,
-  exitOf,
-  handOff,
-  type MountTables,
-  readMounts,
-  shows,
-  type WaitingSandbox,
-} from './sandboxed.ts';
-import { allowedOf, type Exit, type Spawner } from './spawner.ts';
+import type { SandboxTools } from './sandbox-tools.ts';
+import { buildSandbox, exitOf, handOff, readMounts, shows, type WaitingSandbox } from './sandboxed.ts';
+import { allowedOf, type Exit } from './spawner.ts';
 import { createTree, type ProcessTree } from './tree.ts';
 
 export interface LaunchIo {
@@ -42,13 +35,8 @@ export interface LaunchIo {
   readonly terminal?: string | undefined;
 }
 
-export interface LaunchTools {
-  readonly pipes: Pipes;
-  readonly cgroups: Cgroups;
-  readonly spawner: Spawner;
+export interface LaunchTools extends SandboxTools {
   readonly pool?: SandboxPool;
-  readonly tables?: MountTables;
-  now(): number;
 }
 
 /** What is running. */

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { type BubblewrapSpec, type CopyPlan, type Limits, planCopy } from '../security/security.ts';
-import type { LaunchTools } from './launch.ts';
+import type { SandboxTools } from './sandbox-tools.ts';
 import { buildSandbox, copySandbox, endSandbox, markedForServer, type WaitingSandbox } from './sandboxed.ts';
 
 /** All that a sandbox depends on. */
@@ -14,7 +14,7 @@ export interface WantedSandbox {
   readonly limits: Limits;
 }
 
-export interface PoolTools extends Omit<LaunchTools, 'pool'> {
+export interface PoolTools extends SandboxTools {
   /** The next server finds by its name what is left where this one was killed. */
   readonly server: string;
 }

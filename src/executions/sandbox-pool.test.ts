@@ -14,7 +14,8 @@ import { type LaunchIo, launch } from './launch.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess, listChildren, listProcesses } from './process-table.ts';
 import { createSandboxPool, type WantedSandbox } from './sandbox-pool.ts';
-import { type MountTables, readMounts } from './sandboxed.ts';
+import type { MountTables } from './sandbox-tools.ts';
+import { readMounts } from './sandboxed.ts';
 
 interface Ran {
   readonly pid: number;

@@ -26,23 +26,13 @@ import { type Handoff, handoffScript, handoffWords, readyScript, WAITING_SHELL }
 import { OUTER_ENVIRONMENT } from './helper.ts';
 import { boundInotify } from './inotify.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
-import type { LaunchTools } from './launch.ts';
 import { identitiesOf } from './mount-watch.ts';
 import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
 import { findProcess, isAlive, listChildren, type ProcessIdentity } from './process-table.ts';
 import { late, replacedMeanwhile, sandboxFailed, swapped } from './sandbox-failures.ts';
+import type { MountTables, SandboxRequest, SandboxTools } from './sandbox-tools.ts';
 import type { Child, Descriptor, Exit, Template } from './spawner.ts';
 import { sendSignal } from './tree.ts';
-
-/** All that a sandbox depends on; the command and its directory are handed off later. */
-export interface SandboxRequest {
-  readonly sandboxSpec: BubblewrapSpec;
-  readonly limits: Limits;
-  /** A terminal instead of pipes. */
-  readonly terminal?: string | undefined;
-  /** What it is found by where its server is killed. */
-  readonly marked: Readonly<Record<string, string>>;
-}
 
 export interface WaitingSandbox {
   readonly child: Child;
@@ -62,13 +52,6 @@ export interface WaitingSandbox {
   readonly kept: ReadonlyMap<string, string>;
 }
 
-/** By which changes are noticed: what is mounted later is shown inside in another way than it should. */
-export interface MountTables {
-  host(): string;
-  /** What counts of the one inside. */
-  seen(inside: string): string;
-}
-
 export const KERNEL_TABLES: MountTables = { host: () => readMounts('self') ?? '', seen: (inside) => inside };
 
 /** For a pool: what waits there is nobody's yet. */
@@ -78,7 +61,7 @@ export const markedForServer = (server: string): Readonly<Record<string, string>
 });
 
 /** Built by bwrap, for a command or as the original of copies. */
-export async function buildSandbox(spec: SandboxRequest, tools: LaunchTools): Promise<WaitingSandbox> {
+export async function buildSandbox(spec: SandboxRequest, tools: SandboxTools): Promise<WaitingSandbox> {
   const { sandboxSpec } = spec;
   const read = (path: string): Descriptor => ({ path, access: 'read' });
   return start(spec, tools, ({ options, seccomp }) => ({
@@ -100,7 +83,7 @@ export async function copySandbox(
   original: WaitingSandbox,
   { mounts, hasNetwork }: CopyPlan,
   spec: SandboxRequest,
-  tools: LaunchTools,
+  tools: SandboxTools,
 ): Promise<WaitingSandbox> {
   return start(spec, tools, ({ seccomp }) => ({
     argv: [],
@@ -136,7 +119,7 @@ interface Entrance {
 
 async function start(
   spec: SandboxRequest,
-  tools: LaunchTools,
+  tools: SandboxTools,
   entranceOf: (files: ProfileFiles) => Entrance,
 ): Promise<WaitingSandbox> {
   const { pipes, tables = KERNEL_TABLES } = tools;
@@ -348,7 +331,7 @@ const EMPTY_MS = 1000;
 const QUICK_LOOKS = 20;
 
 /** In a sandbox the namespace knows its members; a group is then only there for its limits. */
-function chooseGroup(limits: Limits, { cgroups }: LaunchTools): ExecutionGroup | undefined {
+function chooseGroup(limits: Limits, { cgroups }: SandboxTools): ExecutionGroup | undefined {
   const { fileBytes: _, ...wanted } = limits;
   const { memory, processes, cpu } = cgroups.held();
   const isEnforced =

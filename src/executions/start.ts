@@ -9,66 +9,21 @@ import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { StreamType } from '../outputs/types.ts';
-import {
-  findLastPipeline,
-  type LaunchPermit,
-  maskBeginning,
-  maskEnvironment,
-  type Security,
-} from '../security/security.ts';
+import { findLastPipeline, maskBeginning, maskEnvironment, type Security } from '../security/security.ts';
 import { type BeginOptions, begin } from './begin.ts';
-import type { Held } from './detached/launch-detached.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Preparation } from './preparation.ts';
-import type { ExecutionMode, ExecutionRecord, Outcome } from './record.ts';
+import type { ExecutionRecord, Outcome } from './record.ts';
 import type { RunningEntry } from './running.ts';
 import { isSandboxFailure } from './sandbox-failures.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { parseState, parseStatuses, withReport } from './shell-report.ts';
 import { createSlots, slotKind } from './slots.ts';
+import type { StartRequest } from './start-request.ts';
 import { createUsageMeter } from './usage.ts';
 import { waitForEnd } from './wait.ts';
 
-export interface StartRequest {
-  readonly principal: string;
-  readonly client: string;
-  readonly requestId: string;
-  readonly command: string;
-  /** A program with its arguments, to be started without a shell; `command` then only shows it. */
-  readonly argv?: readonly string[] | undefined;
-  readonly mode: ExecutionMode;
-  readonly workingDirectory: string | undefined;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly inputData: string | undefined;
-  readonly timeoutMs: number | undefined;
-  readonly captureStderr: boolean;
-  readonly mergeStderr: boolean;
-  readonly sessionId: string | undefined;
-  /** What a person has agreed to. */
-  readonly approval?: string | undefined;
-  /** The settings of one tool that hold besides everybody's. */
-  readonly rules?: 'shell_tool' | undefined;
-  /** How long the caller can wait for its turn in the session. */
-  readonly patienceMs: number;
-  /** With the mode `terminal`. */
-  readonly terminal?: TerminalStart | undefined;
-}
-
-type TerminalRequest = NonNullable<Parameters<Security['authorize']>[0]['terminal']>;
-
-/** A shell with a screen, which the host of terminals starts and holds. */
-export interface TerminalStart {
-  readonly record: NonNullable<ExecutionRecord['terminal']>;
-  /** What is typed into the shell at once. */
-  readonly command: string;
-  readonly shell: TerminalRequest;
-  open(what: {
-    readonly record: ExecutionRecord;
-    readonly permit: LaunchPermit;
-    /** Where its files lie. */
-    readonly directory: string;
-  }): Promise<Held>;
-}
+export type { StartRequest, TerminalStart } from './start-request.ts';
 
 export interface StarterOptions extends BeginOptions {
   readonly security: Security;

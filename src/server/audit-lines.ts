@@ -2,7 +2,7 @@
 import { type AuditEntry, MASK, maskBeginning, maskText, secretValues } from '../security/security.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
-import type { CallEntry } from './dispatch.ts';
+import type { CallEntry } from './call-entry.ts';
 import type { DeniedRequest } from './http/denial-log.ts';
 
 /** Every call is on record; what a command was, and whether it might run, security has written before it ran. */

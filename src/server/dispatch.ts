@@ -8,6 +8,7 @@
  * What needs a person's agreement is asked for (approvals.ts) between two runs of the tool, of which the first has
  * let go of everything by then.
  */
+
 import { type Clock, ticks } from '../base/clock.ts';
 import { type ErrorCode, messageOf, type ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
@@ -27,6 +28,7 @@ import {
   type Question,
 } from './approvals.ts';
 import { recordedInput } from './audit-lines.ts';
+import type { CallEntry, StartedCall } from './call-entry.ts';
 import { MethodError, toMethodError, UnknownToolError } from './call-errors.ts';
 import { withNews } from './client-news.ts';
 import {
@@ -44,6 +46,8 @@ import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
 import { createTurns } from './read-queue.ts';
 import { suggest } from './suggest.ts';
+
+export type { CallEntry } from './call-entry.ts';
 
 export interface DispatchOptions {
   /** The tools of the toolset, in the order of the catalogue. */
@@ -86,25 +90,6 @@ export interface CallContext {
   readonly outbox?: Outbox | undefined;
   /** Absent where the client cannot ask anybody. */
   readonly person?: Person | undefined;
-}
-
-export interface StartedCall {
-  readonly requestId: string;
-  readonly principal: string;
-  readonly client: ClientInfo;
-  readonly tool: string;
-  /** Another name for the tool, where the client used one. */
-  readonly calledAs: string;
-}
-
-export interface CallEntry extends StartedCall {
-  /** As it came, unmasked: the audit knows what is secret. */
-  readonly input: unknown;
-  readonly startedAtMs: number;
-  readonly durationMs: number;
-  /** `asked`: answered with a question, and the client is to call again. */
-  readonly outcome: 'answered' | 'asked' | 'failed' | 'cancelled';
-  readonly code?: ErrorCode;
 }
 
 export interface Dispatch {

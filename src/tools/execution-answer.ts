@@ -2,7 +2,6 @@
  * What is said about an execution, in both views: the fields that become structuredContent, and the text that a model
  * reads on its own (the output first, then one line on how it went).
  */
-import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import {
@@ -11,7 +10,6 @@ import {
   type Outcome,
   pidOf,
   spanOf,
-  TERMINATION_REASONS,
   type WaitResult,
 } from '../executions/executions.ts';
 import { type HeadAndTail, headAndTail } from '../outputs/outputs.ts';
@@ -26,49 +24,12 @@ import {
 } from './describe.ts';
 import { describeFailure } from './describe-failure.ts';
 import { describePipeline } from './describe-pipeline.ts';
+import type { ExecutionData } from './execution-fields.ts';
 import { idsToName, isOnlyStderrCut, renderText } from './execution-text.ts';
 import { hintFor, leavesRunning } from './hints.ts';
 import { describeUse } from './used.ts';
 
-/** Nothing is required: an error result is checked against the same schema. */
-export const executionFields = () => ({
-  execution_id: z.string().optional(),
-  status: z.enum(['running', 'completed', 'failed', 'timeout']).optional(),
-  success: z.boolean().optional(),
-  exit_code: z.number().optional(),
-  signal: z.string().optional(),
-  termination_reason: z.enum(TERMINATION_REASONS).optional(),
-  error_code: z.string().optional(),
-  stdout: z.string().optional(),
-  stderr: z.string().optional(),
-  output_truncated: z.boolean().optional(),
-  output_id: z.string().optional(),
-  stderr_output_id: z.string().optional(),
-  pipeline: z.array(z.object({ command: z.string(), exit_code: z.number() })).optional(),
-  survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
-  execution_time_ms: z.number().optional(),
-  process_id: z.number().optional(),
-  terminal_id: z.string().optional(),
-  transition_reason: z.enum(['foreground_timeout', 'output_size_limit', 'wait_limit']).optional(),
-  partial_output: z.boolean().optional(),
-  message: z.string().optional(),
-  working_directory: z.string().optional(),
-  default_working_directory: z.string().optional(),
-  working_directory_changed: z.boolean().optional(),
-  session_changes: z
-    .object({
-      working_directory: z.string().optional(),
-      set: z.array(z.string()),
-      unset: z.array(z.string()),
-    })
-    .optional(),
-  session_lost: z.boolean().optional(),
-  created_at: z.string().optional(),
-  completed_at: z.string().optional(),
-});
-
-const executionSchema = () => z.object(executionFields());
-export type ExecutionData = z.input<ReturnType<typeof executionSchema>>;
+export { type ExecutionData, executionFields } from './execution-fields.ts';
 
 export interface AnswerOptions {
   /** Over both streams together. */

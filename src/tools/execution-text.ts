@@ -2,7 +2,7 @@
 import type { HeadAndTail } from '../outputs/outputs.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { describeDuration } from './describe.ts';
-import type { ExecutionData } from './execution-answer.ts';
+import type { ExecutionData } from './execution-fields.ts';
 
 export const isOnlyStderrCut = (shown: ReadonlyMap<StreamType, HeadAndTail>): boolean =>
   [...shown].filter(([, { truncated }]) => truncated).every(([type]) => type === 'stderr') &&

@@ -6,7 +6,7 @@ import { REMEMBER } from '../security/questions/questions.ts';
 import type { Actions } from './actions.ts';
 import type { AuditView } from './audit-view.ts';
 import type { Feed } from './feed.ts';
-import type { Inspect } from './inspect.ts';
+import type { Inspect } from './inspect-routes.ts';
 import type { PageQuestions } from './page-questions.ts';
 import type { Session } from './page-sessions.ts';
 import type { Tickets } from './tickets.ts';

@@ -5,7 +5,7 @@ import type { CommandContext } from '../commands/context.ts';
 import { startHelper } from '../executions/helper.ts';
 import { serveWeb, type WebOptions } from './web.ts';
 
-export { createInspect } from './inspect.ts';
+export { createInspect } from './inspect-routes.ts';
 
 type RunOptions = WebFlags & Omit<WebOptions, 'settings' | 'port' | 'isReadOnly'>;
 

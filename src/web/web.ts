@@ -15,7 +15,7 @@ import { createActions } from './actions.ts';
 import { answerError, answerJson, answerRefusal } from './answer.ts';
 import { createAuditView } from './audit-view.ts';
 import { createFeed, type Feed } from './feed.ts';
-import type { Inspect } from './inspect.ts';
+import type { Inspect } from './inspect-routes.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { createGuard, type Guard, keyOf, refuse, securityHeaders } from './page-guard.ts';
 import { createPageQuestions } from './page-questions.ts';

@@ -3,7 +3,7 @@
  */
 import { mistake } from './layers.ts';
 import { directoryProblem, isInside, realPathOf, startDirectory } from './paths.ts';
-import type { Held, Origin, ResolveContext } from './resolve.ts';
+import type { Held, Origin, ResolveContext } from './resolved.ts';
 
 export interface DefaultWorkdir {
   readonly path: string;

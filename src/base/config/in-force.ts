@@ -2,7 +2,7 @@
 import type { SecuritySettings } from '../settings.ts';
 import type { SettingKey, SettingValues } from './keys.ts';
 import { type PolicyMode, PRESETS, type Preset } from './presets.ts';
-import type { Origin } from './resolve.ts';
+import type { Origin } from './resolved.ts';
 
 const MIB = 1024 * 1024;
 

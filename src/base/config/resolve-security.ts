@@ -15,7 +15,7 @@ import {
   PRESETS,
   type SandboxMode,
 } from './presets.ts';
-import type { Held, ResolveContext } from './resolve.ts';
+import type { Held, ResolveContext } from './resolved.ts';
 
 const MIB = 1024 * 1024;
 

@@ -6,17 +6,14 @@ import { resolveDefaultWorkdir } from './default-workdir.ts';
 import { withPreset } from './in-force.ts';
 import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
 import { parseSize } from './kinds.ts';
-import { type Layer, type Mistakes, mistake, type Source } from './layers.ts';
-import { defaultStateDirectory, directoryProblem, type Surroundings } from './paths.ts';
-import type { Project, Toolsets } from './project-rules.ts';
+import { type Layer, mistake } from './layers.ts';
+import { defaultStateDirectory, directoryProblem } from './paths.ts';
+import type { Project } from './project-rules.ts';
 import { resolveSecurity } from './resolve-security.ts';
+import type { Held, Origin, ResolveContext } from './resolved.ts';
 import { settingsWithoutEffect } from './without-effect.ts';
 
-export interface Origin {
-  readonly source: Source;
-  /** The flag, the variable, the file with its line, or the preset; absent for a default. */
-  readonly where?: string;
-}
+export type { Origin } from './resolved.ts';
 
 export interface LoadedSettings {
   readonly settings: Settings;
@@ -27,27 +24,6 @@ export interface LoadedSettings {
   readonly warnings: readonly string[];
   /** Settings that were made and change nothing. */
   readonly withoutEffect: readonly string[];
-}
-
-export interface ResolveContext extends Surroundings {
-  readonly cwd: string;
-  /** Where the file of the project lies, symbolic links followed; undefined: there is none. */
-  readonly projectDirectory: string | undefined;
-  readonly toolsets: Toolsets | undefined;
-  readonly verbose: boolean;
-  /** The operator's files that were read. */
-  readonly files: readonly string[];
-  /** What cannot hold is added here. */
-  readonly mistakes: Mistakes;
-}
-
-/** What holds for a key. */
-export interface Held<Value> {
-  /** undefined: nobody set it, and the table has no constant for it. */
-  readonly value: Value | undefined;
-  readonly origin: Origin;
-  /** What the project's file asked for in vain. */
-  readonly refusals: readonly string[];
 }
 
 const KIB = 1024;

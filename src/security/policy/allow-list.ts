@@ -9,14 +9,14 @@ export interface Permission {
   speaksOf(word: string): boolean;
 }
 
-export interface Denial {
+export interface ListDenial {
   readonly command: string;
   readonly argument?: string;
 }
 
 export interface AllowList {
   readonly isEmpty: boolean;
-  find(invocation: Invocation, startDirectory: string): Permission | Denial;
+  find(invocation: Invocation, startDirectory: string): Permission | ListDenial;
   /** Some of what it holds, for a hint. */
   readonly samples: readonly string[];
 }
@@ -37,7 +37,10 @@ export function createAllowList(
   };
 }
 
-function findRow(rows: ReadonlyMap<string, readonly string[]>, { args }: Invocation): Permission | Denial {
+function findRow(
+  rows: ReadonlyMap<string, readonly string[]>,
+  { args }: Invocation,
+): Permission | ListDenial {
   const typed = args[0]?.value ?? args[0]?.text ?? '';
   const name = (trustedName(typed) ?? typed).toLowerCase();
   const row = rows.get(name);
@@ -56,7 +59,7 @@ export function isNeutral({ args, isGuess }: Invocation): boolean {
   return isGuess || NEUTRAL.has(args[0]?.value ?? '');
 }
 
-export function isDenial(answer: Permission | Denial): answer is Denial {
+export function isDenial(answer: Permission | ListDenial): answer is ListDenial {
   return 'command' in answer;
 }
 

@@ -1,17 +1,18 @@
 /** The decision: what was found, held against the rules, in the order in which they beat each other. */
 import { type AllowList, isDenial, isNeutral } from './allow-list.ts';
+import type { Denial } from './denial.ts';
 import { findDestructive } from './destructive.ts';
-import { OPEN } from './evaluate-word.ts';
+import { findOutside } from './find-outside.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
 import { type CompiledEntry, normalText } from './list-entry.ts';
-import type { DenialCode, JudgeContext, Judgement, RuleClass } from './policy-types.ts';
+import type { JudgeContext, Judgement } from './policy-types.ts';
 import { resolvePath, safeRealPath } from './resolve-path.ts';
 import { escapeText, showPart } from './show-decision.ts';
 import { OPEN_DEVICES } from './tables/path-rules.ts';
 import { dangerOf } from './tables/variables.ts';
-import { allPaths, createBoundary, FRESH, type PathUse, pathsOf } from './working-directory.ts';
+import { FRESH, pathsOf } from './working-directory.ts';
 import { createWorkspace, type Workspace, writtenBy } from './writes.ts';
 
 export interface Rules {
@@ -29,16 +30,6 @@ export interface Asked {
   readonly text: string;
   readonly isArgv: boolean;
   readonly context: JudgeContext;
-}
-
-interface Denial {
-  readonly code: DenialCode;
-  readonly ruleClass: RuleClass;
-  readonly rule: string;
-  readonly reason: string;
-  readonly part: string;
-  readonly hint: string;
-  readonly refused?: { readonly command: string; readonly argument?: string };
 }
 
 export function decide(findings: Findings, rules: Rules, asked: Asked): Judgement {
@@ -365,45 +356,5 @@ function redirect(target: string, part: string, what: string): Denial {
     reason: `The redirection ${what}.`,
     part,
     hint: NO_WRITES,
-  };
-}
-
-function findOutside(
-  findings: Findings,
-  { directories, openPaths, allow }: Rules,
-  context: JudgeContext,
-): Denial | undefined {
-  if (directories === undefined) return undefined;
-  const boundary = createBoundary(directories, openPaths, safeRealPath(context.realPath), context.home);
-  const { certain, guessed } = allPaths(findings, context);
-  const isOutside = ({ path, readings, cwds }: PathUse): boolean =>
-    (path === undefined ? readings : [path]).some((each) => boundary.locate(each, cwds) === 'outside');
-  const isOpen = ({ path, readings, cwds, isEntered }: PathUse): boolean => {
-    // Wherever the shell is, it got there by what was judged: only `..` leads out.
-    if (path !== undefined)
-      return (
-        (allow !== undefined || /(?:^|\/)\.\.(?:\/|$)/.test(path)) &&
-        boundary.locate(path, cwds) === 'unknown'
-      );
-    return (
-      allow !== undefined ||
-      (isEntered === true && (readings.length === 0 || readings.some((each) => each.includes(OPEN))))
-    );
-  };
-  const found =
-    certain.find((use) => isOutside(use) || isOpen(use)) ??
-    guessed.find((use) => isOutside(use) && use.path !== '~');
-  if (found === undefined) return undefined;
-  const { path, text, cwds } = found;
-  const isLost = isOutside(found) && cwds.length > 1 && !isOutside({ ...found, cwds: cwds.slice(0, 1) });
-  return {
-    code: 'SECURITY_002',
-    ruleClass: 'directory',
-    rule: path ?? text,
-    reason: isOutside(found)
-      ? `${path ?? text} is outside the allowed directories${isLost ? ' if an earlier cd fails' : ''}.`
-      : `It cannot be decided beforehand whether ${text} is inside the allowed directories.`,
-    part: text,
-    hint: `${isLost ? 'Join the commands with &&, or write the path out.' : 'Write the path out.'} Allowed: ${escapeText(directories.join(', '))}.`,
   };
 }

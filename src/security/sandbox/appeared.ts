@@ -12,26 +12,9 @@ import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './host-files.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { obeyedInHome } from './open-home.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';
+import type { Around, WatchedPath } from './watched-path.ts';
 
-/** A path, and where it led: undefined where there was nothing. */
-export interface WatchedPath {
-  readonly path: string;
-  readonly link: string | undefined;
-  /** The nearest directory that was there: as long as it has not changed, neither has this. */
-  readonly around?: Around | undefined;
-  /** Of a directory: entries with such names that were not there. */
-  readonly among?: { readonly pattern: string; readonly known: readonly string[] };
-  /**
-   * What is looked for there instead: whether it has become a git directory itself, or which other repositories than
-   * these its index names.
-   */
-  readonly repository?: 'itself' | readonly string[] | undefined;
-}
-
-interface Around {
-  readonly path: string;
-  readonly stamp: string;
-}
+export type { WatchedPath } from './watched-path.ts';
 
 /** A directory that was changed a moment ago can be changed again without another time being noted. */
 const SETTLED_MS = 50;

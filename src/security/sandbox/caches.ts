@@ -4,9 +4,9 @@
  */
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import type { ProfileInput } from './build-profile.ts';
 import { isThere, kindOf } from './host-files.ts';
 import type { Mount } from './profile.ts';
+import type { ProfileInput } from './profile-input.ts';
 import { OWN_CACHE, PRIVATE_CACHES, SHARED_IN_CACHE, TOOL_CACHES } from './protected-paths.ts';
 import { makePlain } from './state-files.ts';
 

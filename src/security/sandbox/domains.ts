@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { once } from '../../base/once.ts';
 import { PROXY_SOCKET } from './build-profile.ts';
 import type { Explanation } from './explain.ts';
-import type { SandboxOptions } from './sandbox.ts';
+import type { SandboxOptions } from './sandbox-options.ts';
 
 export interface Domains {
   /** Why it cannot be had. */

@@ -3,7 +3,7 @@
  * builds one has looked at the host already; nothing in here touches it.
  */
 
-import type { WatchedPath } from './appeared.ts';
+import type { WatchedPath } from './watched-path.ts';
 
 /** In order: a later mount covers an earlier one. Paths are absolute. */
 export type Mount =

@@ -2,13 +2,13 @@
  * The sandbox around commands: whether there is one on this machine, and what it is for an execution. Fails closed: where
  * it is required and does not stand, nothing runs.
  */
+
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { ShellServerError } from '../../base/errors.ts';
-import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
-import type { SecuritySettings, Settings } from '../../base/settings.ts';
+import type { SecuritySettings } from '../../base/settings.ts';
 import { type WatchedPath, watchedPaths } from './appeared.ts';
 import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
@@ -24,19 +24,20 @@ import { isThere } from './host-files.ts';
 import { loginProfile } from './login-profile.ts';
 import { pathDirectoriesIn, pathEntriesIn } from './open-home.ts';
 import { openings } from './openings.ts';
-import type { RunHelper } from './probe.ts';
 import { type Profile, type SandboxSpec, SCRIPTS_PLACE } from './profile.ts';
 import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
 import { settingsIn } from './protected.ts';
 import { OWN_CACHE } from './protected-paths.ts';
 import { redactFiles } from './redact.ts';
 import { createRoots } from './roots.ts';
+import type { SandboxOptions } from './sandbox-options.ts';
 import { seatbeltProfile } from './seatbelt.ts';
 import { buildSeccompFilter } from './seccomp.ts';
 import { makeCaches, makeEmptyFile, makeTmp, ownPathsOf, surveyOf, tmpDirectoryOf } from './state-files.ts';
 import { createSurvey } from './survey.ts';
 
 export type { SandboxState } from './find-sandbox.ts';
+export type { SandboxOptions } from './sandbox-options.ts';
 
 export interface Sandbox {
   /** Found out once, by real attempts. */
@@ -84,18 +85,6 @@ export interface PreparedSandbox {
 interface Built {
   readonly profile: Profile;
   readonly watched: readonly WatchedPath[];
-}
-
-export interface SandboxOptions {
-  readonly settings: Settings;
-  readonly runHelper: RunHelper;
-  /** The server's own program and what it loads. */
-  readonly installation: readonly string[];
-  /** The shell that runs commands: it is there even where only allowed programs are. */
-  readonly shell: string;
-  /** Private, and gone with the server. */
-  readonly runDirectory: string;
-  readonly log: Log;
 }
 
 export function createSandbox(options: SandboxOptions): Sandbox {

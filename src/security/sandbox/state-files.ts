@@ -8,7 +8,7 @@ import type { Settings } from '../../base/settings.ts';
 import { kindOf } from './host-files.ts';
 import { PRIVATE_IN_SYSTEM } from './private-paths.ts';
 import { CACHES_TO_MAKE, OWN_CACHE, PRIVATE_CACHES } from './protected-paths.ts';
-import type { SandboxOptions } from './sandbox.ts';
+import type { SandboxOptions } from './sandbox-options.ts';
 import type { SurveyOptions } from './survey.ts';
 
 export function surveyOf({ settings }: SandboxOptions, home: string): SurveyOptions {

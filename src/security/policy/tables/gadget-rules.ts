@@ -2,42 +2,12 @@
  * Options and arguments through which a program that an allow-list holds for harmless runs another one, writes, or loads
  * code. Each row has commands that it meets and commands that it does not, which a test checks.
  */
+import type { Gadget } from './gadget.ts';
 import { BUILDING_GADGETS } from './gadgets-building.ts';
 import { GIT_GADGETS } from './gadgets-git.ts';
 import { READING_GADGETS } from './gadgets-reading.ts';
 
-export type Effect =
-  | 'runs a program'
-  | 'writes a file'
-  | 'deletes files'
-  | 'loads code'
-  | 'changes the system'
-  | 'changes settings'
-  | 'changes references'
-  | 'sends data';
-
-export interface Gadget {
-  readonly programs: readonly string[];
-  readonly does: Effect;
-  /** `-o` also in clusters and with an attached value, `--output` also abbreviated and with `=`. */
-  readonly options?: readonly string[];
-  /** Of the program's subcommand, where it has one. */
-  readonly subcommands?: readonly string[];
-  /** Any argument that looks so. */
-  readonly words?: RegExp;
-  /** The first argument, if it looks so. */
-  readonly first?: RegExp;
-  /** One more operand than this. */
-  readonly maxOperands?: number;
-  /** A second operand gives a value, unless one of these stands before the first. */
-  readonly reads?: readonly string[];
-  /** The subcommand alone is the gadget. */
-  readonly always?: true;
-  readonly script?: 'sed' | 'awk';
-  readonly hint?: string;
-  readonly match: readonly string[];
-  readonly notMatch: readonly string[];
-}
+export type { Effect, Gadget } from './gadget.ts';
 
 /** Short options that take a value, so that `-to` of sort is not taken for `-t -o`. */
 export const VALUE_LETTERS: Readonly<Record<string, string>> = {

@@ -1,0 +1,30 @@
+/** What building a sandbox needs. */
+import type { BubblewrapSpec, Limits } from '../security/security.ts';
+import type { Cgroups } from './cgroups/cgroups.ts';
+import type { Pipes } from './pipes.ts';
+import type { Spawner } from './spawner.ts';
+
+/** By which changes are noticed: what is mounted later is shown inside in another way than it should. */
+export interface MountTables {
+  host(): string;
+  /** What counts of the one inside. */
+  seen(inside: string): string;
+}
+
+export interface SandboxTools {
+  readonly pipes: Pipes;
+  readonly cgroups: Cgroups;
+  readonly spawner: Spawner;
+  readonly tables?: MountTables;
+  now(): number;
+}
+
+/** All that a sandbox depends on; the command and its directory are handed off later. */
+export interface SandboxRequest {
+  readonly sandboxSpec: BubblewrapSpec;
+  readonly limits: Limits;
+  /** A terminal instead of pipes. */
+  readonly terminal?: string | undefined;
+  /** What it is found by where its server is killed. */
+  readonly marked: Readonly<Record<string, string>>;
+}

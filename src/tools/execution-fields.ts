@@ -1,0 +1,43 @@
+/** The fields of an answer about an execution. */
+import { z } from 'zod';
+import { TERMINATION_REASONS } from '../executions/executions.ts';
+
+/** Nothing is required: an error result is checked against the same schema. */
+export const executionFields = () => ({
+  execution_id: z.string().optional(),
+  status: z.enum(['running', 'completed', 'failed', 'timeout']).optional(),
+  success: z.boolean().optional(),
+  exit_code: z.number().optional(),
+  signal: z.string().optional(),
+  termination_reason: z.enum(TERMINATION_REASONS).optional(),
+  error_code: z.string().optional(),
+  stdout: z.string().optional(),
+  stderr: z.string().optional(),
+  output_truncated: z.boolean().optional(),
+  output_id: z.string().optional(),
+  stderr_output_id: z.string().optional(),
+  pipeline: z.array(z.object({ command: z.string(), exit_code: z.number() })).optional(),
+  survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
+  execution_time_ms: z.number().optional(),
+  process_id: z.number().optional(),
+  terminal_id: z.string().optional(),
+  transition_reason: z.enum(['foreground_timeout', 'output_size_limit', 'wait_limit']).optional(),
+  partial_output: z.boolean().optional(),
+  message: z.string().optional(),
+  working_directory: z.string().optional(),
+  default_working_directory: z.string().optional(),
+  working_directory_changed: z.boolean().optional(),
+  session_changes: z
+    .object({
+      working_directory: z.string().optional(),
+      set: z.array(z.string()),
+      unset: z.array(z.string()),
+    })
+    .optional(),
+  session_lost: z.boolean().optional(),
+  created_at: z.string().optional(),
+  completed_at: z.string().optional(),
+});
+
+const executionSchema = () => z.object(executionFields());
+export type ExecutionData = z.input<ReturnType<typeof executionSchema>>;
