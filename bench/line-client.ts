@@ -24,6 +24,7 @@ export interface LineClient {
 export async function openServer(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  clientName = 'compare',
 ): Promise<LineClient> {
   const home = mkdtempSync(join(tmpdir(), 'compare-'));
   const [file = '', ...args] = argv;
@@ -51,7 +52,7 @@ export async function openServer(
   await request('initialize', {
     protocolVersion: '2025-06-18',
     capabilities: {},
-    clientInfo: { name: 'compare', version: '1' },
+    clientInfo: { name: clientName, version: '1' },
   });
   child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
   await request('tools/list', {});

@@ -88,6 +88,11 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
   ],
   process_get_execution: [
     { args: () => ({ execution_id: hers.executionId, wait_seconds: 0 }), expected: fails('RESOURCE_001') },
+    { args: () => ({ execution_ids: [hers.executionId] }), expected: fails('RESOURCE_001') },
+    {
+      args: () => ({ execution_id: hers.executionId, wait_for: [{ output: 'alice' }] }),
+      expected: fails('RESOURCE_001'),
+    },
   ],
   process_list: [
     {

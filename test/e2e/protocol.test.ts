@@ -1,6 +1,8 @@
 /**
  * The built server by every revision of the protocol, over both transports, with real commands.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT_KINDS, connectHttp, connectStdio, type TestClient } from './support/clients.ts';
 import { longCommand, until } from './support/long-command.ts';
@@ -206,3 +208,34 @@ async function runAndCancel(client: TestClient, name: string): Promise<object> {
     isRunning: command.isRunning(),
   };
 }
+
+describe.each(CLIENT_KINDS.flatMap((kind) => (['stdio', 'http'] as const).map((via) => ({ kind, via }))))(
+  '$kind over $via',
+  ({ kind, via }) => {
+    it('waits for output, and is told of what ends meanwhile', async () => {
+      const client =
+        via === 'stdio'
+          ? await connectStdio(kind, place.command())
+          : await connectHttp(kind, http.url, http.token);
+      const go = join(place.work, `go-${via}-${kind.replaceAll(' ', '-')}`);
+      const started = await client.callTool('shell_execute', {
+        command: `echo ready; until [ -e '${go}' ]; do sleep 0.05; done; exit 3`,
+        execution_mode: 'background',
+        wait_for: [{ output: 'rea.y' }],
+      });
+      expect(started.structuredContent).toMatchObject({
+        status: 'running',
+        wait: { result: 'met', met: [{ line: 'ready' }] },
+      });
+      writeFileSync(go, '');
+      const id = String(started.structuredContent?.['execution_id']);
+      const finished = { event: 'finished', execution_id: id, exit_code: 3 };
+      await expect
+        .poll(async () => (await client.callTool('shell_execute', ECHO)).structuredContent, {
+          timeout: 20_000,
+        })
+        .toMatchObject({ events: expect.arrayContaining([expect.objectContaining(finished)]) });
+      await client.close();
+    });
+  },
+);
