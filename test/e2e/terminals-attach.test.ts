@@ -228,7 +228,7 @@ describe.skipIf(needs('tmux'))('attach', () => {
     const terminal = await openTerminal(product);
     expect(await run('attach', terminal.id)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('needs a terminal'),
+      stderr: expect.stringContaining('requires a terminal'),
     });
   });
 });
