@@ -95,7 +95,8 @@ const commands = {
   },
 
   async docs(args) {
-    await setUp({ build: args.includes('--record') });
+    await setUp({ build: args.includes('--record') || args.includes('--page') });
+    if (args.includes('--page')) return become('scripts/run-ts.mjs', ['scripts/screenshots.ts']);
     await become('scripts/run-ts.mjs', ['scripts/reference.ts', '--write', ...args]);
   },
 };
