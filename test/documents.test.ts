@@ -22,6 +22,13 @@ test.each(documents)('%s', (document) => {
   expect(problems).toEqual([]);
 });
 
+test.each([
+  ['README.md', 200],
+  ['ARCHITECTURE.md', 250],
+] as const)('%s has at most %d lines', (document, most) => {
+  expect(read(document).trimEnd().split('\n').length).toBeLessThanOrEqual(most);
+});
+
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }

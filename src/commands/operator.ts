@@ -225,7 +225,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .description('remove ended executions with their outputs, according to [retention]')
     .option(
       '--older-than <span>',
-      'only only only only only only only only only only only only only those that ended longer ago: 90s, 30m, 2h, 7d or 2w',
+      'only only only only only only only only only only only only only only only those that ended longer ago: 90s, 30m, 2h, 7d or 2w',
     )
     .option('--keep <count>', 'keep this many of the newest', count)
     .option('--dry-run', 'remove nothing; show what would be removed')
