@@ -6,7 +6,7 @@
 import type { Pattern } from '../../base/pattern.ts';
 import type { Outcome } from '../../executions/processes.ts';
 import type { Waited, WaitReason, WaitSpec } from '../protocol.ts';
-import { type FrontActivity, type Program, readActivity } from './foreground.ts';
+import { type FrontActivity, isShellInFront, type Program, readActivity } from './foreground.ts';
 import type { Marks } from './marks.ts';
 import type { Screen } from './screen.ts';
 import type { LineMode } from './secret-prompt.ts';
@@ -57,6 +57,11 @@ const SEARCH_MS = 5;
 const SAMPLE_MS = 40;
 const LATE_SAMPLE_MS = 200;
 const QUIET_MS = 80;
+/**
+ * A shell that waits while a command of its own runs: either the command is its own `read`, or what was printed last and
+ * the prompt are still on their way through the kernel, which takes its time on a busy machine.
+ */
+const LATE_MARK_MS = 600;
 /** Where the kernel does not say what a sleeping process waits for. */
 const SILENT_MS = 300;
 /** For the first sign of life, where nothing is echoed. */
@@ -182,10 +187,11 @@ function untilChange(
 }
 
 async function judge(
-  { lineMode }: Observed,
+  { lineMode, marks, program }: Observed,
   activity: FrontActivity['activity'],
   quietMs: number,
 ): Promise<WaitReason | undefined> {
+  if (quietMs < LATE_MARK_MS && marks.state === 'running' && isShellInFront(program)) return undefined;
   switch (activity) {
     case 'reading':
       return 'awaiting_input';
