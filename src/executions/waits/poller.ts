@@ -26,8 +26,8 @@ const MAX_MS = 1000;
 const PATIENCE = 0.1;
 /** Chunks of output come in bursts. */
 const HURRY_MS = 10;
-/** Looking may take this share of one processor at most. */
-const MAX_SHARE = 0.01;
+/** Looking may take this share of the time at most: a single wait is answered soon, and a thousand cost little. */
+const shareOf = (waits: number): number => (waits <= 10 ? 0.1 : waits <= 100 ? 0.03 : 0.01);
 
 export function createPoller(): Poller {
   const items = new Set<Item>();
@@ -55,7 +55,7 @@ export function createPoller(): Poller {
       if (items.has(item)) next = Math.min(next, item.dueAt);
     }
     const ended = performance.now();
-    notBefore = ended + (ended - began) / MAX_SHARE;
+    notBefore = ended + (ended - began) / shareOf(items.size);
     if (next !== Number.POSITIVE_INFINITY) schedule(next);
   }
 
