@@ -101,7 +101,7 @@ export function fitTo(text: string, columns: number): string {
 }
 
 function cutMiddle(word: string, columns: number): string {
-  const characters = [...word];
+  const characters = Array.from(word);
   const head = clipTo(word, Math.floor(columns / 3));
   let tail = '';
   let room = columns - widthIn(head);
@@ -114,7 +114,8 @@ function cutMiddle(word: string, columns: number): string {
 }
 
 /** In columns of a terminal. */
-export const widthIn = (text: string): number => [...text].reduce((sum, each) => sum + columnsOf(each), 0);
+export const widthIn = (text: string): number =>
+  Array.from(text, columnsOf).reduce((sum, each) => sum + each, 0);
 
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthIn(text)));

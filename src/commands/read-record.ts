@@ -19,7 +19,6 @@ export function recordAsOperator(
     principal: OPERATOR.principal,
     ...options,
   });
-  // Omit over a union forgets that the rest is one of its members.
-  audit.write({ ...entry, ...OPERATOR } as AuditEntry);
+  audit.write({ ...entry, ...OPERATOR });
   audit.close();
 }

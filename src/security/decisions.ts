@@ -36,6 +36,7 @@ export class ApprovalNeeded extends ShellServerError {
   readonly binding: string;
   readonly command: string;
   readonly directory: string;
+  readonly rule: string;
   /** The simple commands in it. */
   readonly parts: readonly string[];
 
@@ -52,6 +53,7 @@ export class ApprovalNeeded extends ShellServerError {
     this.binding = binding;
     this.command = command;
     this.directory = directory;
+    this.rule = rule;
     this.parts = commands.map(({ text }) => text);
   }
 }

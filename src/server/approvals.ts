@@ -328,7 +328,7 @@ function subjectOf(needed: ApprovalNeeded, { principal, client, tool }: AskingCa
     command: needed.command,
     parts: needed.parts,
     directory: needed.directory,
-    rule: String(needed.details?.['rule'] ?? ''),
+    rule: needed.rule,
     text: needed.question,
   };
 }

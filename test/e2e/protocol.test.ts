@@ -218,17 +218,17 @@ describe.each(CLIENT_KINDS.flatMap((kind) => (['stdio', 'http'] as const).map((v
           ? await connectStdio(kind, place.command())
           : await connectHttp(kind, http.url, http.token);
       const go = join(place.work, `go-${via}-${kind.replaceAll(' ', '-')}`);
-      const started = await client.callTool('shell_execute', {
+      const background = await client.callTool('shell_execute', {
         command: `echo ready; until [ -e '${go}' ]; do sleep 0.05; done; exit 3`,
         execution_mode: 'background',
         wait_for: [{ output: 'rea.y' }],
       });
-      expect(started.structuredContent).toMatchObject({
+      expect(background.structuredContent).toMatchObject({
         status: 'running',
         wait: { result: 'met', met: [{ line: 'ready' }] },
       });
       writeFileSync(go, '');
-      const id = String(started.structuredContent?.['execution_id']);
+      const id = String(background.structuredContent?.['execution_id']);
       const finished = { event: 'finished', execution_id: id, exit_code: 3 };
       await expect
         .poll(async () => (await client.callTool('shell_execute', ECHO)).structuredContent, {

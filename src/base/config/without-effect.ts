@@ -41,7 +41,7 @@ const withoutShellTool: Reason = ({ tools }, { toolsets }) =>
 const above =
   (key: SettingKey, other: SettingKey): Reason =>
   (_settings, { values }) =>
-    Number(values[key]) > Number(values[other]) ? `${other} is ${String(values[other])}` : undefined;
+    Number(values[key]) > Number(values[other]) ? `${other} is ${Number(values[other])}` : undefined;
 
 const either =
   (one: Reason, other: Reason): Reason =>

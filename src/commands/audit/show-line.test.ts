@@ -4,14 +4,13 @@ import { fitTo } from '../paint.ts';
 import { showLine } from './show-line.ts';
 
 const plain = (_tone: unknown, text: string): string => text;
-const lineOf = (fields: Record<string, unknown>): AuditLine =>
-  ({
-    time: '2026-11-16T10:20:30.400Z',
-    instance: 'inst_x',
-    seq: 1,
-    fields,
-    text: '',
-  }) as unknown as AuditLine;
+const lineOf = (fields: Record<string, unknown>): AuditLine => ({
+  time: '2026-11-16T10:20:30.400Z',
+  instance: 'inst_x',
+  seq: 1,
+  fields,
+  text: '',
+});
 
 describe('a line of the audit log', () => {
   test('has its time with a zone', () => {

@@ -134,7 +134,7 @@ export function createQuestions(options: {
       writeRecord(directory, standing);
     },
     dispose() {
-      for (const question of [...own.values()]) close(question);
+      for (const question of own.values()) close(question);
       for (const { id, instance: holder } of listStanding(directory, clock.now()))
         if (holder === instance) remove(directory, id);
     },

@@ -116,8 +116,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     const opened = openings(security.expose, { homedir: home, environment: settings.environment });
     const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
     const isHomeWritable = open.some((root) => isInside(home, root));
-    const path = [environment['PATH'], environment['ZDOTDIR'], loginPath].join(':');
-    const pathDirectories = isHomeWritable ? pathDirectoriesIn(home, pathEntries(path)) : [];
+    const searched = [environment['PATH'], environment['ZDOTDIR'], loginPath].join(':');
+    const pathDirectories = isHomeWritable ? pathDirectoriesIn(home, pathEntries(searched)) : [];
     // Before it is looked at, or the next look would find that something was made.
     const tmpDirectory =
       security.keepsTmp && principal !== undefined
