@@ -29,7 +29,8 @@ export default function setup(): () => Promise<void> {
   const directory = mkdtempSync(join(realpathSync(tmpdir()), 'mst-'));
   const run = randomBytes(8).toString('hex');
   const home = join(directory, 'home');
-  mkdirSync(home);
+  // Where this is missing, fish reads every manual page with Python in the background of its first prompt.
+  mkdirSync(join(home, 'fish', 'generated_completions'), { recursive: true });
   Object.assign(process.env, {
     [MARK]: run,
     TMPDIR: directory,
