@@ -425,6 +425,22 @@ function testSandboxes(): void {
     await expect.poll(sandboxes, { timeout: 20_000 }).toHaveLength(6);
   });
 
+  test('of another kind is not waited for until all commands of one that keep coming have theirs', async () => {
+    const { run } = createBench(createHost());
+    const order: string[] = [];
+    const runOne = async (kind: 'many' | 'one'): Promise<void> => {
+      await run('true', { limits: { fileBytes: kind === 'many' ? 4096 : 8192 } });
+      order.push(kind);
+    };
+    const inRow = async (): Promise<void> => {
+      for (let n = 0; n < 5; n++) await runOne('many');
+    };
+    const many = Array.from({ length: 8 }, inRow);
+    await expect.poll(() => order.length).toBeGreaterThan(0);
+    await Promise.all([...many, runOne('one')]);
+    expect(order.indexOf('one')).toBeLessThan(20);
+  });
+
   test('is not announced in the place of another', async () => {
     const { pool, wanted } = createBench(createHost());
     for (let n = 0; n < 9; n++) pool.prepare(wanted({ limits: { fileBytes: 4096 + n } }));

@@ -36,6 +36,8 @@ interface Kind {
   building: number;
   /** How many are to be ready. */
   target: number;
+  /** When the last build was begun. */
+  begunAt: number;
 }
 
 interface Ready {
@@ -79,7 +81,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
 
   function find(wanted: WantedSandbox): Kind {
     const key = `${JSON.stringify(wanted.limits)} ${keyOf(wanted.sandboxSpec)}`;
-    const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0 };
+    const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0, begunAt: 0 };
     kinds.delete(key);
     kinds.set(key, kind);
     return kind;
@@ -89,6 +91,7 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     building++;
     kind.building++;
     const begunAt = ++moment;
+    kind.begunAt = begunAt;
     track(
       copies
         .make(kind.wanted)
@@ -120,12 +123,20 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     }
   }
 
+  /** Kinds that commands wait for take turns: callers differ in them, and none must wait for all commands of another. */
+  function buildWaitedFor(): void {
+    while (building < MAX_BUILDING) {
+      const needed = [...kinds.values()].filter((kind) => kind.building < kind.waiting.length);
+      const [first, ...others] = needed;
+      if (first === undefined) return;
+      build(others.reduce((next, kind) => (kind.begunAt < next.begunAt ? kind : next), first));
+    }
+  }
+
   /** Those that a command waits for first; then those that the next commands are likely to need, the latest kind first. */
   function refill(): void {
+    buildWaitedFor();
     const all = [...kinds.values()].toReversed();
-    for (const kind of all) {
-      while (building < MAX_BUILDING && kind.building < kind.waiting.length) build(kind);
-    }
     if (isDisposed || all.some((kind) => kind.waiting.length > 0)) return;
     let ready = all.reduce((sum, kind) => sum + kind.ready.length + kind.building, 0);
     for (const kind of all) {
