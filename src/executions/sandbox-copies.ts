@@ -27,7 +27,8 @@ export interface SandboxCopies {
 
 /** One that nobody has asked for in the meantime is ended. */
 const KEPT_MS = 10 * 60_000;
-const MAX_ORIGINALS = 4;
+/** Each caller has one of its own; with fewer, callers that take turns would end each other's. Two small processes each. */
+const MAX_ORIGINALS = 16;
 
 interface Original {
   readonly key: string;
