@@ -53,6 +53,21 @@ interface Line {
   readonly isAlarm: boolean;
 }
 
+/** Whether there is anything to fold, in a fraction of the time that folding takes: most long outputs have nothing. */
+export function mayFold(bytes: Buffer): boolean {
+  const text = bytes.toString('utf8');
+  if (/\r(?!\n)/.test(text)) return true;
+  let before: string | undefined;
+  let run = 0;
+  for (const line of text.split('\n')) {
+    const isSame = before !== undefined && (line === before || (isAlike(before, line) && WORD.test(line)));
+    run = isSame ? run + 1 : 1;
+    if (run >= MIN_RUN) return true;
+    before = line;
+  }
+  return false;
+}
+
 export async function foldLines(request: FoldRequest, pace: Pace): Promise<Piece[]> {
   const lines: Line[] = [];
   for (const line of linesOf(request.bytes)) {

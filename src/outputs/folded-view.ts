@@ -2,7 +2,7 @@
  * What an answer shows of an output that is over its budget and that has something to fold: all of it with folds where that
  * fits, otherwise the beginning and the end of the folded text. Undefined where folding gains nothing.
  */
-import { foldLines, type Piece } from './fold.ts';
+import { foldLines, mayFold, type Piece } from './fold.ts';
 import type { LineCounter } from './line-count.ts';
 import type { Pace } from './scan.ts';
 import type { ByteSource } from './types.ts';
@@ -41,7 +41,9 @@ export async function foldedView(
   { counter, pace }: Scan,
 ): Promise<FoldedView | undefined> {
   const { size, budgetBytes } = request;
-  const { first, last } = await foldEnds(source, size, { counter, pace });
+  const folded = await foldEnds(source, size, { counter, pace });
+  if (folded === undefined) return undefined;
+  const { first, last } = folded;
   const all = last === undefined ? first : undefined;
   const view =
     all !== undefined && textBytes(all) <= budgetBytes
@@ -54,9 +56,10 @@ async function foldEnds(
   source: ByteSource,
   size: number,
   { counter, pace }: Scan,
-): Promise<{ first: Piece[]; last: Piece[] | undefined }> {
+): Promise<{ first: Piece[]; last: Piece[] | undefined } | undefined> {
   if (size <= 2 * END_BYTES) {
     const whole = { bytes: source.read(0, size), offset: 0, firstLine: 1 };
+    if (!mayFold(whole.bytes)) return undefined;
     return {
       first: await foldLines({ ...whole, isAfterOthers: false, isBeforeOthers: false }, pace),
       last: undefined,
@@ -65,6 +68,7 @@ async function foldEnds(
   const begin = source.read(0, END_BYTES);
   const from = size - END_BYTES;
   const end = source.read(from, END_BYTES);
+  if (!mayFold(begin) && !mayFold(end)) return undefined;
   const offset = from + end.indexOf(10) + 1;
   const firstLine = (await counter.count(0, offset)).ended + 1;
   const head = { bytes: begin.subarray(0, begin.lastIndexOf(10) + 1), offset: 0, firstLine: 1 };
