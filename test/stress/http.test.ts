@@ -16,6 +16,8 @@ beforeAll(async () => {
     // What was cancelled takes a moment to end, and its caller goes on.
     MCP_SHELL_LIMITS_MAX_PROCESSES_TOTAL: '1000',
     MCP_SHELL_LIMITS_MAX_PROCESSES: '100',
+    // Executions that are kept on purpose are not a leak; those that were collected must be gone from memory.
+    MCP_SHELL_RETENTION_MAX_COUNT: '500',
   });
 });
 afterAll(async () => {
