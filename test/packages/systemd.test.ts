@@ -93,7 +93,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
         const { data } = read(await client.callTool('shell_execute', { command }));
         expect(data).toMatchObject({
           status: 'completed',
-          stdout: 'mcp-shell\n/var/lib/mcp-shell-server/workspace\nwalled\nmade\n',
+          stdout: 'mcp-shell\n/var/lib/mcp-shell-server/workspace\nsandboxed\nmade\n',
         });
         const terminal = read(await client.callTool('terminal_create', { shell_type: 'bash' }));
         expect(terminal.isError, terminal.text).toBe(false);
