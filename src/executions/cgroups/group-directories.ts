@@ -2,13 +2,13 @@
  * The directories in which this server makes its groups: one in each tree that has something to offer. Nothing that
  * others rely on is changed: controllers are only ever added, and our own group keeps the limits that it has.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../../base/errors.ts';
 import { findProcess, isAlive } from '../process-table.ts';
 import type { GroupDirectory } from './control-files.ts';
 import { enforcementOf, type TreeLimits, writeLimits } from './controls.ts';
-import { createGroup, type ExecutionGroup, removeQuietly, removeWithInner } from './group.ts';
+import { createGroup, type ExecutionGroup, removeQuietly, removeWithInner, tryWrite } from './group.ts';
 import { type Hierarchy, listDirectories, readText, readWords } from './hierarchies.ts';
 
 export interface Place {
@@ -150,15 +150,6 @@ function enable(directory: string, controllers: readonly string[]): string[] {
 function tryMake(directory: string): boolean {
   try {
     mkdirSync(directory, { recursive: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function tryWrite(path: string, text: string): boolean {
-  try {
-    writeFileSync(path, text);
     return true;
   } catch {
     return false;

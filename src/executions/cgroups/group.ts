@@ -160,7 +160,7 @@ function killOneByOne(directory: GroupDirectory): void {
   }
 }
 
-function tryWrite(path: string, text: string): boolean {
+export function tryWrite(path: string, text: string): boolean {
   try {
     writeFileSync(path, text);
     return true;

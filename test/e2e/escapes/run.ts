@@ -113,7 +113,7 @@ async function runBatch(
     ]),
     'true',
   ].join('\n');
-  // In a file, since the policy would refuse many of them: it is the fence, and these are about the sandbox.
+  // In a file, since the policy would deny many of them, and these are about the sandbox.
   const name = `.attempts-${randomText()}.sh`;
   writeFileSync(join(house.work, name), script);
   const { data, text } = await server.execute(`bash ./${name}`, {
