@@ -48,7 +48,7 @@ const BYTES_PER_MS = 4 * 1024 * 1024;
 const OVERSHOOT = 0.25;
 const MIN_LOOK_MS = 2;
 const MAX_LOOK_MS = 4000;
-/** Looking may take this share of the time at most. */
+/** Looking may take this share of the time at most, unless one look alone takes long. */
 const MAX_LOOKING = 0.1;
 /** Of processor time without a cgroup: short-lived processes are only counted if they are seen. */
 const BUSY_LOOK_MS = 250;
@@ -157,7 +157,7 @@ function measureMemory(
     const grownPerMs = (bytes - last.bytes) / Math.max(nowMs - last.atMs, 1);
     last = { atMs: nowMs, bytes };
     const leftMs = (limitBytes * (1 + OVERSHOOT) - bytes) / Math.max(BYTES_PER_MS, grownPerMs * 2);
-    return Math.max(MIN_LOOK_MS, (nowMs - beganMs) / MAX_LOOKING, Math.min(leftMs, MAX_LOOK_MS));
+    return Math.min(MAX_LOOK_MS, Math.max(MIN_LOOK_MS, (nowMs - beganMs) / MAX_LOOKING, leftMs));
   }
 
   async function count(entries: readonly ProcessEntry[]): Promise<void> {
