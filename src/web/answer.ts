@@ -14,8 +14,8 @@ export function answerJson(response: ServerResponse, status: number, data: unkno
   response.end(JSON.stringify(data));
 }
 
-export function answerRefusal(response: ServerResponse, { status, code, message, hint }: Refusal): void {
-  answerJson(response, status, { code, message, hint } satisfies ErrorAnswer);
+export function answerRefusal(response: ServerResponse, { status, ...answer }: Refusal): void {
+  answerJson(response, status, answer satisfies ErrorAnswer);
 }
 
 export function answerError(response: ServerResponse, error: unknown, log: Log): void {

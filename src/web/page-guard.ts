@@ -12,6 +12,21 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly hint?: string;
+  /** A token can be typed on the page. */
+  readonly takesToken?: boolean;
+}
+
+/** Where the page is served. */
+export interface PagePlace {
+  /** The path of the page, with a slash at its end. */
+  readonly base: string;
+  readonly port: number;
+  /** The Host headers that are accepted, each with the Origin that a page there has; the first is for links. */
+  readonly origins: ReadonlyMap<string, string>;
+  /** How an operator without a session gets one. */
+  readonly signIn: string;
+  /** Why the bearer token of this request gets no link; absent where links are printed only. */
+  readonly checkOperator?: (request: IncomingMessage) => Refusal | undefined;
 }
 
 export type Admission =
@@ -24,33 +39,45 @@ export interface Guard {
   /** For a request that changes something, and for upgrades, the Origin must be there. */
   checkOrigin(request: IncomingMessage, isRequired: boolean): Refusal | undefined;
   admit(request: IncomingMessage, key: string | undefined): Admission;
+  /** Of a page at the Host of this request, if it is ours. */
+  originOf(request: IncomingMessage): string | undefined;
+  refuseSession(code: string, message: string): Refusal;
   readonly cookieName: string;
-  readonly hosts: readonly string[];
+  readonly cookieRules: string;
 }
 
 export const KEY_HEADER = 'x-shell-key';
 
 export function createGuard({
-  port,
+  place,
   sessions,
 }: {
-  readonly port: number;
+  readonly place: PagePlace;
   readonly sessions: Sessions;
 }): Guard {
-  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+  const { origins, base } = place;
+  const isSecure = [...origins.values()].every((origin) => origin.startsWith('https:'));
   // Two pages on one machine have a cookie each.
-  const cookieName = `mcp_shell_${port}`;
+  const cookieName = `mcp_shell_${place.port}`;
+  const originOf = ({ headersDistinct }: IncomingMessage): string | undefined => {
+    const given = headersDistinct['host'] ?? [];
+    return given.length === 1 ? origins.get(given[0]?.toLowerCase() ?? '') : undefined;
+  };
+  const refuseSession = (code: string, message: string): Refusal =>
+    refuse(401, code, message, { hint: place.signIn, takesToken: place.checkOperator !== undefined });
   return {
-    hosts,
     cookieName,
-    checkPlace({ headersDistinct }) {
-      const given = headersDistinct['host'] ?? [];
-      if (given.length === 1 && hosts.includes(given[0]?.toLowerCase() ?? '')) return undefined;
-      return refuse(403, 'HOST', `This Host is not allowed. Use one of ${hosts.join(', ')}.`);
+    cookieRules: `HttpOnly; SameSite=Strict; Path=${base}${isSecure ? '; Secure' : ''}`,
+    originOf,
+    refuseSession,
+    checkPlace(request) {
+      if (originOf(request) !== undefined) return undefined;
+      return refuse(403, 'HOST', `This Host is not allowed. Use one of ${[...origins.keys()].join(', ')}.`);
     },
-    checkOrigin({ headersDistinct, headers }, isRequired) {
+    checkOrigin(request, isRequired) {
+      const { headersDistinct, headers } = request;
       const given = headersDistinct['origin'] ?? [];
-      const isOwn = given.length === 1 && given[0] === `http://${headers.host?.toLowerCase()}`;
+      const isOwn = given.length === 1 && given[0] === originOf(request);
       const site = headers['sec-fetch-site'];
       if (given.length > 0 ? !isOwn : isRequired)
         return refuse(403, 'ORIGIN', 'Only the page itself may send this request.');
@@ -62,12 +89,7 @@ export function createGuard({
     admit({ headers }, key) {
       const session = sessions.find(readCookie(headers.cookie, cookieName), key);
       if (session !== undefined) return { ok: true, session };
-      return {
-        ok: false,
-        refusal: refuse(401, 'SESSION', 'No session, or it has expired.', {
-          hint: 'Press Enter where `mcp-shell-server web` runs, and open the new link.',
-        }),
-      };
+      return { ok: false, refusal: refuseSession('SESSION', 'No session, or it has expired.') };
     },
   };
 }
@@ -76,7 +98,7 @@ export function refuse(
   status: number,
   code: string,
   message: string,
-  more: { readonly hint?: string } = {},
+  more: { readonly hint?: string; readonly takesToken?: boolean } = {},
 ): Refusal {
   return { status, code, message, ...more };
 }
@@ -102,7 +124,7 @@ function readCookie(header: string | undefined, name: string): string | undefine
 }
 
 /** On every answer. Styles need a nonce where a terminal makes its own. */
-export function securityHeaders(host: string, nonce: string): Record<string, string> {
+export function securityHeaders(origin: string, nonce: string): Record<string, string> {
   return {
     'content-security-policy': [
       "default-src 'none'",
@@ -110,7 +132,7 @@ export function securityHeaders(host: string, nonce: string): Record<string, str
       `style-src 'self' 'nonce-${nonce}'`,
       "img-src 'self' data:",
       "font-src 'self'",
-      `connect-src 'self' ws://${host}`,
+      `connect-src 'self' ${origin.replace(/^http/, 'ws')}`.trimEnd(),
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",

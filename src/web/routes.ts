@@ -61,7 +61,7 @@ export function createRoutes(needs: RouteNeeds): readonly Route[] {
       async run({ session, parts: [id = ''], body }) {
         const { stream } = z.object({ stream: z.string() }).parse(body);
         await watched.details(id);
-        return { url: `/download/${tickets.create(session, { id, stream })}` };
+        return { url: `download/${tickets.create(session, { id, stream })}` };
       },
     },
     {

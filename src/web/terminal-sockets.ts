@@ -25,13 +25,14 @@ export interface TerminalSockets {
 interface SocketNeeds {
   readonly settings: Pick<Settings, 'stateDir'>;
   readonly guard: Guard;
+  /** The path of the page. */
+  readonly base: string;
   readonly sessions: Sessions;
   readonly actions: Actions;
   readonly isReadOnly: boolean;
   readonly log: Log;
 }
 
-const PATH = /^\/api\/terminals\/(\w+)$/;
 /** A paste; more comes in several messages. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 /** For a page that has stopped reading: it attaches anew, and gets the screen as it is then. */
@@ -41,6 +42,7 @@ const CHECK_MS = 15_000;
 
 export function createTerminalSockets(needs: SocketNeeds): TerminalSockets {
   const { guard, log } = needs;
+  const path = `${needs.base}api/terminals/`;
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -53,7 +55,8 @@ export function createTerminalSockets(needs: SocketNeeds): TerminalSockets {
     if (refusal !== undefined) return refusal;
     const admission = guard.admit(request, keyOfUpgrade(request));
     if (!admission.ok) return admission.refusal;
-    const id = PATH.exec(request.url ?? '')?.[1] ?? '';
+    const { url = '' } = request;
+    const id = url.startsWith(path) ? url.slice(path.length) : '';
     return isId('term', id) ? { session: admission.session, id } : refuse(404, 'PATH', 'Not found.');
   }
 

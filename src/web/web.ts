@@ -2,42 +2,13 @@
  * The operator's page: what `top`, `terminals`, `attach` and `audit` show, in a browser on this machine, for all servers
  * on a state directory. It runs nothing and decides nothing; whatever it changes goes the way of those commands.
  */
-import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { z } from 'zod';
-import { systemClock } from '../base/clock.ts';
+import { createServer, type Server } from 'node:http';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { Settings } from '../base/settings.ts';
-import { createActions } from './actions.ts';
-import { answerError, answerJson, answerRefusal } from './answer.ts';
-import { createAuditView } from './audit-view.ts';
-import { createFeed, type Feed } from './feed.ts';
-import type { Inspect } from './inspect-routes.ts';
-import { type PageFile, readPageFiles } from './page-files.ts';
-import { createGuard, type Guard, keyOf, refuse, securityHeaders } from './page-guard.ts';
-import { createPageQuestions } from './page-questions.ts';
-import { createSessions, type Session, type Sessions } from './page-sessions.ts';
-import { createRoutes, findRoute, type Route, readBody } from './routes.ts';
-import { createTerminalSockets } from './terminal-sockets.ts';
-import { createTickets, type Tickets } from './tickets.ts';
-import { createWatched } from './watched.ts';
-import type { SessionAnswer } from './wire.ts';
+import { createPageSite, type SiteOptions } from './page-site.ts';
 
-export interface WebOptions {
-  readonly settings: Settings;
-  readonly version: string;
-  /** Where the built page lies. */
-  readonly pageDirectory: string;
-  readonly searchWorkerPath: string;
+export interface WebOptions extends SiteOptions {
   /** 0 takes any that is free. */
   readonly port: number;
-  readonly isReadOnly: boolean;
-  /** What rules and settings say; without it, the page has no view of them. */
-  readonly inspect?: Inspect;
-  readonly log: Log;
 }
 
 export interface Web {
@@ -50,228 +21,28 @@ export interface Web {
 const HOST = '127.0.0.1';
 
 export async function serveWeb(options: WebOptions): Promise<Web> {
-  const { settings, log } = options;
-  const files = readPageFiles(options.pageDirectory);
   const server = createServer({ requireHostHeader: false, maxHeaderSize: 16 * 1024 });
   const port = await listen(server, options.port);
-  const sessions = createSessions({ clock: systemClock });
-  const watched = createWatched(settings, options.searchWorkerPath);
-  const actions = createActions(settings);
-  const questions = createPageQuestions(settings.stateDir, actions);
-  const feed = createFeed(watched, questions, (error) =>
-    log.warn('the state directory cannot be read', { error: messageOf(error) }),
-  );
-  const tickets = createTickets(systemClock.now);
-  const closing = new AbortController();
-  const guard = createGuard({ port, sessions });
-  const site: Site = {
-    ...options,
-    guard,
-    sessions,
-    feed,
-    tickets,
-    routes: createRoutes({
-      watched,
-      feed,
-      actions,
-      questions,
-      tickets,
-      audit: createAuditView(settings.stateDir),
-      inspect: options.inspect,
-    }),
-    download: watched.download,
-    attend: options.isReadOnly ? () => () => undefined : questions.attend,
-    onSession: (session) => actions.record(session, { action: 'open' }),
-    closing: closing.signal,
-  };
-  server.on('request', (request, response) => {
-    serve(site, files, request, response).catch((error: unknown) => answerError(response, error, log));
+  const hosts = [HOST, 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+  const site = createPageSite(options, {
+    base: '/',
+    port,
+    origins: new Map(hosts.map((host) => [host, `http://${host}`])),
+    signIn: 'Press Enter where `mcp-shell-server web` runs, and open the new link.',
   });
-  const terminals = createTerminalSockets({ ...options, guard, sessions, actions });
-  server.on('upgrade', terminals.upgrade);
+  server.on('request', site.answer);
+  server.on('upgrade', site.upgrade);
   return {
     port,
-    createLink: () => `http://${HOST}:${port}/#${sessions.createCode()}`,
+    createLink: site.createLink,
     async close() {
-      closing.abort();
-      terminals.close();
-      feed.dispose();
+      site.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
-      actions.dispose();
-      await Promise.all([watched.dispose(), options.inspect?.dispose()]);
+      await site.dispose();
     },
   };
-}
-
-interface Site extends WebOptions {
-  readonly guard: Guard;
-  readonly sessions: Sessions;
-  readonly feed: Feed;
-  readonly tickets: Tickets;
-  readonly routes: readonly Route[];
-  download(id: string, stream: string): AsyncGenerator<Buffer>;
-  onSession(session: Session): void;
-  /** An operator can answer questions until the returned function is called. */
-  attend(): () => void;
-  readonly closing: AbortSignal;
-}
-
-async function serve(
-  site: Site,
-  files: ReadonlyMap<string, PageFile>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const nonce = randomBytes(16).toString('base64');
-  const host = request.headers.host ?? '';
-  const misplaced = site.guard.checkPlace(request);
-  const headers = securityHeaders(misplaced === undefined ? host : (site.guard.hosts[0] ?? ''), nonce);
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  if (misplaced !== undefined) return answerRefusal(response, misplaced);
-  const [pathname = '/', search = ''] = (request.url ?? '/').split('?', 2);
-  const file = files.get(pathname);
-  if (file !== undefined) return answerFile(request, response, file, nonce);
-  if (pathname.startsWith('/download/')) return answerDownload(site, request, response, pathname);
-  if (!pathname.startsWith('/api/')) return answerRefusal(response, refuse(404, 'PATH', 'Not found.'));
-  const foreign = site.guard.checkOrigin(request, request.method !== 'GET');
-  if (foreign !== undefined) return answerRefusal(response, foreign);
-  if (pathname === '/api/session' && request.method === 'POST') return openSession(site, request, response);
-  const admission = site.guard.admit(request, keyOf(request));
-  if (!admission.ok) return answerRefusal(response, admission.refusal);
-  const { session } = admission;
-  if (pathname === '/api/events' && request.method === 'GET')
-    return answerEvents(site, session, request, response);
-  if (pathname === '/api/session/renew' && request.method === 'POST')
-    return answerSession(site, site.sessions.rotate(session), response);
-  await answerRoute(site, { request, response, pathname, search, session });
-}
-
-function answerFile(
-  { method, headers }: IncomingMessage,
-  response: ServerResponse,
-  file: PageFile,
-  nonce: string,
-): void {
-  if (method !== 'GET' && method !== 'HEAD')
-    return answerRefusal(response, refuse(405, 'METHOD', 'Only GET is allowed here.'));
-  const isPage = file.type.startsWith('text/html');
-  const isZipped = !isPage && /\bgzip\b/.test(headers['accept-encoding'] ?? '');
-  const bytes = isZipped ? file.zipped : file.bytes;
-  response.writeHead(200, {
-    'content-type': file.type,
-    'cache-control': 'no-cache',
-    ...(isZipped && { 'content-encoding': 'gzip' }),
-  });
-  response.end(isPage ? file.bytes.toString('utf8').replaceAll('%NONCE%', nonce) : bytes);
-}
-
-const codeBody = z.object({ code: z.string().max(200) });
-
-async function openSession(site: Site, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { code } = codeBody.parse(await readBody(request));
-  const session = site.sessions.redeem(code);
-  if (session === undefined) {
-    const hint = 'Press Enter where `mcp-shell-server web` runs, and open the new link.';
-    return answerRefusal(
-      response,
-      refuse(401, 'CODE', 'This link was used already, or is too old.', { hint }),
-    );
-  }
-  site.onSession(session);
-  answerSession(site, session, response);
-}
-
-function answerSession(site: Site, session: Session, response: ServerResponse): void {
-  response.setHeader(
-    'set-cookie',
-    `${site.guard.cookieName}=${session.cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age=86400`,
-  );
-  const answer: SessionAnswer = {
-    key: session.key,
-    isReadOnly: site.isReadOnly,
-    version: site.version,
-    stateDirectory: site.settings.stateDir,
-  };
-  answerJson(response, 200, answer);
-}
-
-/** What waits for a page that does not read; it gets the whole list when it reads again. */
-const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-
-function answerEvents(
-  { feed, sessions, closing, attend }: Site,
-  session: Session,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-  response.flushHeaders();
-  const leave = attend();
-  const unsubscribe = feed.subscribe((event) => {
-    if (!sessions.isAlive(session) || response.writableLength > MAX_WAITING_BYTES) response.destroy();
-    else response.write(`data: ${JSON.stringify(event)}\n\n`);
-  });
-  const stop = (): void => {
-    unsubscribe();
-    leave();
-  };
-  request.once('close', stop);
-  response.once('close', stop);
-  closing.addEventListener('abort', () => response.end(), { once: true });
-}
-
-interface RouteRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly pathname: string;
-  readonly search: string;
-  readonly session: Session;
-}
-
-async function answerRoute(site: Site, asked: RouteRequest): Promise<void> {
-  const { request, response, pathname, search, session } = asked;
-  const found = findRoute(site.routes, request.method ?? '', pathname);
-  if (found === undefined) return answerRefusal(response, refuse(404, 'PATH', 'Not found.'));
-  if (found === 'method')
-    return answerRefusal(response, refuse(405, 'METHOD', 'This method is not allowed here.'));
-  if (found.route.isChange && site.isReadOnly)
-    return answerRefusal(
-      response,
-      refuse(403, 'READ_ONLY', 'This page only shows: it was started with --read-only.'),
-    );
-  const leaving = new AbortController();
-  response.once('close', () => leaving.abort());
-  const data = await found.route.run({
-    session,
-    parts: found.parts,
-    query: Object.fromEntries(new URLSearchParams(search)),
-    body: await readBody(request),
-    signal: leaving.signal,
-  });
-  answerJson(response, 200, data);
-}
-
-/** A link of the page itself, which it has just asked for. */
-async function answerDownload(
-  site: Site,
-  request: IncomingMessage,
-  response: ServerResponse,
-  pathname: string,
-): Promise<void> {
-  const found =
-    request.method === 'GET' ? site.tickets.redeem(pathname.slice('/download/'.length)) : undefined;
-  const isOwn = found !== undefined && site.guard.admit(request, found.session.key).ok;
-  if (found === undefined || !isOwn || site.guard.checkOrigin(request, false) !== undefined)
-    return answerRefusal(response, refuse(404, 'TICKET', 'This download link was used already.'));
-  const { id, stream } = found.wanted;
-  response.writeHead(200, {
-    'content-type': 'application/octet-stream',
-    'content-disposition': `attachment; filename="${id}.${stream === 'cast' ? 'cast' : `${stream}.txt`}"`,
-    'cache-control': 'no-store',
-  });
-  await pipeline(Readable.from(site.download(id, stream)), response).catch(() => response.destroy());
 }
 
 function listen(server: Server, port: number): Promise<number> {

@@ -132,6 +132,13 @@ export interface ErrorAnswer {
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
+  /** The operator's token can be typed to get a session. */
+  readonly takesToken?: boolean | undefined;
+}
+
+/** For the operator's token. */
+export interface LinkAnswer {
+  readonly link: string;
 }
 
 /** From the server to a page that looks at a terminal; what the terminal writes comes as bytes. */

@@ -1,5 +1,5 @@
 /** Requests to the page's server, with the key of the session; the cookie goes along by itself. */
-import type { ErrorAnswer, ListEvent, SessionAnswer } from '../wire.ts';
+import type { ErrorAnswer, LinkAnswer, ListEvent, SessionAnswer } from '../wire.ts';
 
 export class RequestError extends Error {
   readonly status: number;
@@ -22,13 +22,15 @@ export async function request<Answer>(path: string, body?: unknown, signal?: Abo
   return (await response.json()) as Answer;
 }
 
-async function send(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+async function send(
+  path: string,
+  body: unknown,
+  signal?: AbortSignal,
+  headers: Readonly<Record<string, string>> = { 'x-shell-key': storedKey() },
+): Promise<Response> {
   const response = await fetch(path, {
     method: body === undefined ? 'GET' : 'POST',
-    headers: {
-      'x-shell-key': storedKey(),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
+    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal !== undefined && { signal }),
   });
@@ -44,15 +46,21 @@ async function readError(response: Response): Promise<ErrorAnswer> {
   }
 }
 
+/** The code of a link that the operator's token gets; the token itself is stored nowhere. */
+export async function exchangeToken(token: string): Promise<string> {
+  const response = await send('api/link', {}, undefined, { authorization: `Bearer ${token}` });
+  return new URL(((await response.json()) as LinkAnswer).link).hash;
+}
+
 /** With the code of the link, if there is one; else with what an earlier tab has left. */
-export async function openSession(): Promise<SessionAnswer> {
-  const code = /^#([\w-]{20,})$/.exec(location.hash)?.[1];
+export async function openSession(hash = location.hash): Promise<SessionAnswer> {
+  const code = /^#([\w-]{20,})$/.exec(hash)?.[1];
   // The code is worthless from here on, and need not stay in the history.
-  if (code !== undefined) history.replaceState(undefined, '', '/');
+  if (code !== undefined) history.replaceState(undefined, '', location.pathname);
   const answer =
     code === undefined
-      ? await request<SessionAnswer>('/api/session/renew', {})
-      : await request<SessionAnswer>('/api/session', { code });
+      ? await request<SessionAnswer>('api/session/renew', {})
+      : await request<SessionAnswer>('api/session', { code });
   localStorage.setItem(STORED, answer.key);
   setInterval(() => void renew(), RENEW_MS);
   return answer;
@@ -60,7 +68,7 @@ export async function openSession(): Promise<SessionAnswer> {
 
 async function renew(): Promise<void> {
   try {
-    localStorage.setItem(STORED, (await request<SessionAnswer>('/api/session/renew', {})).key);
+    localStorage.setItem(STORED, (await request<SessionAnswer>('api/session/renew', {})).key);
   } catch {
     // The list says that the session is gone.
   }
@@ -68,7 +76,7 @@ async function renew(): Promise<void> {
 
 /** The list and its changes until the signal; throws when the connection breaks. */
 export async function followList(onEvent: (event: ListEvent) => void, signal: AbortSignal): Promise<void> {
-  const response = await send('/api/events', undefined, signal);
+  const response = await send('api/events', undefined, signal);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {

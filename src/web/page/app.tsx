@@ -79,13 +79,3 @@ function Nothing(): JSX.Element {
     </section>
   );
 }
-
-export function SignedOut({ message, hint }: { message: string; hint: string }): JSX.Element {
-  return (
-    <main class="signed-out">
-      <h1>Open a new link</h1>
-      <p>{message}</p>
-      <p class="quiet">{hint}</p>
-    </main>
-  );
-}

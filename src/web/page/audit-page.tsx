@@ -37,7 +37,7 @@ export function AuditPage(): JSX.Element {
     const leaving = new AbortController();
     const timer = setTimeout(() => {
       const query = new URLSearchParams(Object.entries(filter) as [string, string][]);
-      request<AuditAnswer>(`/api/audit?${query}`, undefined, leaving.signal).then(
+      request<AuditAnswer>(`api/audit?${query}`, undefined, leaving.signal).then(
         (found) => {
           setAnswer(found);
           setFailure('');
@@ -170,7 +170,7 @@ function Verify(): JSX.Element {
   async function verify(): Promise<void> {
     setWords('Verifying…');
     try {
-      setWords(describe(await request<VerifyAnswer>('/api/audit/verify')));
+      setWords(describe(await request<VerifyAnswer>('api/audit/verify')));
     } catch (error) {
       setWords(error instanceof Error ? error.message : 'It could not be verified.');
     }

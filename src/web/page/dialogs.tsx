@@ -17,7 +17,7 @@ const RESULTS: Readonly<Record<EndAnswer['result'], string>> = {
 async function end(id: string): Promise<void> {
   ending.value = undefined;
   try {
-    const { result } = await request<EndAnswer>(`/api/executions/${id}/end`, {});
+    const { result } = await request<EndAnswer>(`api/executions/${id}/end`, {});
     notice.value = RESULTS[result];
   } catch (error) {
     notice.value = error instanceof Error ? error.message : 'It could not be ended.';

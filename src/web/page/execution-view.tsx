@@ -20,7 +20,7 @@ export function ExecutionView({ id }: { id: string }): JSX.Element {
   const state = row?.state;
   useEffect(() => {
     const leaving = new AbortController();
-    request<ExecutionDetails>(`/api/executions/${id}`, undefined, leaving.signal).then(
+    request<ExecutionDetails>(`api/executions/${id}`, undefined, leaving.signal).then(
       setDetails,
       (error: unknown) => setFailure(error instanceof Error ? error.message : 'It cannot be shown.'),
     );

@@ -1,20 +1,28 @@
 /** The operator's page in the browser: opens its session, then shows what runs. */
 import { render } from 'preact';
 import { openSession, RequestError } from './api.ts';
-import { App, SignedOut } from './app.tsx';
+import { App } from './app.tsx';
 import './page.css';
 import { listenToKeys } from './keyboard.ts';
 import { followLocation, session, stayConnected } from './page-state.ts';
+import { SignIn } from './sign-in.tsx';
 
 const root = document.getElementById('page') as HTMLElement;
-try {
-  session.value = await openSession();
-  followLocation();
-  listenToKeys();
-  render(<App />, root);
-  void stayConnected();
-} catch (error) {
-  const answer = error instanceof RequestError ? error.answer : undefined;
-  const message = answer?.message ?? 'The server of this page does not answer.';
-  render(<SignedOut message={message} hint={answer?.hint ?? 'Start `mcp-shell-server web` again.'} />, root);
+
+async function start(hash?: string): Promise<void> {
+  try {
+    session.value = await openSession(hash);
+    followLocation();
+    listenToKeys();
+    render(<App />, root);
+    void stayConnected();
+  } catch (error) {
+    const answer =
+      error instanceof RequestError
+        ? error.answer
+        : { message: 'The server of this page does not answer.', hint: 'Start it again.' };
+    render(<SignIn answer={answer} onCode={(code) => void start(code)} />, root);
+  }
 }
+
+await start();

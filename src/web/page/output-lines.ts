@@ -30,7 +30,7 @@ export function createLines(id: string, stream: string, onChange: () => void): L
     try {
       const query = new URLSearchParams({ stream, line: String(index * BLOCK + 1), count: String(BLOCK) });
       const answer = await request<OutputAnswer>(
-        `/api/executions/${id}/output?${query}`,
+        `api/executions/${id}/output?${query}`,
         undefined,
         leaving.signal,
       );

@@ -78,7 +78,7 @@ export function Output({ id, stream, streams, isRunning, onStream }: OutputProps
 
 async function download(id: string, stream: string): Promise<void> {
   try {
-    const { url } = await request<{ url: string }>(`/api/executions/${id}/download`, { stream });
+    const { url } = await request<{ url: string }>(`api/executions/${id}/download`, { stream });
     const link = document.createElement('a');
     link.href = url;
     link.click();
@@ -111,7 +111,7 @@ function Find({ id, stream, onFound, onLine }: FindProps): JSX.Element {
     if (pattern === '') return show([], 0, '');
     try {
       const query = new URLSearchParams({ stream, pattern });
-      const { matches, nextOffset } = await request<SearchAnswer>(`/api/executions/${id}/search?${query}`);
+      const { matches, nextOffset } = await request<SearchAnswer>(`api/executions/${id}/search?${query}`);
       const lines = matches.map(({ line }) => line);
       const words = `${grouped(lines.length)}${nextOffset === undefined ? '' : '+'} found`;
       show(lines, 0, lines.length === 0 ? 'Not found' : words);

@@ -28,7 +28,7 @@ function Explain(): JSX.Element {
     if (command === '') return;
     try {
       const body = { command, ...(directory !== '' && { directory }) };
-      setAnswer(await request<ExplainAnswer>('/api/policy/explain', body));
+      setAnswer(await request<ExplainAnswer>('api/policy/explain', body));
       setFailure('');
     } catch (error) {
       setAnswer(undefined);
@@ -107,7 +107,7 @@ function Doctor(): JSX.Element {
   async function examine(): Promise<void> {
     setWords('Examining this machine…');
     try {
-      setFindings(await request<readonly FindingRow[]>('/api/doctor'));
+      setFindings(await request<readonly FindingRow[]>('api/doctor'));
       setWords('');
     } catch (error) {
       setWords(wordsOf(error));
@@ -146,7 +146,7 @@ function Settings(): JSX.Element {
   const [settings, setSettings] = useState<readonly SettingRow[]>([]);
   const [failure, setFailure] = useState('');
   useEffect(() => {
-    request<readonly SettingRow[]>('/api/settings').then(setSettings, (error: unknown) =>
+    request<readonly SettingRow[]>('api/settings').then(setSettings, (error: unknown) =>
       setFailure(wordsOf(error)),
     );
   }, []);

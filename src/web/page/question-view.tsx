@@ -60,7 +60,7 @@ function Asked({ question }: { question: QuestionRow }): JSX.Element {
     ['Principal', principal],
     ['Commands', parts.join('\n')],
   ] as const;
-  const path = `/api/questions/${id}`;
+  const path = `api/questions/${id}`;
   return (
     <div class="question">
       <dl>

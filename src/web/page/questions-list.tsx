@@ -40,7 +40,7 @@ export function Questions(): JSX.Element | null {
 
 async function revoke({ id }: ApprovalRow): Promise<void> {
   try {
-    await request(`/api/approvals/${id}/revoke`, {});
+    await request(`api/approvals/${id}/revoke`, {});
     notice.value = 'Revoked. The next such command asks again.';
   } catch (error) {
     notice.value = error instanceof Error ? error.message : 'It could not be revoked.';

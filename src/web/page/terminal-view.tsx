@@ -115,10 +115,10 @@ function follow(id: string, element: HTMLElement, { onLine, onHeld }: Listeners)
   }
 
   function connect(): void {
-    const opened = new WebSocket(`ws://${location.host}/api/terminals/${id}`, [
-      TERMINAL_PROTOCOL,
-      `${KEY_PROTOCOL}${storedKey()}`,
-    ]);
+    const url = new URL(`api/terminals/${id}`, location.href);
+    url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
+    url.hash = '';
+    const opened = new WebSocket(url, [TERMINAL_PROTOCOL, `${KEY_PROTOCOL}${storedKey()}`]);
     opened.binaryType = 'arraybuffer';
     socket = opened;
     // In the order in which they came, also while the emulator is loaded.
