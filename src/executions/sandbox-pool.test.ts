@@ -114,7 +114,7 @@ async function untilThereAre(count: number): Promise<number> {
   // One outside, the first process inside, and the shell.
   const standing = (): number[] =>
     sandboxes().filter((pid) => listChildren(listChildren(pid)?.[0] ?? 0)?.length === 1);
-  await expect.poll(standing, { interval: 5, timeout: 20_000 }).toHaveLength(count);
+  await expect.poll(standing, { interval: 5 }).toHaveLength(count);
   const age = (pid: number): number => findProcess(pid)?.startTime ?? 0;
   return standing().toSorted((a, b) => age(a) - age(b) || a - b)[0] ?? 0;
 }
@@ -416,13 +416,13 @@ function testSandboxes(): void {
     const { run } = createBench(host);
     const kinds = Array.from({ length: 9 }, (_, n) => ({ limits: { fileBytes: 4096 + n } }));
     for (const kind of kinds) await run('true', kind);
-    await expect.poll(sandboxes, { timeout: 20_000 }).toHaveLength(6);
+    await expect.poll(sandboxes).toHaveLength(6);
     const isThereFor = async (kind: (typeof kinds)[number] | undefined): Promise<boolean> => {
       const standing = sandboxes();
       return standing.includes((await run('true', kind)).pid);
     };
-    await expect.poll(() => isThereFor(kinds.at(-1)), { timeout: 20_000 }).toBe(true);
-    await expect.poll(sandboxes, { timeout: 20_000 }).toHaveLength(6);
+    await expect.poll(() => isThereFor(kinds.at(-1))).toBe(true);
+    await expect.poll(sandboxes).toHaveLength(6);
   });
 
   test('of another kind is not waited for until all commands of one that keep coming have theirs', async () => {

@@ -49,7 +49,7 @@ async function startVictim(commands: { command: string; mode: string }[]): Promi
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
-  await expect.poll(() => text.includes('\n'), { timeout: 15_000 }).toBe(true);
+  await expect.poll(() => text.includes('\n')).toBe(true);
   const exited = new Promise((resolve) => child.once('exit', resolve));
   const victim: Victim = {
     ids: JSON.parse(text) as string[],
@@ -161,7 +161,7 @@ describe('background work of a killed server', () => {
       'echo before; echo $$ > pid; setsid sh -c "echo \\$\\$ > pid2; exec sleep 300" & sleep 300';
     const victim = await startVictim([{ command, mode: 'background' }]);
     const world0 = { settings: { defaultWorkdir: join(directory, 'work') } } as World;
-    await expect.poll(() => existsSync(inWorkdir(world0, 'pid2')), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => existsSync(inWorkdir(world0, 'pid2'))).toBe(true);
     await sleep(200);
     await victim.kill();
     await using world = createWorld({ directory });

@@ -59,9 +59,7 @@ async function startAndEnd(command: string, about: object = {}): Promise<string>
   );
   writeFileSync(join(world.settings.defaultWorkdir, `go${started}`), '');
   const id = String(data['execution_id']);
-  await expect
-    .poll(async () => (await world.executions.get('local', id)).record.outcome, { timeout: 20_000 })
-    .toBeDefined();
+  await expect.poll(async () => (await world.executions.get('local', id)).record.outcome).toBeDefined();
   return id;
 }
 
@@ -164,7 +162,7 @@ test('a background command that prints more than is kept', async () => {
     execution_mode: 'background',
   });
   await expect
-    .poll(async () => (await call('monitoring_get_stats', {})).data.events, { timeout: 20_000 })
+    .poll(async () => (await call('monitoring_get_stats', {})).data.events)
     .toMatchObject([{ event: 'output_limit' }]);
   expect((await call('monitoring_get_stats', {})).data.events).toBeUndefined();
 });
@@ -180,7 +178,7 @@ describe('a terminal', () => {
       timeout_seconds: 0.1,
     });
     await expect
-      .poll(async () => (await call('monitoring_get_stats', {})).text, { timeout: 20_000 })
+      .poll(async () => (await call('monitoring_get_stats', {})).text)
       .toContain(`[${terminalId} waits for a password`);
   });
 });

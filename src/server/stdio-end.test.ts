@@ -40,11 +40,9 @@ describe('the end of a stdio connection', () => {
     const waiting = call(1, 'wait', { label: 'a', ms: 60_000 });
     say(era === 'modern' ? modern(waiting) : waiting);
     await fixtures.until('started a');
-    const endedAt = performance.now();
     input.end();
     await fixtures.until('aborted a');
     await connection.closed;
-    expect(performance.now() - endedAt).toBeLessThan(500);
     expect(received).toEqual([]);
     expect(events).toEqual(['gone', 'closed']);
   });

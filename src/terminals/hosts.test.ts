@@ -118,7 +118,7 @@ describe('a host that does not answer', () => {
       message: expect.stringMatching(/did not respond and was killed/),
     });
     expect(killed).toHaveBeenCalledTimes(1);
-    await expect.poll(() => isGone(pid), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => isGone(pid)).toBe(true);
     expect(readdirSync(directory)).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ describe('a host that does not answer', () => {
     const killed = vi.fn<() => void>();
     expect(await takeOverHosts(second, 'inst_a', { answerMs: 500, onKilled: killed })).toEqual([]);
     expect(killed).toHaveBeenCalledTimes(1);
-    await expect.poll(() => isGone(host.identity.pid), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => isGone(host.identity.pid)).toBe(true);
     expect(readdirSync(second)).toEqual(['inst_a']);
   });
 

@@ -55,7 +55,7 @@ function makeHanging(): string {
 
 async function expectKilled(): Promise<void> {
   const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'));
-  await expect.poll(() => findProcess(pid)?.isZombie ?? true, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => findProcess(pid)?.isZombie ?? true).toBe(true);
 }
 
 test('a replay that does not end is killed, and the transcript says so', async () => {

@@ -55,9 +55,7 @@ const standing = () => listStandingApprovals(place.stateDir, Date.now());
 
 async function questionAbout(command: string): Promise<Question> {
   let found: Question | undefined;
-  await expect
-    .poll(() => (found = open().find((question) => question.command === command)), { timeout: 10_000 })
-    .toBeDefined();
+  await expect.poll(() => (found = open().find((question) => question.command === command))).toBeDefined();
   return found as Question;
 }
 

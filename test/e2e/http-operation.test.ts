@@ -114,7 +114,6 @@ describe('SIGTERM', () => {
       }),
     });
     await Promise.all([started('short'), started('long')]);
-    const began = Date.now();
     server.child.kill('SIGTERM');
     await expect.poll(async () => (await ask('/readyz').catch(() => ({ status: 503 }))).status).toBe(503);
     const refused = await bob.send('shell_execute', { command: 'touch no' }).catch(() => undefined);
@@ -125,8 +124,7 @@ describe('SIGTERM', () => {
     const { json } = await long;
     expect(['exit', 'server_shutdown']).toContain(data.termination_reason);
     expect(json).toMatchObject({ result: { structuredContent: { termination_reason: 'server_shutdown' } } });
-    await expect.poll(() => server.child.exitCode, { timeout: 10_000 }).toBe(0);
-    expect(Date.now() - began).toBeLessThan(5000);
+    await expect.poll(() => server.child.exitCode).toBe(0);
     expect(existsSync(join(place.work, 'no'))).toBe(false);
   });
 });
@@ -184,7 +182,7 @@ describe.skipIf(needs('openssl'))('TLS', () => {
     const { connect } = await import('node:net');
     const silent = connect(port, '127.0.0.1').on('error', () => undefined);
     raw.child.kill('SIGTERM');
-    await expect.poll(() => raw.child.exitCode, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => raw.child.exitCode).toBe(0);
     silent.destroy();
   });
 

@@ -100,14 +100,11 @@ describe('read_execution_output', () => {
     const { output_id, execution_id } = data;
     let size = 0;
     await expect
-      .poll(
-        async () => {
-          const part = await product.call('read_execution_output', { output_id, offset: size });
-          size += part.data.size;
-          return part.data.is_running && size > 30;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const part = await product.call('read_execution_output', { output_id, offset: size });
+        size += part.data.size;
+        return part.data.is_running && size > 30;
+      })
       .toBe(true);
     const found = await product.call('read_execution_output', { output_id, pattern: 'tick 2$' });
     expect(found.data.match_count).toBe(1);

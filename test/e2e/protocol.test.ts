@@ -231,9 +231,7 @@ describe.each(CLIENT_KINDS.flatMap((kind) => (['stdio', 'http'] as const).map((v
       const id = String(background.structuredContent?.['execution_id']);
       const finished = { event: 'finished', execution_id: id, exit_code: 3 };
       await expect
-        .poll(async () => (await client.callTool('shell_execute', ECHO)).structuredContent, {
-          timeout: 20_000,
-        })
+        .poll(async () => (await client.callTool('shell_execute', ECHO)).structuredContent)
         .toMatchObject({ events: expect.arrayContaining([expect.objectContaining(finished)]) });
       await client.close();
     });

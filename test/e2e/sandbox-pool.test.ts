@@ -150,7 +150,7 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a sandbox is bein
     // Nearly all of it ends by itself; bwrap leaves a process where it is killed right after it has made it.
     const next = await developer.open();
     await next.execute('true');
-    await expect.poll(() => left.filter(isAlive), { timeout: 20_000, interval: 20 }).toEqual([]);
+    await expect.poll(() => left.filter(isAlive), { interval: 20 }).toEqual([]);
   });
 
   async function connect(server: RawProcess): Promise<void> {

@@ -117,9 +117,7 @@ describe.skipIf(cannot)('in the sandbox', () => {
       }),
     );
     await expect
-      .poll(() => each.filter((index) => !existsSync(join(product.work, `started-${index}`))), {
-        timeout: 20_000,
-      })
+      .poll(() => each.filter((index) => !existsSync(join(product.work, `started-${index}`))))
       .toEqual([]);
     writeFileSync(join(product.work, 'go-50'), '');
     const answers = await Promise.all(running);
@@ -207,13 +205,10 @@ while True: pass" & wait`,
       await untilPrinted(product, data.output_id, 'holding');
       const { execution_id } = data;
       await expect
-        .poll(
-          async () => {
-            const { data: now } = await product.call('process_get_execution', { execution_id });
-            return now.memory_usage_mb > 140 && now.memory_usage_mb < 400 && now.cpu_usage_percent > 20;
-          },
-          { timeout: 15_000 },
-        )
+        .poll(async () => {
+          const { data: now } = await product.call('process_get_execution', { execution_id });
+          return now.memory_usage_mb > 140 && now.memory_usage_mb < 400 && now.cpu_usage_percent > 20;
+        })
         .toBe(true);
       await product.call('process_terminate', { execution_id, force: true });
     },
@@ -272,13 +267,13 @@ while True: pass" & wait`,
         (listChildren(server.child.pid ?? 0) ?? [])
           .flatMap((forker) => listChildren(forker) ?? [])
           .filter((pid) => findProcess(pid)?.name === 'bwrap');
-      await expect.poll(specs, { timeout: 20_000 }).not.toEqual([]);
+      await expect.poll(specs).not.toEqual([]);
       const standing = specs();
       if (how === 'kill -9') server.kill();
       else server.end();
       await server.rest();
       const left = (): number[] => standing.filter((pid) => findProcess(pid)?.name === 'bwrap');
-      await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+      await expect.poll(left).toEqual([]);
     },
   );
 
@@ -352,7 +347,7 @@ for (let each = 0; each < 8; each++) next();`,
     });
     await untilPrinted(other, data.output_id, 'up');
     await other.close();
-    await expect.poll(() => processesWith(seconds), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => processesWith(seconds)).toEqual([]);
   });
 });
 

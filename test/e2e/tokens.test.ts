@@ -314,7 +314,7 @@ describe('an address that others can reach', () => {
     expect((await sendRaw(url, modernRequest(request(1, 'tools/list'), token))).status).toBe(200);
     expect((await sendRaw(url, modernRequest(request(1, 'tools/list')))).status).toBe(401);
     raw.child.kill('SIGTERM');
-    await expect.poll(() => raw.child.exitCode, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => raw.child.exitCode).toBe(0);
     open.remove();
   });
 });

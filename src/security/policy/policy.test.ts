@@ -147,9 +147,7 @@ describe('loading a policy', () => {
 
   test('a slow pattern cannot be written', () => {
     const { judge } = createPolicy({ mode: 'custom', allowedCommands: ['/^(a+)+$/'] });
-    const beganMs = performance.now();
-    judge(`${'a'.repeat(50_000)}b`, CONTEXT);
-    expect(performance.now() - beganMs).toBeLessThan(2000);
+    expect(judge(`${'a'.repeat(50_000)}b`, CONTEXT)).toMatchObject({ decision: 'deny' });
   });
 
   test('the table that shell/allowed shows', () => {

@@ -145,9 +145,7 @@ describe('a tunnel', () => {
     const port = await startTcp((socket) => void targets.push(socket));
     const { path } = await openProxy({ domains: [`127.0.0.1:${port}`], limits: { idleMs: 300 } });
     const client = await tunnelTo(path, `127.0.0.1:${port}`);
-    const began = performance.now();
     await Promise.all([closed(client), closed(targets[0])]);
-    expect(performance.now() - began).toBeLessThan(3000);
   });
 
   test('holds the sender back when the reader is slow', async () => {
@@ -478,10 +476,8 @@ describe('a client that sends', () => {
       const client = dial(path);
       client.write(head);
       const drip = setInterval(() => client.write(head === '' ? '' : 'x'), 50);
-      const began = performance.now();
       await closed(client);
       clearInterval(drip);
-      expect(performance.now() - began).toBeLessThan(3000);
     },
   );
 
@@ -504,8 +500,8 @@ describe('a client that sends', () => {
     const clients = await Promise.all([1, 2, 3].map(() => tunnelTo(path, `127.0.0.1:${port}`)));
     expect(await exchange(path, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toBe('');
     clients[0]?.destroy();
-    await sleep(100);
-    await tunnelTo(path, `127.0.0.1:${port}`);
+    const again = () => tunnelTo(path, `127.0.0.1:${port}`).then(Boolean, () => false);
+    await expect.poll(again).toBe(true);
   });
 
   test('many requests on one connection opens no more than as many to the outside', async () => {
@@ -514,7 +510,8 @@ describe('a client that sends', () => {
     const { path } = await openProxy({ domains: [`127.0.0.1:${port}`], limits: { connections: 5 } });
     const client = dial(path);
     client.write(`GET http://127.0.0.1:${port}/ HTTP/1.1\r\n\r\n`.repeat(40));
-    await sleep(300);
+    await expect.poll(() => targets.length).toBe(5);
+    await sleep(100);
     expect(targets).toHaveLength(5);
     client.destroy();
     await Promise.all(targets.map(closed));

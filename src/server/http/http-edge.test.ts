@@ -230,8 +230,8 @@ describe('a peer that takes its time', () => {
     socket.on('error', () => undefined);
     const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n`;
     socket.write(head(port, `${headers}${body}`));
-    await expect.poll(() => listener?.counts().underWay, { timeout: 10_000 }).toBe(1);
-    await expect.poll(() => listener?.counts().underWay, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => listener?.counts().underWay).toBe(1);
+    await expect.poll(() => listener?.counts().underWay).toBe(0);
     socket.resume();
     await closed;
     await isFine(url);
@@ -257,7 +257,7 @@ describe('a client that only opens connections', () => {
     await fixtures.until('started a');
     for (let n = 0; n < 100; n++) open(port, bytes(port));
     await isFine(url);
-    await expect.poll(() => listener?.counts().connections, { timeout: 5000 }).toBeLessThanOrEqual(20);
+    await expect.poll(() => listener?.counts().connections).toBeLessThanOrEqual(20);
     await isFine(url);
     expect((await held).json).toMatchObject({ result: { structuredContent: { waited: 3000 } } });
   });
@@ -294,7 +294,7 @@ describe('a principal that asks and does not read', () => {
     const { fixtures, url, port } = await start({ unreadBytes: 1_000_000 });
     const asked = Array.from({ length: 12 }, (_, id) => ask(port, id));
     const begun = (): number => fixtures.calls.filter(({ principal }) => principal === 'alice').length;
-    await expect.poll(begun, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(begun).toBeGreaterThan(0);
     await isFine(url);
     // What was answered fills the connections, and then nothing moves.
     let before = -1;
@@ -367,7 +367,7 @@ describe('the bodies of a principal', () => {
     open.on('error', () => undefined);
     open.write(head(port, `Content-Length: 700000\r\n\r\n"${half}`));
     const echo = (size: number) => modernRequest(call(1, 'echo', { text: 'x'.repeat(size) }), ALICE);
-    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status, { timeout: 10_000 }).toBe(429);
+    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status).toBe(429);
     expect(await sendRaw(url, echo(500_000))).toMatchObject({
       headers: { 'retry-after': '1' },
       json: { error: { code: 'RESOURCE_005', details: { limit: 1_000_000 } } },
@@ -375,7 +375,7 @@ describe('the bodies of a principal', () => {
     expect((await sendRaw(url, echo(1000))).status).toBe(200);
     await isFine(url);
     open.destroy();
-    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await sendRaw(url, echo(500_000))).status).toBe(200);
     // One alone has as much as a body may have.
     expect((await sendRaw(url, echo(2_000_000))).status).toBe(200);
     expect(fixtures.seen).toEqual([]);

