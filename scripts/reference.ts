@@ -108,7 +108,7 @@ export function renderErrors(): string {
 
 export function renderTools(tools: readonly Tool[]): string {
   return page('Tools', [
-    'Parameters that a tool does not know are refused. Fields that do not apply are absent from an answer.',
+    'Parameters that a tool does not know are refused. Fields that do not apply are absent from an answer; one to `shell_execute` leaves out those that say nothing unless `detail` is true.',
     ...toolSections(tools),
   ]);
 }

@@ -15,7 +15,7 @@ test('the tools, in the order in which they are listed, with their parameters an
   expect(surface).toEqual([
     [
       'shell_execute',
-      'command execution_mode working_directory environment_variables input_data timeout_seconds foreground_timeout_seconds max_output_size fold detail capture_stderr merge_stderr return_partial_on_timeout session_id wait_for create_terminal terminal_shell terminal_dimensions',
+      'command execution_mode working_directory environment_variables input_data timeout_seconds foreground_timeout_seconds max_output_size fold detail capture_stderr merge_stderr return_partial_on_timeout session_id wait_for wait_mode create_terminal terminal_shell terminal_dimensions',
       'command',
     ],
     ['process_get_execution', 'execution_id execution_ids wait_seconds wait_for wait_mode fold', ''],

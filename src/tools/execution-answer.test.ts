@@ -1,5 +1,7 @@
+import { encode } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../test/support/world.ts';
+import { createId, renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { describeExecution } from './execution-answer.ts';
 import { answerBytes } from './known-clients.ts';
@@ -14,9 +16,15 @@ afterAll(() => world[Symbol.asyncDispose]());
 async function answerTo(
   command: string,
   perStreamBytes: number | undefined,
-  { mergeStderr = false, client = 'any', folds = false, detail = false } = {},
+  {
+    mergeStderr = false,
+    client = 'any',
+    folds = false,
+    detail = false,
+    workingDirectory = undefined as string | undefined,
+  } = {},
 ) {
-  const { execution } = await world.run(command, { mergeStderr });
+  const { execution } = await world.run(command, { mergeStderr, workingDirectory });
   const { data, text } = await describeExecution(execution, {
     inlineBytes: 2000,
     perStreamBytes,
@@ -48,6 +56,58 @@ describe('the text names outputs', () => {
   ])('%s', async (_, command, options, isNamed) => {
     const { status } = await answerTo(command, undefined, options);
     expect(status).toMatch(isNamed ? IDS : NONE);
+  });
+});
+
+describe('the structured part', () => {
+  const WHOLE = ['execution_id', 'status', 'success', 'exit_code', 'output_id'];
+
+  test.each([
+    ['a command that succeeded', 'echo a', [...WHOLE, 'stdout']],
+    ['a command that printed nothing', 'true', [...WHOLE, 'stdout']],
+    ['a failure', 'exit 3', [...WHOLE, 'stdout']],
+    ['errors', 'echo a >&2', [...WHOLE, 'stderr_output_id', 'stderr', 'stdout']],
+    ['output that was cut', print(9000), [...WHOLE, 'output_truncated', 'stdout']],
+    [
+      'a kill',
+      'kill -9 $$',
+      [...WHOLE, 'signal', 'termination_reason', 'execution_time_ms', 'partial_output', 'stdout'],
+    ],
+    [
+      'another directory',
+      'cd /',
+      [...WHOLE, 'working_directory', 'default_working_directory', 'working_directory_changed', 'stdout'],
+      '/',
+    ],
+  ])('leaves out what says nothing: %s', async (_, command, names, directory?: string) => {
+    const { data } = await answerTo(command, undefined, { workingDirectory: directory });
+    expect(Object.keys(data).toSorted()).toEqual(names.toSorted());
+  });
+
+  test('has everything where detail was asked for', async () => {
+    const { data } = await answerTo('echo a', undefined, { detail: true });
+    expect(data).toMatchObject({
+      stderr: '',
+      output_truncated: false,
+      working_directory_changed: false,
+      working_directory: data.default_working_directory,
+      termination_reason: 'exit',
+      stderr_output_id: expect.stringMatching(/^out_/),
+      process_id: expect.any(Number),
+      execution_time_ms: expect.any(Number),
+      created_at: expect.any(String),
+      completed_at: expect.any(String),
+    });
+  });
+
+  test('costs at most 70 tokens for two letters, and the text at most 40, whatever the ids are', async () => {
+    const { data, text } = await answerTo('echo hi', undefined);
+    expect(encode(text).length).toBeLessThanOrEqual(40);
+    for (let n = 0; n < 300; n++) {
+      const id = createId('exec');
+      const other = { ...data, execution_id: id, output_id: `${renameId(id, 'out')}s` };
+      expect(encode(JSON.stringify(other)).length, id).toBeLessThanOrEqual(70);
+    }
   });
 });
 
@@ -106,8 +166,8 @@ describe('an answer whose output is cut', () => {
   });
 
   test('does not speak of a limit that cut nothing', async () => {
-    expect((await answerTo(print(2000), 3 * MIB)).data).toMatchObject({ output_truncated: false });
-    expect((await answerTo(print(2000), 3 * MIB)).data.message).toBeUndefined();
+    const { data } = await answerTo(print(2000), 3 * MIB, { detail: true });
+    expect([data.output_truncated, data.message]).toEqual([false, undefined]);
   });
 });
 

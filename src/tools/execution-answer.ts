@@ -24,7 +24,7 @@ import {
 } from './describe.ts';
 import { describeFailure } from './describe-failure.ts';
 import { describePipeline } from './describe-pipeline.ts';
-import type { ExecutionData } from './execution-fields.ts';
+import { type ExecutionData, leanFields } from './execution-fields.ts';
 import { idsToName, isOnlyStderrCut, renderText } from './execution-text.ts';
 import { hintFor, leavesRunning } from './hints.ts';
 import { describeUse } from './used.ts';
@@ -109,7 +109,8 @@ export async function describeExecution(
     ...(stderr !== undefined && { stderr: stderr.text }),
     ...(stdout !== undefined && { stdout: stdout.text }),
   };
-  return { data, text: renderText(data, message, idsToName(data, shown, options)) };
+  const text = renderText(data, message, idsToName(data, shown, options));
+  return { data: options.detail ? data : leanFields(data), text };
 }
 
 async function readStreams(

@@ -41,3 +41,38 @@ export const executionFields = () => ({
 
 const executionSchema = () => z.object(executionFields());
 export type ExecutionData = z.input<ReturnType<typeof executionSchema>>;
+
+/** The fields that say something, in their order. process_get_execution has all of them. */
+export function leanFields(data: ExecutionData): ExecutionData {
+  const entries = Object.entries(data) as [keyof ExecutionData, unknown][];
+  return Object.fromEntries(entries.filter(([name]) => !saysNothing(name, data)));
+}
+
+/** A shorter time is not worth its tokens. */
+const LONG_MS = 10_000;
+
+function saysNothing(name: keyof ExecutionData, data: ExecutionData): boolean {
+  const hasEnded = data.status !== 'running';
+  switch (name) {
+    case 'created_at':
+    case 'completed_at':
+      return true;
+    case 'execution_time_ms':
+      return data.termination_reason === 'exit' && (data.execution_time_ms ?? 0) < LONG_MS;
+    case 'process_id':
+      return hasEnded;
+    case 'termination_reason':
+      return data.termination_reason === 'exit';
+    case 'output_truncated':
+      return data.output_truncated === false;
+    case 'stderr':
+    case 'stderr_output_id':
+      return data.stderr === undefined || data.stderr === '';
+    case 'working_directory':
+    case 'default_working_directory':
+    case 'working_directory_changed':
+      return data.working_directory_changed === false;
+    default:
+      return false;
+  }
+}

@@ -115,8 +115,9 @@ async function waitAndDescribe(
   call.signal.throwIfAborted();
   const wait = waitDataOf(report);
   const isMany = input.execution_ids !== undefined;
+  const about = { many: isMany, again: 'The same call' };
   const words =
-    timeoutMs === 0 && report.result === 'timeout' ? '' : waitWords(report, first?.conditions ?? [], isMany);
+    timeoutMs === 0 && report.result === 'timeout' ? '' : waitWords(report, first?.conditions ?? [], about);
   if (!isMany && first !== undefined) {
     const { data, text } = await describeOne(first.execution, call, { folds: input.fold, onlyNew: true });
     return { data: { ...data, wait }, text: joinLines(text, words) };

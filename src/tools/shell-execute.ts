@@ -46,7 +46,7 @@ const inputSchema = () =>
       .optional()
       .describe('Bytes a stream; an answer shows 1 MiB at most'),
     fold: z.boolean().default(true).describe('Fold repeated lines of long output'),
-    detail: z.boolean().default(false).describe('Name every id'),
+    detail: z.boolean().default(false).describe('All fields and ids'),
     capture_stderr: z.boolean().default(true),
     merge_stderr: z.boolean().default(false).describe('One stream, exact order'),
     return_partial_on_timeout: z.boolean().default(true),
@@ -55,6 +55,7 @@ const inputSchema = () =>
       .array(conditionInput())
       .optional()
       .describe('Answer once one holds (background, adaptive), e.g. [{"port":3000}]'),
+    wait_mode: z.enum(['any', 'all']).default('any'),
     create_terminal: z.boolean().default(false).describe('Type it into a new terminal instead'),
     terminal_shell: shellInput().optional(),
     terminal_dimensions: dimensionsInput().optional(),
@@ -103,7 +104,7 @@ export const shellExecute = defineTool({
     const leftMs = deadline - performance.now();
     if (input.wait_for !== undefined) {
       try {
-        return await waitForAny(execution, input, call, leftMs);
+        return await waitForConditions(execution, input, call, leftMs);
       } catch (error) {
         // Nobody would ever learn its id.
         await execution.live?.end('terminated');
@@ -202,7 +203,7 @@ async function checkWaitFor(input: Input, mode: string, call: Call): Promise<voi
 }
 
 /** The command goes on in the background, however the wait ends. */
-async function waitForAny(
+async function waitForConditions(
   execution: Execution,
   input: Input,
   call: Call,
@@ -212,13 +213,14 @@ async function waitForAny(
   reportProgress(execution, call);
   const conditions = parseConditions(input.wait_for ?? [], execution.record.directory, call);
   const asked = (input.foreground_timeout_seconds ?? Number.POSITIVE_INFINITY) * 1000;
-  const wait = { mode: 'any', timeoutMs: Math.max(0, Math.min(asked, leftMs)) } as const;
+  const wait = { mode: input.wait_mode, timeoutMs: Math.max(0, Math.min(asked, leftMs)) };
   const report = await waitIn([{ execution, conditions }], wait, call);
   call.signal.throwIfAborted();
   const isRunning = execution.record.outcome === undefined;
   if (isRunning) executions.letGo(execution);
   const { data, text } = await answer(execution, input, call, isRunning ? 'background' : undefined);
-  const words = waitWords(report, conditions, false);
+  const again = 'process_get_execution with the same wait_for';
+  const words = waitWords(report, conditions, { many: false, again });
   return { data: { ...data, wait: waitDataOf(report) }, text: `${text}\n${words}` };
 }
 
@@ -268,7 +270,7 @@ async function answer(
     perStreamBytes: input.max_output_size,
     mostBytes: answerBytes(call.client),
     folds: input.fold,
-    detail: input.detail,
+    detail: input.detail || settings.tools.includes('legacy'),
     why,
     path: await executions.commandPath(),
     now: clock.now(),

@@ -124,8 +124,12 @@ function verdictOf({ executionId, condition, sighting, afterMs }: Verdict) {
 
 const inSeconds = (ms: number): number => Math.round(ms / 100) / 10;
 
-/** Lines for the end of an answer; several executions are told apart by their ids. */
-export function waitWords(report: WaitReport, conditions: readonly Condition[], many: boolean): string {
+/** Lines for the end of an answer; several executions are told apart by their ids. `again` is the call that waits on. */
+export function waitWords(
+  report: WaitReport,
+  conditions: readonly Condition[],
+  { many, again }: { readonly many: boolean; readonly again: string },
+): string {
   const lines = report.verdicts.slice(0, MAX_LINES).map(({ executionId, condition, sighting, afterMs }) => {
     const whose = many ? `${executionId}: ` : '';
     if (sighting.kind === 'never')
@@ -135,9 +139,7 @@ export function waitWords(report: WaitReport, conditions: readonly Condition[], 
   });
   if (report.result === 'timeout') {
     const open = conditions.map(nameOf).join(', ');
-    lines.push(
-      `Waited ${describeDuration(report.waitedMs)} for ${open}, in vain so far. The same call waits on.`,
-    );
+    lines.push(`Waited ${describeDuration(report.waitedMs)} for ${open}, in vain so far. ${again} waits on.`);
   }
   const more = report.verdicts.length - MAX_LINES;
   return lines.join('\n') + (more > 0 ? `\nand ${more} more` : '');

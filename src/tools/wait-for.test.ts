@@ -162,7 +162,21 @@ describe('shell_execute with wait_for answers', () => {
       wait_for: [{ output: 'never' }],
     });
     expect([status, wait?.result]).toEqual(['running', 'timeout']);
-    expect(text).toContain('The same call waits on');
+    // The same call would start it once more.
+    expect(text).toContain('process_get_execution with the same wait_for waits on');
+  });
+
+  test.each([
+    ['all', 'when all conditions hold', ['first', 'second']],
+    ['any', 'when one holds', ['first']],
+  ])('with wait_mode %s %s', async (wait_mode, _, lines) => {
+    const { status, wait } = await run({
+      command: 'echo first; sleep 0.3; echo second; exec sleep 1000',
+      wait_mode,
+      wait_for: [{ output: 'first' }, wait_mode === 'all' ? { output: 'second' } : { file: 'never' }],
+    });
+    expect([status, wait?.result]).toEqual(['running', 'met']);
+    expect(wait?.met?.map(({ line }) => line)).toEqual(lines);
   });
 
   test('in a line beyond a megabyte of output', async () => {

@@ -234,7 +234,7 @@ describe('settings', () => {
     mkdirSync(inner);
     const env = { MCP_SHELL_DEFAULT_WORKDIR: inner, MCP_SHELL_ALLOWED_WORKDIRS: `${place.work},/usr/share` };
     const product = await startProduct({ place, env });
-    expect((await product.execute('pwd')).data).toMatchObject({
+    expect((await product.execute('pwd', { detail: true })).data).toMatchObject({
       stdout: `${inner}\n`,
       working_directory: inner,
       default_working_directory: inner,

