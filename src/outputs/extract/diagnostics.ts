@@ -61,18 +61,27 @@ const ONE_LINE: readonly Parser[] = [
   },
 ];
 
+/** In every line that is a diagnostic. */
+const MARK = /(?:error|warning)(?:: |\[| TS\d)|\d +(?:error|warning) |[A-Z]\d{3,4} |\[(?:Error|Warning)\//;
+
+/** Whether it may hold one: cheap, since most text does not. */
+export const hasDiagnostics = (text: string): boolean => MARK.test(text);
+
 export function parseDiagnostics(lines: readonly string[]): Diagnostics | undefined {
   const found: Found[] = [];
   let eslintFile: string | undefined;
   lines.forEach((line, at) => {
-    const next = lines[at + 1] ?? '';
-    const one = ONE_LINE.map((parse) => parse(line)).find((parsed) => parsed !== undefined);
-    const other = one ?? withArrow(line, next) ?? inEslintFile(eslintFile, line);
-    if (other !== undefined) found.push(other);
+    const one = MARK.test(line) ? parseLine(line, lines[at + 1] ?? '', eslintFile) : undefined;
+    if (one !== undefined) found.push(one);
     else if (line.trim() === '') eslintFile = undefined;
     else if (/^\S.*\.\w{1,5}$/.test(line)) eslintFile = line;
   });
   return found.length === 0 ? undefined : describe(found);
+}
+
+function parseLine(line: string, next: string, eslintFile: string | undefined): Found | undefined {
+  const one = ONE_LINE.map((parse) => parse(line)).find((parsed) => parsed !== undefined);
+  return one ?? withArrow(line, next) ?? inEslintFile(eslintFile, line);
 }
 
 /** rustc, and ruff's full report: what it is, and in the next line where. */

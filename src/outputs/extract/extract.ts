@@ -2,15 +2,16 @@
  * Results of known tools in an output, as data. The output may be hostile: lines are cut, patterns take linear time, and
  * nothing of it is executed or trusted.
  */
+import { once } from '../../base/once.ts';
 import { parseCargoTest } from './cargo-test.ts';
-import { parseDiagnostics } from './diagnostics.ts';
+import { hasDiagnostics, parseDiagnostics } from './diagnostics.ts';
 import { parseJson } from './extract-json.ts';
 import { parseTable } from './extract-table.ts';
 import { parseGoTest } from './go-test.ts';
 import { parseJest } from './jest.ts';
 import { parseJunit } from './junit.ts';
 import { parsePytest } from './pytest.ts';
-import type { Results, TestResults } from './results.ts';
+import type { Diagnostics, Results, TestResults } from './results.ts';
 import { parseTap } from './tap.ts';
 import { parseVitest } from './vitest.ts';
 
@@ -22,39 +23,56 @@ const LINE_CHARS = 2000;
 
 /** Undefined where there is nothing of the kind. `auto` takes the most informative kind. */
 export function extractResults(text: string, kind: Extract): Results | undefined {
-  const lines = linesOf(text);
+  const lines = once(() => linesOf(text));
   switch (kind) {
     case 'tests':
       return parseTests(text, lines);
     case 'diagnostics':
-      return parseDiagnostics(lines);
+      return findDiagnostics(text, lines);
     case 'table':
-      return parseTable(lines);
+      return parseTable(lines());
     case 'json':
       return parseJson(text);
     case 'auto':
-      return parseTests(text, lines) ?? parseDiagnostics(lines) ?? parseTable(lines) ?? parseJson(text);
+      return (
+        parseTests(text, lines) ?? findDiagnostics(text, lines) ?? parseTable(lines()) ?? parseJson(text)
+      );
   }
 }
 
-/** What a failed command says of its failure. */
+/** What a failed command says of its failure. An answer waits for it: where no tool left its mark, no line is looked at. */
 export function extractFailure(text: string): Results | undefined {
-  const lines = linesOf(text);
+  const lines = once(() => linesOf(text));
   const tests = parseTests(text, lines);
-  return tests !== undefined && tests.failed > 0 ? tests : parseDiagnostics(lines);
+  return tests !== undefined && tests.failed > 0 ? tests : findDiagnostics(text, lines);
 }
 
 const linesOf = (text: string): string[] =>
   text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line).slice(0, LINE_CHARS));
 
-function parseTests(text: string, lines: readonly string[]): TestResults | undefined {
-  return (
-    parseVitest(lines) ??
-    parseJest(lines) ??
-    parseCargoTest(lines) ??
-    parseGoTest(lines) ??
-    parsePytest(lines) ??
-    parseTap(lines) ??
-    parseJunit(text)
-  );
+interface TestTool {
+  /** In every text that the parser finds results in. */
+  readonly mark: RegExp;
+  readonly parse: (lines: readonly string[], text: string) => TestResults | undefined;
 }
+
+const TEST_TOOLS: readonly TestTool[] = [
+  { mark: /RUN {2}v\d|Test Files {2}/, parse: parseVitest },
+  { mark: /Tests: /, parse: parseJest },
+  { mark: /test result: /, parse: parseCargoTest },
+  { mark: /(?:FAIL|ok) {0,2}\t/, parse: parseGoTest },
+  { mark: /\d (?:passed|failed|errors?|skipped)\b/, parse: parsePytest },
+  { mark: /1\.\.\d/, parse: parseTap },
+  { mark: /<testsuite/, parse: (_, text) => parseJunit(text) },
+];
+
+function parseTests(text: string, lines: () => readonly string[]): TestResults | undefined {
+  for (const { mark, parse } of TEST_TOOLS) {
+    const results = mark.test(text) ? parse(lines(), text) : undefined;
+    if (results !== undefined) return results;
+  }
+  return undefined;
+}
+
+const findDiagnostics = (text: string, lines: () => readonly string[]): Diagnostics | undefined =>
+  hasDiagnostics(text) ? parseDiagnostics(lines()) : undefined;
