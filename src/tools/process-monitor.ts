@@ -95,9 +95,10 @@ async function start(input: Input, call: Call): Promise<Answer<z.input<ReturnTyp
     intervalMs: input.monitor_interval_ms,
     metrics: input.include_metrics,
   });
+  const measured = view.metrics.filter((metric) => !view.unavailable.includes(metric));
   return {
     data: fieldsOf(view),
-    text: `${view.id} watches ${record.id} (process ${pid}) every ${view.intervalMs} ms: ${view.metrics.join(', ')}.${describeUnavailable(view)}\nprocess_monitor with this monitor_id reads it.`,
+    text: `${view.id} watches ${record.id} (process ${pid}) every ${view.intervalMs} ms: ${measured.join(', ') || 'nothing'}.${describeUnavailable(view)}\nprocess_monitor with this monitor_id reads it.`,
   };
 }
 

@@ -28,11 +28,21 @@ describe('process_monitor', () => {
     });
     // By itself it measures what can be measured, and the network of the host is everybody's.
     expect(started.data).not.toHaveProperty('unavailable');
-    const asked = { execution_id: run.execution_id, include_metrics: ['network'] };
-    expect((await product.call('process_monitor', asked)).data).toMatchObject({
-      process_id: run.process_id,
-      unavailable: { network: expect.any(String) },
-    });
+    for (const [more, measured] of [
+      [[], 'nothing'],
+      [['memory', 'cpu'], 'cpu, memory'],
+    ] as const) {
+      const include_metrics = ['network', ...more];
+      const asked = await product.call('process_monitor', {
+        execution_id: run.execution_id,
+        include_metrics,
+      });
+      expect(asked.data).toMatchObject({
+        process_id: run.process_id,
+        unavailable: { network: expect.any(String) },
+      });
+      expect(asked.text).toContain(` ms: ${measured}.\nNo network: `);
+    }
     const { monitor_id } = started.data;
     const metrics = [
       'cpu_percent',

@@ -1,6 +1,6 @@
 /** A server's side of the questions to the operator: asks, waits for the answer, and remembers it on request. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Clock, isoTime } from '../../base/clock.ts';
+import { type Clock, isoTime, ticks } from '../../base/clock.ts';
 import { createId } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
 import {
@@ -102,14 +102,15 @@ export function createQuestions(options: {
     async ask(subject, { timeoutMs, signal }) {
       const question = open(subject);
       const { id } = question;
-      const deadlineMs = Math.min(clock.now() + timeoutMs, Date.parse(question.expiresAt));
+      // A clock that is set must neither cut the wait short nor draw it out.
+      const deadline = ticks() + Math.min(timeoutMs, Date.parse(question.expiresAt) - clock.now());
       for (;;) {
         const answer = readAnswer(directory, id);
         if (answer !== undefined) {
           close(question);
           return { id, answer };
         }
-        const leftMs = deadlineMs - clock.now();
+        const leftMs = deadline - ticks();
         if (leftMs <= 0) return { id, answer: undefined };
         try {
           await sleep(Math.min(POLL_MS, leftMs), undefined, { signal });

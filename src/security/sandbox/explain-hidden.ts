@@ -3,6 +3,8 @@ import { homedir } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
+import { findCommands } from '../policy/walk.ts';
+import { allPaths } from '../policy/working-directory.ts';
 import { EXPOSURES } from './exposures.ts';
 import { privateCandidates } from './find-private.ts';
 import { isReadable, isThere } from './host-files.ts';
@@ -43,23 +45,47 @@ export function hiddenIn(
   security: SecuritySettings,
   environment: Environment,
 ): { readonly path: string; readonly setting: string } | undefined {
-  // Who only writes about it does not read it.
-  if (/^\s*(?:echo|printf)\b/.test(command)) return undefined;
-  const words = command
-    .slice(0, MAX_CHARS)
-    .replaceAll('${HOME}', '$HOME')
-    .replaceAll(/'[^']*\s[^']*'|"[^"]*\s[^"]*"/g, ' ')
-    .match(/[^\s'"`;|&<>(){}=,]*\/[^\s'"`;|&<>(){}=,]*|(?<=\s)\.[\w.-]+/g);
-  for (const word of new Set(words)) {
-    const path = resolve(directory, word.replace(/^(?:~|\$HOME)(?=\/|$)/, homedir()));
-    const setting = isShown(path, security) ? settingFor(path, security, environment) : undefined;
-    if (setting !== undefined) return { path, setting };
+  const text = command.slice(0, MAX_CHARS);
+  const seen = new Set<string>();
+  for (const find of [writtenPaths, walkedPaths]) {
+    for (const path of find(text, directory, environment)) {
+      if (seen.has(path)) continue;
+      seen.add(path);
+      const setting = isShown(path, security) ? settingFor(path, security, environment) : undefined;
+      if (setting !== undefined) return { path, setting };
+    }
   }
   return undefined;
 }
 
 /** A command may be a long script. */
 const MAX_CHARS = 10_000;
+
+/** Those that stand in the text as they are, also in a program of another language. */
+function writtenPaths(command: string, directory: string): string[] {
+  // Who only writes about it does not read it.
+  if (/^\s*(?:echo|printf)\b/.test(command)) return [];
+  const words = command
+    .replaceAll('${HOME}', '$HOME')
+    .replaceAll(/'[^']*\s[^']*'|"[^"]*\s[^"]*"/g, ' ')
+    .match(/[^\s'"`;|&<>(){}=,]*\/[^\s'"`;|&<>(){}=,]*|(?<=\s)\.[\w.-]+/g);
+  return (words ?? []).map((word) => resolve(directory, word.replace(/^(?:~|\$HOME)(?=\/|$)/, homedir())));
+}
+
+/** Hidden files are in the home directory with a dot before their names, or in /etc. Others need no second look. */
+const MAY_BE_HIDDEN = /~|\$\{?HOME|\/etc\b|(?:^|[\s'"/=])\.\w/;
+
+/** Those that the shell would put together: after a `cd`, in an inner shell, from variables and quotes. */
+function walkedPaths(command: string, directory: string, environment: Environment): string[] {
+  if (!MAY_BE_HIDDEN.test(command)) return [];
+  const context = { directory, home: homedir(), inherited: (name: string) => environment[name] };
+  const { certain, guessed } = allPaths(findCommands(command, context), context);
+  return [...certain, ...guessed].flatMap(({ path, readings, cwds }) =>
+    (path === undefined ? readings : [path]).flatMap((each) =>
+      cwds.flatMap((cwd) => (cwd === null ? [] : [resolve(cwd, each === '~' ? homedir() : each)])),
+    ),
+  );
+}
 
 /** Where there is only a minimal root, what is hidden outside of the workspace is not there at all. */
 const isShown = (path: string, { root, workspace }: SecuritySettings): boolean =>

@@ -628,7 +628,16 @@ describe('what is hidden and reads as empty', () => {
   const setting = (name: string): string => `security.expose = ["${name}"]`;
   test.for([
     ['cat ~/.netrc', 'HOME/.netrc', setting('git')],
-    ['cd ~ && cat .aws/credentials', undefined, ''],
+    ['cd ~ && cat .netrc', 'HOME/.netrc', setting('git')],
+    ['cd HOME; ls -a .ssh', 'HOME/.ssh', setting('ssh')],
+    ['echo first; cat ~/.netrc', 'HOME/.netrc', setting('git')],
+    ['printf "%s" "$(cat ~/.netrc)"', 'HOME/.netrc', setting('git')],
+    ['echo "$(< ~/.netrc)"', 'HOME/.netrc', setting('git')],
+    ['bash -c "cat ~/.netrc; true"', 'HOME/.netrc', setting('git')],
+    ["cat HOME/'.net'rc", 'HOME/.netrc', setting('git')],
+    ['for each in ~/.netrc; do cat "$each"; done', 'HOME/.netrc', setting('git')],
+    ['echo first; echo ~/.netrc', undefined, ''],
+    ['cd ~ && cat .aws-that-is-not-there', undefined, ''],
     ['ls -la ~/.ssh', 'HOME/.ssh', setting('ssh')],
     ['tar cf x.tar ~/.config/gh/', 'HOME/.config/gh', setting('gh')],
     ['grep -c . HOME/.vault-token', 'HOME/.vault-token', 'security.readable_paths = ["HOME/.vault-token"]'],
