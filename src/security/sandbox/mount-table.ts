@@ -43,7 +43,7 @@ export function createMountTable(): MountTable {
     },
     isWritable: (path) => isOpen(around(path)),
     isOther(path) {
-      const mount = around(dirname(path));
+      const mount = around(path);
       return mount?.kind === 'memory' || (mount?.kind === 'writable' && mount.from !== undefined);
     },
     pin() {

@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findPrivatePaths } from './find-private.ts';
@@ -31,6 +32,13 @@ describe('credentials', () => {
     '.bitcoin/wallet.dat',
     '.electrum/wallets/default_wallet',
     '.nuget/NuGet.Config',
+    '.config/JetBrains/IntelliJIdea2026.1/c.kdbx',
+    '.config/code-server/config.yaml',
+    '.config/Kiro/User/globalStorage/state.vscdb',
+    '.config/io.datasette.llm/keys.json',
+    '.local/share/gopass/stores/root/mail.age',
+    '.android/adbkey',
+    '.sbt/1.0/server/1/sock.token',
   ])('in %s are hidden', (name) => {
     const host = createHost(UNCOVERED);
     const path = host.write(`home/${name}`, 'secret');
@@ -45,6 +53,7 @@ describe('credentials', () => {
     ['XDG_DATA_HOME', 'moved', 'moved/opencode/auth.json'],
     ['XDG_STATE_HOME', 'moved', 'moved/bash/history'],
     ['CARGO_HOME', 'moved', 'moved/credentials.toml'],
+    ['GRADLE_USER_HOME', 'moved', 'moved/daemon/8.10/registry.bin'],
     ['GH_CONFIG_DIR', 'moved', 'moved/hosts.yml'],
     ['CLAUDE_CONFIG_DIR', 'moved', 'moved/.credentials.json'],
     ['CODEX_HOME', 'moved', 'moved/auth.json'],
@@ -71,6 +80,26 @@ describe('credentials', () => {
       });
       expect(viewOf(profile, path)).toMatch(/^(?:nothing|blank|empty)/);
     }
+  });
+
+  test.for([
+    ['XDG_CACHE_HOME', 'bazel/_bazel_me/1/server/request_cookie'],
+    ['GRADLE_USER_HOME', 'daemon/8.10/registry.bin'],
+  ] as const)(
+    'of build servers are hidden outside the home directory, where %s leads',
+    ([variable, name]) => {
+      const host = createHost(UNCOVERED);
+      const path = host.write(`data/${name}`, 'secret');
+      const profile = host.profile({ environment: { [variable]: join(host.root, 'data') } });
+      expect(viewOf(profile, path)).toMatch(/^(?:nothing|blank|empty)/);
+    },
+  );
+
+  test('of build servers are hidden behind a link in the home directory', () => {
+    const host = createHost(UNCOVERED);
+    const path = host.write('data/gradle/daemon/8.10/registry.bin', 'secret');
+    symlinkSync(join(host.root, 'data/gradle'), join(host.home, '.gradle'));
+    expect(viewOf(host.profile(), path)).toMatch(/^(?:nothing|blank|empty)/);
   });
 
   test.for(['HISTFILE', 'LESSHISTFILE', 'XDG_CONFIG_HOME', 'GNUPGHOME'])(
