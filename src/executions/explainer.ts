@@ -1,6 +1,7 @@
 /** From the last that an execution printed: what the sandbox or a limit had to do with its end, and what the audit log should mark. */
+import { homedir } from 'node:os';
 import type { Bundle } from '../outputs/types.ts';
-import type { Security } from '../security/security.ts';
+import { findNamedPaths, type Security } from '../security/security.ts';
 import type { ExecutionRecord, Outcome } from './record.ts';
 import type { RunningOptions } from './running.ts';
 import { findSecurityEvent } from './security-event.ts';
@@ -13,6 +14,7 @@ export function createExplainer({ sandbox }: Security): RunningOptions['explain'
       isSandboxed: record.process?.isSandboxed === true,
       command: record.command,
       directory: record.directory,
+      namedPaths: () => findNamedPaths(record.command, { directory: record.directory, home: homedir() }),
       exitCode: outcome.exitCode,
       signal: outcome.signal,
       refusedForks: outcome.refusedForks ?? 0,

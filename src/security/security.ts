@@ -45,6 +45,7 @@ export type { LaunchRequest, TerminalRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
 export { findLastPipeline } from './policy/last-pipeline.ts';
+export { findNamedPaths } from './policy/named-paths.ts';
 export type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 export { PRESET_COMMANDS } from './policy/preset-lists.ts';
 export { escapeJson, escapeText, quoteWord } from './policy/show-decision.ts';

@@ -3,8 +3,6 @@ import { homedir } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
-import { findCommands } from '../policy/walk.ts';
-import { allPaths } from '../policy/working-directory.ts';
 import { EXPOSURES } from './exposures.ts';
 import { privateCandidates } from './find-private.ts';
 import { isReadable, isThere } from './host-files.ts';
@@ -39,23 +37,32 @@ export function settingFor(
     : `security.expose = ["${name}"]`;
 }
 
+interface Named {
+  readonly command: string;
+  readonly directory: string;
+  namedPaths?(): readonly string[];
+}
+
+/** Hidden files are in the home directory with a dot before their names, or in /etc. Others need no second look. */
+const MAY_BE_HIDDEN = /~|\$\{?HOME|\/etc\b|(?:^|[\s'"/=])\.\w/;
+
 /** What is hidden is empty inside, and reading it succeeds: of paths that a command names, the first of these. */
 export function hiddenIn(
-  { command, directory }: { readonly command: string; readonly directory: string },
+  { command, directory, namedPaths }: Named,
   security: SecuritySettings,
   environment: Environment,
 ): { readonly path: string; readonly setting: string } | undefined {
-  const text = command.slice(0, MAX_CHARS);
-  const seen = new Set<string>();
-  for (const find of [writtenPaths, walkedPaths]) {
-    for (const path of find(text, directory, environment)) {
-      if (seen.has(path)) continue;
-      seen.add(path);
+  const find = (paths: readonly string[]): { path: string; setting: string } | undefined => {
+    for (const path of new Set(paths)) {
       const setting = isShown(path, security) ? settingFor(path, security, environment) : undefined;
       if (setting !== undefined) return { path, setting };
     }
-  }
-  return undefined;
+    return undefined;
+  };
+  return (
+    find(writtenPaths(command.slice(0, MAX_CHARS), directory)) ??
+    find(MAY_BE_HIDDEN.test(command) ? (namedPaths?.() ?? []) : [])
+  );
 }
 
 /** A command may be a long script. */
@@ -70,21 +77,6 @@ function writtenPaths(command: string, directory: string): string[] {
     .replaceAll(/'[^']*\s[^']*'|"[^"]*\s[^"]*"/g, ' ')
     .match(/[^\s'"`;|&<>(){}=,]*\/[^\s'"`;|&<>(){}=,]*|(?<=\s)\.[\w.-]+/g);
   return (words ?? []).map((word) => resolve(directory, word.replace(/^(?:~|\$HOME)(?=\/|$)/, homedir())));
-}
-
-/** Hidden files are in the home directory with a dot before their names, or in /etc. Others need no second look. */
-const MAY_BE_HIDDEN = /~|\$\{?HOME|\/etc\b|(?:^|[\s'"/=])\.\w/;
-
-/** Those that the shell would put together: after a `cd`, in an inner shell, from variables and quotes. */
-function walkedPaths(command: string, directory: string, environment: Environment): string[] {
-  if (!MAY_BE_HIDDEN.test(command)) return [];
-  const context = { directory, home: homedir(), inherited: (name: string) => environment[name] };
-  const { certain, guessed } = allPaths(findCommands(command, context), context);
-  return [...certain, ...guessed].flatMap(({ path, readings, cwds }) =>
-    (path === undefined ? readings : [path]).flatMap((each) =>
-      cwds.flatMap((cwd) => (cwd === null ? [] : [resolve(cwd, each === '~' ? homedir() : each)])),
-    ),
-  );
 }
 
 /** Where there is only a minimal root, what is hidden outside of the workspace is not there at all. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SecuritySettings } from '../../base/settings.ts';
+import { findNamedPaths } from '../policy/named-paths.ts';
 import { type Explanation, explainDenial, type Failed } from './explain.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
 import { createHost, type Host, securityOf } from './sandbox.fixture.ts';
@@ -38,14 +39,16 @@ const placed = (text: string): string =>
   text.replaceAll('WORK', host.workspace).replaceAll('HOME', host.home);
 
 function explain(mode: Mode, failed: Partial<Failed>): Explanation | undefined {
+  const command = placed(failed.command ?? 'do-it');
   return explainDenial(
     {
+      namedPaths: () => findNamedPaths(command, { directory: host.workspace, home: host.home }),
       directory: host.workspace,
       exitCode: 1,
       signal: undefined,
       hasRun: true,
       ...failed,
-      command: placed(failed.command ?? 'do-it'),
+      command,
       text: placed(failed.text ?? ''),
     },
     settingsOf(mode),

@@ -15,6 +15,8 @@ import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts'
 export interface Failed {
   readonly command: string;
   readonly directory: string;
+  /** Paths that the shell would put together from the command: after a `cd`, in an inner shell, from quotes. */
+  namedPaths?(): readonly string[];
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
   /** How often the kernel refused it another process; 0 also where nobody counts. */
