@@ -1,6 +1,6 @@
 /** Git layouts by which a command could once write to what git outside executes or obeys, each tried in a real sandbox. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
@@ -75,7 +75,9 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   },
   'very many repositories before a real one': {
     prepare(workspace) {
-      for (let index = 0; index < 70; index++) git(join(workspace, `a${index}`), 'init', '-q', '--template=');
+      const first = join(workspace, 'a0');
+      git(first, 'init', '-q', '--template=');
+      for (let index = 1; index < 70; index++) cpSync(first, join(workspace, `a${index}`), { recursive: true });
       git(join(workspace, 'zz'), 'init', '-q');
     },
     commands: [append('zz/.git/config')],
