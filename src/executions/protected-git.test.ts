@@ -77,7 +77,8 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     prepare(workspace) {
       const first = join(workspace, 'a0');
       git(first, 'init', '-q', '--template=');
-      for (let index = 1; index < 70; index++) cpSync(first, join(workspace, `a${index}`), { recursive: true });
+      for (let index = 1; index < 70; index++)
+        cpSync(first, join(workspace, `a${index}`), { recursive: true });
       git(join(workspace, 'zz'), 'init', '-q');
     },
     commands: [append('zz/.git/config')],
