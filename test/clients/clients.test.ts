@@ -1,6 +1,6 @@
 /**
  * What reaches the model behind Claude Code, Codex and Gemini CLI: the real clients from npm, each with our server as
- * `install` writes it (over stdio) or as the server prints it (over HTTP), and a model that plays a script.
+ * `install` writes it (over stdio and over HTTP) or as the server prints it (over HTTP), and a model that plays a script.
  */
 import { networkInterfaces } from 'node:os';
 import { encode } from 'gpt-tokenizer';
@@ -9,8 +9,9 @@ import { connectStdio } from '../e2e/support/clients.ts';
 import { createPlace } from '../e2e/support/product.ts';
 import { lacks } from '../setup/needs.ts';
 import { AGENTS, type Agent } from './support/agents.ts';
-import { converse, type Held, type Transport } from './support/conversation.ts';
+import { converse, type Held, type Way } from './support/conversation.ts';
 import type { Step } from './support/model.ts';
+import { comparable, playPlainly } from './support/plain.ts';
 
 /** Of all that reached the model before. */
 const found = (pattern: RegExp, results: readonly string[]): string => {
@@ -40,7 +41,7 @@ const STEPS = {
   },
   background: {
     tool: 'shell_execute',
-    args: { command: 'echo started; sleep 1; echo ended', execution_mode: 'background' },
+    args: { command: 'sleep 1; echo ended', execution_mode: 'background' },
   },
   waited: {
     tool: 'process_get_execution',
@@ -80,18 +81,23 @@ const canRun = !lacks(
   'real clients run only where there is no network; npm run test:clients takes care of that',
 );
 
+let plain: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  if (canRun) plain = await playPlainly(STEPS);
+});
+
 for (const agent of AGENTS) {
   const isSkipped = !canRun || lacks(!agent.isInstalled, `${agent.title} is not in node_modules/.clients`);
-  for (const transport of ['stdio', 'http'] as const)
-    describe.skipIf(isSkipped)(`${agent.title} over ${transport}`, () => {
-      declare(agent, transport);
+  for (const way of ['install', 'install --http', 'printed for HTTP'] as const)
+    describe.skipIf(isSkipped)(`${agent.title}, ${way}`, () => {
+      declare(agent, way);
     });
 }
 
-function declare(agent: Agent, transport: Transport): void {
+function declare(agent: Agent, way: Way): void {
   let held: Held;
   beforeAll(async () => {
-    held = await converse(agent, transport, STEPS);
+    held = await converse(agent, way, STEPS);
   });
   const read = (step: keyof typeof STEPS): string => held.results[step] ?? '';
 
@@ -109,6 +115,15 @@ function declare(agent: Agent, transport: Transport): void {
       parameters: propertiesOf(schema).filter((parameter) => parameter !== 'wait_for_previous'),
     }));
     expect(offered.toSorted(byName)).toEqual(listed);
+  });
+
+  test('every answer reaches the model as the server writes it for any client', () => {
+    // These depend on how much a client shows, and have a test of their own.
+    const { long: _long, leftOut: _leftOut, ...whole } = STEPS;
+    const names = Object.keys(whole) as (keyof typeof whole)[];
+    expect(names.map((name) => [name, comparable(read(name))])).toEqual(
+      names.map((name) => [name, comparable(plain[name] ?? '')]),
+    );
   });
 
   test('a command that printed two letters costs at most 40 tokens', () => {
@@ -147,7 +162,7 @@ function declare(agent: Agent, transport: Transport): void {
 
   test('a background command is waited for', () => {
     expect(read('background')).toContain('running');
-    expect(read('waited')).toContain('completed');
+    expect(read('waited')).toMatch(/^ended\n\[completed, exit code 0/);
   });
 
   test('a line end presses Enter in a terminal', () => {

@@ -14,13 +14,17 @@ export interface Agent {
   /** The program behind it, and what comes before its arguments. */
   readonly program: readonly [string, ...string[]];
   readonly isInstalled: boolean;
+  /** Options of `install` that a person chooses for a client that runs without anybody to ask. */
+  readonly install: readonly string[];
   /** Does what the model says, and ends. */
   readonly ask: readonly string[];
   readonly environment: (modelUrl: string) => Readonly<Record<string, string>>;
   /** Sets what a person would have set before, and leaves what `install` wrote. */
   readonly prepare: (home: string, modelUrl: string) => void;
-  /** Writes the lines that the server prints for this client over HTTP, where they belong into a file. */
+  /** Where the lines belong that the server prints for this client over HTTP, if they are no command. */
   readonly file?: string;
+  /** What a person adds to those lines, for a client that runs without anybody to ask. */
+  readonly fileAlso?: string;
   /** A result without what the client puts around it. */
   readonly unwrap: (result: string) => string;
 }
@@ -36,6 +40,7 @@ export const AGENTS: readonly Agent[] = [
     name: 'claude',
     program: [CLAUDE],
     isInstalled: existsSync(CLAUDE),
+    install: [],
     ask: ['-p', 'go', '--allowedTools', 'mcp__shell'],
     environment: (modelUrl) => ({
       ANTHROPIC_BASE_URL: modelUrl,
@@ -60,12 +65,11 @@ export const AGENTS: readonly Agent[] = [
     name: 'codex',
     program: [process.execPath, CODEX],
     isInstalled: existsSync(CODEX),
+    // `codex exec` cancels what it cannot ask for.
+    install: ['--approve-tools'],
     ask: [
       'exec',
       '--skip-git-repo-check',
-      // It denies what it cannot ask for.
-      '-c',
-      'mcp_servers.shell.default_tools_approval_mode="approve"',
       // It waits for a server that it needs.
       '-c',
       'mcp_servers.shell.required=true',
@@ -91,6 +95,7 @@ export const AGENTS: readonly Agent[] = [
         ].join('\n'),
       ),
     file: '.codex/config.toml',
+    fileAlso: 'default_tools_approval_mode = "approve"\n',
     unwrap: (result) => result.replace(/^Wall time: .*\nOutput:\n/, ''),
   },
   {
@@ -99,6 +104,7 @@ export const AGENTS: readonly Agent[] = [
     name: 'gemini',
     program: [process.execPath, GEMINI],
     isInstalled: existsSync(GEMINI),
+    install: [],
     // Without a model's name it asks a model which one to ask.
     ask: ['-p', 'go', '--yolo', '--model', 'gemini-2.5-pro'],
     environment: (modelUrl) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: modelUrl }),
@@ -112,9 +118,17 @@ export const AGENTS: readonly Agent[] = [
           telemetry: { enabled: false },
         }),
       ),
-    unwrap: (result) => result.replace(/^<untrusted_context>\n|\n<\/untrusted_context>$/g, ''),
+    unwrap: (result) => withoutReport(result.replace(/^<untrusted_context>\n|\n<\/untrusted_context>$/g, '')),
   },
 ];
+
+/** Gemini CLI puts the call and the whole answer as JSON into what the model reads of an error. */
+function withoutReport(result: string): string {
+  const [, answer] = /^MCP tool '.*' reported tool error .* with response: (\[.*\])$/s.exec(result) ?? [];
+  if (answer === undefined) return result;
+  const [part] = JSON.parse(answer) as [{ functionResponse: { response: { content: { text: string }[] } } }];
+  return part.functionResponse.response.content.map(({ text }) => text).join('\n');
+}
 
 /** What is not there yet reads as nothing. */
 export function rewrite(file: string, change: (text: string) => string): void {

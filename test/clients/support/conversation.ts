@@ -12,7 +12,8 @@ import { type OfferedTool, type Step, startModel } from './model.ts';
 
 const run = promisify(execFile);
 
-export type Transport = 'stdio' | 'http';
+/** How the server gets into the client: `install` writes it, or the person pastes what the server prints at its start. */
+export type Way = 'install' | 'install --http' | 'printed for HTTP';
 
 export interface Held {
   readonly tools: readonly OfferedTool[];
@@ -25,14 +26,10 @@ export interface Held {
 }
 
 /** The steps are played in their order. */
-export async function converse(
-  agent: Agent,
-  transport: Transport,
-  steps: Readonly<Record<string, Step>>,
-): Promise<Held> {
+export async function converse(agent: Agent, way: Way, steps: Readonly<Record<string, Step>>): Promise<Held> {
   const place = createPlace();
   const model = await startModel(Object.values(steps), { server: 'shell', unwrap: agent.unwrap });
-  const server = transport === 'http' ? await startProductHttp(place) : undefined;
+  const server = way === 'install' ? undefined : await startProductHttp(place);
   const env = {
     PATH: [createBin(agent, place.directory), process.env['PATH'] ?? ''].join(delimiter),
     HOME: place.directory,
@@ -40,11 +37,12 @@ export async function converse(
     SHELL: '/bin/bash',
     TERM: 'xterm-256color',
     SHELL_TEST_RUN: process.env['SHELL_TEST_RUN'] ?? '',
+    MCP_SHELL_STATE_DIR: place.stateDir,
     ...agent.environment(model.url),
   };
   try {
-    if (server === undefined) await run(process.execPath, [CLI, 'install', agent.id, '--yes'], { env });
-    else await register(agent, server, { place, env });
+    if (server !== undefined && way === 'printed for HTTP') await register(agent, server, { place, env });
+    else await install(agent, server, env);
     agent.prepare(place.directory, model.url);
     const said = await ask(agent, place, env);
     const { tools, results } = model.conversation();
@@ -71,6 +69,20 @@ function createBin(agent: Agent, directory: string): string {
   return bin;
 }
 
+/** Over HTTP with a token of its own, which the running server accepts. */
+async function install(
+  agent: Agent,
+  server: RunningProduct | undefined,
+  env: Record<string, string>,
+): Promise<void> {
+  const http = server === undefined ? [] : ['--http', new URL(server.url).host];
+  const args = [CLI, 'install', agent.id, '--yes', ...agent.install, ...http];
+  const { stdout } = await run(process.execPath, args, { env });
+  expect(stdout).toContain('Written.');
+  // The token that the operator chose stays the operator's.
+  if (server !== undefined) expect(stdout).not.toContain(server.token);
+}
+
 /** As the server says when it starts: a command, or lines of a settings file. */
 async function register(
   agent: Agent,
@@ -81,7 +93,8 @@ async function register(
   const [, printed = ''] = block.exec(server.process.stdout()) ?? [];
   // A token that the operator chose is not printed.
   const lines = printed.replaceAll(/^ {4}/gm, '').replace('<MCP_SHELL_TOKEN>', server.token);
-  if (agent.file !== undefined) rewrite(join(place.directory, agent.file), (text) => `${text}${lines}`);
+  if (agent.file !== undefined)
+    rewrite(join(place.directory, agent.file), (text) => `${text}${lines}${agent.fileAlso ?? ''}`);
   else await run('sh', ['-c', lines], { cwd: place.work, env, timeout: 60_000 });
 }
 
