@@ -39,9 +39,20 @@ export function patienceMs(client: ClientInfo, configuredSeconds: number | undef
   return (configuredSeconds ?? find(client)?.seconds ?? LIMITS.maxWaitSeconds) * 1000;
 }
 
-/** How much output an answer to it may hold. */
-export function answerBytes(client: ClientInfo): number {
-  return find(client)?.bytes ?? LIMITS.inlineOutputBytesMax;
+/** How much output an answer to it may hold, given how many characters a byte of it takes there. */
+export function answerBytes(client: ClientInfo, charactersPerByte = 1): number {
+  const known = find(client)?.bytes;
+  return known === undefined ? LIMITS.inlineOutputBytesMax : Math.floor(known / charactersPerByte);
+}
+
+/** How many rows of a list an answer to it may hold: at least one. */
+export function countRows(rows: readonly string[], client: ClientInfo): number {
+  let left = answerBytes(client);
+  const tooMany = rows.findIndex((row) => {
+    left -= Buffer.byteLength(row) + 1;
+    return left < 0;
+  });
+  return tooMany === -1 ? rows.length : Math.max(1, tooMany);
 }
 
 /** Tools of other interfaces: their text alone does not say everything. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import type { OutputFilter } from '../outputs/types.ts';
 import { describeBytes } from './describe.ts';
+import { countRows } from './known-clients.ts';
 import { type Call, defineTool } from './tool.ts';
 
 const outputSchema = () =>
@@ -53,18 +54,22 @@ export async function listOutputs(
   call: Call,
 ) {
   await call.modules.executions.ready();
-  const { outputs, total } = call.modules.outputs.list(call.principal, {
+  const { outputs: found, total } = call.modules.outputs.list(call.principal, {
     types: asked.types,
     ...(asked.execution_id !== undefined && { executionId: asked.execution_id }),
     ...(asked.name_pattern !== undefined && { namePattern: asked.name_pattern }),
     limit: asked.limit,
   });
-  const lines = outputs.map(
+  const rows = found.map(
     (output) =>
       `${output.outputId} ${output.type} ${describeBytes(output.sizeBytes)} ${isoTime(output.createdAtMs)} ${output.name.split('\n')[0]}`,
   );
+  const lines = rows.slice(0, countRows(rows, call.client));
+  const outputs = found.slice(0, lines.length);
+  const more = outputs.length < found.length ? '; name_pattern or execution_id finds older ones' : '';
   return {
     data: {
+      total_count: total,
       outputs: outputs.map((output) => ({
         output_id: output.outputId,
         execution_id: output.executionId,
@@ -75,8 +80,7 @@ export async function listOutputs(
         is_running: output.isRunning,
         created_at: isoTime(output.createdAtMs),
       })),
-      total_count: total,
     },
-    text: `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}[${outputs.length} of ${total}]`,
+    text: `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}[${outputs.length} of ${total}${more}]`,
   };
 }

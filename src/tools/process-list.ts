@@ -6,6 +6,7 @@ import { createFilter } from '../base/pattern.ts';
 import { durationOf, type Summary } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import { describeDuration } from './describe.ts';
+import { countRows } from './known-clients.ts';
 import { defineTool } from './tool.ts';
 
 const processFields = () =>
@@ -55,17 +56,19 @@ export const processList = defineTool({
         matches(summary.command),
     );
     const now = call.modules.clock.now();
-    const processes = matching
+    const page = matching
       .slice(input.offset, input.offset + input.limit)
       .map((summary) => toWire(summary, now));
-    const lines = processes.map(
+    const rows = page.map(
       (entry) =>
         `${entry.execution_id} ${entry.status}${entry.exit_code === undefined ? '' : ` (${entry.exit_code})`} ${describeDuration(entry.execution_time_ms)} pid ${entry.process_id ?? '-'}: ${escapeText(entry.command.split('\n')[0] ?? '')}`,
     );
+    const lines = rows.slice(0, countRows(rows, call.client));
+    const processes = page.slice(0, lines.length);
     const rest = matching.length - input.offset - processes.length;
     const more = rest > 0 ? `\n${rest} more: offset ${input.offset + processes.length}.` : '';
     return {
-      data: { processes, total_count: all.length, filtered_count: matching.length },
+      data: { total_count: all.length, filtered_count: matching.length, processes },
       text: `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}[${processes.length} of ${matching.length} that match, ${all.length} in all]${more}`,
     };
   },

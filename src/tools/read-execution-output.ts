@@ -5,6 +5,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { ByteSource, OutputInfo } from '../outputs/types.ts';
 import { EXTRACTS, readLines, readRange, searchLines } from '../outputs/views.ts';
 import { comparePart, extractPart } from './extract-output.ts';
+import { answerBytes } from './known-clients.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 
 export const readInput = () =>
@@ -78,7 +79,10 @@ export async function readOutput(input: Input, call: Call): Promise<Answer<Outpu
   await call.modules.executions.ready();
   const { info, source } = call.modules.outputs.open(call.principal, input.output_id);
   try {
-    const part = await readPart(source, input, call);
+    // What a client does not pass on is left for the next call, which the answer names.
+    const isBase64 = input.encoding.toLowerCase() === 'base64';
+    const size = Math.min(input.size, answerBytes(call.client, isBase64 ? 4 / 3 : 1));
+    const part = await readPart(source, { ...input, size }, call);
     return finish(part, info);
   } finally {
     source.close();
@@ -99,8 +103,7 @@ function readPart(source: ByteSource, input: Input, call: Call): Promise<Part> {
   if (extract !== undefined)
     return extractPart(source, { kind: extract, path, maxBytes, signal: call.signal });
   if (input.pattern !== undefined) return search(source, input, input.pattern, call);
-  if (input.start_line !== undefined || input.line_count !== undefined)
-    return lines(source, input, call.signal);
+  if (input.start_line !== undefined || input.line_count !== undefined) return lines(source, input, call);
   return Promise.resolve(range(source, input));
 }
 
@@ -132,11 +135,11 @@ function range(source: ByteSource, input: Input): Part {
   };
 }
 
-async function lines(source: ByteSource, input: Input, signal: AbortSignal): Promise<Part> {
+async function lines(source: ByteSource, input: Input, { client, signal }: Call): Promise<Part> {
   const part = await readLines(source, {
     startLine: input.start_line ?? 1,
     lineCount: input.line_count ?? LIMITS.readLinesDefault,
-    maxBytes: LIMITS.readLinesBytes,
+    maxBytes: Math.min(LIMITS.readLinesBytes, answerBytes(client)),
     encoding: input.encoding,
     signal,
   });
@@ -163,6 +166,7 @@ async function search(source: ByteSource, input: Input, pattern: string, call: C
     pattern,
     contextLines: input.context_lines ?? 0,
     maxMatches: Math.min(input.line_count ?? LIMITS.readLinesDefault, LIMITS.searchMatches),
+    maxBytes: Math.min(LIMITS.searchResultBytes, answerBytes(call.client)),
     fromOffset: input.offset ?? 0,
     deadlineMs: LIMITS.searchMs,
     encoding: input.encoding,
@@ -194,11 +198,21 @@ function finish({ data, text, next }: Part, info: OutputInfo): Answer<Output> {
       : 'stdout and stderr are put together by time of arrival, so that their order is approximate',
     info.isRunning ? 'the command is still writing' : '',
   ].filter((note) => note !== '');
-  const content = text ?? data.content ?? '';
-  const gap = content === '' || content.endsWith('\n') ? '' : '\n';
+  const { content, extracted, differences, ...about } = data;
+  const shown = text ?? content ?? '';
+  const gap = shown === '' || shown.endsWith('\n') ? '' : '\n';
   return {
-    data: { output_id: info.outputId, ...data, order, is_running: info.isRunning },
-    text: `${content}${gap}[${[next, ...notes].join('; ')}]`,
+    // Clients that cut an answer cut its end: how to go on comes before what was read.
+    data: {
+      output_id: info.outputId,
+      ...about,
+      order,
+      is_running: info.isRunning,
+      ...(content !== undefined && { content }),
+      ...(extracted !== undefined && { extracted }),
+      ...(differences !== undefined && { differences }),
+    },
+    text: `${shown}${gap}[${[next, ...notes].join('; ')}]`,
   };
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { LookRequest, ReadResult } from '../terminals/terminals.ts';
+import { answerBytes } from './known-clients.ts';
 import {
   describeEnd,
   describeFront,
@@ -60,7 +61,8 @@ export const terminalGetOutput = defineTool({
     const caller = terminalCaller(call);
     const view = input.view === 'screen' ? 'screen' : 'scrollback';
     // A page that was asked for may have more than an answer usually has.
-    const maxBytes = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
+    const page = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
+    const maxBytes = Math.min(page, answerBytes(call.client));
     const request: LookRequest = {
       view: input.view,
       from: input.start_line,
@@ -83,7 +85,6 @@ export const terminalGetOutput = defineTool({
     return {
       data: {
         terminal_id: input.terminal_id,
-        output: text,
         ...(isCut && { output_truncated: true }),
         ...(view === 'scrollback' && { start_line: fresh.from }),
         line_count: lines.length,
@@ -99,6 +100,7 @@ export const terminalGetOutput = defineTool({
         full_screen: fresh.isAlternate,
         ...describeWait(fresh.waited, fresh.isSecretPrompt),
         ...(await describeEnd(call, input.terminal_id, fresh.outcome !== undefined)),
+        output: text,
       },
       text: `${text}${text === '' ? '' : '\n'}[${describeView(fresh, view, lines.length, input.include_foreground_process)}]`,
     };

@@ -10,6 +10,7 @@ import {
   type SendResult,
   type Typed,
 } from '../terminals/terminals.ts';
+import { answerBytes } from './known-clients.ts';
 import {
   describeEnd,
   describeFront,
@@ -136,7 +137,7 @@ function answerWaited<Said extends object>(
 ) {
   const { waited, after: view, screen } = result;
   if (view === undefined) return { data: said, text: '' };
-  const maxBytes = call.modules.settings.limits.inlineOutputBytes;
+  const maxBytes = Math.min(call.modules.settings.limits.inlineOutputBytes, answerBytes(call.client));
   // A full-screen program has no lines, only what it shows.
   const isDrawn = screen !== undefined && waited?.commandOutput === undefined;
   const { text, isCut } = isDrawn
@@ -150,12 +151,12 @@ function answerWaited<Said extends object>(
   return {
     data: {
       ...said,
-      output: text,
       output_truncated: isCut,
       full_screen: view.isAlternate,
       foreground_process: describeFront(view.front),
       ...describeWait(waited, view.isSecretPrompt),
       ...ended,
+      output: text,
     },
     text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]`,
   };
