@@ -6,6 +6,7 @@ import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { addOperatorCommands } from './operator.ts';
 import { addSetupCommands, type Setup } from './setup.ts';
+import { explainSlips } from './slips.ts';
 
 export interface Flags {
   readonly shell?: string;
@@ -76,7 +77,6 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
         'http',
       ),
     )
-    .showHelpAfterError('(mcp-shell-server --help shows what there is)')
     .addHelpText('after', EXAMPLES)
     // Judged by us, since a word that is no command is a slip of one.
     .allowExcessArguments(true)
@@ -120,5 +120,6 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
     program,
     actions.operator(() => load().settings),
   );
+  explainSlips(program);
   return program;
 }

@@ -47,6 +47,8 @@ export function searchAudit(context: CommandContext, options: SearchOptions): vo
   for (const line of lines) context.output.write(`${show(line)}\n`);
   if (left > 0 && options.json !== true)
     context.output.write(`[the last ${lines.length} of ${lines.length + left}; --limit shows more]\n`);
+  // A script goes by the exit code.
+  if (lines.length === 0 && context.output.isTTY) context.output.write('No line of the audit log matches.\n');
   context.setExitCode(lines.length === 0 ? 1 : 0);
 }
 

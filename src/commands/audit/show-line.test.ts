@@ -25,6 +25,23 @@ describe('a line of the audit log', () => {
     expect(shown).not.toContain('server');
   });
 
+  const id = 'xj5hg7e7wqzvdhas5ija7y478e';
+  test.each([
+    ['allowed', { event: 'execution_allowed', decision: 'allow', mode: 'terminal' }, `terminal term_${id}`],
+    ['denied', { event: 'execution_denied', decision: 'deny', code: 'X' }, `terminal term_${id}  X`],
+    [
+      'ended',
+      { event: 'execution_ended', status: 'completed', exitCode: 0, reason: 'exit', durationMs: 5 },
+      `exit 0, 5 ms  terminal term_${id}`,
+    ],
+  ])('names a terminal, which has no command: %s', (_, fields, text) => {
+    const shown = showLine(
+      lineOf({ principal: 'local', executionId: `exec_${id}`, command: '', ...fields }),
+      plain,
+    );
+    expect(shown).toMatch(new RegExp(` local ${text}$`));
+  });
+
   test('shows the whole beginning of a command before the end of its paths', () => {
     const command = 'cp /srv/projects/customer/website/packages/theme/index.css /tmp/out && make install';
     const shown = showLine(

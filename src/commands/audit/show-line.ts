@@ -1,4 +1,5 @@
 /** A line of the audit log in one line that a person reads. Whatever a caller said in it cannot move the cursor. */
+import { isId, renameId } from '../../base/ids.ts';
 import { type AuditLine, escapeText } from '../../security/security.ts';
 import { fitTo, type Paint, padTo, type Tone } from '../paint.ts';
 import { showSpan, showTime } from '../when.ts';
@@ -55,7 +56,7 @@ function describe(fields: Fields): Described {
           event === 'execution_allowed' || event === 'execution_denied'
             ? ''
             : String(event).replaceAll('_', ' '),
-          textOf(fields['command']),
+          commandOf(fields),
           decision === 'allow' ? '' : joined([textOf(fields['code']), textOf(fields['reason'])]),
           textOf(
             fields['restrictionId'] ??
@@ -70,6 +71,13 @@ function describe(fields: Fields): Described {
   }
 }
 
+/** A terminal runs a shell, which nobody typed: it is known by its name. */
+function commandOf(fields: Fields): string {
+  const command = textOf(fields['command']);
+  const id = textOf(fields['executionId']);
+  return command === '' && isId('exec', id) ? `terminal ${renameId(id, 'term')}` : command;
+}
+
 const STATUS_TONES: Readonly<Record<string, Tone>> = { completed: 'good', failed: 'bad', timeout: 'warn' };
 
 function describeEnd(fields: Fields): Described {
@@ -82,7 +90,7 @@ function describeEnd(fields: Fields): Described {
   return {
     tone: STATUS_TONES[status] ?? 'plain',
     word: status,
-    text: joined([facts.join(', '), textOf(fields['command'])]),
+    text: joined([facts.join(', '), commandOf(fields)]),
   };
 }
 
