@@ -25,9 +25,7 @@ function hintFor(error: string, program: Command): string {
 
 /** It may be another command's. */
 function hintForOption(option: string, program: Command): string {
-  const [owner] = withSubcommands(program).filter(({ options }) =>
-    options.some(({ long }) => long === option),
-  );
+  const owner = withSubcommands(program).find(({ options }) => options.some(({ long }) => long === option));
   return owner === undefined ? '' : `(${option} is an option of ${pathOf(owner)})\n`;
 }
 

@@ -58,6 +58,57 @@ describe.each(SETTINGS)('%s', (line, name, open, strict) => {
   });
 });
 
+test.each([
+  ['custom', 'minimal', 'restrictive'],
+  ['custom', 'production', 'restrictive'],
+  ['permissive', 'production', 'restrictive'],
+  ['restrictive', 'sandbox', 'restrictive'],
+  ['custom', 'sandbox', 'custom'],
+])('the mode %s, without lists, under a later preset %s is %s', (mode, preset, expected) => {
+  const place = createPlace();
+  place.write(USER_FILE, `[security]\nmode = "${mode}"\n`);
+  const { settings, warnings } = place.load({ environment: { MCP_SHELL_SECURITY_PRESET: preset } });
+  expect(settings.security.mode).toBe(expected);
+  expect(warnings).toHaveLength(expected === mode ? 0 : 1);
+});
+
+/** Lists hold, and say so: whether they are needed is for the operator to know. */
+const OPENING = [
+  ['readable_paths', '["/srv"]', '[]', ['sandbox', 'production', 'minimal']],
+  ['writable_paths', '["/srv"]', '[]', ['sandbox', 'production', 'minimal']],
+  ['expose', '["git"]', '[]', ['sandbox', 'production', 'minimal']],
+  ['allowed_environment', '["TOKEN"]', '[]', ['sandbox', 'production', 'minimal']],
+  ['allowed_commands', '["curl"]', '[]', ['production', 'minimal']],
+  ['allowed_arguments', '{ npm = ["run x"] }', '{}', ['production', 'minimal']],
+  ['extend_allowed', 'true', 'false', ['production', 'minimal']],
+  ['allow_writes', 'true', 'false', ['production', 'minimal']],
+] as const;
+
+describe.each(OPENING)('%s = %s', (name, opening, nothing, loosened) => {
+  const namedUnder = (preset: string, value: string): boolean => {
+    const place = createPlace();
+    place.write(USER_FILE, `[security]\n${name} = ${value}\n`);
+    const { warnings } = place.load({ environment: { MCP_SHELL_SECURITY_PRESET: preset } });
+    const words = `toml:2) LOOSENS the preset ${preset} (MCP_SHELL_SECURITY_PRESET)`;
+    return warnings.some((one) => one.startsWith(`security.${name} = `) && one.includes(words));
+  };
+  const ALL = ['development', 'sandbox', 'production', 'minimal'] as const;
+
+  test('is named where it loosens a preset that was chosen for this server', () => {
+    expect(ALL.filter((preset) => namedUnder(preset, opening))).toEqual(loosened);
+  });
+
+  test('is not named where it allows nothing', () => {
+    expect(ALL.filter((preset) => namedUnder(preset, nothing))).toEqual([]);
+  });
+
+  test('is not named beside the preset of its own file', () => {
+    const place = createPlace();
+    place.write(USER_FILE, `[security]\npreset = "minimal"\n${name} = ${opening}\n`);
+    expect(place.load().warnings).toEqual([]);
+  });
+});
+
 test('what is stricter than a later preset stays', () => {
   const place = createPlace();
   place.write(

@@ -6,7 +6,7 @@
 import type { SecuritySettings } from '../settings.ts';
 import type { DefaultWorkdir } from './default-workdir.ts';
 import type { SettingKey, SettingValues } from './keys.ts';
-import type { Source } from './layers.ts';
+import { isWeaker, loosenings } from './loosenings.ts';
 import { isInside, realPathOf, startDirectory } from './paths.ts';
 import {
   ENVIRONMENT_MODES,
@@ -20,9 +20,6 @@ import type { Held, ResolveContext } from './resolved.ts';
 const MIB = 1024 * 1024;
 
 type HoldKey = <Key extends SettingKey>(key: Key) => Held<SettingValues[Key]>;
-
-/** From weak to strong. */
-const SOURCES: readonly Source[] = ['default', 'user', 'file', 'project', 'environment', 'flag'];
 
 interface Around {
   readonly allowed: Held<readonly string[]>;
@@ -43,7 +40,7 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
   ): SettingValues[Key] | undefined => {
     const { value, origin } = hold(key);
     if (value === undefined || fromPreset === undefined) return value ?? fromPreset;
-    if (SOURCES.indexOf(chosen.origin.source) <= SOURCES.indexOf(origin.source)) return value;
+    if (!isWeaker(origin, chosen.origin)) return value;
     const strict = stricter(value, fromPreset);
     if (strict !== value)
       around.warn(
@@ -66,11 +63,14 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
       | 'security.allowed_domains'
       | 'security.allowed_environment',
   ): readonly string[] => hold(key).value ?? [];
+  const hasLists =
+    (hold('security.allowed_commands').value ?? hold('security.allowed_arguments').value) !== undefined;
+  for (const warning of loosenings(hold)) around.warn(warning);
   return {
     ...says,
     preset,
     // Without one, the preset's lists hold.
-    mode: hold('security.mode').value && settle('security.mode', says.mode, stricterMode),
+    mode: hold('security.mode').value && settle('security.mode', says.mode, stricterMode(hasLists)),
     allowedCommands: hold('security.allowed_commands').value,
     blockedCommands: hold('security.blocked_commands').value ?? [],
     askCommands: hold('security.ask_commands').value ?? [],
@@ -115,7 +115,11 @@ type PresetKey =
 const stricterSandbox = (one: SandboxMode, other: SandboxMode): SandboxMode =>
   one === 'container' || other === 'auto' ? one : other;
 
-const stricterMode = (one: PolicyMode, other: PolicyMode): PolicyMode => (one === 'permissive' ? other : one);
+/** Lists of one's own may be stricter than those of a preset; without lists, "custom" allows everything. */
+const stricterMode =
+  (hasLists: boolean) =>
+  (one: PolicyMode, other: PolicyMode): PolicyMode =>
+    other === 'restrictive' && !(one === 'custom' && hasLists) ? other : one;
 
 const stricterEnvironment = (one: EnvironmentMode, other: EnvironmentMode): EnvironmentMode =>
   ENVIRONMENT_MODES.indexOf(one) > ENVIRONMENT_MODES.indexOf(other) ? one : other;
