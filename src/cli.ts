@@ -81,9 +81,9 @@ function operatorContext(settings: () => Settings): CommandContext {
 }
 
 async function serve(flags: Flags): Promise<void> {
-  const { front, settings, log } = await prepare(flags);
+  const { front, loaded, settings, log } = await prepare(flags);
   checkStateDirectory(settings.stateDir);
-  if (flags.http !== undefined) return serveHttp(front, settings, log);
+  if (flags.http !== undefined) return serveHttp(front, loaded, log);
   if (process.stdin.isTTY && process.stderr.isTTY && flags.greeting !== true) await introduce();
   if (hasRules(settings)) warnOf((await front.app()).warnings, log);
   serveStdio(front, settings, log, flags.greeting === true);
@@ -101,9 +101,7 @@ async function web(flags: Flags, options: WebFlags): Promise<void> {
     operatorContext(() => settings),
     {
       ...options,
-      version: __VERSION__,
-      pageDirectory: beside('page'),
-      searchWorkerPath: beside('search-worker.js'),
+      ...pageFiles(),
       inspect: createInspect({
         openApp: async () => (await prepare(flags, true)).front.app(),
         loaded,
@@ -188,6 +186,7 @@ async function explainPolicy(flags: Flags, command: string, options: ExplainFlag
 
 interface Prepared {
   readonly front: Front;
+  readonly loaded: LoadedSettings;
   readonly settings: Settings;
   readonly warnings: readonly string[];
   readonly log: Log;
@@ -210,7 +209,8 @@ function load(flags: Flags): LoadedSettings {
 }
 
 async function prepare(flags: Flags, isQuiet = false): Promise<Prepared> {
-  const { settings, warnings } = load(flags);
+  const loaded = load(flags);
+  const { settings, warnings } = loaded;
   const log = createLog({ verbose: settings.verbose });
   if (!isQuiet) warnOf(warnings, log);
   const front = await createFront({
@@ -224,7 +224,7 @@ async function prepare(flags: Flags, isQuiet = false): Promise<Prepared> {
     installation: findInstallation(import.meta.url, process.execPath),
     log,
   });
-  return { front, settings, warnings, log };
+  return { front, loaded, settings, warnings, log };
 }
 
 /** The build puts everything into one directory. */
@@ -255,7 +255,8 @@ function serveStdio(front: Front, settings: Settings, log: Log, greets: boolean)
   });
 }
 
-async function serveHttp(front: Front, settings: Settings, log: Log): Promise<void> {
+async function serveHttp(front: Front, loaded: LoadedSettings, log: Log): Promise<void> {
+  const { settings } = loaded;
   const { serveOverHttp } = await import('./commands/serve-http.ts');
   const app: App = await front.app();
   warnOf(app.warnings, log);
@@ -268,9 +269,24 @@ async function serveHttp(front: Front, settings: Settings, log: Log): Promise<vo
     log,
     nodePath: process.execPath,
     cliPath: fileURLToPath(import.meta.url),
+    openPage: settings.http.hasPage ? await pageOpener(app, loaded, log) : undefined,
   });
   prepareShutdown(log, served.close);
   process.stdout.write(served.welcome);
+}
+
+/** Loaded only where the settings turn it on. */
+async function pageOpener(app: App, loaded: LoadedSettings, log: Log) {
+  const { openHttpPage } = await import('./web/web-command.ts');
+  return openHttpPage({ app, loaded, machine, cwd: process.cwd(), ...pageFiles(), log });
+}
+
+function pageFiles() {
+  return {
+    version: __VERSION__,
+    pageDirectory: beside('page'),
+    searchWorkerPath: beside('search-worker.js'),
+  };
 }
 
 /** For what goes on until a person has seen enough: it then puts the terminal in order and ends by itself. */

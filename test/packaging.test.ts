@@ -102,6 +102,7 @@ const HEAVY = {
   unbash: 'CompoundList',
   'the SDK': 'JSONRPCMessageSchema',
   commander: 'InvalidArgumentError',
+  'the page': 'x-shell-key',
 };
 
 test('a start loads none of the libraries that only calls and subcommands need', () => {

@@ -96,6 +96,8 @@ export interface Settings {
     readonly publicUrl: string | undefined;
     /** Files in PEM; undefined: plain HTTP. */
     readonly tls: { readonly cert: string; readonly key: string } | undefined;
+    /** Serves the operator's page below `/ui`. */
+    readonly hasPage: boolean;
     /** Where the server tells how it is; without a port nowhere. */
     readonly metrics: { readonly host: string; readonly port: number | undefined };
   };

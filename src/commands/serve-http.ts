@@ -8,7 +8,7 @@ import type { Settings } from '../base/settings.ts';
 import { watchTokens } from '../security/tokens/tokens.ts';
 import { createTokens } from '../server/auth.ts';
 import { clientSetup } from '../server/client-setup.ts';
-import { isLoopback, serveHttp } from '../server/http/http.ts';
+import { isLoopback, type PageOptions, serveHttp } from '../server/http/http.ts';
 import type { Observation } from '../server/operation.ts';
 
 export interface ServedHttp {
@@ -28,11 +28,15 @@ export async function serveOverHttp(options: {
   /** How a client would start the server itself. */
   readonly nodePath: string;
   readonly cliPath: string;
+  /** Present where the settings turn on the operator's page. */
+  readonly openPage?: PageOptions['open'] | undefined;
 }): Promise<ServedHttp> {
-  const { app, settings, log, nodePath, cliPath } = options;
+  const { app, settings, log, nodePath, cliPath, openPage } = options;
   const { host, port, publicUrl, tls, metrics } = settings.http;
   const stored = watchTokens({ stateDirectory: settings.stateDir, log });
   const own = ownToken(settings, stored().length > 0);
+  const entries = own === undefined ? [] : [{ token: own.token, principal: 'local' }];
+  if (openPage !== undefined && own === undefined) throw noOperator();
   const observation =
     metrics.port === undefined
       ? undefined
@@ -48,10 +52,8 @@ export async function serveOverHttp(options: {
     tls,
     factory: await app.factory(),
     dispatch: app.dispatch,
-    tokens: createTokens(own === undefined ? [] : [{ token: own.token, principal: 'local' }], {
-      stored,
-      onAccepted: app.admit,
-    }),
+    tokens: createTokens(entries, { stored, onAccepted: app.admit }),
+    ...(openPage !== undefined && { page: { operator: createTokens(entries), open: openPage } }),
     log,
     onDeniedRequest: app.recordDeniedRequest,
     ...(observation !== undefined && { onAnswered: observation.onAnswered }),
@@ -63,7 +65,7 @@ export async function serveOverHttp(options: {
 
   const setup = clientSetup({ url: server.url, token: own?.shown ?? '<token>', cliPath, nodePath });
   return {
-    welcome: `Listening on ${server.url}\n${describeTokens(own, stored().length)}${describeOperation(observation)}\n${setup}\n`,
+    welcome: `Listening on ${server.url}\n${describeTokens(own, stored().length)}${describeOperation(observation)}${describePage(server.createPageLink())}\n${setup}\n`,
     async close() {
       await server.drain(LIMITS.drainMs);
       // What still runs is ended now, and waiting calls report it.
@@ -105,6 +107,15 @@ function ownToken({ environment, http }: Settings, hasStored: boolean): OwnToken
     { hint: 'Create one with `mcp-shell-server token create <name>`, or listen on 127.0.0.1.' },
   );
 }
+
+const noOperator = (): ShellServerError =>
+  new ShellServerError('SYSTEM_003', 'http.ui is on, and the operator has no token to open the page with.', {
+    hint: 'Set MCP_SHELL_TOKEN, or turn http.ui off.',
+  });
+
+/** The code in it works once, within ten minutes: in a log it is soon of no use. */
+const describePage = (link: string | undefined): string =>
+  link === undefined ? '' : `Operator's page: ${link} (works once, within ten minutes)\n`;
 
 function describeTokens(own: OwnToken | undefined, count: number): string {
   const stored = count === 0 ? '' : `Tokens on disk: ${count} (mcp-shell-server token list)\n`;

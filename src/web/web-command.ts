@@ -1,8 +1,12 @@
 /** `mcp-shell-server web`: serves the operator's page until Ctrl-C, and prints the links that open it. */
+import type { App } from '../app.ts';
 import { ShellServerError } from '../base/errors.ts';
 import type { WebFlags } from '../commands/command-line.ts';
 import type { CommandContext } from '../commands/context.ts';
 import { startHelper } from '../executions/helper.ts';
+import type { PageContext } from '../server/http/http.ts';
+import { createInspect, type InspectOptions } from './inspect-routes.ts';
+import { createPageSite, type PageSite, type SiteOptions } from './page-site.ts';
 import { serveWeb, type WebOptions } from './web.ts';
 
 export { createInspect } from './inspect-routes.ts';
@@ -35,6 +39,23 @@ export async function runWeb(context: CommandContext, options: RunOptions): Prom
   input.off('data', onLine);
   input.pause();
   await web.close();
+}
+
+type HttpPageOptions = Omit<SiteOptions, 'settings' | 'isReadOnly' | 'inspect'> &
+  Omit<InspectOptions, 'openApp'> & { readonly app: App };
+
+/** The page of a server over HTTP, which has an app already. */
+export function openHttpPage(options: HttpPageOptions): (context: PageContext) => PageSite {
+  const { app, loaded } = options;
+  const inspect = {
+    ...createInspect({ ...options, openApp: async () => app }),
+    dispose: async () => undefined,
+  };
+  return (context) =>
+    createPageSite(
+      { ...options, settings: loaded.settings, isReadOnly: false, inspect },
+      { ...context, signIn: 'Sign in with MCP_SHELL_TOKEN, or the token that the server printed.' },
+    );
 }
 
 function parsePort(text: string | undefined): number {

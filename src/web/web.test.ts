@@ -1,12 +1,12 @@
 /** The page's server as anything but the page meets it: other sites, other ports, rebound names, forged requests. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadSettings } from '../base/config/config.ts';
 import { removeTree } from '../base/files.ts';
 import { silentLog } from '../base/log.ts';
+import { type Answer, type Asked, askPort } from './web.fixture.ts';
 import { serveWeb, type Web } from './web.ts';
 
 let directory: string;
@@ -44,43 +44,7 @@ function start(isReadOnly: boolean): Promise<Web> {
   });
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: NodeJS.Dict<string | string[]>;
-  readonly text: string;
-}
-
-interface Asked {
-  readonly method?: string;
-  readonly path?: string;
-  readonly headers?: Readonly<Record<string, string | string[]>>;
-  readonly body?: unknown;
-}
-
-function ask({ method = 'GET', path = '/', headers = {}, body }: Asked): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const own = {
-      host: `127.0.0.1:${web.port}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    };
-    const sent = request(
-      { host: '127.0.0.1', port: web.port, method, path, headers: { ...own, ...headers }, agent: false },
-      (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-        );
-      },
-    );
-    sent.on('upgrade', (_response, socket) => {
-      socket.destroy();
-      resolve({ status: 101, headers: {}, text: '' });
-    });
-    sent.on('error', reject);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
+const ask = (asked: Asked): Promise<Answer> => askPort(web.port, asked);
 
 const originOf = (): string => `http://127.0.0.1:${web.port}`;
 const codeOf = (link: string): string => new URL(link).hash.slice(1);

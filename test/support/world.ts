@@ -102,6 +102,7 @@ export function createWorld(options: WorldOptions = {}): World {
       port: 0,
       publicUrl: undefined,
       tls: undefined,
+      hasPage: false,
       metrics: { host: '127.0.0.1', port: undefined },
     },
     environment: definedOnly(process.env),

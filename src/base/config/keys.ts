@@ -210,6 +210,12 @@ const TABLE = {
     unset: 'plain HTTP',
     fromProject: never(),
   }),
+  'http.ui': toggle({
+    description:
+      'Whether the HTTP transport also serves the operator’s page, under `/ui`, for the operator’s own token only.',
+    default: false,
+    fromProject: never(),
+  }),
   'http.metrics_host': host({
     description:
       'The address on which `/healthz`, `/readyz` and `/metrics` are served, without authentication.',

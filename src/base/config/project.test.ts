@@ -170,6 +170,7 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
   'http.public_url': ['http.public_url = "https://evil.example"', 'ignored: a project file cannot set it'],
   'http.tls_cert': ['http.tls_cert = "cert.pem"', 'ignored: a project file cannot set it'],
   'http.tls_key': ['http.tls_key = "key.pem"', 'ignored: a project file cannot set it'],
+  'http.ui': ['http.ui = true', 'ignored: a project file cannot set it'],
   'http.metrics_host': ['http.metrics_host = "0.0.0.0"', 'ignored: a project file cannot set it'],
   'http.metrics_port': ['http.metrics_port = 1', 'ignored: a project file cannot set it'],
 };

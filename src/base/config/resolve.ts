@@ -88,6 +88,7 @@ export function resolveSettings(layers: readonly Layer[], context: ResolveContex
       port: get('http.port'),
       publicUrl: find('http.public_url'),
       tls: resolveTls(hold('http.tls_cert', layers, project), hold('http.tls_key', layers, project), context),
+      hasPage: get('http.ui'),
       metrics: { host: get('http.metrics_host'), port: find('http.metrics_port') },
     },
     environment: context.environment,

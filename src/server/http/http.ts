@@ -21,6 +21,14 @@ import { createDenialLog, type DeniedRequest } from './denial-log.ts';
 import { createHttpSessions } from './http-sessions.ts';
 import { createIntakes } from './intake.ts';
 import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './listen.ts';
+import {
+  createOperatorCheck,
+  isPagePath,
+  originsOf,
+  PAGE_BASE,
+  type PageOptions,
+  takeUpgrades,
+} from './mounted-page.ts';
 import { createOutboxes } from './outbox.ts';
 import { createHttpMethods } from './plain-methods.ts';
 import { protocolRejection, type Rejection } from './rejection.ts';
@@ -30,6 +38,7 @@ import type { TlsFiles } from './tls.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 export type { DeniedRequest } from './denial-log.ts';
+export type { PageContext, PageOptions } from './mounted-page.ts';
 export { isLoopback } from './request-guard.ts';
 
 export interface HttpOptions {
@@ -43,6 +52,8 @@ export interface HttpOptions {
   readonly tls?: TlsFiles | undefined;
   /** Absent: everybody who can connect is the local principal, which only a loopback address may offer. */
   readonly tokens?: Tokens | undefined;
+  /** The operator's page; absent: nothing is served but the endpoint. */
+  readonly page?: PageOptions | undefined;
   readonly log: Log;
   /** How clients reach the server where that is not its own address: behind a proxy, or by a name. */
   readonly publicUrl?: string | undefined;
@@ -67,6 +78,8 @@ export interface HttpOptions {
 export interface HttpListener {
   readonly url: string;
   readonly port: number;
+  /** One that opens the operator's page once, where it is served. */
+  createPageLink(): string | undefined;
   counts(): { readonly connections: number; readonly sessions: number; readonly underWay: number };
   isLeaving(): boolean;
   /** Refuses new work; resolves when what is under way is answered, or after so long. */
@@ -112,12 +125,21 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const { port } = server.address() as AddressInfo;
   const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });
   const guard = createGuard({ host, port, publicUrl, tokens });
+  const page = options.page?.open({
+    base: PAGE_BASE,
+    port,
+    origins: originsOf({ host, port, publicUrl, isTls: tls !== undefined }),
+    checkOperator: createOperatorCheck(tokens, options.page.operator, denialLog),
+  });
+  if (page !== undefined) takeUpgrades(server, page, tls !== undefined);
 
   async function answer(
     request: IncomingMessage,
     response: ServerResponse,
     requestId: string,
   ): Promise<void> {
+    const isForPage = page !== undefined && closing === undefined && request.headers.expect === undefined;
+    if (isForPage && isPagePath(request.url)) return page.answer(request, response);
     const verdict: Verdict =
       closing === undefined ? guard(request, requestId) : { ok: false, rejection: leaving(requestId) };
     if (!verdict.ok) {
@@ -182,6 +204,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       server.close(() => resolve());
     });
     methods?.close();
+    page?.close();
     await Promise.all([sessions.close(), stateless.close()]);
     // A connection becomes idle a moment after its last answer.
     const idle = setInterval(connections.closeIdle, 20);
@@ -191,12 +214,14 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     clearTimeout(cut);
     connections.stop();
     denialLog.close();
+    await page?.dispose();
   }
 
   const own = `${tls === undefined ? 'http' : 'https'}://${inUrl(host)}:${port}${MCP_PATH}`;
   return {
     url: publicUrl === undefined ? own : endpointOf(publicUrl),
     port,
+    createPageLink: () => page?.createLink(),
     counts: () => ({
       connections: connections.count(),
       sessions: sessions.count(),

@@ -38,7 +38,7 @@ export function createGuard(options: GuardOptions): (request: IncomingMessage, r
   };
 }
 
-const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+export const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
 /** By its text alone: a name that happens to resolve to 127.0.0.1 may resolve to something else tomorrow. */
 export function isLoopback(host: string): boolean {
@@ -109,7 +109,11 @@ function checkPath({ url = '' }: IncomingMessage): Rejection | undefined {
     : protocolRejection(404, -32_000, `Not found; the endpoint is ${MCP_PATH}`);
 }
 
-function authenticate({ headers }: IncomingMessage, tokens: Tokens | undefined, requestId: string): Verdict {
+export function authenticate(
+  { headers }: IncomingMessage,
+  tokens: Tokens | undefined,
+  requestId: string,
+): Verdict {
   if (tokens === undefined) return { ok: true, caller: { principal: LOCAL_PRINCIPAL, grant: EVERYTHING } };
   const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   if (token === undefined) {

@@ -26,7 +26,7 @@ function TokenForm({ onCode }: Pick<SignInProps, 'onCode'>): JSX.Element {
   const [failure, setFailure] = useState('');
   async function signIn(): Promise<void> {
     try {
-      onCode(await exchangeToken(token));
+      onCode(await exchangeToken(token.trim()));
     } catch (error) {
       setFailure(error instanceof Error ? error.message : 'The token cannot be checked.');
     }

@@ -1,0 +1,43 @@
+import { request } from 'node:http';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly text: string;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: unknown;
+}
+
+/** A request as anything may send it; an upgrade is answered with 101 and then closed. */
+export function askPort(
+  port: number,
+  { method = 'GET', path = '/', headers = {}, body }: Asked,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const own = {
+      host: `127.0.0.1:${port}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const sent = request(
+      { host: '127.0.0.1', port, method, path, headers: { ...own, ...headers }, agent: false },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+        );
+      },
+    );
+    sent.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      resolve({ status: 101, headers: {}, text: '' });
+    });
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
