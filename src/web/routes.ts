@@ -51,6 +51,9 @@ export function createRoutes(needs: RouteNeeds): readonly Route[] {
     read('/api/executions/*/output', ({ parts: [id = ''], query }) =>
       watched.read(id, linesWanted.parse(query)),
     ),
+    read('/api/executions/*/recording', ({ parts: [id = ''], query }) =>
+      watched.recording(id, recordingWanted.parse(query).offset),
+    ),
     read('/api/executions/*/search', ({ parts: [id = ''], query, signal }) =>
       watched.search(id, { ...searchWanted.parse(query), signal }),
     ),
@@ -157,6 +160,8 @@ const linesWanted = z.object({
   line: z.coerce.number().int(),
   count: z.coerce.number().int().min(1).max(2000),
 });
+
+const recordingWanted = z.object({ offset: z.coerce.number().int().min(0).default(0) });
 
 const searchWanted = z.object({
   stream: z.string(),

@@ -18,7 +18,16 @@ import {
 } from '../outputs/outputs.ts';
 import { type AuditLine, byTime, readAudit } from '../security/security.ts';
 import { type ListedTerminal, listTerminals } from '../terminals/attach.ts';
-import type { AuditRow, EndAnswer, ExecutionDetails, OutputAnswer, Row, SearchAnswer } from './wire.ts';
+import { readRecordingPiece } from './recordings.ts';
+import type {
+  AuditRow,
+  EndAnswer,
+  ExecutionDetails,
+  OutputAnswer,
+  RecordingAnswer,
+  Row,
+  SearchAnswer,
+} from './wire.ts';
 
 export interface Watched {
   look(): Promise<{ readonly servers: number; readonly rows: readonly Row[] }>;
@@ -26,6 +35,8 @@ export interface Watched {
   details(id: string): Promise<ExecutionDetails>;
   read(id: string, request: LinesWanted): Promise<OutputAnswer>;
   search(id: string, request: SearchWanted): Promise<SearchAnswer>;
+  /** A piece of a terminal's recording. */
+  recording(id: string, offset: number): Promise<RecordingAnswer>;
   /** All bytes of a stream that were kept, in pieces. */
   download(id: string, stream: string): AsyncGenerator<Buffer>;
   end(id: string, onDirect: () => void): Promise<EndAnswer['result']>;
@@ -205,6 +216,12 @@ export function createWatched(settings: Settings, searchWorkerPath: string): Wat
       });
       return { matches, nextOffset: found?.nextOffset };
     },
+    async recording(id, offset) {
+      await know(id);
+      const piece = await withSource(id, 'cast', async (source) => readRecordingPiece(source, offset));
+      if (piece === undefined) throw notFound(id, 'recording of the execution');
+      return piece;
+    },
     async *download(id, stream) {
       await know(id);
       const source = bundleOf(id).source(typeOf(stream));
@@ -232,8 +249,8 @@ function typeOf(name: string): StreamType {
   throw new ShellServerError('PARAM_002', `There is no stream ${JSON.stringify(name.slice(0, 40))}.`);
 }
 
-const notFound = (id: string): ShellServerError =>
-  new ShellServerError('RESOURCE_001', `There is no execution ${JSON.stringify(id.slice(0, 64))}.`);
+const notFound = (id: string, what = 'execution'): ShellServerError =>
+  new ShellServerError('RESOURCE_001', `There is no ${what} ${JSON.stringify(id.slice(0, 64))}.`);
 
 function* piecesOf(source: ByteSource): Generator<Buffer> {
   const { size } = source;

@@ -119,6 +119,19 @@ export interface OutputAnswer {
   readonly note?: string | undefined;
 }
 
+/** When, in milliseconds from the beginning: output; a new size, `80x24`; or a note. */
+export type RecordedEvent = readonly [number, 'o' | 'r' | 'm', string];
+
+export interface RecordingAnswer {
+  /** Of the screen at the beginning. */
+  readonly columns: number;
+  readonly rows: number;
+  readonly durationMs: number;
+  readonly events: readonly RecordedEvent[];
+  /** Where the rest begins, if there is more. */
+  readonly nextOffset?: number;
+}
+
 export interface SearchAnswer {
   readonly matches: readonly { readonly line: number; readonly text: string }[];
   readonly nextOffset?: number | undefined;

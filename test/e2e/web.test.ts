@@ -1,5 +1,5 @@
 /** The operator's page in a browser: what a person sees of what agents run, and does about it. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -135,6 +135,77 @@ describe.skipIf(needs('chromium'))('the page', () => {
       { action: 'take_over' },
       { action: 'give_back' },
     ]);
+  });
+
+  /** The execution of a terminal that ran these commands, and has ended. */
+  async function recordTerminal(...commands: string[]): Promise<string> {
+    const { data } = await product.call('terminal_create', { dimensions: { width: 80, height: 24 } });
+    const id = data.terminal_id as string;
+    for (const input of commands)
+      await product.call('terminal_send_input', {
+        terminal_id: id,
+        input,
+        execute: true,
+        timeout_seconds: 60,
+      });
+    await product.call('terminal_close', { terminal_id: id, save_history: true });
+    return id.replace('term', 'exec');
+  }
+
+  async function openRecording(id: string): Promise<Page> {
+    const page = await served.open();
+    await group(page, 'Done').waitFor();
+    await page.evaluate((hash) => location.assign(hash), `#/x/${id}`);
+    await page.getByRole('button', { name: 'recording' }).click();
+    await page.getByRole('button', { name: 'Play' }).waitFor();
+    return page;
+  }
+
+  test('the recording of a terminal is played, and searched on its time line', async () => {
+    const id = await recordTerminal('echo first-"act"', 'echo second-"act"');
+    const page = await openRecording(id);
+    const screen = page.getByRole('region', { name: 'Recording' });
+    const timeLine = page.getByRole('slider', { name: 'Time line' });
+    await page.getByRole('button', { name: 'Play' }).click();
+    await screen.getByText('second-act', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Play' }).waitFor();
+    expect(await timeLine.getAttribute('aria-valuetext')).toMatch(/^(.+) of \1$/);
+    await timeLine.press('Home');
+    await screen.getByText('second-act', { exact: true }).waitFor({ state: 'detached' });
+    await timeLine.press('End');
+    await screen.getByText('first-act', { exact: true }).waitFor();
+    await screen.getByText('second-act', { exact: true }).waitFor();
+  });
+
+  test('a hostile recording is played to its end', async () => {
+    const id = await recordTerminal();
+    const most = 2 ** 31 - 1;
+    const sequences = '@ABCDEFGHIJKLMPSTXZbdm'
+      .split('')
+      .map((final) => `x\u001b[${most}${final}`)
+      .join('');
+    const outputs = [
+      sequences.repeat(20),
+      `\u001b]0;${'t'.repeat(1_000_000)}\u0007`,
+      '\u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007',
+      '\u001b[24L'.repeat(10_000),
+      '\u001bc\u001b[H\u001b[2Jthe end',
+    ];
+    // An event has no more than a read of the terminal.
+    const pieces = outputs.flatMap((text) => text.match(/[^]{1,60000}/g) ?? []);
+    const events = [
+      [0, 'r', `${most}x${most}`],
+      [0.1, 'r', '80x24'],
+      ...pieces.map((text, index) => [0.2 + index / 100, 'o', text]),
+    ];
+    writeFileSync(
+      join(place.stateDir, 'executions', id, 'cast'),
+      [{ version: 2, width: 80, height: 24 }, ...events].map((line) => `${JSON.stringify(line)}\n`).join(''),
+    );
+    const page = await openRecording(id);
+    await page.getByRole('slider', { name: 'Time line' }).press('End');
+    await page.getByRole('region', { name: 'Recording' }).getByText('the end', { exact: true }).waitFor();
+    expect(await page.title()).toBe('mcp-shell-server');
   });
 
   test('an approval is given, remembered, revoked and denied', async () => {

@@ -52,6 +52,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Enter', 'Open'],
   ['x', 'End the chosen one'],
   ['f', 'Search in the output'],
+  ['Space', 'Play or pause a recording'],
+  ['← →', 'Move in a recording'],
   ['1 2 3', 'Now, audit, policy'],
   ['Esc', 'Close, or back to the list'],
   ['?', 'These keys'],

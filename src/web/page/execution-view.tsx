@@ -7,6 +7,7 @@ import { grouped, showBytes, showSpan, showTime } from './format.ts';
 import { StateMark } from './now.tsx';
 import { Output } from './output-view.tsx';
 import { ending, rows, session, spanOf } from './page-state.ts';
+import { RECORDING, RecordingView } from './recording-view.tsx';
 import { TerminalView } from './terminal-view.tsx';
 import { visible } from './text.ts';
 
@@ -159,12 +160,13 @@ function textOf(value: unknown): string {
 
 function Streams({ details, isRunning }: { details: ExecutionDetails; isRunning: boolean }): JSX.Element {
   const { streams, row } = details;
-  const names = streams.map(({ name }) => name).filter((name) => name !== 'cast');
+  const names = streams.map(({ name }) => name);
   const bytes = streams.reduce((sum, { sizeBytes }) => Math.max(sum, sizeBytes), 0);
   const first = isRunning && bytes > LARGE_BYTES && names.includes('stdout') ? 'stdout' : names[0];
   const [wanted, setWanted] = useState<string | undefined>(undefined);
   const stream = wanted ?? first ?? (isRunning ? 'combined' : undefined);
   if (stream === undefined) return <p class="quiet no-output">No output was kept.</p>;
+  if (stream === RECORDING) return <RecordingView id={row.id} streams={names} onStream={setWanted} />;
   return (
     <Output
       key={`${row.id} ${stream}`}

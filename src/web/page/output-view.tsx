@@ -42,13 +42,7 @@ export function Output({ id, stream, streams, isRunning, onStream }: OutputProps
   return (
     <div class="output">
       <div class="output-bar">
-        <div class="filters" role="group" aria-label="Stream">
-          {streams.map((name) => (
-            <button key={name} type="button" aria-pressed={name === stream} onClick={() => onStream(name)}>
-              {name}
-            </button>
-          ))}
-        </div>
+        <StreamChoice streams={streams} stream={stream} onStream={onStream} />
         <Find id={id} stream={stream} onFound={setFound} onLine={setTarget} />
         <span class="quiet size">
           {grouped(lines.total())} lines, {showBytes(lines.bytes())}
@@ -76,7 +70,26 @@ export function Output({ id, stream, streams, isRunning, onStream }: OutputProps
   );
 }
 
-async function download(id: string, stream: string): Promise<void> {
+/** The name of a file is not what a person calls it. */
+const TITLES: Readonly<Record<string, string>> = { log: 'transcript', cast: 'recording' };
+
+export function StreamChoice({
+  streams,
+  stream,
+  onStream,
+}: Pick<OutputProps, 'streams' | 'stream' | 'onStream'>): JSX.Element {
+  return (
+    <div class="filters" role="group" aria-label="Stream">
+      {streams.map((name) => (
+        <button key={name} type="button" aria-pressed={name === stream} onClick={() => onStream(name)}>
+          {TITLES[name] ?? name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export async function download(id: string, stream: string): Promise<void> {
   try {
     const { url } = await request<{ url: string }>(`api/executions/${id}/download`, { stream });
     const link = document.createElement('a');

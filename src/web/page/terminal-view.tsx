@@ -98,7 +98,7 @@ function follow(id: string, element: HTMLElement, { onLine, onHeld }: Listeners)
     if (isClosed) return;
     screen?.dispose();
     screen = createScreen(element, { ...message, onTyped: (text) => tell({ kind: 'type', text }) });
-    screen.write(message.snapshot);
+    void screen.write(message.snapshot);
     screen.setTyping(isHeld);
     onLine('live');
   }
@@ -127,7 +127,7 @@ function follow(id: string, element: HTMLElement, { onLine, onHeld }: Listeners)
       last = last.then(() =>
         typeof data === 'string'
           ? hear(JSON.parse(data) as TerminalMessage)
-          : screen?.write(new Uint8Array(data)),
+          : void screen?.write(new Uint8Array(data)),
       );
     });
     opened.addEventListener('close', ({ code }) => {

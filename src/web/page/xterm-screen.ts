@@ -2,7 +2,10 @@
 import { type ITheme, Terminal } from '@xterm/xterm';
 
 export interface Screen {
-  write(data: string | Uint8Array): void;
+  /** Resolves when it is drawn. */
+  write(data: string | Uint8Array): Promise<void>;
+  /** Empties it, as after a new start. */
+  reset(): void;
   resize(columns: number, rows: number): void;
   setTyping(isAllowed: boolean): void;
   dispose(): void;
@@ -15,6 +18,8 @@ export interface ScreenOptions {
 }
 
 const SCROLLBACK = 5000;
+/** The emulator parses what it is given at once, and lets the page breathe in between. */
+const PIECE_LENGTH = 2048;
 
 export function createScreen(element: HTMLElement, options: ScreenOptions): Screen {
   const restore = allowOwnStyles();
@@ -29,6 +34,7 @@ export function createScreen(element: HTMLElement, options: ScreenOptions): Scre
     theme: readTheme(),
     minimumContrastRatio: 4.5,
   });
+  clampRepetitions(terminal);
   terminal.open(element);
   restore();
   terminal.onData(options.onTyped);
@@ -37,7 +43,13 @@ export function createScreen(element: HTMLElement, options: ScreenOptions): Scre
   };
   dark.addEventListener('change', repaint);
   return {
-    write: (data) => terminal.write(data),
+    write(data) {
+      for (let at = 0; at < data.length - PIECE_LENGTH; at += PIECE_LENGTH)
+        terminal.write(data.slice(at, at + PIECE_LENGTH));
+      const rest = data.slice(Math.max(0, Math.ceil(data.length / PIECE_LENGTH) - 1) * PIECE_LENGTH);
+      return new Promise((resolve) => terminal.write(rest, resolve));
+    },
+    reset: () => terminal.reset(),
     resize: (columns, rows) => terminal.resize(columns, rows),
     setTyping(isAllowed) {
       terminal.options.disableStdin = !isAllowed;
@@ -49,6 +61,30 @@ export function createScreen(element: HTMLElement, options: ScreenOptions): Scre
       terminal.dispose();
     },
   };
+}
+
+interface Inside {
+  /** Unlike the documented one, it gets the parameters themselves and not a copy. */
+  registerCsiHandler(
+    id: { readonly final: string },
+    handle: (given: { params: Int32Array }) => boolean,
+  ): void;
+}
+
+/** `CSI 2147483647 L` inserts as many lines, one after the other. More than the screen has make no difference. */
+function clampRepetitions(terminal: Terminal): void {
+  // oxlint-disable-next-line no-underscore-dangle
+  const { _core: inside } = terminal as unknown as { readonly _core: Inside };
+  const clamp = (finals: string, most: () => number): void => {
+    for (const final of finals)
+      inside.registerCsiHandler({ final }, ({ params }) => {
+        params[0] = Math.min(params[0] ?? 0, most());
+        return false;
+      });
+  };
+  clamp('LMST', () => terminal.rows);
+  // Of the last one, which repeats a character, no program asks for more than a row.
+  clamp('IZb', () => terminal.cols);
 }
 
 /**
