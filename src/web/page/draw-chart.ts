@@ -29,7 +29,13 @@ export function drawChart(element: HTMLElement, { color, times, values }: ChartD
       scales: { y: { range: (_chart, _least, most) => [0, Math.max(1, most)] } },
       axes: [
         { ...axis, size: 22 },
-        { ...axis, size: 34, splits: (_chart, _index, least, most) => [least, most / 2, most] },
+        {
+          ...axis,
+          size: 40,
+          splits: (_chart, _index, least, most) => [least, most / 2, most],
+          values: (_chart, splits) =>
+            splits.map((value) => String(value >= 100 ? Math.round(value) : Number(value.toFixed(1)))),
+        },
       ],
       series: [{}, { stroke: read(color), fill: `${read(color)}22`, width: 1.5, points: { show: false } }],
     },
