@@ -4,7 +4,7 @@
  */
 import { type Arg, literalArg, unknownArg } from './evaluate-word.ts';
 import { type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
-import { followInput, followPrinted, followText, joinArgs, setUnknown } from './follow.ts';
+import { followInput, followPrinted, followText, joinArgs, printed, setUnknown } from './follow.ts';
 import { recordArithmetic } from './inspect.ts';
 import { readLeading } from './options.ts';
 
@@ -97,16 +97,17 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
       ...read.options.filter(({ name }) => name === 'a').map(({ value }) => value),
       ...read.rest,
     ];
+    const lines = linesRead(call, names.length);
     for (const name of names.length === 0 ? [literalArg('REPLY')] : names)
-      if (name !== undefined) assignTo(call, name);
+      if (name !== undefined) assignTo(call, name, lines);
   },
   mapfile: readLines,
   readarray: readLines,
   printf: (call) => {
     const [first, name] = call.args;
     const word = first?.value ?? first?.start ?? '';
-    if (word === '-v' && name !== undefined) assignTo(call, name);
-    else if (/^-v./.test(word)) assignTo(call, literalArg(word.slice(2)));
+    if (word === '-v' && name !== undefined) assignTo(call, name, formatted(call.args.slice(2)));
+    else if (/^-v./.test(word)) assignTo(call, literalArg(word.slice(2)), formatted(call.args.slice(1)));
     else if (first !== undefined && first.value === undefined && first.isMany) unclear(call);
   },
   getopts: (call) => {
@@ -236,7 +237,7 @@ function readLines(call: Call): void {
       );
     if (name === 'O' && value !== undefined) recordArithmetic(walk, value.value ?? '$(', scope);
   }
-  assignTo(call, read.rest[0] ?? literalArg('MAPFILE'));
+  assignTo(call, read.rest[0] ?? literalArg('MAPFILE'), linesRead(call, 1));
 }
 
 function setOptions(call: Call): void {
@@ -273,9 +274,32 @@ function testArguments(call: Call): void {
   });
 }
 
-function assignTo(call: Call, name: Arg): void {
-  if (name.value === undefined || !NAME.test(name.value)) unclear(call);
-  else call.walk.assign(name.value, undefined, call.invocation.text, call.scope);
+/** `guesses`: what it may be given, where the command says so itself. */
+function assignTo(call: Call, name: Arg, guesses: readonly string[] = []): void {
+  const { walk, scope, invocation } = call;
+  if (name.value === undefined || !NAME.test(name.value)) {
+    unclear(call);
+    return;
+  }
+  walk.assign(name.value, undefined, invocation.text, scope);
+  const known = scope.variables.get(name.value) ?? [];
+  if (guesses.length > 0) scope.variables.set(name.value, [...guesses, ...known].slice(0, MAX_READ));
+}
+
+const MAX_READ = 6;
+
+/** What `read` finds on its input, where that is written out: a line, and for several names its words. */
+function linesRead({ input }: Call, names: number): string[] {
+  const texts = input.kind === 'text' ? input.text.guesses : input.kind === 'pipe' ? printed(input.from) : [];
+  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+  return (names < 2 ? lines : lines.flatMap((line) => [...line.split(/\s+/), line])).slice(0, MAX_READ);
+}
+
+/** What `printf -v` puts together, as far as it is plain to see. */
+function formatted([format, ...values]: readonly Arg[]): string[] {
+  const words = values.map(({ guesses }) => guesses[0] ?? '');
+  const text = format?.guesses[0] ?? '';
+  return [text.replaceAll(/%[sbq]/g, () => words.shift() ?? '')];
 }
 
 function options(

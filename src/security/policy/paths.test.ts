@@ -36,6 +36,19 @@ const REFUSED = String.raw`
   if true; then p=/etc/x; fi; cat $p
   export p=/etc/x; cat $p
   declare p=/etc/x; cat $p
+  read p <<< /etc/x; cat $p
+  read -r a b <<< "1 /etc/x"; cat "$b"
+  read <<< /etc/x; cat $REPLY
+  read p < <(echo /etc/x); cat $p
+  echo /etc/x | { read p; cat $p; }
+  echo /etc/x | while read -r p; do cat "$p"; done
+  while read p; do cat $p; done <<< /etc/x
+  mapfile -t p <<< /etc/x; cat "\${p[0]}"
+  printf -v p %s /etc/x; cat $p
+  printf -vp /etc/%s x; cat $p
+  grep -f /etc/x f
+  grep -rf /etc/x .
+  sed -nf /etc/x f
   p=~root; cat $p/x
   p=..; cat $p/x
   p=$PWD/..; cat $p/x
@@ -230,6 +243,13 @@ const DECIDED = String.raw`
 `;
 
 const ALLOWED = String.raw`
+  read -r p <<< src/x; cat "$p"
+  printf -v p src/%s x; cat $p
+  echo src/x | while read -r f; do cat "$f"; done
+  git ls-files | while read -r f; do wc -l "$f"; done
+  sed -ne '/etc/p' src/x
+  grep -rne /etc/x src
+  grep -rf src/x .
   p=src/x; cat $p
   p=/proj/x; cat "$p"
   d=src f=x; cat "$d/$f"

@@ -109,10 +109,15 @@ export function argumentPaths(args: readonly Arg[], program: string): Arg[] {
     !LONG_TEXT_OPTIONS.has(word) && SHORT_TEXT_OPTIONS[program]?.includes(word) !== true;
   const giving = FIRST_IS_TEXT[program];
   const words = args.map(({ value, start }) => value ?? start);
+  // `grep -rf FILE`: the last of several letters takes the next word.
+  const lastLetter = (word: string): string =>
+    giving !== undefined && /^-[A-Za-z]{2,}$/.test(word) ? `-${word.at(-1)}` : word;
   let skipsFirst =
     giving !== undefined &&
     !words.some((word) =>
-      giving.some((option) => word === option || (option.startsWith('--') && word.startsWith(`${option}=`))),
+      giving.some(
+        (option) => lastLetter(word) === option || (option.startsWith('--') && word.startsWith(`${option}=`)),
+      ),
     );
   const paths: Arg[] = [];
   let isOpen = true;
@@ -122,7 +127,11 @@ export function argumentPaths(args: readonly Arg[], program: string): Arg[] {
     else if (isOpen && word.length > 1 && word.startsWith('-')) {
       const value = attachedValue(arg, isPathOption);
       if (value !== undefined) paths.push(value);
-    } else if (isOpen && words[index - 1]?.startsWith('-') === true && !isPathOption(words[index - 1] ?? ''))
+    } else if (
+      isOpen &&
+      words[index - 1]?.startsWith('-') === true &&
+      !isPathOption(lastLetter(words[index - 1] ?? ''))
+    )
       return;
     else if (skipsFirst) skipsFirst = false;
     else paths.push(arg);
