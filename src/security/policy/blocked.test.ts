@@ -95,3 +95,35 @@ describe('a word of the grammar that bash takes for a name hides nothing', () =>
     expect(judge(command, CONTEXT).decision).toBe('allow');
   });
 });
+
+describe('the grammar of another shell hides nothing', () => {
+  test.each([
+    'zsh -c "=touch M"',
+    'zsh -c "noglob touch M"',
+    'zsh -c "repeat 1 touch M"',
+    'zsh -c "() { git push }"',
+    'zsh -c "echo =(touch M)"',
+    "zsh <<< '=touch M'",
+    "echo 'nocorrect touch M' | zsh",
+    'env zsh -c "=touch M"',
+    'fish -c "not touch M"',
+    'fish -c "echo (touch M)"',
+    'fish -C "not touch M" -c true',
+    'fish --command="begin; git push origin; end"',
+    "tcsh -c 'repeat 3 touch M'",
+    "nu -c '^touch M'",
+    "elvish -c 'e:touch M'",
+    'pwsh -Command touch M',
+  ])('%s', (command) => {
+    expect(judge(command, CONTEXT)).toMatchObject({ decision: 'deny', ruleClass: 'blocked' });
+  });
+
+  test.each([
+    'zsh -c "ls -la; git status"',
+    'fish -c "echo (git log)"',
+    'zsh build.zsh all',
+    'zsh --version',
+  ])('%s is harmless', (command) => {
+    expect(judge(command, CONTEXT).decision).toBe('allow');
+  });
+});

@@ -77,6 +77,8 @@ function followShell(
   scope: Scope,
   input: Input,
 ): void {
+  if (SHELLS[base] === 'other')
+    guessForeign(walk, args.map(({ guesses }) => guesses[0] ?? '').join(' '), scope);
   const read = readLeading(withoutPlus(args), SHELL_OPTIONS);
   if ('problem' in read) {
     setUnknown(walk, invocation, `what ${base} would run is not clear: ${read.problem}`, scope);
@@ -134,11 +136,15 @@ export function followInput(
 ): void {
   if (input.kind === 'text') {
     checkGrammar(walk, invocation, base, input.text, scope);
+    if (SHELLS[base] === 'other') guessForeign(walk, input.text.guesses[0] ?? '', scope);
     followText(walk, invocation, input.text, scope);
     return;
   }
   if (input.kind === 'pipe') {
-    for (const text of printed(input.from)) walk.walkText(text, copyScope(scope, { isGuess: true }));
+    for (const text of printed(input.from)) {
+      walk.walkText(text, copyScope(scope, { isGuess: true }));
+      if (SHELLS[base] === 'other') guessForeign(walk, text, scope);
+    }
   }
   setUnknown(walk, invocation, `${base} runs what comes from its input`, scope);
 }
@@ -147,6 +153,24 @@ function checkGrammar(walk: Walk, invocation: Invocation, base: string, text: Ar
   const grammar = SHELLS[base];
   if (grammar === 'other' || (grammar === 'posix' && differsInSh(text.value ?? ''))) {
     setUnknown(walk, invocation, `${base} may read this text in another way than bash`, scope);
+  }
+}
+
+const MAX_FOREIGN_WORDS = 200;
+
+/** In the grammar of another shell any word may begin a command: `=rm x`, `not rm x`, `repeat 2 rm x`, `echo (rm x)`. */
+function guessForeign(walk: Walk, text: string, scope: Scope): void {
+  const inner = copyScope(scope, { isGuess: true, depth: scope.depth + 1 });
+  let left = MAX_FOREIGN_WORDS;
+  for (const piece of text.split(/[\n;|&(){}`]+/)) {
+    const all = piece.split(/\s+/).map((word) => word.replaceAll(/^(?:[=@!^\\'"-]|e:)+(?=\w)|['"]+$/g, ''));
+    const found = all.filter((word) => word !== '').slice(0, left);
+    left -= found.length;
+    found.forEach((_, index) => {
+      const args = found.slice(index).map((word) => literalArg(word));
+      walk.spend(piece.length);
+      walk.invoke(args, words(args), inner, NO_INPUT);
+    });
   }
 }
 
