@@ -172,6 +172,17 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     record('approval_given', call, { question });
   }
 
+  /** What follows from an answer of the operator's: it is on record, and remembered on request. Throws for a no. */
+  function accept(answer: OperatorAnswer, needed: ApprovalNeeded, call: AskingCall): void {
+    const by = `operator ${answer.by}`;
+    if (answer.decision === 'deny') {
+      record('approval_refused', call, { question: { needed }, approval: 'declined', by });
+      throw refusal('declined', { needed }, { reason: answer.reason });
+    }
+    record('approval_given', call, { question: { needed }, by });
+    questions?.grant(subjectOf(needed, call), answer);
+  }
+
   /** The operator's answer, where one is there to ask; undefined where there is none in time. */
   async function askOperator(
     needed: ApprovalNeeded,
@@ -180,17 +191,8 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     signal: AbortSignal,
   ): Promise<{ readonly id: string; readonly answer: OperatorAnswer | undefined }> {
     if (questions === undefined) throw new Error('Nobody can be asked.');
-    const subject = subjectOf(needed, call);
-    const asked = await questions.ask(subject, { timeoutMs, signal });
-    const { answer } = asked;
-    if (answer === undefined) return asked;
-    const by = `operator ${answer.by}`;
-    if (answer.decision === 'deny') {
-      record('approval_refused', call, { question: { needed }, approval: 'declined', by });
-      throw refusal('declined', { needed }, { reason: answer.reason });
-    }
-    record('approval_given', call, { question: { needed }, by });
-    questions.grant(subject, answer);
+    const asked = await questions.ask(subjectOf(needed, call), { timeoutMs, signal });
+    if (asked.answer !== undefined) accept(asked.answer, needed, call);
     return asked;
   }
 
@@ -244,7 +246,14 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     return needed.binding;
   }
 
-  async function handOut(needed: ApprovalNeeded, call: AskingCall): Promise<Question> {
+  /** The operator sees the question too. Where the answer is there already, the client is not asked. */
+  async function handOut(
+    needed: ApprovalNeeded,
+    call: AskingCall,
+    isAttended: boolean,
+  ): Promise<string | Question> {
+    if (isAttended && (await askOperator(needed, call, 0, call.signal)).answer !== undefined)
+      return needed.binding;
     const nonce = randomText();
     const own = [...open].filter(([, question]) => question.principal === call.principal);
     const [oldest] = own;
@@ -275,7 +284,12 @@ export function createApprovals(options: ApprovalOptions): Approvals {
       open.delete(state.nonce);
       // An answer to something else.
       if (state.call !== digestOf(call)) return undefined;
-      judge(reply, call, question);
+      // The operator may have answered while the client asked. A no counts, whichever of the two it comes from.
+      const answer = questions?.settle(state.binding);
+      const isDeclined = isObject(reply) && reply['action'] === 'decline';
+      if (answer !== undefined && (answer.decision === 'deny' || !isDeclined))
+        accept(answer, question.needed, call);
+      else judge(reply, call, question);
       return state.binding;
     },
 
@@ -295,7 +309,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
       if (before >= LIMITS.questionsPerCall) throw refuse('changed', call, { needed });
       record('approval_asked', call, { question: { needed } });
       if (person === undefined) return askOperatorAlone(needed, call);
-      if (person.way === 'retry') return handOut(needed, call);
+      if (person.way === 'retry') return handOut(needed, call, isAttended);
       return isAttended ? askBoth(needed, call, person) : askWithin(needed, call, person);
     },
   };

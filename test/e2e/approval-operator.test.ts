@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   answerQuestion,
   attendQuestions,
@@ -14,7 +14,7 @@ import {
   type Question,
   revokeApproval,
 } from '../../src/security/questions/questions.ts';
-import type { Asked, TestClient } from './support/clients.ts';
+import type { Asked, ElicitReply, TestClient } from './support/clients.ts';
 import { type Called, createPlace, type Place, read } from './support/product.ts';
 import { connectHere } from './support/product-here.ts';
 
@@ -219,6 +219,55 @@ it('asks the person at the client as well, and withdraws that question when the 
   expect(await execute(nextCommand(), agreeing)).toMatchObject(ENDED);
   expect(open().filter(({ command: asked }) => asked.endsWith(`${count}; echo done`))).toEqual([]);
   await Promise.all([client.close(), agreeing.close()]);
+});
+
+describe('a client that is answered with the question and calls again', () => {
+  /** Calls, lets the operator answer while the client asks, and lets the client answer then. */
+  async function executeMeanwhile(answer: OperatorAnswer | undefined, action: ElicitReply['action']) {
+    const command = nextCommand();
+    const asking = await connectHere('v2 modern', place.command([], ASK), async () => {
+      const question = await questionAbout(command);
+      if (answer !== undefined) give(question, answer);
+      return { action, ...(action === 'accept' && { content: {} }) };
+    });
+    const called = await execute(command, asking);
+    expect(open().filter((question) => question.command === command)).toEqual([]);
+    return { asking, command, called };
+  }
+
+  it.each([
+    [ONCE, 'cancel'],
+    [ONCE, 'accept'],
+    [undefined, 'accept'],
+  ] as const)('runs the command: operator %j, client %s', async (answer, action) => {
+    const { asking, command, called } = await executeMeanwhile(answer, action);
+    expect(called).toMatchObject(ENDED);
+    expect(audited(command)).toContainEqual(
+      expect.objectContaining({
+        event: 'approval_given',
+        ...(answer !== undefined && { by: 'operator olga' }),
+      }),
+    );
+    await asking.close();
+  });
+
+  it.each([
+    [{ decision: 'deny', by: 'olga', reason: 'not on Fridays' }, 'accept', 'not on Fridays'],
+    [ONCE, 'decline', 'the answer was no'],
+    [undefined, 'decline', 'the answer was no'],
+  ] as const)('does not run it: operator %j, client %s', async (answer, action, said) => {
+    const { asking, called } = await executeMeanwhile(answer, action);
+    expect(called).toMatchObject({ isError: true, data: { error: { details: { approval: 'declined' } } } });
+    expect(called.text).toContain(said);
+    await asking.close();
+  });
+
+  it('is not asked again while an approval is remembered', async () => {
+    const { asking, command, called } = await executeMeanwhile({ ...ONCE, remember: 'hour' }, 'cancel');
+    expect(called).toMatchObject(ENDED);
+    expect(await execute(command, asking)).toMatchObject(ENDED);
+    await asking.close();
+  });
 });
 
 it('leaves no question behind when the server ends', async () => {

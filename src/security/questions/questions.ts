@@ -41,6 +41,8 @@ export interface Questions {
    * question then stays open for the next call. Rejects where the signal is aborted.
    */
   ask(subject: Subject, wait: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<Asked>;
+  /** Closes the question about this, where one is open, and returns its answer, where it has one. */
+  settle(binding: string): OperatorAnswer | undefined;
   /** Remembers an approval; called once it is in the audit log. */
   grant(subject: Subject, answer: OperatorAnswer): void;
   /** Withdraws all that this server has asked. */
@@ -119,6 +121,14 @@ export function createQuestions(options: {
           throw error;
         }
       }
+    },
+    settle(binding) {
+      const question = own.get(binding);
+      if (question === undefined) return undefined;
+      const isOpen = Date.parse(question.expiresAt) > clock.now();
+      const answer = isOpen ? readAnswer(directory, question.id) : undefined;
+      close(question);
+      return answer;
     },
     grant(subject, answer) {
       if (answer.decision !== 'allow' || answer.remember === 'once') return;
