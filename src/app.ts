@@ -18,7 +18,7 @@ import {
   ownProcesses,
 } from './executions/executions.ts';
 import { createOutputs, createSearchThread } from './outputs/outputs.ts';
-import { createQuestions } from './security/questions/questions.ts';
+import { createQuestions, createSecretQuestions } from './security/questions/questions.ts';
 import type { Sandbox, SandboxState } from './security/sandbox/sandbox.ts';
 import { type AuditHealth, createSecurity, type Security } from './security/security.ts';
 import {
@@ -124,6 +124,9 @@ export function createApp(options: AppOptions): App {
     clock,
     log,
   });
+  const asking = { stateDir: settings.stateDir, instance: instance.id, clock };
+  const questions = createQuestions({ ...asking, seconds: LIMITS.approvalSeconds });
+  disposables.add('questions', async () => questions.dispose());
   const searchThread = createSearchThread(options.searchWorkerPath);
   disposables.add('search thread', searchThread.dispose);
   const executions = createExecutions({
@@ -137,6 +140,7 @@ export function createApp(options: AppOptions): App {
     wrapperPath,
     clock,
     log,
+    questions: { ...questions, secrets: createSecretQuestions(asking) },
     onEnded: options.tidy ?? createHeap().tidy,
   });
   const terminals: Terminals = createTerminals({
@@ -162,13 +166,6 @@ export function createApp(options: AppOptions): App {
     terminals,
     lastLooks: createLastLooks(),
   };
-  const questions = createQuestions({
-    stateDir: settings.stateDir,
-    instance: instance.id,
-    clock,
-    seconds: LIMITS.approvalSeconds,
-  });
-  disposables.add('questions', async () => questions.dispose());
   const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
   let state: SandboxState | undefined;
   const listeners: ((entry: CallEntry) => void)[] = [];

@@ -9,7 +9,17 @@ const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 const LETTERS = 24;
 const LENGTH = 26;
 
-export type IdPrefix = 'exec' | 'out' | 'term' | 'mon' | 'rst' | 'req' | 'inst' | 'question' | 'grant';
+export type IdPrefix =
+  | 'exec'
+  | 'out'
+  | 'term'
+  | 'mon'
+  | 'rst'
+  | 'req'
+  | 'inst'
+  | 'question'
+  | 'secret'
+  | 'grant';
 
 export function createId(prefix: IdPrefix): string {
   let text = '';

@@ -156,6 +156,16 @@ export const LIMITS = {
 
   /** How long a person has to agree to a command: time to read it, and to come back from a coffee. */
   approvalSeconds: 600,
+  /** How long the operator has to type a password; ssh servers wait about as long. */
+  secretSeconds: 120,
+  /** Passwords that one execution can ask for: enough for a few hosts with a few attempts each. */
+  secretsPerExecution: 12,
+  /** Programs that ask for a password at the same time, over all executions. */
+  openSecrets: 64,
+  /** Of the text that a program asks with. */
+  secretPromptCharacters: 400,
+  /** Of a password or passphrase. */
+  secretBytes: 4096,
   /** Questions of a principal that wait for an answer; the oldest is forgotten, which means no. */
   openQuestions: 1000,
   /** In one call, where what was agreed to has changed by the time of the answer. */

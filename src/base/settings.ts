@@ -26,6 +26,8 @@ export interface SecuritySettings
   readonly environment: EnvironmentMode;
   readonly allowedEnvironment: readonly string[];
   readonly masksOutput: boolean;
+  /** Programs of a command can ask the operator for a password. */
+  readonly asksSecrets: boolean;
   /** Absolute, existing or not; undefined: not restricted. */
   readonly allowedDirectories: readonly string[] | undefined;
   /** What commands can write to: fixed when the server starts, whatever a caller says later. */

@@ -1,16 +1,21 @@
 /** `mcp-shell-server questions`: the operator answers what agents may only do with approval, from the command line. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
+import { isId } from '../base/ids.ts';
 import { checkStateDirectory } from '../base/state-directory.ts';
 import { currentUser } from '../base/user.ts';
 import {
   answerQuestion,
+  answerSecret,
   attendQuestions,
   listQuestions,
+  listSecretQuestions,
   listStandingApprovals,
   type Question,
   type Remember,
   revokeApproval,
+  type SecretAnswer,
+  type SecretQuestion,
   type StandingApproval,
 } from '../security/questions/questions.ts';
 import { escapeText } from '../security/security.ts';
@@ -18,6 +23,7 @@ import type { CommandContext } from './context.ts';
 import { showJson } from './json.ts';
 import { createPaint } from './paint.ts';
 import { recordAsOperator } from './read-record.ts';
+import { readSecret } from './read-secret.ts';
 import { showTime } from './when.ts';
 
 const POLL_MS = 500;
@@ -27,15 +33,17 @@ export function listQuestionsCommand(context: CommandContext, options: { readonl
   const nowMs = systemClock.now();
   const questions = listQuestions(stateDir, nowMs);
   const approvals = listStandingApprovals(stateDir, nowMs);
+  const secrets = listSecretQuestions(stateDir, nowMs);
   if (options.json === true) {
-    context.output.write(showJson({ questions, approvals }));
+    context.output.write(showJson({ questions, secrets, approvals }));
     return;
   }
-  if (questions.length + approvals.length === 0) {
+  if (questions.length + secrets.length + approvals.length === 0) {
     context.output.write('No open questions, no remembered approvals.\n');
     return;
   }
   for (const question of questions) context.output.write(`${describe(context, question)}\n`);
+  for (const secret of secrets) context.output.write(`${describeSecret(context, secret)}\n`);
   for (const approval of approvals) context.output.write(`${describeStanding(context, approval)}\n`);
 }
 
@@ -50,12 +58,17 @@ export function allowCommand(
   context.output.write(`Allowed${HOW_LONG[remember]}.\n`);
 }
 
-export function denyCommand(
+export async function denyCommand(
   context: CommandContext,
   id: string,
   options: { readonly reason?: string },
-): void {
+): Promise<void> {
   const { reason } = options;
+  if (isId('secret', id)) {
+    await giveSecret(context, id, { decision: 'deny', by: operatorName() });
+    context.output.write('Denied.\n');
+    return;
+  }
   const answer = {
     decision: 'deny',
     by: operatorName(),
@@ -64,6 +77,16 @@ export function denyCommand(
   answerQuestion(context.settings().stateDir, id, answer, systemClock.now());
   context.output.write('Denied.\n');
 }
+
+/** From the terminal without an echo, or from a pipe; never from an argument, which other users could see. */
+export async function answerCommand(context: CommandContext, id: string): Promise<void> {
+  const secret = await readSecret(context, 'Password for this command: ');
+  await giveSecret(context, id, { decision: 'given', by: operatorName(), secret });
+  context.output.write('The program has it.\n');
+}
+
+const giveSecret = (context: CommandContext, id: string, answer: SecretAnswer): Promise<SecretQuestion> =>
+  answerSecret(context.settings().stateDir, id, answer, systemClock.now());
 
 export function revokeCommand(context: CommandContext, id: string): void {
   const settings = context.settings();
@@ -93,6 +116,11 @@ export async function watchQuestionsCommand(context: CommandContext): Promise<vo
         shown.add(question.id);
         output.write(`\n${describe(context, question)}\n`);
       }
+      for (const secret of listSecretQuestions(stateDir, systemClock.now())) {
+        if (shown.has(secret.id)) continue;
+        shown.add(secret.id);
+        output.write(`\n${describeSecret(context, secret)}\n`);
+      }
       await sleep(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
     }
   } finally {
@@ -117,6 +145,21 @@ function describe(context: CommandContext, { id, principal, client, askedAt, tex
     text,
     `mcp-shell-server questions allow ${id} [--for hour|session]`,
     `mcp-shell-server questions deny ${id} [--reason <text>]`,
+  ].join('\n');
+}
+
+/** The words are the command's own, and can be false. */
+function describeSecret(context: CommandContext, secret: SecretQuestion): string {
+  const { id, principal, client, askedAt, command, directory, prompt, executionId } = secret;
+  return [
+    createPaint(context)('strong', id),
+    `a program asks for a password, ${showTime(askedAt)}, by ${escapeText(client)} for ${escapeText(principal)}`,
+    `  command:   ${escapeText(command)}`,
+    `  directory: ${escapeText(directory)}`,
+    `  execution: ${executionId}`,
+    `  its words, which can be false: ${escapeText(prompt)}`,
+    `mcp-shell-server questions answer ${id}`,
+    `mcp-shell-server questions deny ${id}`,
   ].join('\n');
 }
 

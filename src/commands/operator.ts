@@ -138,7 +138,9 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
 
   const questions = program
     .command('questions')
-    .description('list commands that wait for approval, and remembered approvals')
+    .description(
+      'list commands that wait for approval, passwords that are asked for, and remembered approvals',
+    )
     .option('--json', 'as JSON')
     .action(async (options: { readonly json?: boolean }) =>
       (await import('./answer-questions.ts')).listQuestionsCommand(context, options),
@@ -163,12 +165,17 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     );
   questions
     .command('deny')
-    .description('keep a command from running')
+    .description('keep a command from running, or give no password')
     .argument('<id>', 'the question')
     .option('--reason <text>', 'why, for the model to read')
     .action(async (id: string, options: { readonly reason?: string }) =>
       (await import('./answer-questions.ts')).denyCommand(context, id, options),
     );
+  questions
+    .command('answer')
+    .description('type the password that a program of a command asks for')
+    .argument('<id>', 'the question')
+    .action(async (id: string) => (await import('./answer-questions.ts')).answerCommand(context, id));
   questions
     .command('revoke')
     .description('revoke a remembered approval')

@@ -114,6 +114,7 @@ function liveOf(
     request: ending.request,
     outputBytes: () => Math.max(0, ...[...sinks.values()].map((sink) => sink.totalBytes)),
     onOutput: capture.onOutput,
+    mask: capture.mask,
     checkEnd: () => undefined,
     state: capture.state,
   };

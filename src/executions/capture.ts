@@ -30,6 +30,8 @@ export interface Capture {
    * closed now. Values of `masked` are replaced.
    */
   copyTo(sinks: ReadonlyMap<StreamType, Sink>, masked?: readonly string[]): void;
+  /** From here on this is replaced too. */
+  mask(value: string): void;
   /** Reads what is in the pipes now; everything written before the call is in the sinks after it. */
   drain(): void;
   /** What the command left on descriptor 3. */
@@ -53,6 +55,7 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
   let listening: NodeJS.Timeout | undefined;
   const pipes = [stdout, stderr, state].filter((pipe) => pipe !== undefined);
   const flushes: (() => void)[] = [];
+  const masks: ((value: string) => void)[] = [];
 
   const pass = (sink: Sink, chunk: Uint8Array): void => {
     if (chunk.length === 0) return;
@@ -60,10 +63,16 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
     for (const listener of listeners) listener(chunk);
   };
   const toSink = (sink: Sink, masked: readonly string[]): ((chunk: Uint8Array) => void) => {
-    if (masked.length === 0) return (chunk) => pass(sink, chunk);
-    const masker = createMasker(masked);
-    flushes.push(() => pass(sink, masker.rest()));
-    return (chunk) => pass(sink, masker.push(chunk));
+    let values = masked;
+    let masker = masked.length === 0 ? undefined : createMasker(masked);
+    masks.push((value) => {
+      values = [...values, value];
+      const next = createMasker(values);
+      if (masker !== undefined) pass(sink, next.push(masker.held()));
+      masker = next;
+    });
+    flushes.push(() => masker !== undefined && pass(sink, masker.rest()));
+    return (chunk) => pass(sink, masker === undefined ? chunk : masker.push(chunk));
   };
   const keepState = (chunk: Uint8Array): void => {
     stateBytes += chunk.length;
@@ -89,6 +98,9 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
       listening = setTimeout(() => {
         for (const copy of copies ?? []) copy.listen();
       }, LISTEN_AFTER_MS);
+    },
+    mask(value) {
+      for (const mask of masks) mask(value);
     },
     drain() {
       for (const copy of copies ?? []) copy.drain();

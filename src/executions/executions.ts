@@ -29,6 +29,7 @@ import { createPreparation } from './preparation.ts';
 import type { ExecutionRecord } from './record.ts';
 import { createRunning, type RunningEntry } from './running.ts';
 import { createSandboxPool } from './sandbox-pool.ts';
+import { createSecretRequests, type SecretRequestOptions } from './secret-requests.ts';
 import { createSessions, type SessionChange, type Sessions } from './sessions.ts';
 import { type SlotKind, slotKind } from './slots.ts';
 import { createStarter, type StartRequest } from './start.ts';
@@ -112,6 +113,8 @@ export interface ExecutionsOptions {
   readonly wrapperPath: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Where programs can ask the operator for passwords. */
+  readonly questions?: SecretRequestOptions['questions'];
   /** Called with dead servers that were taken over, while their directories still exist. */
   readonly onTakenOver?: (dead: readonly string[]) => Promise<void>;
   /** The host of a terminal was killed: makes a transcript of what it had written. */
@@ -199,6 +202,11 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     onTakenOver: options.onTakenOver ?? (() => Promise.resolve()),
     salvage: options.salvage,
   });
+  const { questions } = options;
+  const secrets =
+    questions !== undefined && settings.security.asksSecrets
+      ? createSecretRequests({ security, running, questions, log })
+      : undefined;
   const monitors = createMonitors({ clock });
   let disposing: Promise<void> | undefined;
 
@@ -253,6 +261,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     anticipate: preparation.anticipate,
     async start(request, signal) {
       inventory.open();
+      if (secrets !== undefined) await secrets.open();
       const { principal, sessionId } = request;
       if (sessionId === undefined) return viewRunning(await starter.start(request, signal));
       const isLost = await lostSessions.has(principal, sessionId);
@@ -318,6 +327,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
     await starter.stop();
     await pool.dispose();
     await running.close();
+    secrets?.dispose();
     await spawner.dispose();
     pipes.dispose();
     cgroups.dispose();

@@ -19,6 +19,8 @@ export interface Live {
   outputBytes(): number;
   /** Called with each chunk until it is stopped; only where this server copies the output. */
   onOutput(listener: (chunk: Uint8Array) => void): () => void;
+  /** From here on its output shows this as masked; only where this server copies it. */
+  mask(value: string): void;
   /** Its wrapper or host is looked at now, where that would be later: it may have ended. */
   checkEnd(): void;
   /** What the session's shell left, once it ended. */

@@ -69,6 +69,8 @@ export interface EnvironmentParts {
   readonly marker: string;
   /** It has an interactive user. */
   readonly isTerminal?: boolean;
+  /** The program that asks the operator for a password, where one may. */
+  readonly askpass?: string | undefined;
 }
 
 /** The environment without what is the server's own business. */
@@ -93,6 +95,13 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
     PATH: parts.path,
     SHELL: parts.shell,
   });
+  if (parts.askpass !== undefined) {
+    // One of the operator's own; those for ssh and git never reach a command.
+    environment['SUDO_ASKPASS'] ??= parts.askpass;
+    environment['GIT_ASKPASS'] = parts.askpass;
+    environment['SSH_ASKPASS'] = parts.askpass;
+    environment['SSH_ASKPASS_REQUIRE'] = 'force';
+  }
   if (environment['LC_ALL'] === undefined && environment['LANG'] === undefined)
     environment['LANG'] = 'C.UTF-8';
   // zsh and fish set these where they are missing, which would look like the work of the command.

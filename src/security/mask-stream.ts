@@ -4,6 +4,8 @@ import { MASK } from './secrets.ts';
 export interface Masker {
   /** What can be passed on now; the end of it is held back while it may be the beginning of a secret. */
   push(chunk: Uint8Array): Uint8Array;
+  /** What is held back, as it is; for another masker that goes on with it. */
+  held(): Uint8Array;
   /** What was held back, at the end. */
   rest(): Uint8Array;
 }
@@ -57,6 +59,7 @@ export function createMasker(values: readonly string[]): Masker {
 
   return {
     push: (chunk) => replace(Buffer.concat([held, chunk]), false),
+    held: () => held,
     rest() {
       const rest = held;
       held = Buffer.alloc(0);

@@ -11,7 +11,9 @@ import type { PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import { once } from '../base/once.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
+import { askpassDirectory, askpassProgram, hasAskpass } from './askpass.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { RESERVE } from './audit/reserve.ts';
 import { type ConsideredRequest, createConsider } from './consider.ts';
@@ -25,13 +27,14 @@ import type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.
 import type { Wish } from './policy/tighten.ts';
 import { checkProgram } from './programs.ts';
 import { createRestrictions, type RestrictionStore, shellToolPolicy } from './restrictions.ts';
-import type { Sandbox } from './sandbox/sandbox.ts';
+import type { PreparedSandbox, Sandbox } from './sandbox/sandbox.ts';
 import { secretValues } from './secrets.ts';
 import { createShellToolLog, type ShellToolLog } from './shell-tool-log.ts';
 import { checkShell, chooseShells, judgedShell, type Shells, shellArgv, shellName } from './shells.ts';
 import { checkTerminal, checkTerminalShell, createTypedCheck, type TypedCheck } from './typed.ts';
 import { createWaitRules, type WaitRules } from './wait-rules.ts';
 
+export { ASKPASS_SOCKET, GIVEN, makeAskpass, REFUSED } from './askpass.ts';
 export { type Audit, type AuditHealth, createAudit } from './audit/audit.ts';
 export { AUDIT_EVENTS, type AuditEntry, type Decision, type SecurityEvent } from './audit/audit-entry.ts';
 export { type AuditLine, byTime, followAudit, readAudit, readNewest, type TimeRange } from './audit/read.ts';
@@ -81,6 +84,8 @@ export interface Security extends TypedCheck {
   /** What the commands of a principal run behind, as far as it does not depend on them. */
   expectedSandbox(principal: string): Promise<Pick<LaunchPermit, 'sandboxSpec' | 'limits'>>;
   readonly sandbox: Sandbox;
+  /** The directory of the program that asks for passwords, where one may. */
+  askpass(): string | undefined;
   readonly restrictions: Pick<RestrictionStore, 'of' | 'warnings'>;
   /** A token says what its principal starts with. */
   admit(principal: string, preset: PresetName | undefined): void;
@@ -194,6 +199,7 @@ export function createSecurity(options: {
         },
         marker,
         isTerminal: terminal !== undefined,
+        askpass: askpassFor(request, prepared),
       }),
       directory,
       marker: `${MARKER_NAME}=${marker}`,
@@ -209,6 +215,19 @@ export function createSecurity(options: {
         : [],
     });
     return { permit, rule: judgement?.rule ?? 'terminal' };
+  }
+
+  const askpass = once(() =>
+    settings.security.asksSecrets && hasAskpass()
+      ? askpassDirectory(join(settings.stateDir, 'run', options.instance))
+      : undefined,
+  );
+
+  /** Only where this server copies the output can what was typed be kept out of it. */
+  function askpassFor({ mode, terminal }: LaunchRequest, prepared: PreparedSandbox | undefined) {
+    const directory = askpass();
+    if (directory === undefined || terminal !== undefined || mode === 'detached') return undefined;
+    return prepared === undefined ? askpassProgram(directory) : prepared.askpass;
   }
 
   function shellCommand(
@@ -236,6 +255,7 @@ export function createSecurity(options: {
     waitRules: createWaitRules({ of: restrictions.of, sandbox }),
     audit,
     sandbox,
+    askpass,
     restrictions,
     admit: restrictions.begin,
     retighten(principal, wish) {

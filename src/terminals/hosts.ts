@@ -1,9 +1,9 @@
 /** The processes that hold terminals: our own, which is started when there is a first terminal, and those we took over. */
-import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createConnection, type Socket } from 'node:net';
-import { basename, dirname, join } from 'node:path';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
+import { connectSocket } from '../base/sockets.ts';
 import { killOwnProgram, type ProcessIdentity, startOwnProgram } from '../executions/processes.ts';
 import { type Channel, createChannel, Gone } from './channel.ts';
 import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
@@ -20,9 +20,6 @@ export interface Host {
 }
 
 const SOCKET = 'terminals.sock';
-
-/** A path longer than this does not fit into the address of a socket. */
-const MAX_SOCKET_PATH = 100;
 
 export const socketIn = (directory: string): string => join(directory, SOCKET);
 
@@ -75,7 +72,7 @@ export async function connectHost(
   socket: string,
   watch?: Watch & { readonly identity: ProcessIdentity | undefined },
 ): Promise<Host> {
-  const channel = createChannel(await connect(socket), async () => ({}));
+  const channel = createChannel(await connectSocket(socket), async () => ({}));
   const hello = { protocol: PROTOCOL, isServer: watch !== undefined };
   const answered = await inTime(channel.ask('hello', hello), watch?.answerMs ?? ANSWER_MS);
   if (answered === LATE) {
@@ -168,26 +165,6 @@ const identitySchema = z.object({ pid: z.number(), startTime: z.number() });
 function removeSocket(socket: string): void {
   rmSync(socket, { force: true });
   rmSync(identityFile(socket), { force: true });
-}
-
-function connect(path: string): Promise<Socket> {
-  const { name, leave } = reachable(path);
-  return new Promise<Socket>((resolve, reject) => {
-    const socket = createConnection(name);
-    socket.once('connect', () => {
-      socket.off('error', reject);
-      resolve(socket);
-    });
-    socket.once('error', reject);
-  }).finally(leave);
-}
-
-/** A name for it that is short enough: through a descriptor of its directory, where there is such a thing. */
-function reachable(path: string): { readonly name: string; leave(): void } {
-  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH || process.platform !== 'linux')
-    return { name: path, leave: () => undefined };
-  const fd = openSync(dirname(path), 'r');
-  return { name: `/proc/self/fd/${fd}/${basename(path)}`, leave: () => closeSync(fd) };
 }
 
 /** Those of a server that is gone: their sockets get a place that stays, and are connected to. */

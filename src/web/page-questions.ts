@@ -3,8 +3,10 @@ import { systemClock } from '../base/clock.ts';
 import { currentUser } from '../base/user.ts';
 import {
   answerQuestion,
+  answerSecret,
   attendQuestions,
   listQuestions,
+  listSecretQuestions,
   listStandingApprovals,
   type Remember,
   revokeApproval,
@@ -14,12 +16,14 @@ import type { Session } from './page-sessions.ts';
 import type { ListEvent } from './wire.ts';
 
 export interface PageQuestions {
-  list(): Pick<ListEvent, 'questions' | 'approvals'>;
+  list(): Pick<ListEvent, 'questions' | 'approvals' | 'secrets'>;
   /** Servers ask as long as a page is open that can answer. Returns what ends it. */
   attend(): () => void;
   allow(session: Session, id: string, remember: Remember): void;
   deny(session: Session, id: string, reason: string | undefined): void;
   revoke(session: Session, id: string): void;
+  /** Goes to the program that asks and nowhere else; undefined is a no. */
+  giveSecret(session: Session, id: string, secret: string | undefined): Promise<void>;
 }
 
 export function createPageQuestions(stateDir: string, actions: Actions): PageQuestions {
@@ -31,6 +35,7 @@ export function createPageQuestions(stateDir: string, actions: Actions): PageQue
     list: () => ({
       questions: listQuestions(stateDir, now()),
       approvals: listStandingApprovals(stateDir, now()),
+      secrets: listSecretQuestions(stateDir, now()),
     }),
     attend() {
       pages++;
@@ -57,6 +62,15 @@ export function createPageQuestions(stateDir: string, actions: Actions): PageQue
     revoke(session, id) {
       const { command, principal } = revokeApproval(stateDir, id, now());
       actions.write(session, { event: 'approval_revoked', remembered: id, command, of: principal });
+    },
+    async giveSecret(session, id, secret) {
+      actions.record(session, { action: secret === undefined ? 'deny' : 'give_secret', questionId: id });
+      const by = nameOf(session);
+      const answer =
+        secret === undefined
+          ? ({ decision: 'deny', by } as const)
+          : ({ decision: 'given', by, secret } as const);
+      await answerSecret(stateDir, id, answer, now());
     },
   };
 }

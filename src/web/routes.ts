@@ -83,12 +83,12 @@ export function createRoutes(needs: RouteNeeds): readonly Route[] {
 }
 
 function questionRoutes({ questions, feed }: RouteNeeds): readonly Route[] {
-  const change = (path: string, run: (call: RouteCall, id: string) => void): Route => ({
+  const change = (path: string, run: (call: RouteCall, id: string) => void | Promise<void>): Route => ({
     method: 'POST',
     path,
     isChange: true,
     async run(call) {
-      run(call, call.parts[0] ?? '');
+      await run(call, call.parts[0] ?? '');
       feed.refresh();
       return {};
     },
@@ -101,6 +101,10 @@ function questionRoutes({ questions, feed }: RouteNeeds): readonly Route[] {
       questions.deny(session, id, z.object({ reason: z.string().max(500).optional() }).parse(body).reason),
     ),
     change('/api/approvals/*/revoke', ({ session }, id) => questions.revoke(session, id)),
+    change('/api/secrets/*/give', ({ session, body }, id) =>
+      questions.giveSecret(session, id, z.object({ secret: z.string() }).parse(body).secret),
+    ),
+    change('/api/secrets/*/deny', ({ session }, id) => questions.giveSecret(session, id, undefined)),
   ];
 }
 

@@ -50,7 +50,22 @@ export interface ListEvent {
   /** All of them, each time. */
   readonly questions: readonly QuestionRow[];
   readonly approvals: readonly ApprovalRow[];
+  readonly secrets: readonly SecretRow[];
   readonly nowMs: number;
+}
+
+/** A program of a command that asks for a password. */
+export interface SecretRow {
+  readonly id: string;
+  readonly executionId: string;
+  readonly principal: string;
+  readonly client: string;
+  readonly command: string;
+  readonly directory: string;
+  /** The program's own words, which may be false. */
+  readonly prompt: string;
+  readonly askedAt: string;
+  readonly expiresAt: string;
 }
 
 /** A command that waits for a person's approval. */

@@ -28,7 +28,11 @@ describe.skipIf(needs('chromium'))('the page', () => {
         place,
         // A client that cannot ask anybody.
         kind: 'v2 legacy',
-        env: { MCP_SHELL_SECURITY_SANDBOX: 'off', MCP_SHELL_SECURITY_ASK_COMMANDS: 'touch asked' },
+        env: {
+          MCP_SHELL_SECURITY_SANDBOX: 'off',
+          MCP_SHELL_SECURITY_ASK_COMMANDS: 'touch asked',
+          MCP_SHELL_SECURITY_ASKPASS: 'true',
+        },
       }),
     ]);
     served = servePage(place, browser);
@@ -237,6 +241,26 @@ describe.skipIf(needs('chromium'))('the page', () => {
     expect((await second).text).toContain('not on a Monday');
     expect(audited('approval_given')[0]).toMatchObject({ by: expect.stringMatching(/, page \d+$/) });
     expect(audited('approval_revoked')).toHaveLength(1);
+  });
+
+  test('a password that a program asks for goes to it and nowhere else', async () => {
+    const page = await served.open();
+    await page.getByText(/^\d+ servers?$/).waitFor();
+    const call = product.execute(`pw=$("$SSH_ASKPASS" "<b>words</b>"); echo "\${#pw} $pw"`, {
+      execution_mode: 'foreground',
+      timeout_seconds: 120,
+    });
+    await group(page, 'Password questions').getByText('SSH_ASKPASS').click();
+    await page.getByLabel('Words of the program').getByText('<b>words</b>', { exact: true }).waitFor();
+    await page.getByText('come from the command').waitFor();
+    await page.getByLabel('Password for this command').fill('battery staple');
+    await page.getByRole('button', { name: 'Give it to the command' }).click();
+    await page.getByText('The program has it.').waitFor();
+    expect((await call).data.stdout).toBe('14 ***\n');
+    expect(filesWith(place.stateDir, 'battery staple')).toEqual([]);
+    await group(page, 'Password questions').waitFor({ state: 'detached' });
+    expect(audited('secret_given')).toMatchObject([{ by: expect.stringMatching(/, page \d+$/) }]);
+    expect(audited('page_action').filter(({ action }) => action === 'give_secret')).toHaveLength(1);
   });
 
   test('the audit log is searched and verified, and a command explained', async () => {

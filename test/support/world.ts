@@ -122,6 +122,7 @@ export function createWorld(options: WorldOptions = {}): World {
       allowedDomains: [],
       allowedEnvironment: [],
       masksOutput: false,
+      asksSecrets: false,
       allowedDirectories: undefined,
       workspace: [work],
       readablePaths: [],

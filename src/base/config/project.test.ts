@@ -68,6 +68,7 @@ const LOOSENING: Readonly<Record<LooseningKey, readonly [toml: string, warning: 
     'security.allowed_environment = ["SECRET"]',
     'ignored: a project file cannot set it',
   ],
+  'security.askpass': ['security.askpass = true', 'true is ignored: a project file can only set false'],
   'security.mask_output': [
     'security.mask_output = false',
     'false is ignored: a project file can only set true',

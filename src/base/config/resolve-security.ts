@@ -83,6 +83,7 @@ export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings
     environment: settle('security.environment', says.environment, stricterEnvironment) ?? says.environment,
     allowedEnvironment: listOf('security.allowed_environment'),
     masksOutput: hold('security.mask_output').value ?? false,
+    asksSecrets: hold('security.askpass').value ?? false,
     allowedDirectories: around.allowed.value,
     workspace: workspaceOf(around),
     readablePaths: listOf('security.readable_paths'),

@@ -128,6 +128,12 @@ export const SECURITY_TABLE = {
     default: false,
     fromProject: only(true),
   }),
+  'security.askpass': toggle({
+    description:
+      'Whether `sudo -A`, `ssh` and `git` of a command without a terminal ask the operator for passwords, on the page or with `mcp-shell-server questions`. The command gets what is typed there; outputs show it as `***`.',
+    default: false,
+    fromProject: only(false),
+  }),
   'security.max_execution_time': integer(
     { min: 1, max: 86_400 },
     {

@@ -105,6 +105,7 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
     },
     outputBytes: () => Math.max(0, ...streams.map((stream) => sizeOf(join(bundle, stream)))),
     onOutput: () => () => undefined,
+    mask: () => undefined,
     checkEnd: poll.hurry,
     state: () => Buffer.alloc(0),
   };

@@ -97,7 +97,7 @@ interface TerminalViewed extends Caller {
 /** A person did something on the operator's page. */
 interface PageAction extends Caller {
   readonly event: 'page_action';
-  readonly action: 'open' | 'end' | 'take_over' | 'give_back' | 'allow' | 'deny';
+  readonly action: 'open' | 'end' | 'take_over' | 'give_back' | 'allow' | 'deny' | 'give_secret';
   readonly questionId?: string | undefined;
   readonly executionId?: string | undefined;
   readonly terminalId?: string | undefined;
@@ -113,6 +113,17 @@ interface Approval extends Ruling {
   readonly by?: string | undefined;
   /** The earlier approval that holds for it. */
   readonly remembered?: string | undefined;
+}
+
+/** A program asked the operator for a password; neither the password nor its length is recorded. */
+interface SecretAsked extends Caller {
+  readonly event: 'secret_asked' | 'secret_given' | 'secret_refused';
+  readonly executionId: string;
+  readonly questionId?: string | undefined;
+  /** The program's own text. */
+  readonly prompt?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly by?: string | undefined;
 }
 
 /** The operator has taken back an approval that was remembered. */
@@ -173,6 +184,7 @@ export type AuditEntry =
   | PageAction
   | Approval
   | ApprovalRevoked
+  | SecretAsked
   | RestrictionsChanged
   | TokenChanged
   | RequestRefused
@@ -200,6 +212,9 @@ const EVENTS: Readonly<Record<(AuditEntry | LogEntry)['event'], true>> = {
   approval_given: true,
   approval_refused: true,
   approval_revoked: true,
+  secret_asked: true,
+  secret_given: true,
+  secret_refused: true,
   restrictions_tightened: true,
   restrictions_refused: true,
   token_created: true,

@@ -5,6 +5,7 @@
  *   question_….json   a question that is open, written by the server that asks
  *   question_….answer the operator's answer; the first one counts
  *   grant_….json      an approval that holds for longer than one run
+ *   secret_….json     a password that a program asks for, with a socket for its answer
  *   attended          its time says when an operator's program last looked
  *
  * An approval is bound to a digest of the principal, the command, its directory, its environment and the policy: the
@@ -138,30 +139,33 @@ export function isAttended(directory: string, nowMs: number): boolean {
   return mtimeMs !== undefined && Math.abs(nowMs - mtimeMs) < ATTENDED_MS;
 }
 
-function notOpen(id: string): ShellServerError {
+export function notOpen(id: string): ShellServerError {
   return new ShellServerError('PARAM_002', `Question ${JSON.stringify(id.slice(0, 80))} is not open.`, {
     hint: 'It was answered, withdrawn or has expired. List open questions with `mcp-shell-server questions`.',
   });
 }
 
-export function writeRecord(directory: string, record: Question | StandingApproval): void {
+export function writeRecord(directory: string, record: { readonly id: string }): void {
   makePrivateDirectory(directory);
   writeFileWhole(fileOf(directory, record.id), JSON.stringify(record));
 }
 
 const fileOf = (directory: string, id: string): string => join(directory, `${id}.json`);
+/** Of a question for a password, whose answer is in no file. */
+export const socketOf = (directory: string, id: string): string => join(directory, `${id}.socket`);
 const answerFileOf = (directory: string, id: string): string => join(directory, `${id}.answer`);
 
 export function remove(directory: string, id: string): void {
   rmSync(fileOf(directory, id), { force: true });
   rmSync(answerFileOf(directory, id), { force: true });
+  rmSync(socketOf(directory, id), { force: true });
 }
 
 export const listStanding = (directory: string, nowMs: number): StandingApproval[] =>
   readAll<StandingApproval>(directory, 'grant', nowMs);
 
 /** Those that have not expired, oldest first. */
-function readAll<Kept extends { readonly id: string; readonly expiresAt: string }>(
+export function readAll<Kept extends { readonly id: string; readonly expiresAt: string }>(
   directory: string,
   prefix: IdPrefix,
   nowMs: number,
@@ -208,7 +212,7 @@ function readJson(path: string): unknown {
 
 /** What a killed server has left. */
 export function sweep(directory: string, nowMs: number): void {
-  for (const prefix of ['question', 'grant'] as const) {
+  for (const prefix of ['question', 'secret', 'grant'] as const) {
     const current = new Set(readAll(directory, prefix, nowMs).map(({ id }) => id));
     for (const id of idsIn(directory, prefix)) if (!current.has(id)) remove(directory, id);
   }

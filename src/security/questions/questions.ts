@@ -31,6 +31,16 @@ export {
   type Subject,
 } from './question-store.ts';
 
+export {
+  answerSecret,
+  createSecretQuestions,
+  listSecretQuestions,
+  readToEnd,
+  type SecretAnswer,
+  type SecretQuestion,
+  type SecretQuestions,
+} from './secret-questions.ts';
+
 export interface Questions {
   /** An approval that was given earlier and holds for this. */
   standing(binding: string): StandingApproval | undefined;

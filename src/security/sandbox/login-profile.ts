@@ -39,5 +39,6 @@ export function loginProfile(
     copies: undefined,
     isRoot: process.getuid?.() === 0,
     proxySocket: undefined,
+    askpassDirectory: undefined,
   });
 }

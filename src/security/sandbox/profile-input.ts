@@ -35,4 +35,6 @@ export interface ProfileInput {
   readonly isRoot: boolean;
   /** The socket of the proxy behind which the allowed domains are. */
   readonly proxySocket: string | undefined;
+  /** The directory of the program that asks for passwords; see askpass.ts. */
+  readonly askpassDirectory: string | undefined;
 }

@@ -32,6 +32,7 @@ export function securityOf(
     allowedDomains: [],
     allowedEnvironment: [],
     masksOutput: false,
+    asksSecrets: false,
     allowedDirectories: undefined,
     readablePaths: [],
     writablePaths: [],
@@ -131,6 +132,7 @@ export function createHost(parent: string = tmpdir()): Host {
         copies: undefined,
         isRoot: false,
         proxySocket: undefined,
+        askpassDirectory: undefined,
         ...changes,
       });
     },

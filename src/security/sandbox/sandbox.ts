@@ -9,6 +9,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { ShellServerError } from '../../base/errors.ts';
 import { once } from '../../base/once.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
+import { ASKPASS_PLACE, askpassDirectory, askpassProgram, hasAskpass, makeAskpass } from '../askpass.ts';
 import { type WatchedPath, watchedPaths } from './appeared.ts';
 import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
@@ -80,6 +81,8 @@ export interface PreparedSandbox {
   readonly variables: Readonly<Record<string, string>>;
   /** Where the scripts of a terminal are found from inside. */
   readonly scripts: string | undefined;
+  /** The program that asks the operator for a password, as it is found from inside. */
+  readonly askpass: string | undefined;
 }
 
 interface Built {
@@ -100,6 +103,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const pathEntries = remembered(PRIVATE_MS, (path) => pathEntriesIn(home, path));
   const privateParents = parentsOf(privateCandidates(home, settings.environment));
   const roots = createRoots();
+  const askpass = askpassDirectory(options.runDirectory);
   const signatureOf = createSignatures();
   const gitLayoutOf = createGitLayouts();
   const filters = new Map<boolean, string | undefined>();
@@ -184,6 +188,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         principal === undefined || process.platform !== 'linux' ? undefined : join(stateDirectory, 'roots'),
       isRoot: process.getuid?.() === 0,
       proxySocket: principal === undefined || !security.network ? undefined : await domains?.open(),
+      askpassDirectory: principal !== undefined && hasAskpassIn(security) ? makeAskpass(askpass) : undefined,
     };
     const profile = buildProfile(input);
     const watched = watchedPaths({
@@ -275,6 +280,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         relayed: (argv) => (isRelayed ? domains.relayed(argv) : argv),
         variables: isRelayed ? domains.variables : {},
         scripts: profile === built ? scripts : SCRIPTS_PLACE,
+        askpass:
+          state.kind === 'bubblewrap' && hasAskpassIn(security) ? askpassProgram(ASKPASS_PLACE) : undefined,
       };
     },
     async prepareForLogin() {
@@ -335,6 +342,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     },
   };
 }
+
+/** Where only allowed programs are, Perl may be none of them. */
+const hasAskpassIn = ({ asksSecrets, root }: SecuritySettings): boolean =>
+  asksSecrets && root === 'host' && hasAskpass();
 
 const UNBOUND: SandboxRules = {
   securityOf: unbound,

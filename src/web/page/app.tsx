@@ -7,6 +7,7 @@ import { NowList } from './now.tsx';
 import { connection, problem, servers, session, view } from './page-state.ts';
 import { PolicyPage } from './policy-page.tsx';
 import { QuestionView } from './question-view.tsx';
+import { SecretView } from './secret-view.tsx';
 
 const VIEWS = [
   ['now', 'Now', '#/'],
@@ -14,9 +15,7 @@ const VIEWS = [
   ['policy', 'Policy', '#/policy'],
 ] as const;
 
-const isAt = (name: string): boolean =>
-  view.value.name === name ||
-  (name === 'now' && (view.value.name === 'execution' || view.value.name === 'question'));
+const isAt = (name: string): boolean => view.value.name === name || (name === 'now' && 'id' in view.value);
 
 export function App(): JSX.Element {
   const at = view.value;
@@ -47,6 +46,7 @@ export function App(): JSX.Element {
         {at.name === 'now' && <Nothing />}
         {at.name === 'execution' && <ExecutionView key={at.id} id={at.id} />}
         {at.name === 'question' && <QuestionView key={at.id} id={at.id} />}
+        {at.name === 'secret' && <SecretView key={at.id} id={at.id} />}
       </main>
       <Ending />
       <Help />

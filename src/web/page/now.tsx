@@ -16,6 +16,7 @@ import {
   questions,
   running,
   type StateFilter,
+  secrets,
   session,
   spanOf,
   stateFilter,
@@ -23,6 +24,7 @@ import {
 } from './page-state.ts';
 import { Plot } from './plot.tsx';
 import { Approvals, Questions } from './questions-list.tsx';
+import { Secrets } from './secret-view.tsx';
 import { visible } from './text.ts';
 
 const FILTERS: readonly (readonly [StateFilter, string])[] = [
@@ -63,10 +65,11 @@ export function NowList(): JSX.Element {
       </div>
       <div class="rows" id="rows">
         <Questions />
+        <Secrets />
         <Group title="Needs you" rows={needsYou.value} tone="attention" />
         <Group title="Running" rows={running.value} />
         <Group title="Done" rows={done.value} />
-        {listed.value.length + questions.value.length === 0 && <Empty />}
+        {listed.value.length + questions.value.length + secrets.value.length === 0 && <Empty />}
         <Approvals />
         {older.value > 0 && <p class="quiet more">{older.value} older ones are in the audit log.</p>}
       </div>

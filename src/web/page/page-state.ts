@@ -1,13 +1,13 @@
 /** What the page knows: one signal each, and what changes them. */
 import { computed, signal } from '@preact/signals';
-import type { ApprovalRow, ListEvent, QuestionRow, Row, SessionAnswer } from '../wire.ts';
+import type { ApprovalRow, ListEvent, QuestionRow, Row, SecretRow, SessionAnswer } from '../wire.ts';
 import { followList, RequestError } from './api.ts';
 
 export type Connection = 'connecting' | 'live' | 'broken' | 'expired';
 export type View =
   | { readonly name: 'now' | 'audit' | 'policy' }
   | { readonly name: 'execution'; readonly id: string }
-  | { readonly name: 'question'; readonly id: string };
+  | { readonly name: 'question' | 'secret'; readonly id: string };
 export type StateFilter = 'all' | 'running' | 'failed' | 'terminal';
 
 export const session = signal<SessionAnswer | undefined>(undefined);
@@ -15,6 +15,7 @@ export const connection = signal<Connection>('connecting');
 export const problem = signal<string>('');
 export const rows = signal<ReadonlyMap<string, Row>>(new Map());
 export const questions = signal<readonly QuestionRow[]>([]);
+export const secrets = signal<readonly SecretRow[]>([]);
 export const approvals = signal<readonly ApprovalRow[]>([]);
 export const servers = signal(0);
 export const older = signal(0);
@@ -70,15 +71,18 @@ function isOfState({ state, canEnd, terminal, mode }: Row): boolean {
 
 const PATHS = { now: '/', audit: '/audit', policy: '/policy' } as const;
 
+const LETTERS = { execution: 'x', question: 'q', secret: 's' } as const;
+const NAMES: Readonly<Record<string, keyof typeof LETTERS>> = { x: 'execution', q: 'question', s: 'secret' };
+
 export function go(next: View): void {
-  location.hash = 'id' in next ? `/${next.name === 'execution' ? 'x' : 'q'}/${next.id}` : PATHS[next.name];
+  location.hash = 'id' in next ? `/${LETTERS[next.name]}/${next.id}` : PATHS[next.name];
 }
 
 function readView(): View {
-  const [, kind, id] = /^#\/([xq])\/(\w+)$/.exec(location.hash) ?? [];
+  const [, kind = '', id] = /^#\/([xqs])\/(\w+)$/.exec(location.hash) ?? [];
   if (id === undefined)
     return { name: location.hash === '#/audit' ? 'audit' : location.hash === '#/policy' ? 'policy' : 'now' };
-  return { name: kind === 'q' ? 'question' : 'execution', id };
+  return { name: NAMES[kind] ?? 'execution', id };
 }
 
 export function followLocation(): void {
@@ -102,10 +106,11 @@ function take(event: ListEvent): void {
   servers.value = event.servers;
   questions.value = event.questions;
   approvals.value = event.approvals;
+  secrets.value = event.secrets;
   older.value = event.older;
   skewMs.value = event.nowMs - Date.now();
   rows.value = next;
-  const waiting = event.questions.length + needsYou.value.length;
+  const waiting = event.questions.length + event.secrets.length + needsYou.value.length;
   document.title = waiting === 0 ? 'mcp-shell-server' : `(${waiting}) mcp-shell-server`;
   nowMs.value = Date.now();
 }
