@@ -31,7 +31,7 @@ test('the tools, in the order in which they are listed, with their parameters an
     ['delete_execution_outputs', 'output_ids confirm', 'output_ids confirm'],
     [
       'terminal_create',
-      'session_name shell_type dimensions working_directory environment_variables auto_save_history command',
+      'session_name shell_type dimensions working_directory environment_variables auto_save_history command timeout_seconds',
       '',
     ],
     ['terminal_list', 'session_name_pattern status_filter limit', ''],
@@ -189,6 +189,7 @@ test('numbers that Codex leaves out of schemas stand in the text', () => {
     process_list: ['50'],
     process_monitor: ['Default 1000'],
     read_execution_output: ['Default 8192, max 1 MiB'],
+    terminal_create: ['max 300'],
     terminal_send_input: ['max 300'],
     terminal_get_output: ['max 300'],
   };

@@ -51,20 +51,20 @@ function caller(client: LineClient, meter: Meter) {
   };
 }
 
-/** What both have. */
-function createCommon(client: LineClient, meter: Meter) {
+/** What both have. `opening` waits for the first question of a program. */
+function createCommon(client: LineClient, meter: Meter, opening: { readonly timeout_seconds?: number } = {}) {
   const call = caller(client, meter);
   const run = (command: string): Promise<Called> => meter.turn(() => call('shell_execute', { command }));
   const stop = async (job: Job): Promise<void> => {
     await meter.turn(() => call('process_terminate', { execution_id: job.id }));
   };
   async function interact(command: string, answer: (shown: string) => string | undefined): Promise<Seen> {
-    const first = await meter.turn(() => call('terminal_create', { command }));
-    let seen: Seen = first;
+    const opened = await meter.turn(() => call('terminal_create', { command, ...opening }));
+    let seen: Seen = opened;
     for (let turns = 0; turns < 10; turns++) {
       const reply = answer(seen.text);
       if (reply === undefined) return seen;
-      const { terminalId } = first;
+      const { terminalId } = opened;
       seen = await meter.turn(() =>
         reply === ''
           ? call('terminal_get_output', { terminal_id: terminalId, timeout_seconds: 5 })
@@ -87,7 +87,7 @@ function createCommon(client: LineClient, meter: Meter) {
 }
 
 function createNow(client: LineClient, meter: Meter): Shell {
-  const common = createCommon(client, meter);
+  const common = createCommon(client, meter, { timeout_seconds: 20 });
   const { call } = common;
   const background = (command: string, more: object = {}): Promise<Called> =>
     call('shell_execute', { command, execution_mode: 'background', ...more });

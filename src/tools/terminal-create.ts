@@ -1,5 +1,7 @@
 /** terminal_create: opens a real terminal with a shell in it. */
 import { z } from 'zod';
+import { ShellServerError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import {
   describeTerminal,
   dimensionsInput,
@@ -8,6 +10,7 @@ import {
   terminalFields,
   toDimensions,
 } from './terminal-fields.ts';
+import { lookAt, viewFields } from './terminal-get-output.ts';
 import { defineTool } from './tool.ts';
 
 export const terminalCreate = defineTool({
@@ -24,11 +27,24 @@ export const terminalCreate = defineTool({
       environment_variables: z.record(z.string(), z.string()).optional(),
       auto_save_history: z.boolean().default(true).describe('Keep a transcript when it ends'),
       command: z.string().min(1).optional().describe('Typed into the shell at once'),
+      timeout_seconds: z
+        .number()
+        .min(0.1)
+        .max(LIMITS.terminalWaitSecondsMax)
+        .optional()
+        .describe('Wait (max 300) until command ends or wants input, and show it'),
     }),
-  output: () => z.object(terminalFields()),
+  output: () => z.object({ ...viewFields(), ...terminalFields() }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   async run(input, call) {
-    const { state } = await call.modules.terminals.create(
+    const seconds = input.timeout_seconds;
+    if (seconds !== undefined && input.command === undefined)
+      throw new ShellServerError('PARAM_002', 'timeout_seconds has no effect without command.', {
+        hint: 'Leave it out, or give the command to wait for.',
+        details: { parameter: 'timeout_seconds' },
+      });
+    const { terminals } = call.modules;
+    const { state } = await terminals.create(
       {
         sessionName: input.session_name,
         shellType: input.shell_type,
@@ -41,11 +57,22 @@ export const terminalCreate = defineTool({
       terminalCaller(call),
     );
     const { columns, rows } = state.dimensions;
-    const typed =
-      input.command === undefined ? '' : ' The command was typed; terminal_get_output shows what it does.';
-    return {
-      data: describeTerminal(state),
-      text: `Terminal ${state.id} (${state.sessionName}) is open: ${state.shell}, ${columns}x${rows}, process ${state.processId}.${typed} terminal_send_input types into it.`,
-    };
+    const isOpen = `Terminal ${state.id} (${state.sessionName}) is open: ${state.shell}, ${columns}x${rows}, process ${state.processId}.`;
+    const data = describeTerminal(state);
+    if (seconds === undefined) {
+      const typed =
+        input.command === undefined ? '' : ' The command was typed; terminal_get_output shows what it does.';
+      return { data, text: `${isOpen}${typed} terminal_send_input types into it.` };
+    }
+    try {
+      const look = await lookAt(state.id, seconds, call);
+      const hasEnded = look.data.termination_reason !== undefined;
+      const about = hasEnded ? `Terminal ${state.id} has ended.` : isOpen;
+      return { data: { ...data, ...look.data }, text: `${look.text}\n${about}` };
+    } catch (error) {
+      // Its id would be lost. What went wrong with the look may keep it from being closed, and is worth more.
+      await terminals.close(call.principal, state.id, undefined).catch(() => undefined);
+      throw error;
+    }
   },
 });

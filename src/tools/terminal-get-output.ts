@@ -16,7 +16,7 @@ import {
   waitOutput,
   waitWords,
 } from './terminal-fields.ts';
-import { defineTool } from './tool.ts';
+import { type Answer, type Call, defineTool } from './tool.ts';
 
 const inputSchema = () =>
   z.strictObject({
@@ -32,80 +32,97 @@ const inputSchema = () =>
     ...waitInput(),
   });
 
+/** What a look at a terminal answers with, whichever tool takes it. */
+export const viewFields = () => ({
+  terminal_id: z.string().optional(),
+  output: z.string().optional(),
+  output_truncated: z.boolean().optional(),
+  start_line: z.number().optional(),
+  line_count: z.number().optional(),
+  total_lines: z.number().optional(),
+  has_more: z.boolean().optional(),
+  next_start_line: z.number().optional(),
+  missing_lines: z.number().optional(),
+  foreground_process: frontOutput().optional(),
+  cursor: z.object({ row: z.number(), column: z.number(), visible: z.boolean() }).optional(),
+  title: z.string().optional(),
+  full_screen: z.boolean().optional(),
+  ...waitOutput(),
+});
+const viewSchema = () => z.object(viewFields());
+
 export const terminalGetOutput = defineTool({
   name: 'terminal_get_output',
   title: 'Read a terminal',
   description:
     'Reads a terminal: lines it has written (scrollback), its screen as a person sees it (screen; for vim, less, htop), or what is new. Waits like terminal_send_input if asked.',
   input: inputSchema,
-  output: () =>
-    z.object({
-      terminal_id: z.string().optional(),
-      output: z.string().optional(),
-      output_truncated: z.boolean().optional(),
-      start_line: z.number().optional(),
-      line_count: z.number().optional(),
-      total_lines: z.number().optional(),
-      has_more: z.boolean().optional(),
-      next_start_line: z.number().optional(),
-      missing_lines: z.number().optional(),
-      foreground_process: frontOutput().optional(),
-      cursor: z.object({ row: z.number(), column: z.number(), visible: z.boolean() }).optional(),
-      title: z.string().optional(),
-      full_screen: z.boolean().optional(),
-      ...waitOutput(),
-    }),
+  output: viewSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  async run(input, call) {
-    const { terminals, settings } = call.modules;
-    const caller = terminalCaller(call);
-    const view = input.view === 'screen' ? 'screen' : 'scrollback';
-    // A page that was asked for may have more than an answer usually has.
-    const page = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
-    const maxBytes = Math.min(page, answerBytes(call.client));
-    const request: LookRequest = {
-      view: input.view,
-      from: input.start_line,
-      count: input.line_count,
-      maxBytes,
-      withAnsi: input.include_ansi,
-      withFront: input.include_foreground_process,
-      wait: waitOf(input, call),
-    };
-    const fresh = await terminals.read(input.terminal_id, request, caller);
-    const next = fresh.from + fresh.lines.length + fresh.missing;
-    const hasMore = view === 'scrollback' && next < fresh.totalLines;
-    const isEnd = view === 'scrollback' && !hasMore;
-    const lines = isEnd ? withoutTrailing(fresh.lines) : fresh.lines;
-    const { text, isCut } = fitOutput(
-      lines.join('\n'),
-      maxBytes + CUT_NOTE_BYTES,
-      'a smaller terminal shows less',
-    );
-    return {
-      data: {
-        terminal_id: input.terminal_id,
-        ...(isCut && { output_truncated: true }),
-        ...(view === 'scrollback' && { start_line: fresh.from }),
-        line_count: lines.length,
-        total_lines: fresh.totalLines,
-        has_more:
-          hasMore ||
-          (view === 'scrollback' && input.start_line === undefined && input.view !== 'new' && fresh.from > 0),
-        ...(view === 'scrollback' && { next_start_line: next }),
-        ...(fresh.missing > 0 && { missing_lines: fresh.missing }),
-        ...(input.include_foreground_process && { foreground_process: describeFront(fresh.front) }),
-        cursor: { row: fresh.cursor.row, column: fresh.cursor.column, visible: fresh.cursor.isVisible },
-        title: fresh.title,
-        full_screen: fresh.isAlternate,
-        ...describeWait(fresh.waited, fresh.isSecretPrompt),
-        ...(await describeEnd(call, input.terminal_id, fresh.outcome !== undefined)),
-        output: text,
-      },
-      text: `${text}${text === '' ? '' : '\n'}[${describeView(fresh, view, lines.length, input.include_foreground_process)}]`,
-    };
-  },
+  run: readTerminal,
 });
+
+/** The first look at a terminal whose command was typed just now; at its screen where that is all there is to see. */
+export async function lookAt(terminal_id: string, timeout_seconds: number, call: Call): Promise<Look> {
+  const look = (more: object): Promise<Look> =>
+    readTerminal(inputSchema().parse({ terminal_id, ...more }), call);
+  const first = await look({ timeout_seconds });
+  if (first.data.full_screen !== true) return first;
+  const { data, text } = await look({ view: 'screen' });
+  return { data: { ...first.data, ...data }, text };
+}
+
+type Look = Answer<z.input<ReturnType<typeof viewSchema>>>;
+
+async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, call: Call): Promise<Look> {
+  const { terminals, settings } = call.modules;
+  const caller = terminalCaller(call);
+  const view = input.view === 'screen' ? 'screen' : 'scrollback';
+  // A page that was asked for may have more than an answer usually has.
+  const page = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
+  const maxBytes = Math.min(page, answerBytes(call.client));
+  const request: LookRequest = {
+    view: input.view,
+    from: input.start_line,
+    count: input.line_count,
+    maxBytes,
+    withAnsi: input.include_ansi,
+    withFront: input.include_foreground_process,
+    wait: waitOf(input, call),
+  };
+  const fresh = await terminals.read(input.terminal_id, request, caller);
+  const next = fresh.from + fresh.lines.length + fresh.missing;
+  const hasMore = view === 'scrollback' && next < fresh.totalLines;
+  const isEnd = view === 'scrollback' && !hasMore;
+  const lines = isEnd ? withoutTrailing(fresh.lines) : fresh.lines;
+  const { text, isCut } = fitOutput(
+    lines.join('\n'),
+    maxBytes + CUT_NOTE_BYTES,
+    'a smaller terminal shows less',
+  );
+  return {
+    data: {
+      terminal_id: input.terminal_id,
+      ...(isCut && { output_truncated: true }),
+      ...(view === 'scrollback' && { start_line: fresh.from }),
+      line_count: lines.length,
+      total_lines: fresh.totalLines,
+      has_more:
+        hasMore ||
+        (view === 'scrollback' && input.start_line === undefined && input.view !== 'new' && fresh.from > 0),
+      ...(view === 'scrollback' && { next_start_line: next }),
+      ...(fresh.missing > 0 && { missing_lines: fresh.missing }),
+      ...(input.include_foreground_process && { foreground_process: describeFront(fresh.front) }),
+      cursor: { row: fresh.cursor.row, column: fresh.cursor.column, visible: fresh.cursor.isVisible },
+      title: fresh.title,
+      full_screen: fresh.isAlternate,
+      ...describeWait(fresh.waited, fresh.isSecretPrompt),
+      ...(await describeEnd(call, input.terminal_id, fresh.outcome !== undefined)),
+      output: text,
+    },
+    text: `${text}${text === '' ? '' : '\n'}[${describeView(fresh, view, lines.length, input.include_foreground_process)}]`,
+  };
+}
 
 /** For the words in the place of a line's end. */
 const CUT_NOTE_BYTES = 100;

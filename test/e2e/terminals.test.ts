@@ -211,6 +211,43 @@ describe('how one is opened', () => {
     await terminal.close();
   });
 
+  test.each([
+    ['echo a; false', { wait_reason: 'command_done', exit_code: 1 }, /\na\n/],
+    ['read -rp "Accept? " answer', { wait_reason: 'awaiting_input' }, /\nAccept\?$/],
+    ['exit 3', { wait_reason: 'exited', exit_code: 3, termination_reason: 'exit' }, /exit 3/],
+    [
+      String.raw`printf '\033[?1049h\033[Hall of it'; read answer`,
+      { wait_reason: 'awaiting_input', full_screen: true },
+      /^all of it/,
+    ],
+  ])('with a command that is waited for: %s', async (command, expected, output) => {
+    const { data, text } = await product.call('terminal_create', { shell_type: 'bash', command, ...LONG });
+    expect(data).toMatchObject({
+      ...expected,
+      terminal_id: expect.stringMatching(/^term_/),
+      output: expect.stringMatching(output),
+    });
+    const isOpen = expected.wait_reason !== 'exited';
+    expect(text).toMatch(new RegExp(`\nTerminal ${data.terminal_id} .*${isOpen ? 'is open' : 'has ended'}`));
+    if (isOpen) await terminalOf(product, data).close();
+  });
+
+  test('not at all where the call is cancelled while it waits', async () => {
+    const before = (await product.call('terminal_list', {})).data.total_count;
+    const cancel = new AbortController();
+    const calling = product.client.callTool(
+      'terminal_create',
+      { shell_type: 'bash', command: 'sleep 600', ...LONG },
+      { signal: cancel.signal },
+    );
+    calling.catch(() => undefined);
+    const count = async (): Promise<number> => (await product.call('terminal_list', {})).data.total_count;
+    await expect.poll(count, { timeout: LONG_MS }).toBe(before + 1);
+    cancel.abort();
+    await expect(calling).rejects.toThrow(/abort/i);
+    await expect.poll(count, { timeout: LONG_MS }).toBe(before);
+  });
+
   test('create_terminal of shell_execute does the same', async () => {
     const { data } = await product.execute('echo from $0; read answer', {
       create_terminal: true,
@@ -233,6 +270,7 @@ describe('how one is opened', () => {
     expect(await refused({ working_directory: '/no/such/place' })).toBe('PARAM_002');
     expect(await refused({ dimensions: { width: 1, height: 10 } })).toBe('PARAM_002');
     expect(await refused({ shell_type: 'tcsh' })).toBe('PARAM_002');
+    expect(await refused({ timeout_seconds: 5 })).toBe('PARAM_002');
     expect((await product.call('terminal_list', {})).data.total_count).toBe(before);
   });
 
