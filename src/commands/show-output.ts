@@ -9,6 +9,7 @@ import { createObserver, type ObservedExecution, type Observer } from '../execut
 import {
   type ByteSource,
   createOutputs,
+  matchesAsShown,
   readLines,
   type StreamType,
   searchLines,
@@ -189,7 +190,8 @@ async function search(source: ByteSource, options: OutputOptions, target: Target
       encoding: 'utf-8',
       signal: context.interrupted,
     });
-    if (part.content !== '') await writer.write(Buffer.from(`${part.content}\n`));
+    const content = options.raw === true ? part.content : matchesAsShown(part.content);
+    if (content !== '') await writer.write(Buffer.from(`${content}\n`));
     count += part.matchCount;
     fromOffset = part.nextOffset;
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { asShown } from './shown-text.ts';
+import { asShown, matchesAsShown } from './shown-text.ts';
 
 test.each([
   ['nothing to do', 'a\tb\nc\n', 'a\tb\nc\n'],
@@ -22,6 +22,16 @@ test.each([
   ['text beyond the basic plane', '😀😀\r😎\n', '😎😀\n'],
 ])('%s', (_, printed, shown) => {
   expect(asShown(printed)).toBe(shown);
+});
+
+test.each([
+  ['nothing to do', '1: a\n--\n3- b', '1: a\n--\n3- b'],
+  ['colours', '12: \u001b[31mred\u001b[0m', '12: red'],
+  ['progress', '2: 10%\r50%\rdone', '2: done'],
+  ['progress around a match', '1- 10%\r20%\n2: found', '1- 20%\n2: found'],
+  ['text that looks like a number', '2: 7: x\r8: y', '2: 8: y'],
+])('a match keeps its number: %s', (_, listed, shown) => {
+  expect(matchesAsShown(listed)).toBe(shown);
 });
 
 test('takes time that grows with the text only', () => {

@@ -20,6 +20,18 @@ export function asShown(text: string): string {
     .join('\n');
 }
 
+/** Lines of a search, each behind its number, which no progress overwrites. */
+export function matchesAsShown(content: string): string {
+  if (!NEEDS_LOOK.test(content)) return content;
+  return content
+    .split('\n')
+    .map((line) => {
+      const [number = ''] = /^\d+[:-] /.exec(line) ?? [];
+      return `${number}${lineAsShown(line.slice(number.length), false)}`;
+    })
+    .join('\n');
+}
+
 function lineAsShown(whole: string, isEnded: boolean): string {
   // How lines end elsewhere shows nothing, and is worth knowing.
   const end = isEnded && whole.endsWith('\r') ? '\r' : '';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ByteSource, OutputInfo } from '../outputs/types.ts';
-import { EXTRACTS, readLines, readRange, searchLines } from '../outputs/views.ts';
+import { asShown, EXTRACTS, matchesAsShown, readLines, readRange, searchLines } from '../outputs/views.ts';
 import { comparePart, extractPart } from './extract-output.ts';
 import { answerBytes } from './known-clients.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
@@ -135,6 +135,9 @@ function range(source: ByteSource, input: Input): Part {
   };
 }
 
+/** By lines and by search, as a terminal would show it. By bytes, or in another encoding, it is exact. */
+const isShown = ({ encoding }: Input): boolean => /^utf-?8$/i.test(encoding);
+
 async function lines(source: ByteSource, input: Input, { client, signal }: Call): Promise<Part> {
   const part = await readLines(source, {
     startLine: input.start_line ?? 1,
@@ -143,11 +146,12 @@ async function lines(source: ByteSource, input: Input, { client, signal }: Call)
     encoding: input.encoding,
     signal,
   });
+  const content = isShown(input) ? asShown(part.content) : part.content;
   const shown = part.firstLine === undefined ? 'no lines' : `lines ${part.firstLine} to ${part.lastLine}`;
   return {
     data: {
-      content: part.content,
-      size: Buffer.byteLength(part.content),
+      content,
+      size: Buffer.byteLength(content),
       total_size: part.totalBytes,
       is_truncated: part.isTruncated,
       encoding: part.encoding,
@@ -173,11 +177,12 @@ async function search(source: ByteSource, input: Input, pattern: string, call: C
     signal: call.signal,
   };
   const part = await searchLines(source, request, call.modules.searchThread);
+  const content = isShown(input) ? matchesAsShown(part.content) : part.content;
   const found = `${part.matchCount} ${part.matchCount === 1 ? 'line matches' : 'lines match'}`;
   return {
     data: {
-      content: part.content,
-      size: Buffer.byteLength(part.content),
+      content,
+      size: Buffer.byteLength(content),
       total_size: part.totalBytes,
       is_truncated: part.hasMore,
       encoding: part.encoding,
