@@ -145,7 +145,7 @@ describe('a tunnel', () => {
     const port = await startTcp((socket) => void targets.push(socket));
     const { path } = await openProxy({ domains: [`127.0.0.1:${port}`], limits: { idleMs: 300 } });
     const client = await tunnelTo(path, `127.0.0.1:${port}`);
-    await Promise.all([closed(client), closed(targets[0])]);
+    await expect(Promise.all([closed(client), closed(targets[0])])).resolves.toHaveLength(2);
   });
 
   test('holds the sender back when the reader is slow', async () => {
@@ -476,7 +476,7 @@ describe('a client that sends', () => {
       const client = dial(path);
       client.write(head);
       const drip = setInterval(() => client.write(head === '' ? '' : 'x'), 50);
-      await closed(client);
+      await expect(closed(client)).resolves.toBeUndefined();
       clearInterval(drip);
     },
   );
