@@ -72,10 +72,16 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
   win32: ['rundll32.exe', 'url.dll,FileProtocolHandler'],
 };
 
+/** The one that the operator has chosen (editors set it in their terminals), else that of the desktop. */
+function openerOf({ BROWSER = '' }: Readonly<Record<string, string>>): readonly string[] {
+  const [chosen = ''] = BROWSER.split(':');
+  return chosen === '' ? (OPENERS[process.platform] ?? ['xdg-open']) : [chosen];
+}
+
 /** It may become the browser itself, and is then left alone. */
 function openBrowser(link: string, environment: Readonly<Record<string, string>>): Promise<void> {
   return new Promise((resolve, reject) => {
-    const argv = [...(OPENERS[process.platform] ?? ['/usr/bin/xdg-open']), link];
+    const argv = [...openerOf(environment), link];
     const opener = startHelper({ argv, environment });
     opener.stdout?.resume();
     opener.stderr?.resume();

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadSettings } from '../base/config/config.ts';
 import { removeTree } from '../base/files.ts';
 import { silentLog } from '../base/log.ts';
+import { createRoutes, type RouteNeeds } from './routes.ts';
 import { type Answer, type Asked, askPort } from './web.fixture.ts';
 import { serveWeb, type Web } from './web.ts';
 
@@ -251,12 +252,32 @@ describe('what is answered', () => {
     expect(String(renewed.headers['set-cookie'])).not.toContain(own.cookie);
   });
 
-  test('a page that only shows changes nothing', async () => {
-    await web.close();
-    web = await start(true);
-    const own = await secrets();
-    expect((await ask({ path: '/api/executions/none', headers: own })).status).toBe(404);
-    const { status, text } = await ask({ method: 'POST', path: ENDING, body: {}, headers: own });
-    expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'READ_ONLY' }]);
+  describe('on a page that only shows', () => {
+    /** All that the page can ask for; none of them is called here. */
+    const routes = createRoutes({ inspect: {} } as unknown as RouteNeeds);
+    /** These need a body and change nothing. */
+    const reads = ['/api/executions/*/download', '/api/policy/explain'];
+    beforeEach(async () => {
+      await web.close();
+      web = await start(true);
+    });
+
+    test.each(
+      routes
+        .filter(({ method, path }) => method !== 'GET' && !reads.includes(path))
+        .map(
+          ({ method, path }) => [method, path.replaceAll('*', 'exec_22222222222222222222222222')] as const,
+        ),
+    )('%s %s is refused', async (method, path) => {
+      const { status, text } = await ask({ method, path, body: {}, headers: await secrets() });
+      expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'READ_ONLY' }]);
+    });
+
+    test('every request that reads is a GET, or listed here', async () => {
+      expect(
+        routes.filter(({ isChange, method }) => isChange !== (method === 'POST')).map(({ path }) => path),
+      ).toEqual(expect.arrayContaining(reads));
+      expect((await ask({ path: '/api/executions/none', headers: await secrets() })).status).toBe(404);
+    });
   });
 });

@@ -97,6 +97,21 @@ describe.skipIf(needs('chromium'))('the page', () => {
     await group(page, 'Done').getByText('echo so far').waitFor();
   });
 
+  test.each(['stdout', 'stderr'])('%s is downloaded as it was written, byte by byte', async (stream) => {
+    const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 7) % 256));
+    writeFileSync(join(place.work, 'bytes'), bytes);
+    const { data } = await product.execute(`cat bytes ${stream === 'stderr' ? '>&2' : ''}`);
+    const page = await served.open();
+    await group(page, 'Done').waitFor();
+    await page.evaluate((hash) => location.assign(hash), `#/x/${data.execution_id}`);
+    await page.getByRole('button', { name: stream, exact: true }).click();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe(`${data.execution_id}.${stream}.txt`);
+    expect(readFileSync(await download.path()).equals(bytes)).toBe(true);
+  });
+
   test('hostile output is shown as text', async () => {
     await product.execute(
       String.raw`printf '%b\n' '<img src=x onerror="document.title=1">' '\033]0;owned\007title' '\u202etxet' '\033[31mred\033[0m'; true '<script>alert(1)</script>'`,
