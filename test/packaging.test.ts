@@ -1,6 +1,7 @@
 /** What package formats and registries say about this server: one name, one version, and the shape that each demands. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { INSTALL_LINKS } from '../scripts/install-links.ts';
@@ -119,4 +120,17 @@ test('a start loads none of the libraries that only calls and subcommands need',
   const text = [...loaded.values()].join('');
   expect(loaded.size).toBeGreaterThan(1);
   expect(Object.entries(HEAVY).filter(([, sign]) => text.includes(sign))).toEqual([]);
+});
+
+test('the first load of the operator’s page is small, and the terminal is not in it', () => {
+  const page = join(ROOT, 'dist/page');
+  const first = ['index.html', 'page.css', 'page.js'];
+  for (const name of first)
+    for (const [, other = ''] of readFileSync(join(page, name), 'utf8').matchAll(
+      /\bfrom\s*"\.\/([\w-]+\.js)"/g,
+    ))
+      if (!first.includes(other)) first.push(other);
+  const bytes = first.map((name) => gzipSync(readFileSync(join(page, name))).length);
+  expect(first.filter((name) => name.startsWith('xterm'))).toEqual([]);
+  expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThan(300_000);
 });
