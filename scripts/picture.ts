@@ -134,7 +134,7 @@ function draw(rows: readonly Run[][], columns: number, title: string): string {
     `<rect width="${width}" height="${height}" rx="10" fill="${BACKGROUND}"/>`,
     ...dots,
     `<text x="${width / 2}" y="25" text-anchor="middle" fill="#8b919c" font-family="sans-serif" font-size="13">${escape(title)}</text>`,
-    `<g font-family="${FONT}" font-size="14" xml:space="preserve" style="white-space: pre">`,
+    `<g font-family="${FONT}" font-size="14">`,
     ...rows.flatMap((runs, row) => runs.flatMap((run) => drawRun(run, row))),
     '</g>',
     '</svg>',
@@ -157,7 +157,8 @@ function drawRun(run: Run, row: number): string[] {
     run.background === undefined
       ? []
       : [`<rect x="${x}" y="${top}" width="${width}" height="${CELL.height}" fill="${run.background}"/>`];
-  return [...back, `<text ${attributes.join(' ')}>${escape(run.text)}</text>`];
+  // Browsers draw several spaces in a row as one, whatever the group says.
+  return [...back, `<text ${attributes.join(' ')}>${escape(run.text).replaceAll(' ', '\u00a0')}</text>`];
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100;

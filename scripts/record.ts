@@ -101,7 +101,8 @@ async function recordOne(room: string, home: string, commands: readonly string[]
       await call('terminal_send_input', typed);
     }
     await call('terminal_close', { terminal_id });
-    return readFileSync(join(state, 'terminals', String(terminal_id), 'cast'), 'utf8');
+    const execution = String(terminal_id).replace('term', 'exec');
+    return readFileSync(join(state, 'executions', execution, 'cast'), 'utf8');
   } finally {
     await client.close();
   }
