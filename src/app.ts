@@ -26,6 +26,7 @@ import {
   type CallEntry,
   callLine,
   createDispatch,
+  createPageLinks,
   type Dispatch,
   deniedRequestLine,
 } from './server/dispatch.ts';
@@ -126,6 +127,7 @@ export function createApp(options: AppOptions): App {
   });
   const asking = { stateDir: settings.stateDir, instance: instance.id, clock };
   const questions = createQuestions({ ...asking, seconds: LIMITS.approvalSeconds });
+  const links = createPageLinks(questions);
   disposables.add('questions', async () => questions.dispose());
   const searchThread = createSearchThread(options.searchWorkerPath);
   disposables.add('search thread', searchThread.dispose);
@@ -140,7 +142,7 @@ export function createApp(options: AppOptions): App {
     wrapperPath,
     clock,
     log,
-    questions: { ...questions, secrets: createSecretQuestions(asking) },
+    questions: { ...questions, secrets: createSecretQuestions(asking), links },
     onEnded: options.tidy ?? createHeap().tidy,
   });
   const terminals: Terminals = createTerminals({
@@ -193,6 +195,7 @@ export function createApp(options: AppOptions): App {
     onApproval: (entry) => security.audit.write(approvalLine(entry)),
     approvals: {
       questions,
+      links,
       patienceMs: (client) => patienceMs(client, settings.limits.maxWaitSeconds),
     },
   });

@@ -37,8 +37,21 @@ export interface SecretRequests {
 export interface SecretRequestOptions {
   readonly security: Pick<Security, 'askpass' | 'audit'>;
   readonly running: Pick<Running, 'entries'>;
-  readonly questions: Pick<Questions, 'isAttended'> & { readonly secrets: SecretQuestions };
+  readonly questions: Pick<Questions, 'isAttended'> & {
+    readonly secrets: SecretQuestions;
+    readonly links?: SecretLinks;
+  };
   readonly log: Log;
+}
+
+/** Leads the person at a client to the operator's page. */
+export interface SecretLinks {
+  canLead(principal: string): boolean;
+  /** The signal is aborted where the person will not look at it. */
+  lead(
+    principal: string,
+    view: { readonly path: string; readonly message: string },
+  ): { readonly refused: AbortSignal; end(): void } | undefined;
 }
 
 type Refusal = keyof typeof REFUSALS;
@@ -76,7 +89,8 @@ export function createSecretRequests(options: SecretRequestOptions): SecretReque
     if (known.isDenied) return refuse(socket, 'denied');
     if (known.count >= LIMITS.secretsPerExecution || known.open >= OPEN_PER_EXECUTION)
       return refuse(socket, 'often');
-    if (!questions.isAttended()) return refuse(socket, 'nobody');
+    if (!questions.isAttended() && questions.links?.canLead(entry.record.owner) !== true)
+      return refuse(socket, 'nobody');
     known.count++;
     known.open++;
     const prompt = text.slice(newline + 1, newline + 1 + LIMITS.secretPromptCharacters);
@@ -118,23 +132,33 @@ export function createSecretRequests(options: SecretRequestOptions): SecretReque
       prompt,
     };
     const wait = { timeoutMs: LIMITS.secretSeconds * 1000, signal: gone.signal };
+    let led: ReturnType<SecretLinks['lead']>;
     try {
-      const given = await questions.secrets.ask(subject, wait, (questionId) =>
+      const given = await questions.secrets.ask(subject, wait, (questionId) => {
         security.audit.write({
           event: 'secret_asked',
           ...about,
           questionId,
           prompt: maskBeginning(prompt, 200),
-        }),
-      );
+        });
+        led = questions.links?.lead(record.owner, { path: `s/${questionId}`, message: LEADS_TO });
+        led?.refused.addEventListener('abort', leave, { once: true });
+      });
       const event = given?.decision === 'given' ? 'secret_given' : 'secret_refused';
       const by = given === undefined ? undefined : `operator ${given.by}`;
       security.audit.write({ event, ...about, ...(by === undefined ? { reason: 'expired' } : { by }) });
       return given;
     } catch (error) {
-      if (gone.signal.aborted)
-        security.audit.write({ event: 'secret_refused', ...about, reason: 'withdrawn' });
-      throw error;
+      if (!gone.signal.aborted) throw error;
+      const isRefused = led?.refused.aborted === true;
+      security.audit.write({
+        event: 'secret_refused',
+        ...about,
+        reason: isRefused ? 'declined' : 'withdrawn',
+      });
+      return isRefused ? { decision: 'deny', by: 'the person at the client' } : undefined;
+    } finally {
+      led?.end();
     }
   }
 
@@ -173,6 +197,8 @@ function formsOf(secret: string): string[] {
 }
 
 const MIN_MASKED_LENGTH = 4;
+const LEADS_TO =
+  "A program asks for a password on the operator's page of mcp-shell-server. Type passwords only there.";
 const MAX_QUESTION = 8192;
 /** The program writes it at once. */
 const QUESTION_MS = 2000;

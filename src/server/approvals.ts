@@ -26,6 +26,7 @@ import { fitQuestion } from '../tools/known-clients.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { AnswerTimeout } from './client-request.ts';
 import { isObject } from './json-rpc.ts';
+import { askToOpen, type Led, type PageLinks, type PageOpener } from './page-links.ts';
 import type { SealedState } from './sealed-state.ts';
 
 export { AnswerTimeout } from './client-request.ts';
@@ -51,6 +52,8 @@ export interface AskingCall {
   readonly input: unknown;
   readonly signal: AbortSignal;
   readonly person: Person | undefined;
+  /** Leads the person at the client to the operator's page, where it can. */
+  readonly opener: PageOpener | undefined;
 }
 
 /** Why nobody agreed. */
@@ -121,6 +124,8 @@ export interface ApprovalOptions {
   readonly questions?: Questions | undefined;
   /** How long a call of this client may wait for the operator. */
   readonly patienceMs?: (client: ClientInfo) => number;
+  /** Where a client can lead a person to the operator's page. */
+  readonly links?: PageLinks | undefined;
 }
 
 export function createApprovals(options: ApprovalOptions): Approvals {
@@ -128,6 +133,8 @@ export function createApprovals(options: ApprovalOptions): Approvals {
   // Only clients of the 2026-07-28 revision need it, and it needs the SDK.
   const seal = once(async () => (await import('./sealed-state.ts')).createSeal(seconds));
   const open = new Map<string, OpenQuestion>();
+  /** Questions that a person was led to. */
+  const led = new Set<string>();
 
   function record(
     event: ApprovalEntry['event'],
@@ -196,16 +203,35 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     return asked;
   }
 
-  /** Only the operator can be asked: the client cannot ask anybody. */
+  /** Only the operator can be asked: the client cannot ask anybody. It may lead a person to the operator's page. */
   async function askOperatorAlone(needed: ApprovalNeeded, call: AskingCall): Promise<string> {
+    const first = await askOperator(needed, call, 0, call.signal);
+    if (first.answer !== undefined) return needed.binding;
+    const lead = leadTo(first.id, call);
     try {
-      const { id, answer } = await askOperator(needed, call, patienceMs(call.client), call.signal);
+      const signal = lead === undefined ? call.signal : AbortSignal.any([call.signal, lead.refused]);
+      const { id, answer } = await askOperator(needed, call, patienceMs(call.client), signal);
       if (answer !== undefined) return needed.binding;
       throw refusal('waiting', { needed }, { id });
     } catch (error) {
       if (call.signal.aborted) throw refuse('withdrawn', call, { needed }, error);
+      if (lead?.refused.aborted === true)
+        throw refuse(lead.refused.reason as MissingApproval, call, { needed });
       throw error;
+    } finally {
+      lead?.end();
     }
+  }
+
+  /** Once for each question. */
+  function leadTo(id: string, { opener, client }: AskingCall): Led | undefined {
+    if (opener === undefined || led.has(id)) return undefined;
+    const message = `A command of ${client.name} needs approval on the operator's page of mcp-shell-server. Opening the page approves nothing.`;
+    const link = options.links?.linkTo({ path: `q/${id}`, message });
+    if (link === undefined) return undefined;
+    led.add(id);
+    const isAttended = (): boolean => questions?.isAttended() === true;
+    return askToOpen(opener, link, { timeoutMs: seconds * 1000, isAttended });
   }
 
   /** The first answer counts: the user's, through the client, or the operator's. */
@@ -305,7 +331,8 @@ export function createApprovals(options: ApprovalOptions): Approvals {
         return needed.binding;
       }
       const isAttended = questions?.isAttended() === true;
-      if (person === undefined && !isAttended) throw refuse('unavailable', call, { needed });
+      const canLead = call.opener !== undefined && questions?.page() !== undefined;
+      if (person === undefined && !isAttended && !canLead) throw refuse('unavailable', call, { needed });
       if (before >= LIMITS.questionsPerCall) throw refuse('changed', call, { needed });
       record('approval_asked', call, { question: { needed } });
       if (person === undefined) return askOperatorAlone(needed, call);

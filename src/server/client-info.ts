@@ -14,6 +14,12 @@ export function canAsk(capabilities: unknown): boolean {
   return 'form' in elicitation || !('url' in elicitation);
 }
 
+/** Whether a client with these capabilities can lead a person to an address. */
+export function canOpen(capabilities: unknown): boolean {
+  const { elicitation } = (capabilities ?? {}) as { elicitation?: unknown };
+  return elicitation !== null && typeof elicitation === 'object' && 'url' in elicitation;
+}
+
 function cut(text: unknown): string {
   return typeof text === 'string' ? text.slice(0, LIMITS.clientNameCharacters) : '';
 }

@@ -42,6 +42,7 @@ import {
 import { checkGrant, type Grant } from './grants.ts';
 import type { Outbox } from './http/outbox.ts';
 import { METHOD_NOT_FOUND } from './json-rpc.ts';
+import type { PageOpener } from './page-links.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
 import { createTurns } from './read-queue.ts';
@@ -66,7 +67,7 @@ export interface DispatchOptions {
   /** Called with every question to a person and its answer, before anything follows from it; may refuse by throwing. */
   readonly onApproval?: (entry: ApprovalEntry) => void;
   /** Where the operator can be asked, and how long a call may wait for that. */
-  readonly approvals?: Partial<Pick<ApprovalOptions, 'seconds' | 'questions' | 'patienceMs'>>;
+  readonly approvals?: Partial<Pick<ApprovalOptions, 'seconds' | 'questions' | 'patienceMs' | 'links'>>;
   /** Asked before every call; it refuses (while draining, say) by throwing a ShellServerError. */
   readonly onCall?: (call: StartedCall) => void | Promise<void>;
   /** What clients are answered with; both where absent. */
@@ -90,6 +91,8 @@ export interface CallContext {
   readonly outbox?: Outbox | undefined;
   /** Absent where the client cannot ask anybody. */
   readonly person?: Person | undefined;
+  /** Absent where the client cannot lead anybody to an address of this machine. */
+  readonly opener?: PageOpener | undefined;
 }
 
 export interface Dispatch {
@@ -159,13 +162,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     context: CallContext,
   ): Promise<Answer<unknown> | Question | Failed> {
     const { started, audit } = begin(entry.tool, name, args, context);
-
+    const { principal, opener } = context;
+    const { links } = options.approvals ?? {};
+    const leave = opener && links?.during(principal, opener);
     try {
       const answer = await run(entry, args, started, context);
       if ('resultType' in answer) {
         audit('asked');
         return answer;
       }
+      if (opener !== undefined) links?.notePrompt(principal, answer.data);
       audit('answered');
       if (options.validateAnswers === true) validateAnswer(entry.tool, answer);
       return answer;
@@ -176,6 +182,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         throw thrown;
       }
       return failed(thrown, started, audit);
+    } finally {
+      leave?.();
     }
   }
 
@@ -183,14 +191,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     entry: Entry,
     args: unknown,
     started: StartedCall,
-    { signal, session, progress, person, grant, outbox }: CallContext,
+    { signal, session, progress, person, opener, grant, outbox }: CallContext,
   ): Promise<Answer<unknown> | Question> {
     signal.throwIfAborted();
     checkGrant(grant, { name: started.calledAs, annotations: entry.tool.annotations });
     await options.onCall?.(started);
     const input = entry.parse(args);
     const { principal, client, requestId } = started;
-    const asked = { ...started, input: args, signal, person };
+    const asked = { ...started, input: args, signal, person, opener };
     let approval = await approvals.redeem(asked);
     for (let questions = 0; ; questions++) {
       try {
@@ -349,4 +357,5 @@ function fullText(thrown: unknown): string {
 }
 
 export { approvalLine, callLine, deniedRequestLine } from './audit-lines.ts';
+export { createPageLinks } from './page-links.ts';
 export type { ApprovalEntry, ToolResult };

@@ -18,11 +18,12 @@ import { messageOf } from '../base/errors.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import type { Person } from './approvals.ts';
 import { MethodError, toErrorObject } from './call-errors.ts';
-import { canAsk, clientInfoOf } from './client-info.ts';
+import { canAsk, canOpen, clientInfoOf } from './client-info.ts';
 import { createClientRequests } from './client-request.ts';
 import { EVERYTHING } from './grants.ts';
 import { cancelledId, INVALID_PARAMS, isObject, METHOD_NOT_FOUND } from './json-rpc.ts';
 import { LOCAL_PRINCIPAL, listFor, type Offer, serverInfoOf } from './offer.ts';
+import type { PageOpener } from './page-links.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 export interface StdioServer {
@@ -137,7 +138,22 @@ export function createStdioServer({ offer, send, onError }: StdioServerOptions):
   }
 
   function callerIn(signal: AbortSignal) {
-    return { principal: LOCAL_PRINCIPAL, grant: EVERYTHING, client, signal, person: personOf() };
+    const opener = openerOf();
+    return { principal: LOCAL_PRINCIPAL, grant: EVERYTHING, client, signal, person: personOf(), opener };
+  }
+
+  function openerOf(): PageOpener | undefined {
+    if (!canOpen(capabilities)) return undefined;
+    return {
+      open: (link, timeoutMs, until) =>
+        requests.send('elicitation/create', link, { timeoutMs, signal: until }),
+      complete: (elicitationId) =>
+        void send({
+          jsonrpc: '2.0',
+          method: 'notifications/elicitation/complete',
+          params: { elicitationId },
+        }).catch(() => undefined),
+    };
   }
 
   function personOf(): Person | undefined {

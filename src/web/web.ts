@@ -4,6 +4,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
+import { announcePage } from '../security/questions/questions.ts';
 import { createPageSite, type SiteOptions } from './page-site.ts';
 
 export interface WebOptions extends SiteOptions {
@@ -32,10 +33,15 @@ export async function serveWeb(options: WebOptions): Promise<Web> {
   });
   server.on('request', site.answer);
   server.on('upgrade', site.upgrade);
+  // Where nothing can be answered, nobody is led to.
+  const announced = options.isReadOnly
+    ? undefined
+    : announcePage(options.settings.stateDir, `http://${HOST}:${port}/`);
   return {
     port,
     createLink: site.createLink,
     async close() {
+      announced?.close();
       site.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

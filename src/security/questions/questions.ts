@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, isoTime, ticks } from '../../base/clock.ts';
 import { createId } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { findPage } from './page-address.ts';
 import {
   isAttended,
   listStanding,
@@ -17,6 +18,7 @@ import {
   writeRecord,
 } from './question-store.ts';
 
+export { announcePage } from './page-address.ts';
 export {
   answerQuestion,
   attendQuestions,
@@ -30,7 +32,6 @@ export {
   type StandingApproval,
   type Subject,
 } from './question-store.ts';
-
 export {
   answerSecret,
   createSecretQuestions,
@@ -46,6 +47,8 @@ export interface Questions {
   standing(binding: string): StandingApproval | undefined;
   /** Whether an operator's program is there to show a question. */
   isAttended(): boolean;
+  /** The address of the operator's page, where one is served on this machine. */
+  page(): string | undefined;
   /**
    * Asks, or goes on waiting for a question that is open already; undefined where there is no answer in time. The
    * question then stays open for the next call. Rejects where the signal is aborted.
@@ -111,6 +114,7 @@ export function createQuestions(options: {
           approval.binding === binding && (approval.instance === undefined || approval.instance === instance),
       ),
     isAttended: () => isAttended(directory, clock.now()),
+    page: () => findPage(directory, clock.now()),
     async ask(subject, { timeoutMs, signal }) {
       const question = open(subject);
       const { id } = question;
