@@ -123,11 +123,51 @@ describe.skipIf(needs('chromium'))('the page', () => {
   test('what one person does, another one sees', async () => {
     await start('echo shared; sleep 300');
     const [one, other] = [await served.open(), await served.open()];
+    const tab = await one.context().newPage();
+    await tab.goto(new URL('/', one.url()).href);
+    await group(tab, 'Running').getByText('echo shared').waitFor();
     await group(other, 'Running').getByText('echo shared').waitFor();
     await group(one, 'Running').getByText('echo shared').click();
     await one.getByRole('button', { name: 'End', exact: true }).click();
     await one.getByRole('button', { name: 'End it' }).click();
     await group(other, 'Done').getByText('echo shared').waitFor();
+    await group(tab, 'Done').getByText('echo shared').waitFor();
+    expect(served.errors).toEqual([]);
+  });
+
+  test('the keyboard leads everywhere, and an empty page says what to do', async () => {
+    const page = await served.open();
+    await page.getByText('No command has run yet.').waitFor();
+    await start('echo one; sleep 300');
+    await start('echo two; sleep 300');
+    await group(page, 'Running').getByText('echo two').waitFor();
+    const chosen = page.locator('.item.chosen');
+    await page.keyboard.press('j');
+    await chosen.getByText('echo two').waitFor();
+    await page.keyboard.press('j');
+    await chosen.getByText('echo one').waitFor();
+    await page.keyboard.press('k');
+    await chosen.getByText('echo two').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('echo one');
+    await group(page, 'Running').getByText('echo two').waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await output(page).getByText('one', { exact: true }).waitFor();
+    await page.keyboard.press('f');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('search-output');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('2');
+    await group(page, 'Audit log').waitFor();
+    await page.keyboard.press('3');
+    await group(page, 'Policy').waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('1');
+    await group(page, 'Running').waitFor();
     expect(served.errors).toEqual([]);
   });
 
