@@ -5,6 +5,7 @@
 import { createServer, type Socket } from 'node:net';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { errnoOf, ShellServerError } from '../../base/errors.ts';
+import { makePrivateDirectory } from '../../base/files.ts';
 import { createId } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { connectSocket, listenOn } from '../../base/sockets.ts';
@@ -125,8 +126,10 @@ export function createSecretQuestions(options: {
       const stop = (): void => settle(undefined);
       signal.addEventListener('abort', stop, { once: true });
       try {
-        writeRecord(directory, question);
+        makePrivateDirectory(directory);
+        // Before it is shown, or an answer that comes at once would find nobody.
         await listenOn(server, socketOf(directory, id));
+        writeRecord(directory, question);
         onAsked(id);
         const answer = await answered;
         signal.throwIfAborted();
