@@ -10,7 +10,7 @@ import { hiddenIn, settingFor } from './explain-hidden.ts';
 import { isThere } from './host-files.ts';
 import { HOST_PROGRAMS } from './host-programs.ts';
 import { isObeyed } from './open-home.ts';
-import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
+import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, WRITTEN_AROUND } from './protected-paths.ts';
 
 export interface Failed {
   readonly command: string;
@@ -149,7 +149,7 @@ const SETTINGS_DIRECTORIES = [
   ...new Set(
     PROTECTED_IN_WORKSPACE.flatMap((name) => {
       const [first = '', ...rest] = name.split('/');
-      return rest.length === 0 || first === 'node_modules' ? [] : [first];
+      return rest.length === 0 || WRITTEN_AROUND.test(name) ? [] : [first];
     }),
   ),
 ];

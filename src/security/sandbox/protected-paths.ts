@@ -35,9 +35,16 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   '.devcontainer/devcontainer.json',
   '.devcontainer.json',
   '.envrc',
+  // Hooks and aliases of other version control systems.
+  '.hg/hgrc',
+  '.jj/repo/config.toml',
+  '.sl/config',
   // What npx would start instead of the server, in a client that starts it here.
   'node_modules/.bin/mcp-shell-server',
 ];
+
+/** Directories of these in which programs write all the time: only the file itself is protected. */
+export const WRITTEN_AROUND = /^(?:node_modules|\.hg|\.jj|\.sl)\//;
 
 /** Directories inside of those in which work goes on. */
 export const WORK_IN_PROTECTED: readonly string[] = ['.claude/worktrees'];

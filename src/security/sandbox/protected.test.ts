@@ -60,6 +60,9 @@ describe('what is read-only in a workspace', () => {
     '.idea',
     'project.code-workspace',
     'any name.code-workspace',
+    '.hg/hgrc',
+    '.jj/repo/config.toml',
+    '.sl/config',
   ])('is %s with its directory, which starts programs for a client; it is named where it appears', (name) => {
     const host = createHost();
     const watched = watchedPaths({
@@ -70,8 +73,8 @@ describe('what is read-only in a workspace', () => {
     });
     const path = host.write(`home/project/${name}`);
     expect(findAppeared(watched)).toEqual([path]);
-    const directory = name.includes('/') ? dirname(name) : name;
-    expect(protectedOf(host)).toEqual([`home/project/${directory}`]);
+    const isAlone = !name.includes('/') || /^\.(?:hg|jj|sl)\//.test(name);
+    expect(protectedOf(host)).toEqual([`home/project/${isAlone ? name : dirname(name)}`]);
   });
 
   test('is a directory of settings as a whole, but for work trees in it and what the operator opened', () => {

@@ -10,6 +10,7 @@ import {
   PROTECTED_IN_WORKSPACE,
   PROTECTED_NAMES,
   WORK_IN_PROTECTED,
+  WRITTEN_AROUND,
 } from './protected-paths.ts';
 
 export interface ProtectedInput {
@@ -70,7 +71,7 @@ function inWorkspace(directory: string, opened: readonly string[]): string[] {
   return PROTECTED_IN_WORKSPACE.flatMap((name) => {
     const path = join(directory, name);
     const around = dirname(path);
-    const isWhole = name.includes('/') && !name.startsWith('node_modules/');
+    const isWhole = name.includes('/') && !WRITTEN_AROUND.test(name);
     // The file itself may be a link.
     return isWhole && kindOf(around) === 'directory' && !opened.includes(around) ? [around, path] : [path];
   });
