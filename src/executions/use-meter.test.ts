@@ -31,6 +31,13 @@ describe.each(PLACES)('%s', (_, options) => {
       expect(outcome.cpuSeconds).toBeLessThan(20);
     }));
 
+  test('CPU time of a child counts where both are killed', () =>
+    within(async (world) => {
+      const { outcome } = await world.run(`${busy(300)}; true`, { timeoutMs: 5000 });
+      expect(outcome).toMatchObject({ status: 'timeout' });
+      expect(outcome.cpuSeconds).toBeGreaterThan(0.04);
+    }));
+
   test('peak memory of a child counts', () =>
     within(async (world) => {
       const { outcome } = await world.run(`${LARGE}; true`);
