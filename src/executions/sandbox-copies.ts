@@ -30,6 +30,9 @@ const KEPT_MS = 10 * 60_000;
 /** Each caller has one of its own; with fewer, callers that take turns would end each other's. Two small processes each. */
 const MAX_ORIGINALS = 16;
 
+/** What a machine does not allow fails each time; what it has no time for just now, not. */
+const FIRST_ATTEMPTS = 3;
+
 interface Original {
   readonly key: string;
   readonly plan: CopyPlan;
@@ -43,8 +46,8 @@ export function createSandboxCopies(tools: PoolTools): SandboxCopies {
   /** The one that was used last at the end. */
   const originals = new Map<string, Original>();
   const ending = new Set<Promise<unknown>>();
-  let hasCopied = false;
-  let canCopy = true;
+  /** Of the first copy: a failure after that is one of the moment. */
+  let attemptsLeft = FIRST_ATTEMPTS;
   let isDisposed = false;
 
   const build = (wanted: WantedSandbox): Promise<WaitingSandbox> =>
@@ -88,18 +91,18 @@ export function createSandboxCopies(tools: PoolTools): SandboxCopies {
 
   return {
     async make(wanted) {
-      if (isDisposed || !canCopy || !spawner.canCopy()) return build(wanted);
+      if (isDisposed || attemptsLeft === 0 || !spawner.canCopy()) return build(wanted);
       const original = originalOf(wanted.sandboxSpec);
       if (original === undefined) return build(wanted);
       const sandbox = await original.sandbox;
       try {
         const copy = await copySandbox(sandbox, original.plan, { ...wanted, marked: {} }, tools);
-        hasCopied = true;
+        attemptsLeft = Number.POSITIVE_INFINITY;
         return copy;
       } catch {
         // Something was changed since it was built, or this machine does not allow it.
         end(original);
-        canCopy = hasCopied;
+        attemptsLeft -= 1;
         return build(wanted);
       }
     },
