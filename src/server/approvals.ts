@@ -13,20 +13,22 @@
 import { createHash } from 'node:crypto';
 import type {
   ElicitRequestFormParams,
+  ElicitRequestURLParams,
   InputRequiredResult,
   ServerContext,
 } from '@modelcontextprotocol/server';
-import { messageOf, ShellServerError } from '../base/errors.ts';
+import { messageOf, type ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import type { OperatorAnswer, Questions, Subject } from '../security/questions/questions.ts';
-import { type ApprovalNeeded, escapeText } from '../security/security.ts';
+import type { ApprovalNeeded } from '../security/security.ts';
 import { fitQuestion } from '../tools/known-clients.ts';
 import type { ClientInfo } from '../tools/tool.ts';
+import { type MissingApproval, refusal } from './approval-refusals.ts';
 import { AnswerTimeout } from './client-request.ts';
 import { isObject } from './json-rpc.ts';
-import { askToOpen, type Led, type PageLinks, type PageOpener } from './page-links.ts';
+import { askToOpen, type Led, type PageLinks, type PageOpener, type PagePlace } from './page-links.ts';
 import type { SealedState } from './sealed-state.ts';
 
 export { AnswerTimeout } from './client-request.ts';
@@ -41,7 +43,12 @@ export type Person =
       /** Rejects with AnswerTimeout where nobody answered in time. An aborted signal withdraws the question. */
       ask(question: ElicitRequestFormParams, timeoutMs: number, signal: AbortSignal): Promise<unknown>;
     }
-  | { readonly way: 'retry'; readonly context: ServerContext };
+  | {
+      readonly way: 'retry';
+      readonly context: ServerContext;
+      /** Present where it shows no form: it can only lead the person to the operator's page, which is there. */
+      readonly page?: PagePlace;
+    };
 
 /** A call that may need a person. */
 export interface AskingCall {
@@ -55,9 +62,6 @@ export interface AskingCall {
   /** Leads the person at the client to the operator's page, where it can. */
   readonly opener: PageOpener | undefined;
 }
-
-/** Why nobody agreed. */
-export type MissingApproval = keyof typeof REFUSALS;
 
 export interface ApprovalEntry {
   readonly event: 'approval_asked' | 'approval_given' | 'approval_refused';
@@ -85,28 +89,6 @@ export interface Approvals {
   ask(needed: ApprovalNeeded, call: AskingCall, before: number): Promise<string | Question>;
 }
 
-const NOBODY = 'Clients without a user answer this way by themselves.';
-const HINT = 'Do without it, or ask the person to run it.';
-
-const REFUSALS = {
-  declined: ['the answer was no', `Do without it, or ask the person what they want instead. ${NOBODY}`],
-  cancelled: ['the question was closed without an answer', `${HINT} ${NOBODY}`],
-  expired: ['the question was not answered in time', `${HINT} Calling again asks again.`],
-  unavailable: ['this client cannot ask one (it has no elicitation)', HINT],
-  failed: ['this client could not ask one', HINT],
-  invalid: [
-    'the answer belongs to no question of this server',
-    'Call again without requestState to be asked anew.',
-  ],
-  used: ['the question is no longer open', 'An approval is for one run. Calling again asks again.'],
-  changed: ['what was agreed to had changed by then', 'Call again when nothing else works in its session.'],
-  withdrawn: ['the call was cancelled', HINT],
-  waiting: [
-    'the operator has not answered yet',
-    'The question stays open. Make the same call again to go on waiting for the answer.',
-  ],
-} as const satisfies Record<string, readonly [reason: string, hint: string]>;
-
 /** The name of the question in a retry. */
 const KEY = 'approval';
 
@@ -114,6 +96,8 @@ interface OpenQuestion {
   readonly needed: ApprovalNeeded;
   readonly askedIn: string;
   readonly principal: string;
+  /** The person was led to the operator's page: only an answer there counts. */
+  readonly isLink?: boolean;
 }
 
 export interface ApprovalOptions {
@@ -204,9 +188,12 @@ export function createApprovals(options: ApprovalOptions): Approvals {
   }
 
   /** Only the operator can be asked: the client cannot ask anybody. It may lead a person to the operator's page. */
-  async function askOperatorAlone(needed: ApprovalNeeded, call: AskingCall): Promise<string> {
+  async function askOperatorAlone(needed: ApprovalNeeded, call: AskingCall): Promise<string | Question> {
     const first = await askOperator(needed, call, 0, call.signal);
     if (first.answer !== undefined) return needed.binding;
+    const { person } = call;
+    const link = person?.way === 'retry' ? linkTo(first.id, call, person.page) : undefined;
+    if (link !== undefined) return handOut(needed, call, link);
     const lead = leadTo(first.id, call);
     try {
       const signal = lead === undefined ? call.signal : AbortSignal.any([call.signal, lead.refused]);
@@ -223,15 +210,25 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     }
   }
 
-  /** Once for each question. */
-  function leadTo(id: string, { opener, client }: AskingCall): Led | undefined {
-    if (opener === undefined || led.has(id)) return undefined;
-    const message = `A command of ${client.name} needs approval on the operator's page of mcp-shell-server. Opening the page approves nothing.`;
-    const link = options.links?.linkTo({ path: `q/${id}`, message });
-    if (link === undefined) return undefined;
-    led.add(id);
+  function leadTo(id: string, call: AskingCall): Led | undefined {
+    const { opener } = call;
+    const link = linkTo(id, call, opener?.page);
+    if (opener === undefined || link === undefined) return undefined;
     const isAttended = (): boolean => questions?.isAttended() === true;
     return askToOpen(opener, link, { timeoutMs: seconds * 1000, isAttended });
+  }
+
+  /** Once for each question. */
+  function linkTo(
+    id: string,
+    { client }: AskingCall,
+    page: PagePlace | undefined,
+  ): ElicitRequestURLParams | undefined {
+    if (page === undefined || led.has(id)) return undefined;
+    const message = `A command of ${client.name} needs approval on the operator's page of mcp-shell-server. Opening the page approves nothing.`;
+    const link = options.links?.linkTo({ path: `q/${id}`, message }, page);
+    if (link !== undefined) led.add(id);
+    return link;
   }
 
   /** The first answer counts: the user's, through the client, or the operator's. */
@@ -273,20 +270,35 @@ export function createApprovals(options: ApprovalOptions): Approvals {
   }
 
   /** The operator sees the question too. Where the answer is there already, the client is not asked. */
-  async function handOut(
+  async function askByRetry(
     needed: ApprovalNeeded,
     call: AskingCall,
     isAttended: boolean,
   ): Promise<string | Question> {
     if (isAttended && (await askOperator(needed, call, 0, call.signal)).answer !== undefined)
       return needed.binding;
+    return handOut(needed, call, formOf(needed, call.client));
+  }
+
+  async function handOut(
+    needed: ApprovalNeeded,
+    call: AskingCall,
+    asked: ElicitRequestFormParams | ElicitRequestURLParams,
+  ): Promise<Question> {
+    const { principal, requestId } = call;
     const nonce = randomText();
-    const own = [...open].filter(([, question]) => question.principal === call.principal);
+    const own = [...open].filter(([, question]) => question.principal === principal);
     const [oldest] = own;
     if (own.length >= LIMITS.openQuestions && oldest !== undefined) open.delete(oldest[0]);
-    open.set(nonce, { needed, askedIn: call.requestId, principal: call.principal });
-    const state = { nonce, principal: call.principal, binding: needed.binding, call: digestOf(call) };
-    return (await seal()).question(KEY, formOf(needed, call.client), state);
+    open.set(nonce, { needed, askedIn: requestId, principal, isLink: asked.mode === 'url' });
+    const state = { nonce, principal, binding: needed.binding, call: digestOf(call) };
+    return (await seal()).question(KEY, asked, state);
+  }
+
+  /** To open the page is no answer: the call waits for one. */
+  function isStillOpen(reply: unknown): boolean {
+    const action = isObject(reply) ? reply['action'] : undefined;
+    return action === 'accept' || (action !== 'decline' && questions?.isAttended() === true);
   }
 
   return {
@@ -310,6 +322,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
       open.delete(state.nonce);
       // An answer to something else.
       if (state.call !== digestOf(call)) return undefined;
+      if (question.isLink === true && isStillOpen(reply)) return undefined;
       // The operator may have answered while the client asked. A no counts, whichever of the two it comes from.
       const answer = questions?.settle(state.binding);
       const isDeclined = isObject(reply) && reply['action'] === 'decline';
@@ -331,34 +344,20 @@ export function createApprovals(options: ApprovalOptions): Approvals {
         return needed.binding;
       }
       const isAttended = questions?.isAttended() === true;
-      const canLead = call.opener !== undefined && questions?.page() !== undefined;
-      if (person === undefined && !isAttended && !canLead) throw refuse('unavailable', call, { needed });
+      const hasForms = person !== undefined && !('page' in person);
+      const canLead = options.links?.canLeadTo(pageOf(call)) === true;
+      if (!hasForms && !isAttended && !canLead) throw refuse('unavailable', call, { needed });
       if (before >= LIMITS.questionsPerCall) throw refuse('changed', call, { needed });
       record('approval_asked', call, { question: { needed } });
-      if (person === undefined) return askOperatorAlone(needed, call);
-      if (person.way === 'retry') return handOut(needed, call, isAttended);
+      if (!hasForms) return askOperatorAlone(needed, call);
+      if (person.way === 'retry') return askByRetry(needed, call, isAttended);
       return isAttended ? askBoth(needed, call, person) : askWithin(needed, call, person);
     },
   };
 }
 
-function refusal(
-  approval: MissingApproval,
-  question: Partial<OpenQuestion> | undefined,
-  {
-    id,
-    reason: said,
-    cause,
-  }: { readonly id?: string; readonly reason?: string | undefined; readonly cause?: unknown },
-): ShellServerError {
-  const [reason, hint] = REFUSALS[approval];
-  const why = said === undefined ? reason : `${reason}: ${JSON.stringify(escapeText(said))}`;
-  return new ShellServerError('SECURITY_003', `Not run: the command requires approval, and ${why}.`, {
-    hint,
-    details: { ...question?.needed?.details, approval, ...(id !== undefined && { question_id: id }) },
-    cause,
-  });
-}
+const pageOf = ({ person, opener }: AskingCall): PagePlace | undefined =>
+  person?.way === 'retry' ? person.page : opener?.page;
 
 function subjectOf(needed: ApprovalNeeded, { principal, client, tool }: AskingCall): Subject {
   return {

@@ -91,7 +91,7 @@ export interface CallContext {
   readonly outbox?: Outbox | undefined;
   /** Absent where the client cannot ask anybody. */
   readonly person?: Person | undefined;
-  /** Absent where the client cannot lead anybody to an address of this machine. */
+  /** Absent where the client cannot lead anybody to the operator's page while a call is under way. */
   readonly opener?: PageOpener | undefined;
 }
 

@@ -8,7 +8,11 @@ import { LIMITS } from '../base/limits.ts';
 import type { Questions } from '../security/questions/questions.ts';
 import { isObject } from './json-rpc.ts';
 
+/** Where the person at a client finds the page: at an address, or wherever one is served on this machine. */
+export type PagePlace = 'local' | URL;
+
 export interface PageOpener {
+  readonly page: PagePlace;
   /** The client's answer: whether the person agreed to open it. An aborted signal withdraws it. */
   open(link: ElicitRequestURLParams, timeoutMs: number, signal: AbortSignal): Promise<unknown>;
   /** It is no longer needed to open it. */
@@ -23,7 +27,8 @@ export interface PageView {
 
 export interface PageLinks {
   /** A link to a place on the page; undefined where no page is served. */
-  linkTo(view: PageView): ElicitRequestURLParams | undefined;
+  linkTo(view: PageView, page: PagePlace): ElicitRequestURLParams | undefined;
+  canLeadTo(page: PagePlace | undefined): boolean;
   /** While a call is under way, its client can be led to the page. Returns what ends it. */
   during(principal: string, opener: PageOpener): () => void;
   canLead(principal: string): boolean;
@@ -77,16 +82,22 @@ export function createPageLinks({ page, isAttended }: Pick<Questions, 'page' | '
   /** By terminal that asks for a password. */
   const prompts = new Map<string, Led | undefined>();
 
-  function linkTo({ path, message }: PageView): ElicitRequestURLParams | undefined {
-    const address = page();
+  const addressOf = (place: PagePlace): string | undefined => (place === 'local' ? page() : place.href);
+
+  function linkTo({ path, message }: PageView, place: PagePlace): ElicitRequestURLParams | undefined {
+    const address = addressOf(place);
     if (address === undefined) return undefined;
     return { mode: 'url', elicitationId: randomText(), url: `${address}#/${path}`, message };
   }
 
+  /** The newest call of this principal whose client can be led to a page. */
+  const callOf = (principal: string) =>
+    [...calls].findLast((call) => call.principal === principal && addressOf(call.opener.page) !== undefined);
+
   function lead(principal: string, view: PageView): Led | undefined {
-    const call = [...calls].findLast((each) => each.principal === principal);
+    const call = callOf(principal);
     const key = `${principal} ${view.path}`;
-    const link = call === undefined || open.has(key) ? undefined : linkTo(view);
+    const link = call === undefined || open.has(key) ? undefined : linkTo(view, call.opener.page);
     if (call === undefined || link === undefined) return undefined;
     open.add(key);
     const led = askToOpen(call.opener, link, { timeoutMs: LIMITS.approvalSeconds * 1000, isAttended });
@@ -101,12 +112,13 @@ export function createPageLinks({ page, isAttended }: Pick<Questions, 'page' | '
 
   return {
     linkTo,
+    canLeadTo: (place) => place !== undefined && addressOf(place) !== undefined,
     during(principal, opener) {
       const call = { principal, opener };
       calls.add(call);
       return () => void calls.delete(call);
     },
-    canLead: (principal) => [...calls].some((call) => call.principal === principal) && page() !== undefined,
+    canLead: (principal) => callOf(principal) !== undefined,
     lead,
     notePrompt(principal, data) {
       const answer = isObject(data) ? data : {};

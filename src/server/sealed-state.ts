@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import {
   createRequestStateCodec,
   type ElicitRequestFormParams,
+  type ElicitRequestURLParams,
   type InputRequiredResult,
   inputRequired,
   type ServerContext,
@@ -20,7 +21,11 @@ export interface SealedState {
 
 export interface Seal {
   /** The answer to a call whose client is to ask the user, under this name, and to call again. */
-  question(name: string, form: ElicitRequestFormParams, state: SealedState): Promise<InputRequiredResult>;
+  question(
+    name: string,
+    asked: ElicitRequestFormParams | ElicitRequestURLParams,
+    state: SealedState,
+  ): Promise<InputRequiredResult>;
   /** Rejects where it is not ours, or is too old. */
   open(sealed: string, context: ServerContext): Promise<SealedState>;
 }
@@ -28,9 +33,14 @@ export interface Seal {
 export function createSeal(seconds: number): Seal {
   const codec = createRequestStateCodec<SealedState>({ key: randomBytes(32), ttlSeconds: seconds });
   return {
-    question: async (name, form, state) =>
+    question: async (name, asked, state) =>
       inputRequired({
-        inputRequests: { [name]: inputRequired.elicit(form) },
+        inputRequests: {
+          [name]:
+            asked.mode === 'url'
+              ? inputRequired.elicitUrl({ message: asked.message, url: asked.url })
+              : inputRequired.elicit(asked),
+        },
         requestState: await codec.mint(state),
       }),
     open: (sealed, context) => codec.verify(sealed, context),

@@ -6,6 +6,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   type McpRequestContext,
+  type NotificationOptions,
   ProtocolError,
   ProtocolErrorCode,
   SdkError,
@@ -21,13 +22,14 @@ import type { ClientInfo } from '../tools/tool.ts';
 import { AnswerTimeout, type Person, type Question } from './approvals.ts';
 import type { Caller } from './auth.ts';
 import { MethodError, toErrorObject, UnknownToolError } from './call-errors.ts';
-import { canAsk, clientInfoOf } from './client-info.ts';
+import { canAsk, canOpen, clientInfoOf } from './client-info.ts';
 import type { ToolDefinition } from './definitions.ts';
-import type { Dispatch } from './dispatch.ts';
+import type { CallContext, Dispatch } from './dispatch.ts';
 import type { TextResult, ToolResult } from './encode.ts';
 import { allows, EVERYTHING, type Grant } from './grants.ts';
 import { callerIn, type HttpCaller } from './http/auth-info.ts';
 import { LOCAL_PRINCIPAL, listFor, serverInfoOf } from './offer.ts';
+import type { PageOpener, PagePlace } from './page-links.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 export interface ServerFactoryOptions {
@@ -70,7 +72,9 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
     server.setRequestHandler('tools/call', (request, context) =>
       callTool(dispatch, request.params, context, {
         client: clientOf(context, server),
-        person: era === 'modern' ? personByRetry(context) : personByRequest(context, server),
+        ...(era === 'modern'
+          ? { person: personByRetry(context) }
+          : { person: personByRequest(context, server), opener: openerByRequest(context, server) }),
       }),
     );
     for (const method of dispatch.methods) {
@@ -78,13 +82,18 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
         invokeMethod(dispatch, method, params, context, {
           client: clientOf(context, server),
           // A method's answer has no place for a question.
-          person: era === 'modern' ? undefined : personByRequest(context, server),
+          ...(era !== 'modern' && {
+            person: personByRequest(context, server),
+            opener: openerByRequest(context, server),
+          }),
         }),
       );
     }
     return server;
   };
 }
+
+type CallingClient = Pick<CallContext, 'client' | 'person' | 'opener'>;
 
 /** Whatever it is: the dispatch parses it, and says what is wrong with it. */
 const methodParams = z.record(z.string(), z.unknown()).optional();
@@ -94,7 +103,7 @@ async function invokeMethod(
   method: string,
   params: Readonly<Record<string, unknown>> | undefined,
   context: ServerContext,
-  caller: { client: ClientInfo; person: Person | undefined },
+  caller: CallingClient,
 ): Promise<Record<string, unknown>> {
   // The protocol's own part of the parameters.
   const { _meta: _, ...own } = params ?? {};
@@ -113,7 +122,7 @@ async function callTool(
   dispatch: Dispatch,
   params: { name: string; arguments?: Record<string, unknown> | undefined },
   context: ServerContext,
-  caller: { client: ClientInfo; person: Person | undefined },
+  caller: CallingClient,
 ): Promise<ToolResult | TextResult | Question> {
   const { signal } = context.mcpReq;
   const progress = progressOf(context);
@@ -148,7 +157,15 @@ function toProtocolError(error: UnknownToolError | MethodError): ProtocolError {
 /** In the 2026-07-28 revision a server cannot send a request: the client takes the question and calls again. */
 function personByRetry(context: ServerContext): Person | undefined {
   const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
-  return canAsk(envelope[CLIENT_CAPABILITIES_META_KEY]) ? { way: 'retry', context } : undefined;
+  const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY];
+  if (canAsk(capabilities)) return { way: 'retry', context };
+  const page = pageFor(context);
+  return canOpen(capabilities) && page !== undefined ? { way: 'retry', context, page } : undefined;
+}
+
+/** A client over stdio is on this machine. */
+function pageFor({ http }: ServerContext): PagePlace | undefined {
+  return http === undefined ? 'local' : callerIn(http.authInfo)?.page;
 }
 
 /**
@@ -164,6 +181,24 @@ function personByRequest({ mcpReq }: ServerContext, server: Server): Person | un
         const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
         throw isLate ? new AnswerTimeout(error.message, { cause: error }) : error;
       }),
+  };
+}
+
+function openerByRequest(context: ServerContext, server: Server): PageOpener | undefined {
+  const page = pageFor(context);
+  if (page === undefined || !canOpen(server.getClientCapabilities())) return undefined;
+  const { id, send } = context.mcpReq;
+  return {
+    page,
+    open: (params, timeout, signal) => send({ method: 'elicitation/create', params }, { timeout, signal }),
+    complete(elicitationId) {
+      const notify = async (options?: NotificationOptions): Promise<void> =>
+        server.createElicitationCompletionNotifier(elicitationId, options)();
+      // The call may be answered by then, and the client may have left.
+      notify({ relatedRequestId: id })
+        .catch(() => notify())
+        .catch(() => undefined);
+    },
   };
 }
 

@@ -145,6 +145,7 @@ export function createStdioServer({ offer, send, onError }: StdioServerOptions):
   function openerOf(): PageOpener | undefined {
     if (!canOpen(capabilities)) return undefined;
     return {
+      page: 'local',
       open: (link, timeoutMs, until) =>
         requests.send('elicitation/create', link, { timeoutMs, signal: until }),
       complete: (elicitationId) =>

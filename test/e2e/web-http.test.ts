@@ -37,12 +37,15 @@ describe.skipIf(needs('chromium'))('the page of a server over HTTP', () => {
     const page = await context.newPage();
     const errors: string[] = [];
     page.on('pageerror', ({ message }) => errors.push(message));
-    await page.goto(new URL('/ui', server.url).href);
+    // A link to a view leads there after the sign-in.
+    await page.goto(new URL('/ui/#/policy', server.url).href);
     await page.getByLabel('Operator’s token').fill('not-the-token');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('The bearer token is not valid.').waitFor();
     await page.getByLabel('Operator’s token').fill(server.token);
     await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Policy', exact: true }).waitFor();
+    await page.goto(new URL('/ui/#/', server.url).href);
     await page.getByRole('region', { name: 'Running', exact: true }).getByText('shared').click();
     await page.getByRole('button', { name: 'Take over' }).click();
     await page.getByText('You type.').waitFor();

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { Caller } from '../auth.ts';
+import type { PagePlace } from '../page-links.ts';
 import type { Outbox } from './outbox.ts';
 
 /** How the SDK's Node adapters take who is calling, and hand it to the handlers. */
@@ -11,6 +12,8 @@ export interface HttpCaller extends Caller {
   /** Made where the request came in, and on every line about it from there to the audit log. */
   readonly requestId: string;
   readonly outbox: Outbox;
+  /** Where the person at the client finds the operator's page, if anywhere. */
+  readonly page: PagePlace | undefined;
 }
 
 /** The token itself stays behind: no handler needs it, and what is not there cannot be logged. */

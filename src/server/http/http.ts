@@ -23,6 +23,7 @@ import { createIntakes } from './intake.ts';
 import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './listen.ts';
 import {
   createOperatorCheck,
+  createPagePlaces,
   isPagePath,
   originsOf,
   PAGE_BASE,
@@ -125,12 +126,14 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const { port } = server.address() as AddressInfo;
   const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });
   const guard = createGuard({ host, port, publicUrl, tokens });
+  const origins = originsOf({ host, port, publicUrl, isTls: tls !== undefined });
   const page = options.page?.open({
     base: PAGE_BASE,
     port,
-    origins: originsOf({ host, port, publicUrl, isTls: tls !== undefined }),
+    origins,
     checkOperator: createOperatorCheck(tokens, options.page.operator, denialLog),
   });
+  const placeOfPage = createPagePlaces({ host, publicUrl, origins: page && origins });
   if (page !== undefined) takeUpgrades(server, page, tls !== undefined);
 
   async function answer(
@@ -158,7 +161,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       body = read.value;
     }
     const outbox = openOutbox(verdict.caller.principal, response);
-    const caller = { ...verdict.caller, requestId, outbox };
+    const caller = { ...verdict.caller, requestId, outbox, page: placeOfPage(request) };
     const rejection =
       admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
     if (rejection !== undefined) sendRejection(request, response, rejection, requestId);

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { ShellServerError } from '../../base/errors.ts';
 import { createId } from '../../base/ids.ts';
 import type { Tokens } from '../auth.ts';
+import type { PagePlace } from '../page-links.ts';
 import type { DenialLog } from './denial-log.ts';
 import { INSUFFICIENT_SCOPE, type Rejection, serverRejection } from './rejection.ts';
 import { authenticate, inUrl, isLoopback, LOOPBACK_NAMES } from './request-guard.ts';
@@ -63,6 +64,26 @@ export function originsOf({ host, port, publicUrl, isTls }: Address): ReadonlyMa
   return new Map(
     [...(publicUrl === undefined ? [] : [publicUrl]), ...own].map((url) => [url.host, url.origin]),
   );
+}
+
+/**
+ * Where the person at a client finds the page: below the public URL, or below the address that the client used, if the page
+ * answers there. Without a page here, one may be served beside this server, which only clients of this machine can reach.
+ */
+export function createPagePlaces({
+  host,
+  publicUrl,
+  origins,
+}: Pick<Address, 'host' | 'publicUrl'> & {
+  /** Absent: no page is served here. */
+  readonly origins: PageContext['origins'] | undefined;
+}): (request: IncomingMessage) => PagePlace | undefined {
+  const isLocal = publicUrl === undefined && isLoopback(host);
+  return ({ headers }) => {
+    if (origins === undefined) return isLocal ? 'local' : undefined;
+    const origin = publicUrl?.origin ?? origins.get(headers.host?.toLowerCase() ?? '');
+    return origin === undefined ? undefined : new URL(PAGE_BASE, origin);
+  };
 }
 
 /** Refuses what is not the operator's token, and records the attempt. */

@@ -55,8 +55,8 @@ export async function exchangeToken(token: string): Promise<string> {
 /** With the code of the link, if there is one; else with what an earlier tab has left. */
 export async function openSession(hash = location.hash): Promise<SessionAnswer> {
   const code = /^#([\w-]{20,})$/.exec(hash)?.[1];
-  // The code is worthless from here on, and need not stay in the history.
-  if (code !== undefined) history.replaceState(undefined, '', location.pathname);
+  // The code is worthless from here on, and need not stay in the history. A link to a view stays.
+  if (code !== undefined && hash === location.hash) history.replaceState(undefined, '', location.pathname);
   const answer =
     code === undefined
       ? await request<SessionAnswer>('api/session/renew', {})
