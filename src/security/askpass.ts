@@ -13,7 +13,7 @@ import { MARKER_NAME } from '../base/marker.ts';
 export const ASKPASS_PLACE = '/run/mcp-shell-askpass';
 export const ASKPASS_SOCKET = 'socket';
 const PROGRAM = 'askpass';
-const PERL = '/usr/bin/perl';
+export const PERL = '/usr/bin/perl';
 
 export const askpassDirectory = (runDirectory: string): string => join(runDirectory, 'askpass');
 export const askpassProgram = (directory: string): string => join(directory, PROGRAM);

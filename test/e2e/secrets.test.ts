@@ -218,3 +218,59 @@ it('is off where the operator has not turned it on', async () => {
   await client.close();
   place.remove();
 });
+
+const CREDENTIAL = "printf 'protocol=https\\nhost=example.invalid\\n\\n' | git credential fill";
+
+describe.skipIf(cannot || needs('git')).each([
+  ['sandbox', {}],
+  ['production', { MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'git credential fill,printf,perl' }],
+])('with the preset "%s", where Perl is visible', (preset, env) => {
+  it('git gets a name and a password', async () => {
+    const place = createPlace();
+    const attended = attendQuestions(place.stateDir);
+    const client = await connectHere(
+      'v2 legacy',
+      place.command([], { MCP_SHELL_SECURITY_ASKPASS: 'true', MCP_SHELL_SECURITY_PRESET: preset, ...env }),
+    );
+    try {
+      const call = client.callTool('shell_execute', {
+        command: CREDENTIAL,
+        execution_mode: 'foreground',
+        timeout_seconds: 60,
+      });
+      const open = () => listSecretQuestions(place.stateDir, Date.now());
+      for (const secret of ['olga', SECRET]) {
+        const prompt = expect.stringContaining(secret === SECRET ? 'Password' : 'Username');
+        await expect.poll(open, { timeout: 30_000 }).toMatchObject([{ prompt }]);
+        await answerSecret(
+          place.stateDir,
+          open()[0]?.id ?? '',
+          { decision: 'given', by: 'olga', secret },
+          Date.now(),
+        );
+      }
+      expect(read(await call).data).toMatchObject({
+        status: 'completed',
+        stdout: expect.stringContaining('username=***\npassword=***\n'),
+      });
+    } finally {
+      await client.close();
+      attended.close();
+      place.remove();
+    }
+  });
+});
+
+it.skipIf(cannot)('is not there where Perl is none of the allowed programs', async () => {
+  const place = createPlace();
+  const env = {
+    MCP_SHELL_SECURITY_ASKPASS: 'true',
+    MCP_SHELL_SECURITY_PRESET: 'production',
+    MCP_SHELL_SECURITY_ALLOWED_COMMANDS: 'echo',
+  };
+  const client = await connectHere('v2 legacy', place.command([], env));
+  const { data } = read(await client.callTool('shell_execute', { command: 'echo "$GIT_ASKPASS"' }));
+  expect(data.stdout).toBe('true\n');
+  await client.close();
+  place.remove();
+});

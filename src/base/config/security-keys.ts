@@ -130,7 +130,7 @@ export const SECURITY_TABLE = {
   }),
   'security.askpass': toggle({
     description:
-      'Whether `sudo -A`, `ssh` and `git` of a command without a terminal ask the operator for passwords, on the page or with `mcp-shell-server questions`. The command gets what is typed there; outputs show it as `***`.',
+      'Whether `sudo -A`, `ssh` and `git` of a command without a terminal ask the operator for passwords, on the page or with `mcp-shell-server questions`. The command gets what is typed there; outputs show it as `***`. Requires `/usr/bin/perl` in the sandbox: with the presets `production` and `minimal`, some allowed command must be one of `perl`.',
     default: false,
     fromProject: only(false),
   }),

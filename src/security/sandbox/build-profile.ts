@@ -4,7 +4,7 @@
  */
 import { basename, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { ASKPASS_PLACE } from '../askpass.ts';
+import { ASKPASS_PLACE, PERL } from '../askpass.ts';
 import { cacheMounts } from './caches.ts';
 import { thereOrShut } from './find-private.ts';
 import { gatherMounts } from './gather.ts';
@@ -68,7 +68,7 @@ export function buildProfile(input: ProfileInput): Profile {
     opened.sockets.filter(isThere).map((path): Mount => ({ kind: 'readable', path, from: realPathOf(path) })),
   );
   table.put(proxyMount(input.proxySocket));
-  table.put(askpassMount(input.askpassDirectory));
+  table.put(askpassMount(input));
   table.put(input.installation.filter((path) => isThere(path) && table.isWritable(path)).map(asReadable));
   // No setting uncovers them.
   const own = input.ownPaths.flatMap((path) => cover(path, input.emptyFile)).filter(isShown);
@@ -136,8 +136,10 @@ function proxyMount(socket: string | undefined): Mount[] {
   return socket === undefined ? [] : [{ kind: 'readable', path: PROXY_SOCKET, from: socket }];
 }
 
-function askpassMount(directory: string | undefined): Mount[] {
-  return directory === undefined ? [] : [{ kind: 'readable', path: ASKPASS_PLACE, from: directory }];
+/** Where only allowed programs are, Perl may be none of them. */
+function askpassMount({ askpassDirectory: from, security, systemRoot }: ProfileInput): Mount[] {
+  const hasPerl = security.root === 'host' || systemRoot.some(({ path }) => isInside(PERL, path));
+  return from === undefined || !hasPerl ? [] : [{ kind: 'readable', path: ASKPASS_PLACE, from }];
 }
 
 /** As real paths; a directory that is not there yet cannot be mounted, and "/" would uncover everything. */

@@ -188,7 +188,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         principal === undefined || process.platform !== 'linux' ? undefined : join(stateDirectory, 'roots'),
       isRoot: process.getuid?.() === 0,
       proxySocket: principal === undefined || !security.network ? undefined : await domains?.open(),
-      askpassDirectory: principal !== undefined && hasAskpassIn(security) ? makeAskpass(askpass) : undefined,
+      askpassDirectory:
+        principal !== undefined && security.asksSecrets && hasAskpass() ? makeAskpass(askpass) : undefined,
     };
     const profile = buildProfile(input);
     const watched = watchedPaths({
@@ -281,7 +282,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         variables: isRelayed ? domains.variables : {},
         scripts: profile === built ? scripts : SCRIPTS_PLACE,
         askpass:
-          state.kind === 'bubblewrap' && hasAskpassIn(security) ? askpassProgram(ASKPASS_PLACE) : undefined,
+          state.kind === 'bubblewrap' && built.mounts.some(({ path }) => path === ASKPASS_PLACE)
+            ? askpassProgram(ASKPASS_PLACE)
+            : undefined,
       };
     },
     async prepareForLogin() {
@@ -342,10 +345,6 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     },
   };
 }
-
-/** Where only allowed programs are, Perl may be none of them. */
-const hasAskpassIn = ({ asksSecrets, root }: SecuritySettings): boolean =>
-  asksSecrets && root === 'host' && hasAskpass();
 
 const UNBOUND: SandboxRules = {
   securityOf: unbound,
