@@ -71,7 +71,8 @@ function saysNothing(name: keyof ExecutionData, data: ExecutionData): boolean {
     case 'working_directory':
     case 'default_working_directory':
     case 'working_directory_changed':
-      return data.working_directory_changed === false;
+      // A terminal may stay for long: where it began is worth knowing.
+      return data.working_directory_changed === false && data.terminal_id === undefined;
     default:
       return false;
   }

@@ -254,7 +254,12 @@ describe('how one is opened', () => {
       terminal_shell: 'bash',
       terminal_dimensions: { width: 60, height: 8 },
     });
-    expect(data).toMatchObject({ terminal_id: expect.stringMatching(/^term_/), status: 'running' });
+    expect(data).toMatchObject({
+      terminal_id: expect.stringMatching(/^term_/),
+      status: 'running',
+      working_directory: data.default_working_directory,
+      working_directory_changed: false,
+    });
     const terminal = terminalOf(product, data);
     await terminal.shows(['$ echo from $0; read answer', expect.stringMatching(/^from .*bash$/)]);
     expect(await terminal.info()).toMatchObject({ dimensions: { width: 60, height: 8 } });

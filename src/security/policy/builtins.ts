@@ -2,7 +2,7 @@
  * What the shell's own commands do to it: directories, variables, functions, options; and those that evaluate their
  * arguments as commands.
  */
-import { type Arg, literalArg, unknownArg } from './evaluate-word.ts';
+import { type Arg, literalArg, UNDECIDED, unknownArg } from './evaluate-word.ts';
 import { type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
 import { followInput, followPrinted, followText, joinArgs, printed, setUnknown } from './follow.ts';
 import { recordArithmetic } from './inspect.ts';
@@ -197,7 +197,7 @@ function declare(call: Call): void {
     const word = arg.value ?? arg.start;
     if (/^[-+]\w/.test(word)) {
       isInteger ||= word.includes('i');
-      if (/^-\w*n/.test(word) && name !== 'export' && name !== 'readonly') unclear(call);
+      if (/^-\w*n/.test(word) && name !== 'export' && name !== 'readonly') refersToOthers(call);
       if (/^-\w*f/.test(word) && name === 'export') changesReading(call);
       continue;
     }
@@ -318,6 +318,15 @@ function operandsOf(call: Call, short: string): readonly Arg[] | undefined {
 
 function unclear({ walk, invocation, scope }: Call): void {
   setUnknown(walk, invocation, 'bash evaluates a name that is only known when it runs', scope);
+}
+
+/** From here on one name may stand for another, so that no variable's value is known. */
+function refersToOthers(call: Call): void {
+  const { walk, invocation, scope } = call;
+  const { cwds, isGuess } = scope;
+  unclear(call);
+  const target = { ...unknownArg(invocation.text), readings: [UNDECIDED] };
+  walk.findings.redirections.push({ kind: 'read', target, text: invocation.text, cwds, isGuess });
 }
 
 function evaluates({ walk, invocation, scope }: Call): void {

@@ -35,10 +35,22 @@ export interface Knowledge {
   readonly variables: ReadonlyMap<string, readonly string[]>;
   /** Names that the command gives a value anywhere. */
   readonly assigned: ReadonlySet<string>;
+  /** Between double quotes. */
+  readonly isQuoted?: boolean;
 }
 
-const MAX_GUESSES = 6;
+/** Variants of a command that are tried. */
+export const MAX_GUESSES = 6;
+/** Values of a variable that are followed, and paths that a word may be. */
+const MAX_VALUES = 64;
+const MAX_READINGS = 1024;
 const MAX_GUESS_LENGTH = 4000;
+
+/** Where there are more values than are followed, one of them is outside every directory. */
+export function boundValues(values: readonly string[]): readonly string[] {
+  const distinct = [...new Set(values)];
+  return distinct.length <= MAX_VALUES ? distinct : [...distinct.slice(0, MAX_VALUES), UNDECIDED];
+}
 
 export function literalArg(value: string, text = value): Arg {
   return { text, value, guesses: [value], start: value, isMany: false, isGlob: false, readings: [value] };
@@ -131,7 +143,7 @@ function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge)
     start,
     isMany: pieces.some((piece) => piece.isMany === true),
     isGlob: pieces.some((piece) => piece.isGlob === true),
-    readings: value === undefined ? joinGuesses(pieces.map(asReading)) : [value],
+    readings: value === undefined ? joinReadings(pieces.map(asReading)) : [value],
   };
 }
 
@@ -147,6 +159,17 @@ function joinGuesses(pieces: readonly Piece[]): string[] {
   );
   // `x="$x $x"` would double it each time.
   return guesses.filter((guess) => guess.length <= MAX_GUESS_LENGTH);
+}
+
+/** All that the pieces may be together: a path is inside only where each of them is. */
+function joinReadings(pieces: readonly Piece[]): readonly string[] {
+  let texts: readonly string[] = [''];
+  for (const { guesses } of pieces) {
+    texts = [...new Set(texts.flatMap((text) => guesses.map((guess) => text + guess)))];
+    if (texts.length > MAX_READINGS || texts.some((text) => text.length > MAX_GUESS_LENGTH))
+      return [UNDECIDED];
+  }
+  return texts;
 }
 
 function known(value: string): Piece {
@@ -167,7 +190,7 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
       // bash keeps a backslash before a line's end, the parser does not.
       return part.text.includes('\\\n') ? { value: undefined, guesses: [part.value] } : known(part.value);
     case 'DoubleQuoted': {
-      const inner = combine(part.text, part.parts, knowledge);
+      const inner = combine(part.text, part.parts, { ...knowledge, isQuoted: true });
       // "$@" becomes several words even in quotes, and quotes inside of quotes open them again.
       const isMany =
         /\$(?:@|\{@|\{\w+\[@\])/.test(part.text) || /"/.test(part.text.slice(1, -1).replace(/\\[^]/g, ''));
@@ -182,9 +205,9 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
     case 'ExtendedGlob':
       return { value: undefined, guesses: [part.text], isMany: true, isGlob: true };
     case 'SimpleExpansion':
-      return variablePiece(part.text.slice(1), knowledge);
+      return splitPiece(variablePiece(part.text.slice(1), knowledge), knowledge);
     case 'ParameterExpansion':
-      return parameterPiece(part, knowledge);
+      return splitPiece(parameterPiece(part, knowledge), knowledge);
     case 'CommandExpansion':
       return { value: undefined, guesses: echoed(part.script, knowledge), isMany: true };
     case 'ProcessSubstitution':
@@ -194,6 +217,30 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
     case 'BraceExpansion':
       return { value: undefined, guesses: [], isMany: true };
   }
+}
+
+/** Without quotes a value is split where IFS says; what it becomes is read part by part. */
+function splitPiece(piece: Piece, { assigned, variables, isQuoted }: Knowledge): Piece {
+  if (isQuoted === true || !assigned.has('IFS')) return piece;
+  const given = variables.get('IFS');
+  const separators = new Set(given?.join(''));
+  const { readings = piece.guesses } = piece;
+  const parts = readings.flatMap((reading) => {
+    if (!reading.includes('/')) return [reading];
+    if (given === undefined) return [UNDECIDED];
+    const words = splitAt(reading, separators);
+    return words.length === 1 ? words : [reading, ...words];
+  });
+  return { ...piece, readings: parts };
+}
+
+function splitAt(text: string, separators: ReadonlySet<string>): string[] {
+  const words = [''];
+  for (const character of text) {
+    if (separators.has(character)) words.push('');
+    else words[words.length - 1] += character;
+  }
+  return words;
 }
 
 function variablePiece(name: string, knowledge: Knowledge): Piece {
@@ -229,8 +276,9 @@ function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Pie
   if (part.operation === undefined) return plain;
   if (part.operation.type !== 'Default')
     return { value: undefined, guesses: [], isMany: true, readings: partReadings(part, knowledge) };
-  const other = evaluateText(part.operation.operand, knowledge).guesses;
-  return { value: undefined, guesses: [...other, ...plain.guesses].slice(0, MAX_GUESSES), isMany: true };
+  const other = asReading(evaluateText(part.operation.operand, knowledge)).guesses;
+  const guesses = boundValues([...other, ...plain.guesses]);
+  return { value: undefined, guesses, isMany: true, readings: [...other, ...asReading(plain).guesses] };
 }
 
 /** `${x%.ts}`, `${a[0]}`, `${!x}`: what is left of a value as a path. */

@@ -2,7 +2,7 @@
 import type { CommandNode, If, ParsedScript, PipelineNode, Redirected, Statement } from 'unbash';
 import { isBuiltin } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
-import { evaluateWord, unknownArg } from './evaluate-word.ts';
+import { boundValues, evaluateWord, unknownArg } from './evaluate-word.ts';
 import {
   type Cwds,
   copyScope,
@@ -21,9 +21,6 @@ import {
   sourceOf,
 } from './inspect.ts';
 import { syntaxProblem } from './parse.ts';
-
-/** Values of a loop's variable that are tried. */
-const MAX_GUESSES = 6;
 
 export function walkScript(walk: Walk, script: ParsedScript, scope: Scope): void {
   const problem = syntaxProblem(script);
@@ -174,7 +171,7 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
         return words;
       });
       const isNumber = node.wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
-      const guesses = values.flatMap((value) => value.guesses).slice(0, MAX_GUESSES);
+      const guesses = boundValues(values.flatMap((value) => value.guesses));
       walk.assign(
         node.name.value,
         unknownArg(node.name.text, guesses),

@@ -49,6 +49,19 @@ const REFUSED = String.raw`
   grep -f /etc/x f
   grep -rf /etc/x .
   sed -nf /etc/x f
+  IFS=:; p=x:/etc/x; cat $p
+  p=x:/etc/x; IFS=:; cat $p
+  IFS=x; p=ax/etc/y; cat $p
+  read IFS; p=x:/etc/x; cat $p
+  declare -n r=p; p=/etc/x; cat $r
+  typeset -n r; r=p; r=/etc/x; cat $p
+  f() { local -n r=$1; cat $r; }; p=/etc/x; f p
+  p=/etc/x; if false; then p=a; p=b; p=c; p=d; p=e; p=f; p=g; fi; cat $p
+  for p in a b c d e f g h /etc/x; do cat $p; done
+  for p in $(seq 1 70 | sed s/^/x/) {a..z}{a..z} /etc/x; do cat $p; done
+  a=/; if false; then a=/proj/; fi; b=proj/x; if true; then b=etc/x; fi; cat $a$b
+  cat \${ELSEWHERE:-src}/x
+  cat \${x:-/etc/x}
   p=~root; cat $p/x
   p=..; cat $p/x
   p=$PWD/..; cat $p/x
@@ -243,6 +256,13 @@ const DECIDED = String.raw`
 `;
 
 const ALLOWED = String.raw`
+  IFS=:; p=src/x; cat $p
+  IFS=:; p=a:src/x; cat $p
+  while IFS= read -r f; do cat "$f"; done < src/list; p=src/x; cat $p
+  p=x:src/x; IFS=,; cat "$p"
+  for p in a b c d e f g h i j k l m n; do cat $p; done
+  for d in a b c d e f g h; do for f in 1 2 3 4 5 6 7 8 9; do cat "$d/$f"; done; done
+  cat \${SRC:-lib}/x
   read -r p <<< src/x; cat "$p"
   printf -v p src/%s x; cat $p
   echo src/x | while read -r f; do cat "$f"; done

@@ -3,7 +3,15 @@
  * would know: the directory, functions, values of variables. What it cannot follow is unknown, never left out.
  */
 import { applyBuiltin, setPositional } from './builtins.ts';
-import { type Arg, guessedWords, literalArg, OPEN, UNDECIDED } from './evaluate-word.ts';
+import {
+  type Arg,
+  boundValues,
+  guessedWords,
+  literalArg,
+  MAX_GUESSES,
+  OPEN,
+  UNDECIDED,
+} from './evaluate-word.ts';
 import {
   type Cwds,
   checkDepth,
@@ -26,7 +34,6 @@ import { enterPath, isPlainTarget, safeRealPath } from './resolve-path.ts';
 /** Characters of nested text that are looked at, each time they are looked at. */
 const MAX_UNITS = 1_500_000;
 const MAX_INVOCATIONS = 5000;
-const MAX_GUESSES = 6;
 /** Functions that call each other with arguments are followed so far. */
 const MAX_CALLS = 3;
 /** A script with many functions is looked at once; the rest of its calls are judged by their bodies alone. */
@@ -147,10 +154,7 @@ function createWalk(context: JudgeContext): Walk {
       assigned.add(name);
       findings.assignments.push({ name, value, isNumber, text });
       if (value !== undefined && value.guesses.length > 0) {
-        scope.variables.set(
-          name,
-          [...value.guesses, ...(scope.variables.get(name) ?? [])].slice(0, MAX_GUESSES),
-        );
+        scope.variables.set(name, boundValues([...value.guesses, ...(scope.variables.get(name) ?? [])]));
       }
     },
     walkText(text, scope) {
