@@ -57,7 +57,8 @@ export interface SecretLinks {
 type Refusal = keyof typeof REFUSALS;
 
 const REFUSALS = {
-  nobody: 'no operator is there to be asked',
+  nobody:
+    'no operator is there. The operator can open the page (`mcp-shell-server web`) or run `mcp-shell-server questions watch`; then try again',
   unknown: 'this program belongs to no execution of the server',
   often: 'this execution has asked too often',
   denied: 'the operator has said no',

@@ -12,7 +12,10 @@ const REFUSALS = {
   declined: ['the answer was no', `Do without it, or ask the person what they want instead. ${NOBODY}`],
   cancelled: ['the question was closed without an answer', `${HINT} ${NOBODY}`],
   expired: ['the question was not answered in time', `${HINT} Calling again asks again.`],
-  unavailable: ['this client cannot ask one (it has no elicitation)', HINT],
+  unavailable: [
+    'this client cannot ask one, and no operator is there',
+    'The operator can open the page (`mcp-shell-server web`) or run `mcp-shell-server questions watch`; then call again. Or do without it.',
+  ],
   failed: ['this client could not ask one', HINT],
   invalid: [
     'the answer belongs to no question of this server',

@@ -298,6 +298,7 @@ describe.each(CLIENT_KINDS)('%s without elicitation', (kind) => {
     const answer = await execute(command.text);
     expect(answer).toMatchObject(refusal('unavailable'));
     expect(answer.text).toContain('this client cannot ask one');
+    expect(answer.text).toContain('The operator can open the page (`mcp-shell-server web`)');
     expect(command.runs()).toBe(0);
     expect(audited(command.text)).toMatchObject([
       { event: 'approval_needed' },
