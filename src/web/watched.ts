@@ -269,9 +269,10 @@ function* piecesOf(source: ByteSource): Generator<Buffer> {
 
 function toRow(execution: ObservedExecution, screen: ListedTerminal | undefined): Row {
   const { id, state, owner, command, mode, directory, pid, createdAtMs, endedAtMs, usage } = execution;
+  const isClosed = mode === 'terminal' && state === 'failed' && execution.signal === 'SIGHUP';
   return {
     id,
-    state,
+    state: isClosed ? 'closed' : state,
     owner,
     command,
     mode,

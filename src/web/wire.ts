@@ -2,7 +2,8 @@
 
 export interface Row {
   readonly id: string;
-  readonly state: 'running' | 'lost' | 'completed' | 'failed' | 'timeout';
+  /** `closed`: a terminal that was hung up, on request or with its server. */
+  readonly state: 'running' | 'lost' | 'completed' | 'failed' | 'timeout' | 'closed';
   readonly owner: string;
   /** The beginning of it. */
   readonly command: string;

@@ -183,6 +183,11 @@ describe.skipIf(needs('chromium'))('the page', () => {
   test('the recording of a terminal is played, and searched on its time line', async () => {
     const id = await recordTerminal('echo first-"act"', 'echo second-"act"');
     const page = await openRecording(id);
+    // To close a terminal is no failure.
+    await page
+      .getByRole('region', { name: 'Execution', exact: true })
+      .locator('.state', { hasText: /^closed$/ })
+      .waitFor();
     const screen = page.getByRole('region', { name: 'Recording' });
     const timeLine = page.getByRole('slider', { name: 'Time line' });
     await page.getByRole('button', { name: 'Play' }).click();

@@ -1,7 +1,7 @@
 /** One execution: what was asked, what was decided, how it went, and its output. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { AuditRow, ExecutionDetails } from '../wire.ts';
+import type { AuditRow, ExecutionDetails, Row } from '../wire.ts';
 import { request } from './api.ts';
 import { grouped, showBytes, showSpan, showTime } from './format.ts';
 import { StateMark } from './now.tsx';
@@ -78,7 +78,7 @@ function Facts({ details }: { details: ExecutionDetails }): JSX.Element {
     ['Client', textOf(audit.find(({ fields }) => fields['client'] !== undefined)?.fields['client'])],
     ['Mode', row.mode],
     ['Decision', decided === undefined ? '' : describeDecision(decided)],
-    ['Outcome', outcome === undefined ? '' : describeOutcome(outcome)],
+    ['Outcome', outcome === undefined ? '' : describeOutcome(outcome, row)],
     ['Peak memory', showBytes(outcome?.['peakMemoryBytes'] as number | undefined)],
     ['Memory', row.canEnd ? showBytes(row.memoryBytes) : ''],
     ['CPU', row.canEnd && row.cpuPercent !== undefined ? `${row.cpuPercent.toFixed(1)} %` : ''],
@@ -145,7 +145,8 @@ function describeDecision({ fields }: AuditRow): string {
     .join(' ');
 }
 
-function describeOutcome(outcome: Readonly<Record<string, unknown>>): string {
+function describeOutcome(outcome: Readonly<Record<string, unknown>>, { state }: Row): string {
+  if (state === 'closed') return 'closed';
   const { status, reason, exitCode, signal, explanation } = outcome;
   const how =
     signal === undefined ? (exitCode === undefined ? '' : `exit code ${textOf(exitCode)}`) : textOf(signal);

@@ -180,6 +180,6 @@ function wordOf({ state, exitCode, signal, terminal }: Row): string {
   if (state === 'running') return terminal?.isIdle === true ? 'idle' : 'running';
   if (state === 'completed') return 'ok';
   if (state === 'timeout') return 'timeout';
-  if (state === 'lost') return 'lost';
+  if (state === 'lost' || state === 'closed') return state;
   return signal ?? (exitCode === undefined ? 'failed' : `exit ${exitCode}`);
 }
