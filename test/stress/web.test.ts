@@ -5,10 +5,14 @@ import type { Browser, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { grouped } from '../../src/web/page/format.ts';
 import { launchBrowser, type ServedPage, servePage } from '../e2e/support/page.ts';
-import { createPlace, type Place, type Product, startProduct } from '../e2e/support/product.ts';
+import { type Called, createPlace, type Place, type Product, startProduct } from '../e2e/support/product.ts';
 import { needs } from '../setup/needs.ts';
 
-const ENV = { MCP_SHELL_SECURITY_SANDBOX: 'off', MCP_SHELL_LIMITS_MAX_OUTPUT_MB: '400' };
+const ENV = {
+  MCP_SHELL_SECURITY_ASK_COMMANDS: 'touch asked',
+  MCP_SHELL_SECURITY_SANDBOX: 'off',
+  MCP_SHELL_LIMITS_MAX_OUTPUT_MB: '400',
+};
 
 /** In the page: notes the longest time without a frame. */
 function watchFrames(): void {
@@ -132,6 +136,36 @@ describe.skipIf(needs('chromium'))('the page', () => {
     await one.getByRole('button', { name: 'End it' }).click();
     await group(other, 'Done').getByText('echo shared').waitFor();
     await group(tab, 'Done').getByText('echo shared').waitFor();
+    expect(served.errors).toEqual([]);
+  });
+
+  test('a command is allowed once, allowed for the session, and denied without a reason', async () => {
+    const command = 'touch asked; echo done';
+    /** Until the answer is no longer that it waits, as a model would. */
+    const execute = async (): Promise<Called> => {
+      for (;;) {
+        const answer = await product.execute(command);
+        if (!answer.text.includes('has not answered yet')) return answer;
+      }
+    };
+    const page = await served.open();
+    await page.getByText(/^\d+ servers?$/).waitFor();
+    const executeAndPress = async (name: string): Promise<Called> => {
+      const answer = execute();
+      await group(page, 'Questions').getByText(command).click();
+      await page.getByRole('button', { name, exact: true }).click();
+      await group(page, 'Questions').waitFor({ state: 'detached' });
+      return answer;
+    };
+    expect((await executeAndPress('Allow once')).data.stdout).toBe('done\n');
+    // Once was once: it is asked again.
+    expect((await executeAndPress('Allow for this session')).data.stdout).toBe('done\n');
+    expect((await execute()).data.stdout).toBe('done\n');
+    await group(page, 'Remembered approvals').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('The next such command asks again.').waitFor();
+    const denied = await executeAndPress('Deny');
+    expect(denied.text).toContain('the answer was no.');
+    expect(denied.data).toMatchObject({ error: { details: { approval: 'declined' } } });
     expect(served.errors).toEqual([]);
   });
 
