@@ -7,14 +7,19 @@ import type { Sink } from '../outputs/types.ts';
 import { createCapture } from './capture.ts';
 import { createCgroups, type ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding, judge } from './ending.ts';
+import { createForker } from './forker.ts';
 import { createPipes } from './pipes.ts';
 import { findProcess } from './process-table.ts';
 import type { Outcome } from './record.ts';
-import { createSpawner } from './spawner.ts';
 import { createTree } from './tree.ts';
 
 const cgroups = createCgroups();
-afterAll(() => cgroups.dispose());
+/** It adopts orphans: those of other tests go elsewhere, and are nobody's suspects here. */
+const spawner = createForker();
+afterAll(async () => {
+  cgroups.dispose();
+  await spawner.dispose();
+});
 
 interface Started {
   readonly finished: Promise<Outcome>;
@@ -29,7 +34,7 @@ interface Limits {
 
 async function start(script: string, limits: Limits = {}): Promise<Started> {
   const directory = mkdtempSync(join(realpathSync(tmpdir()), 'ending-'));
-  const pipes = createPipes(directory, createSpawner(), 4);
+  const pipes = createPipes(directory, spawner, 4);
   const chunks: Buffer[] = [];
   const sink: Sink = {
     totalBytes: 0,
@@ -43,7 +48,7 @@ async function start(script: string, limits: Limits = {}): Promise<Started> {
   const pipe = await pipes.take();
   const capture = createCapture({ stdout: pipe, stderr: undefined, state: undefined }, pipes.turns);
   capture.copyTo(new Map([['stdout', sink]]));
-  const { identity, exited } = await createSpawner().start({
+  const { identity, exited, reaper } = await spawner.start({
     argv,
     environment,
     directory,
@@ -53,7 +58,7 @@ async function start(script: string, limits: Limits = {}): Promise<Started> {
     limits: {},
   });
   const marker = 'MCP_SHELL_EXECUTION=ending-test';
-  const tree = createTree({ leader: identity, marker, group });
+  const tree = createTree({ leader: identity, marker, group, reaper });
   const options = { memoryLimitBytes, cpuLimitSeconds, group, now: Date.now };
   const finished = createEnding({ ...capture, exited }, tree, options).finished.finally(() => {
     pipes.dispose();
