@@ -1,5 +1,5 @@
 /** A command that is blocked is not run, by whatever keys it is typed; the shells are real. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -55,10 +55,12 @@ async function open(shell: Shell) {
   const { id } = state;
   return {
     id,
+    place,
     hasMarker: () => existsSync(join(place, 'M')),
     /** Undefined where it was refused. */
-    async send(typed: Typed, waits = true): Promise<SendResult | undefined> {
-      const input = { typed, guard: undefined, wait: waits ? wait : undefined };
+    async send(typed: Typed, waits: boolean | number = true): Promise<SendResult | undefined> {
+      const timeoutMs = typeof waits === 'number' ? waits : wait.timeoutMs;
+      const input = { typed, guard: undefined, wait: waits === false ? undefined : { ...wait, timeoutMs } };
       return terminals.send(id, input, caller).catch((error: unknown) => {
         if (!(error instanceof ShellServerError) || error.code !== 'SECURITY_003') throw error;
         return undefined;
@@ -218,4 +220,16 @@ describe.concurrent('a command that is not blocked', () => {
     ]);
     await terminal.close();
   });
+});
+
+test('what was refused while a program did not read is sent once it reads', async () => {
+  const terminal = await open('bash');
+  await terminal.send(run('until [ -e go ]; do sleep 0.02; done; head -c 4 > got'), 300);
+  expect(await terminal.send(keys('up', 'enter'), false)).toBeUndefined();
+  writeFileSync(join(terminal.place, 'go'), '');
+  await expect
+    .poll(() => terminal.send(keys('up', 'enter'), false))
+    .toMatchObject({ front: [{ name: 'head' }] });
+  await expect.poll(() => readFileSync(join(terminal.place, 'got'), 'latin1')).toBe('\u001B[A\n');
+  await terminal.close();
 });

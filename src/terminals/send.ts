@@ -92,13 +92,25 @@ interface Made {
   readonly facts: InputFacts;
 }
 
-async function decide(
-  { id, host, typing, facts: known }: Entry,
+/** By what the last answer said; nothing is refused by that, since a program may have begun to read since. */
+async function decide(entry: Entry, typed: Typed, signal: AbortSignal): Promise<Made> {
+  const known = entry.facts;
+  entry.facts = undefined;
+  const made = known && (await decideBy(known, entry, typed, signal));
+  if (made !== undefined && made.decision.kind !== 'refuse' && !isAhead(made.facts)) return made;
+  return decideBy(await entry.host.ask('facts', { id: entry.id }, signal), entry, typed, signal);
+}
+
+const isAhead = ({ isForShell, isShellInFront }: InputFacts): boolean => isForShell && !isShellInFront;
+
+async function decideBy(
+  known: InputFacts,
+  { id, host, typing }: Entry,
   typed: Typed,
   signal: AbortSignal,
 ): Promise<Made> {
   const ask = (): Promise<InputFacts> => host.ask('facts', { id }, signal);
-  let facts = known ?? (await ask());
+  let facts = known;
   let bytes = encodeTyped(typed, facts.modes);
   if (facts.isForShell && typing.needsLook(bytes, facts)) {
     await untilShown(host, id, signal);
