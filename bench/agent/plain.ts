@@ -11,11 +11,13 @@ const MAX_CHARS = 30_000;
 
 export function createPlain(cwd: string, meter: Meter): Shell {
   let last = 0;
+  /** Process groups of its commands: what is left in one when the task is over is ended. */
+  const groups: number[] = [];
 
   const run = (command: string): Promise<Seen> => meter.turn(async () => call(command));
 
   async function call(command: string): Promise<Seen> {
-    const { text, code } = await execute(command, cwd);
+    const { text, code } = await execute(command, cwd, groups);
     const shown = meter.read(`${text}${text === '' || text.endsWith('\n') ? '' : '\n'}(exit code ${code})`);
     return { text: shown, failed: looksFailed(shown, code) };
   }
@@ -90,17 +92,19 @@ export function createPlain(cwd: string, meter: Meter): Shell {
     async stop(job) {
       await run(`kill $(cat ${job.id}.pid); pkill -P $(cat ${job.id}.pid); true`);
     },
-    close: async () => undefined,
+    close: async () => groups.forEach(kill),
   };
 }
 
-function execute(command: string, cwd: string): Promise<{ text: string; code: number }> {
+function execute(command: string, cwd: string, groups: number[]): Promise<{ text: string; code: number }> {
   return new Promise((resolve) => {
     const child = spawn('/bin/bash', ['-c', command], {
       cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
+    const group = child.pid ?? 0;
+    groups.push(group);
     const chunks: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -111,11 +115,19 @@ function execute(command: string, cwd: string): Promise<{ text: string; code: nu
       resolve({ text: cut(Buffer.concat(chunks).toString()) + note, code });
     };
     const timer = setTimeout(() => {
-      process.kill(-(child.pid ?? 0), 'SIGKILL');
+      kill(group);
       end(143, '\nCommand timed out and was killed.');
     }, LIMIT_MS);
     child.once('exit', (code) => setTimeout(() => end(code ?? 137), 20));
   });
+}
+
+function kill(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // Nobody is left in it.
+  }
 }
 
 function cut(text: string): string {
