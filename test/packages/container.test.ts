@@ -228,7 +228,7 @@ describe.skipIf(needs('podman', 'runc', 'debootstrap') || lacks(!isRoot, 'only r
 
       test('a command runs in the workspace', async () => {
         expect(client.serverInfo).toMatchObject({ name: 'mcp-shell-server', version: VERSION });
-        expect((await execute(client, 'pwd')).data).toMatchObject({
+        expect((await execute(client, 'echo "$PWD"')).data).toMatchObject({
           status: 'completed',
           stdout: '/workspace\n',
         });
