@@ -36,7 +36,7 @@ export default defineConfig({
     // What was compiled stays on disk for the next run: a third of what a worker needs to load everything.
     experimental: { fsModuleCache: true },
     // Most tests wait for processes of their own rather than compute.
-    maxWorkers: Math.max(4, availableParallelism()),
+    maxWorkers: Math.max(6, availableParallelism()),
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 60_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 180_000),

@@ -41,3 +41,5 @@ server.registerTool('type', { inputSchema: { line: z.string() } }, ({ line }) =>
 server.registerTool('read', {}, () => say(screen.slice(-4096)));
 
 await server.connect(new StdioServerTransport());
+// An open terminal would keep it alive.
+process.stdin.once('end', () => process.exit());

@@ -17,7 +17,7 @@ export interface Rules {
   readonly maxLines: number;
 }
 
-/** Who may import a package (`name`, `scope/*`) or use a global (`process.env`, `console`). */
+/** Who may import a package (`name`, `scope/*`) or a module (`module/*`), or use a global (`process.env`, `console`). */
 export interface Ownership {
   readonly use: readonly string[];
   /** Beginnings of paths in src. */
@@ -83,7 +83,7 @@ function layerProblems({ path, imports }: Facts, { layers, entryPoints }: Rules)
 function ownershipProblems({ path, imports, globals }: Facts, { only }: Rules): string[] {
   return only.flatMap(({ use, by, why, typesAreFree }) => {
     if (by.some((beginning) => path.startsWith(beginning))) return [];
-    const used = imports.filter(({ isOurs, isType }) => !isOurs && !(typesAreFree && isType));
+    const used = imports.filter(({ isType }) => !(typesAreFree && isType));
     return [...used.map(({ target }) => target), ...globals]
       .filter((name) => use.some((pattern) => matches(name, pattern)))
       .map((name) => `${path} uses ${name}: ${why}`);
@@ -135,7 +135,7 @@ function matches(name: string, pattern: string): boolean {
 function readFacts(path: string, text: string): Facts {
   const imports: Import[] = [];
   const globals = new Set<string>();
-  walk(parseAst(text, { lang: 'ts' }), (node) => {
+  walk(parseAst(text, { lang: path.endsWith('x') ? 'tsx' : 'ts' }), (node) => {
     const found = importOf(node);
     if (found) imports.push(resolveImport(path, found));
     const global = globalOf(node);

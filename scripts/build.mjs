@@ -162,7 +162,7 @@ function oneStart(modules) {
 
 /** The tools as data, by the code that describes them. */
 async function makeCatalogue() {
-  const { outputFiles: made } = await run({ entryPoints: ['src/server/create-catalogue.ts'] });
+  const { outputFiles: made } = await run({ entryPoints: ['src/all-tools.ts'] });
   const path = `${root}/dist/.create-catalogue.mjs`;
   place(path, made[0].contents);
   const { createCatalogue } = await import(`${pathToFileURL(path).href}?${Date.now()}`);

@@ -9,14 +9,16 @@ import { z } from 'zod';
 import {
   flagOf,
   OTHER_VARIABLES,
+  operatorOnly,
   SETTING_KEYS,
   SETTINGS,
   SETTINGS_FILE_NAME,
   type SettingKey,
   settingsJsonSchema,
+  unsetText,
   variablesOf,
 } from '../src/base/config/config.ts';
-import { ERRORS } from '../src/base/errors.ts';
+import { categoryOf, ERRORS } from '../src/base/errors.ts';
 import type { Tool } from '../src/tools/tool.ts';
 import { renderPictures } from './pictures.ts';
 
@@ -24,13 +26,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Path in the repository -> content. */
 export async function renderReference(): Promise<Map<string, string>> {
-  const { COMPATIBLE_TOOLS, TOOLS, TOOLSETS } = await import('../src/tools/tools.ts');
+  const { ALL_TOOLS, TOOLSETS } = await import('../src/all-tools.ts');
+  const { TOOLS } = await import('../src/tools/tools.ts');
   return new Map([
     ['docs/reference/settings.md', renderSettings()],
     ['docs/reference/settings.schema.json', `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`],
     ['docs/reference/errors.md', renderErrors()],
     ['docs/reference/tools.md', `${renderTools(TOOLS)}${COMMON}`],
-    ['docs/reference/compatible-tools.md', renderCompatibleTools(COMPATIBLE_TOOLS, TOOLSETS)],
+    ['docs/reference/compatible-tools.md', renderCompatibleTools(ALL_TOOLS.slice(TOOLS.length), TOOLSETS)],
     ...(await renderPictures(root)),
   ]);
 }
@@ -84,11 +87,11 @@ export function renderSettings(): string {
 }
 
 function settingRow(key: SettingKey): string[] {
-  const { description, values, unset, default: constant, fromProject } = SETTINGS[key];
+  const { description, values, default: constant, strictness = operatorOnly } = SETTINGS[key];
   const flag = flagOf(key);
   const names = [key, ...variablesOf(key), ...(flag === undefined ? [] : [flag])];
-  const shownDefault = constant === undefined ? (unset ?? '') : code(JSON.stringify(constant));
-  return [names.map(code).join('<br>'), description, values, shownDefault, fromProject.sentence];
+  const shownDefault = constant === undefined ? (unsetText(key) ?? '') : code(JSON.stringify(constant));
+  return [names.map(code).join('<br>'), description, values, shownDefault, strictness.sentence];
 }
 
 export function renderErrors(): string {
@@ -96,9 +99,9 @@ export function renderErrors(): string {
     'An error carries one of these codes, with its category, a message that says what happened, and what to do next.',
     table(
       ['Code', 'Category', 'Meaning', 'What to do, where the message does not say'],
-      Object.entries(ERRORS).map(([name, { category, meaning, hint }]) => [
+      Object.entries(ERRORS).map(([name, { meaning, hint }]) => [
         code(name),
-        category,
+        categoryOf(name),
         meaning,
         hint,
       ]),

@@ -3,24 +3,19 @@
  * clients start a server twice, only to ask what it is.
  */
 import { join } from 'node:path';
+import { defineTools, offerTools } from './all-tools.ts';
 import { systemClock } from './base/clock.ts';
-import type { PresetName } from './base/config/presets.ts';
-import { createDisposables } from './base/dispose.ts';
+import { createDisposables, type Disposables } from './base/dispose.ts';
 import { messageOf } from './base/errors.ts';
 import { createHeap } from './base/heap.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
-import {
-  createExecutions,
-  createInstance,
-  type LimitEnforcement,
-  ownProcesses,
-} from './executions/executions.ts';
+import { createExecutions, createInstance, ownProcesses } from './executions/executions.ts';
 import { createOutputs, createSearchThread } from './outputs/outputs.ts';
 import { createQuestions, createSecretQuestions } from './security/questions/questions.ts';
 import type { Sandbox, SandboxState } from './security/sandbox/sandbox.ts';
-import { type AuditHealth, createSecurity, type Security } from './security/security.ts';
+import { type ConsideredRequest, createSecurity } from './security/security.ts';
 import {
   approvalLine,
   type CallEntry,
@@ -35,51 +30,9 @@ import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/i
 import type { ServerFactory } from './server/server.ts';
 import { LOCAL_PRINCIPAL } from './server/stdio.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
-import {
-  createLastLooks,
-  findAliases,
-  type Modules,
-  patienceMs,
-  pickMethods,
-  pickTools,
-} from './tools/tools.ts';
+import { createLastLooks, type Modules, patienceMs } from './tools/tools.ts';
 
-export interface App {
-  /** Server objects of the SDK, which is loaded for them: over stdio most clients are served without. */
-  factory(): Promise<ServerFactory>;
-  /** Every call; the HTTP edge answers methods without a handshake through it. */
-  readonly dispatch: Dispatch;
-  /** Shell, platform, host and user: shown at start-up and in the instructions. */
-  readonly facts: InstructionFacts;
-  /** Whether commands have a sandbox around them; found out by trying. */
-  sandbox(): Promise<SandboxState>;
-  /** What the operator should know about the rules for commands. */
-  readonly warnings: readonly string[];
-  /** Who keeps each limit on this machine. */
-  limitEnforcement(): Promise<LimitEnforcement>;
-  /** The PATH that commands see. */
-  commandPath(): Promise<string>;
-  /** What would be decided about a command; nothing is run, and nothing is recorded. */
-  readonly explain: Security['explain'];
-  /** Tightens what holds for a principal in this process alone, as it did in another. */
-  readonly retighten: Security['retighten'];
-  /** A token says what its principal starts with. */
-  admit(principal: string, preset: PresetName | undefined): void;
-  /** Records who was not let in over HTTP; throws where that cannot be written. */
-  recordDeniedRequest(entry: DeniedRequest): void;
-  /** Called with every call that ended. */
-  onCallEnded(listener: (entry: CallEntry) => void): void;
-  /** What runs now, for all principals, and whether the server can do its work. */
-  health(): AppHealth;
-  /** Ends everything but detached work. Calling it again waits for the first call. */
-  dispose(): Promise<void>;
-}
-
-export interface AppHealth {
-  readonly executions: number;
-  readonly terminals: number;
-  readonly audit: AuditHealth;
-}
+export type App = ReturnType<typeof createApp>;
 
 export interface AppOptions {
   readonly settings: Settings;
@@ -100,20 +53,88 @@ export interface AppOptions {
   readonly tidy?: () => void;
 }
 
-export function createApp(options: AppOptions): App {
-  const { settings, version, wrapperPath, hostPath, scripts, sandbox, facts, log } = options;
-  const clock = systemClock;
+type ExplainRequest = Omit<ConsideredRequest, 'rules'> & { readonly tool: string | undefined };
+
+export function createApp(options: AppOptions) {
+  const { settings, sandbox, facts, log } = options;
   const disposables = createDisposables((name, error) =>
     log.error('a module could not be closed', { name, error: messageOf(error) }),
   );
+  const offered = offerTools(settings, log);
+  // Rules that cannot be read stop it before anything is made.
+  const warnings = offered.warnings();
+  const { modules, questions, links } = createModules(options, disposables);
+  const { security, executions } = modules;
+  let state: SandboxState | undefined;
+  const listeners: ((entry: CallEntry) => void)[] = [];
+
+  /** What was done is done, and its answer is owed; only what is yet to run is refused when it cannot be recorded. */
+  function recordCall(entry: CallEntry): void {
+    for (const listener of listeners) listener(entry);
+    try {
+      security.audit.write(callLine(entry));
+    } catch (error) {
+      log.error('the audit log cannot be written', { request_id: entry.requestId, error: messageOf(error) });
+    }
+  }
+
+  const dispatch = createDispatch({
+    ...offered,
+    modules,
+    news: executions.news,
+    answers: settings.answers,
+    log,
+    clock: modules.clock,
+    audit: recordCall,
+    onApproval: (entry) => security.audit.write(approvalLine(entry)),
+    approvals: {
+      questions,
+      links,
+      patienceMs: (client) => patienceMs(client, settings.limits.maxWaitSeconds),
+    },
+  });
+  return {
+    /** Server objects of the SDK, which is loaded for them: over stdio most clients are served without. */
+    factory: () => loadFactory(options, { dispatch, offered, modules, sandbox: () => state }),
+    /** Every call; the HTTP edge answers methods without a handshake through it. */
+    dispatch,
+    facts,
+    /** Whether commands have a sandbox around them; found out by trying. */
+    sandbox: async () => (state = await sandbox.state()),
+    /** What the operator should know about the rules for commands. */
+    warnings: [...security.restrictions.warnings, ...warnings],
+    limitEnforcement: () => executions.limitEnforcement(LOCAL_PRINCIPAL),
+    commandPath: executions.commandPath,
+    /** What would be decided about a command; nothing is run, and nothing is recorded. */
+    explain: ({ tool, ...request }: ExplainRequest) =>
+      security.explain({ ...request, rules: offered.rulesOf(tool) }),
+    /** Tightens what holds for a principal in this process alone, as it did in another. */
+    retighten: security.retighten,
+    /** A token says what its principal starts with. */
+    admit: security.admit,
+    /** Records who was not let in over HTTP; throws where that cannot be written. */
+    recordDeniedRequest: (entry: DeniedRequest) => security.audit.write(deniedRequestLine(entry)),
+    onCallEnded: (listener: (entry: CallEntry) => void) => void listeners.push(listener),
+    health: () => ({
+      executions: executions.count('executions'),
+      terminals: executions.count('terminals'),
+      audit: security.audit.health(),
+    }),
+    /** Ends everything but detached work. Calling it again waits for the first call. */
+    dispose: disposables.dispose,
+  };
+}
+
+/** Each with its place in the order in which they are closed, which is the reverse of this one. */
+function createModules(options: AppOptions, disposables: Disposables) {
+  const { settings, log } = options;
+  const clock = systemClock;
   const instance = createInstance(settings.stateDir, options.instanceId);
   const security = createSecurity({
-    settings,
+    ...options,
     instance: instance.id,
     auditDirectory: join(settings.stateDir, 'audit'),
     clock,
-    log,
-    sandbox,
     protectedProcesses: ownProcesses,
   });
   disposables.add('security', security.dispose);
@@ -132,32 +153,21 @@ export function createApp(options: AppOptions): App {
   const searchThread = createSearchThread(options.searchWorkerPath);
   disposables.add('search thread', searchThread.dispose);
   const executions = createExecutions({
+    ...options,
     onTakenOver: (dead) => terminals.takeOver(dead),
     salvage: (record, bundle) => terminals.salvage(record, bundle),
-    settings,
     security,
     outputs,
     instance,
     directory,
-    wrapperPath,
     clock,
-    log,
     questions: { ...questions, secrets: createSecretQuestions(asking), links },
     onEnded: options.tidy ?? createHeap().tidy,
   });
-  const terminals: Terminals = createTerminals({
-    settings,
-    security,
-    executions,
-    instance,
-    hostPath,
-    scripts,
-    log,
-  });
+  const terminals: Terminals = createTerminals({ ...options, security, executions, instance });
   disposables.add('terminals', terminals.dispose);
   // Before the hosts that hold some of them leave.
   disposables.add('executions', executions.dispose);
-
   const modules: Modules = {
     settings,
     clock,
@@ -168,76 +178,37 @@ export function createApp(options: AppOptions): App {
     terminals,
     lastLooks: createLastLooks(),
   };
-  const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
-  let state: SandboxState | undefined;
-  const listeners: ((entry: CallEntry) => void)[] = [];
+  return { modules, questions, links };
+}
 
-  /** What was done is done, and its answer is owed; only what is yet to run is refused when it cannot be recorded. */
-  function recordCall(entry: CallEntry): void {
-    for (const listener of listeners) listener(entry);
-    try {
-      security.audit.write(callLine(entry));
-    } catch (error) {
-      log.error('the audit log cannot be written', { request_id: entry.requestId, error: messageOf(error) });
-    }
-  }
+interface Made {
+  readonly dispatch: Dispatch;
+  readonly offered: ReturnType<typeof offerTools>;
+  readonly modules: Modules;
+  sandbox(): SandboxState | undefined;
+}
 
-  const dispatch = createDispatch({
-    tools,
-    aliases: findAliases(tools),
-    methods: pickMethods(tools),
-    modules,
-    news: executions.news,
-    answers: settings.answers,
-    log,
-    clock,
-    audit: recordCall,
-    onApproval: (entry) => security.audit.write(approvalLine(entry)),
-    approvals: {
-      questions,
-      links,
-      patienceMs: (client) => patienceMs(client, settings.limits.maxWaitSeconds),
-    },
-  });
-  async function factory(): Promise<ServerFactory> {
-    const [{ createServerFactory }, { createDefinitions }] = await Promise.all([
-      import('./server/server.ts'),
-      import('./server/definitions.ts'),
-    ]);
-    return createServerFactory({
-      dispatch,
-      definitions: createDefinitions(tools),
-      answers: settings.answers,
-      info: { version },
-      onCaller: executions.anticipate,
-      instructions: (principal, names) =>
-        instructionsFor({
-          ...facts,
-          shell: security.shellFor({ principal }),
-          ...sandboxFacts(security.restrictions.of(principal).security),
-          sandbox: state,
-          tools: names,
-        }),
-    });
-  }
-  return {
-    factory,
+async function loadFactory({ settings, version, facts }: AppOptions, made: Made): Promise<ServerFactory> {
+  const { dispatch, offered, sandbox } = made;
+  const { security, executions } = made.modules;
+  const [{ createServerFactory }, definitions] = await Promise.all([
+    import('./server/server.ts'),
+    defineTools(offered.tools),
+  ]);
+  return createServerFactory({
     dispatch,
-    facts,
-    sandbox: async () => (state = await sandbox.state()),
-    warnings: security.restrictions.warnings,
-    limitEnforcement: () => executions.limitEnforcement(LOCAL_PRINCIPAL),
-    commandPath: executions.commandPath,
-    explain: security.explain,
-    retighten: security.retighten,
-    admit: security.admit,
-    recordDeniedRequest: (entry) => security.audit.write(deniedRequestLine(entry)),
-    onCallEnded: (listener) => void listeners.push(listener),
-    health: () => ({
-      executions: executions.count('executions'),
-      terminals: executions.count('terminals'),
-      audit: security.audit.health(),
-    }),
-    dispose: disposables.dispose,
-  };
+    definitions,
+    answers: settings.answers,
+    exact: offered.exact,
+    info: { version },
+    onCaller: executions.anticipate,
+    instructions: (principal, names) =>
+      instructionsFor({
+        ...facts,
+        shell: security.shellFor({ principal }),
+        ...sandboxFacts(security.restrictions.of(principal).security),
+        sandbox: sandbox(),
+        tools: names,
+      }),
+  });
 }

@@ -125,14 +125,8 @@ async function introduce(): Promise<void> {
 async function announce(front: Front, log: Log): Promise<void> {
   const { shell, platform, host, user } = front.facts;
   const sandbox = await front.sandbox();
-  log.info('mcp-shell-server', {
-    version: __VERSION__,
-    shell,
-    platform,
-    host,
-    user,
-    sandbox: sandbox.summary,
-  });
+  const { summary } = sandbox;
+  log.info('mcp-shell-server', { version: __VERSION__, shell, platform, host, user, sandbox: summary });
   if (sandbox.problem !== undefined) {
     const what =
       sandbox.refuses === true
@@ -154,13 +148,12 @@ function warnOf(warnings: readonly string[], log: Log): void {
 /** The exit code says whether something is wrong. */
 async function doctor(flags: Flags, options: { readonly json?: boolean }): Promise<void> {
   const { examine, renderFindings } = await import('./commands/doctor.ts');
+  const { print } = await import('./commands/json.ts');
   const { front, settings, warnings } = await prepare(flags, true);
   const app = await front.app();
   const findings = await examine(app, settings, { warnings: [...warnings, ...app.warnings], machine });
-  process.stdout.write(
-    options.json === true
-      ? `${JSON.stringify(findings, null, 2)}\n`
-      : renderFindings(findings, process.stdout.isTTY ? process.stdout.columns : undefined),
+  print({ output: process.stdout }, options, findings, () =>
+    renderFindings(findings, process.stdout.isTTY ? process.stdout.columns : undefined),
   );
   await app.dispose();
   process.exitCode = findings.some(({ state }) => state === 'problem') ? 1 : 0;
@@ -179,28 +172,14 @@ async function explainPolicy(flags: Flags, command: string, options: ExplainFlag
   }
   const explained = await explain(command, options);
   await app.dispose();
-  const { showJson } = await import('./commands/json.ts');
-  process.stdout.write(options.json === true ? showJson(explained) : renderExplained(explained));
+  const { print } = await import('./commands/json.ts');
+  print({ output: process.stdout }, options, explained, () => renderExplained(explained));
   process.exitCode = { allow: 0, deny: 1, ask: 2 }[explained.decision];
-}
-
-interface Prepared {
-  readonly front: Front;
-  readonly loaded: LoadedSettings;
-  readonly settings: Settings;
-  readonly warnings: readonly string[];
-  readonly log: Log;
 }
 
 function load(flags: Flags): LoadedSettings {
   return loadSettings({
-    flags: {
-      config: flags.config,
-      stateDir: flags.stateDir,
-      tools: flags.tools,
-      shell: flags.shell,
-      httpAddress: typeof flags.http === 'string' ? flags.http : undefined,
-    },
+    flags: { ...flags, httpAddress: typeof flags.http === 'string' ? flags.http : undefined },
     environment: machine.environment,
     cwd: process.cwd(),
     homedir: machine.home,
@@ -208,7 +187,7 @@ function load(flags: Flags): LoadedSettings {
   });
 }
 
-async function prepare(flags: Flags, isQuiet = false): Promise<Prepared> {
+async function prepare(flags: Flags, isQuiet = false) {
   const loaded = load(flags);
   const { settings, warnings } = loaded;
   const log = createLog({ verbose: settings.verbose });
@@ -250,7 +229,7 @@ function serveStdio(front: Front, settings: Settings, log: Log, greets: boolean)
     output: process.stdout,
     offer: front.offer,
     log,
-    greets,
+    greeting: greets ? catalogue.greeting : undefined,
     onClientGone: () => shutDown('the client is gone', 0),
   });
 }

@@ -27,6 +27,7 @@ it.each([
   ['MCP_SHELL_SECURITY_ALLOWED_ARGUMENTS', '{"git":["status"]}'],
   ['MCP_SHELL_SECURITY_BLOCKED_COMMANDS', 'ls'],
   ['MCP_SHELL_SECURITY_ASK_COMMANDS', 'ls'],
+  ['MCP_SHELL_SECURITY_EXPOSE', 'dockr'],
   ['MCP_SHELL_SHELL_TOOL_BLOCKED_COMMANDS', 'ls'],
 ])('knows that %s may be wrong', (name, value) => {
   const { settings } = loadSettings({
@@ -36,4 +37,20 @@ it.each([
     homedir: '/tmp',
   });
   expect(hasRules(settings)).toBe(true);
+});
+
+it.each([
+  ['dockr', ['security.expose: "dockr" is neither a known name nor a path']],
+  ['docker', []],
+  ['~/.aws', []],
+])('warns of %j in security.expose only where it is a slip', (expose, warnings) => {
+  const { settings } = loadSettings({
+    flags: {},
+    environment: { MCP_SHELL_SECURITY_EXPOSE: expose },
+    cwd: '/tmp',
+    homedir: '/tmp',
+  });
+  expect(createRestrictions(settings.security).warnings).toEqual(
+    warnings.map((text) => expect.stringContaining(text)),
+  );
 });

@@ -5,30 +5,21 @@
  */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { App, AppOptions } from './app.ts';
+import type { AppOptions } from './app.ts';
+import { hasAllowList, ownList } from './base/config/in-force.ts';
 import { createId } from './base/ids.ts';
 import { once } from './base/once.ts';
 import type { Settings } from './base/settings.ts';
 import { currentUser } from './base/user.ts';
 import { runHelper } from './executions/helper.ts';
-import { createSandbox, type SandboxState } from './security/sandbox/sandbox.ts';
+import { createSandbox } from './security/sandbox/sandbox.ts';
 import { chooseShells, judgedShell } from './security/shells.ts';
-import { type Catalogue, pickDefinitions, pickMethodNames } from './server/catalogue.ts';
+import { type Catalogue, pickMethodNames, pickNamed } from './server/catalogue.ts';
 import type { ToolDefinition } from './server/definitions.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
 import type { Offer } from './server/stdio.ts';
 
-export interface Front {
-  readonly offer: Offer;
-  /** Shell, platform, host and user: shown at start-up and in the instructions. */
-  readonly facts: InstructionFacts;
-  /** Whether commands have a sandbox around them; found out by trying, once. */
-  sandbox(): Promise<SandboxState>;
-  /** The whole server. Rejects where the rules for commands cannot be read. */
-  app(): Promise<App>;
-  /** Ends everything but detached work. */
-  dispose(): Promise<void>;
-}
+export type Front = Awaited<ReturnType<typeof createFront>>;
 
 export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts'> {
   readonly catalogue: Catalogue;
@@ -36,7 +27,7 @@ export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' 
   readonly installation: readonly string[];
 }
 
-export async function createFront(options: FrontOptions): Promise<Front> {
+export async function createFront(options: FrontOptions) {
   const { settings, catalogue, log } = options;
   const instanceId = createId('inst');
   const shell = chooseShells(settings.shell, settings.environment['SHELL']).forCommands;
@@ -62,23 +53,29 @@ export async function createFront(options: FrontOptions): Promise<Front> {
     const { createApp } = await import('./app.ts');
     return createApp({ ...options, instanceId, sandbox, facts });
   });
-  const definitions = await definitionsFor(settings, catalogue);
+  const definitions = await definitionsFor(options);
+  const offer: Offer = {
+    definitions,
+    answers: settings.answers,
+    exact: catalogue.exact,
+    methods: pickMethodNames(catalogue, definitions),
+    info: { version: options.version },
+    instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
+    dispatch: async () => (await app()).dispatch,
+    // Most servers that a client starts are never used in its session: nothing is prepared, and nothing held, for them.
+    onCaller: () => undefined,
+  };
 
   return {
-    offer: {
-      definitions,
-      answers: settings.answers,
-      methods: pickMethodNames(catalogue, definitions),
-      info: { version: options.version },
-      instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
-      dispatch: async () => (await app()).dispatch,
-      // Most servers that a client starts are never used in its session: nothing is prepared, and nothing held, for them.
-      onCaller: () => undefined,
-    },
+    offer,
+    /** Shell, platform, host and user: shown at start-up and in the instructions. */
     facts,
+    /** Whether commands have a sandbox around them; found out by trying, once. */
     sandbox: sandbox.state,
+    /** The whole server. Rejects where the rules for commands cannot be read. */
     app,
-    async dispose() {
+    /** Ends everything but detached work. */
+    async dispose(): Promise<void> {
       await (isLoaded ? (await app()).dispose() : sandbox.dispose());
     },
   };
@@ -89,33 +86,22 @@ export async function createFront(options: FrontOptions): Promise<Front> {
  * stop it, or allow more than they seem to, as those of the preset `minimal` do.
  */
 export function hasRules({ security, shellTool }: Pick<Settings, 'security' | 'shellTool'>): boolean {
-  const { preset, allowedCommands, allowedArguments, blockedCommands, askCommands } = security;
-  const lists = [blockedCommands, askCommands, shellTool.blockedCommands];
-  return (
-    preset === 'minimal' ||
-    allowedCommands !== undefined ||
-    allowedArguments !== undefined ||
-    lists.some(({ length }) => length > 0)
-  );
+  const { preset, blockedCommands, askCommands, expose } = security;
+  const lists = [blockedCommands, askCommands, expose, shellTool.blockedCommands];
+  return preset === 'minimal' || ownList(security) !== undefined || lists.some(({ length }) => length > 0);
 }
 
 /** Whether lists name commands, without reading them: what a list says is the policy's business. */
 function listsOf(security: Settings['security']): { hasAllowList: boolean; hasLists: boolean } {
-  const { preset, mode, allowedCommands, allowedArguments, blockedCommands, askCommands } = security;
-  const hasOwn = allowedCommands !== undefined || allowedArguments !== undefined;
-  const hasAllowList =
-    mode === undefined
-      ? hasOwn || preset === 'production' || preset === 'minimal'
-      : mode === 'restrictive' || (mode === 'custom' && hasOwn);
-  return { hasAllowList, hasLists: hasAllowList || blockedCommands.length > 0 || askCommands.length > 0 };
+  const isListed = hasAllowList(security);
+  const hasLists = isListed || security.blockedCommands.length > 0 || security.askCommands.length > 0;
+  return { hasAllowList: isListed, hasLists };
 }
 
-async function definitionsFor(settings: Settings, catalogue: Catalogue): Promise<readonly ToolDefinition[]> {
-  const picked = pickDefinitions(catalogue, settings.tools);
+async function definitionsFor(options: FrontOptions): Promise<readonly ToolDefinition[]> {
+  const { settings, catalogue, log } = options;
+  const picked = pickNamed(catalogue.definitions, catalogue.toolsets, settings.tools);
   if (!picked.some(({ name }) => catalogue.configured.includes(name))) return picked;
-  const [{ createDefinitions }, { pickTools }] = await Promise.all([
-    import('./server/definitions.ts'),
-    import('./tools/tools.ts'),
-  ]);
-  return createDefinitions(pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool));
+  const { defineTools, offerTools } = await import('./all-tools.ts');
+  return defineTools(offerTools(settings, log).tools);
 }

@@ -3,19 +3,15 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface DirectorySize {
-  readonly bytes: number;
-  readonly files: number;
-  /** True where there is more than was looked at. */
-  readonly isPartial: boolean;
-}
-
 const BLOCK_BYTES = 512;
 /** Asked for at once. */
 const BATCH = 64;
 
-/** Nothing where there is no such directory. Links are not followed; what vanishes meanwhile is not counted. */
-export async function measureDirectory(path: string, maxFiles = Infinity): Promise<DirectorySize> {
+/**
+ * Nothing where there is no such directory. Links are not followed; what vanishes meanwhile is not counted. `isPartial` where
+ * there is more than was looked at.
+ */
+export async function measureDirectory(path: string, maxFiles = Infinity) {
   const waiting = [path];
   let bytes = 0;
   let files = 0;

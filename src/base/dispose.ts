@@ -1,12 +1,9 @@
 /**
  * Disposal in reverse order: what was opened last is closed first, and one failure does not keep the rest open.
  */
-export interface Disposables {
-  add(name: string, dispose: () => void | Promise<void>): void;
-  dispose(): Promise<void>;
-}
+export type Disposables = ReturnType<typeof createDisposables>;
 
-export function createDisposables(onError: (name: string, error: unknown) => void): Disposables {
+export function createDisposables(onError: (name: string, error: unknown) => void) {
   const entries: { name: string; dispose: () => void | Promise<void> }[] = [];
   let disposing: Promise<void> | undefined;
 
@@ -21,7 +18,7 @@ export function createDisposables(onError: (name: string, error: unknown) => voi
   }
 
   return {
-    add: (name, dispose) => void entries.push({ name, dispose }),
+    add: (name: string, dispose: () => void | Promise<void>) => void entries.push({ name, dispose }),
     dispose: () => (disposing ??= disposeAll()),
   };
 }

@@ -5,130 +5,106 @@
  * server's edge turns it into the wire shape. Anything else that is thrown is a bug and becomes SYSTEM_001.
  */
 
-export type ErrorCategory = 'AUTH' | 'PARAM' | 'RESOURCE' | 'EXECUTION' | 'SYSTEM' | 'SECURITY';
-
-export interface ErrorDefinition {
-  readonly category: ErrorCategory;
-  /** What the code means, in one sentence; printed in the reference page. */
-  readonly meaning: string;
-  /** What to do next, where the thrower has nothing better to say. */
-  readonly hint: string;
-}
-
+/**
+ * By code: what it means, in one sentence, which the reference page prints; and what to do next, where the thrower has
+ * nothing better to say.
+ */
 export const ERRORS = {
   AUTH_001: {
-    category: 'AUTH',
     meaning: 'Authentication is required.',
     hint: 'Send the header "Authorization: Bearer <token>".',
   },
   AUTH_002: {
-    category: 'AUTH',
     meaning: 'The credentials are not valid.',
     hint: 'Check the token; it may have been revoked or may belong to another server.',
   },
   AUTH_003: {
-    category: 'AUTH',
     meaning: 'The caller is not allowed to do this.',
     hint: 'Only the operator can grant this, in the settings of the server.',
   },
   PARAM_001: {
-    category: 'PARAM',
     meaning: 'A required parameter is missing.',
     hint: 'Add the parameter and call again.',
   },
   PARAM_002: {
-    category: 'PARAM',
     meaning: 'A parameter is unknown, or its value is not allowed.',
     hint: 'Correct the value and call again.',
   },
   PARAM_003: {
-    category: 'PARAM',
     meaning: 'A parameter has the wrong type.',
     hint: 'Send the value with the type in the schema.',
   },
   RESOURCE_001: {
-    category: 'RESOURCE',
     meaning: 'There is no such process or execution.',
     hint: 'process_list shows what this server started.',
   },
   RESOURCE_002: {
-    category: 'RESOURCE',
     meaning: 'There is no such terminal.',
     hint: 'terminal_list shows the open terminals.',
   },
   RESOURCE_003: {
-    category: 'RESOURCE',
     meaning: 'There is no such output: the id is unknown, or the output was deleted or collected.',
     hint: 'list_execution_outputs shows the outputs that are kept.',
   },
   RESOURCE_004: {
-    category: 'RESOURCE',
     meaning: 'Something of that name exists already.',
     hint: 'Choose another name.',
   },
   RESOURCE_005: {
-    category: 'RESOURCE',
     meaning: 'A limit on the number of resources is reached.',
     hint: 'Terminate a running execution, then call again.',
   },
   EXECUTION_001: {
-    category: 'EXECUTION',
     meaning: 'The command could not be started.',
     hint: 'Check the shell and the working directory.',
   },
   EXECUTION_002: {
-    category: 'EXECUTION',
     meaning: 'The time limit was reached.',
     hint: 'Raise timeout_seconds, or run it with execution_mode "background".',
   },
   EXECUTION_003: {
-    category: 'EXECUTION',
     meaning: 'The memory limit was reached.',
     hint: 'Reduce the memory usage of the command; the operator sets the limit.',
   },
   EXECUTION_004: {
-    category: 'EXECUTION',
     meaning: 'The disk is full.',
     hint: 'Free some space on the disk of the state directory, or delete old outputs.',
   },
   EXECUTION_005: {
-    category: 'EXECUTION',
     meaning: 'The network could not be used.',
     hint: 'Check whether the network is enabled for this server.',
   },
   SYSTEM_001: {
-    category: 'SYSTEM',
     meaning: 'An internal error occurred in the server.',
     hint: "Try again; the server's log on stderr has the details under this request_id.",
   },
   SYSTEM_002: {
-    category: 'SYSTEM',
     meaning: 'The server cannot accept new work now.',
     hint: 'Try again later.',
   },
   SYSTEM_003: {
-    category: 'SYSTEM',
     meaning: 'The settings of the server are invalid.',
     hint: 'Correct the named key, then start the server again.',
   },
   SECURITY_001: {
-    category: 'SECURITY',
     meaning: 'The command was recognised as destructive.',
     hint: 'Narrow the command (for example to a project directory), or ask the user to run it.',
   },
   SECURITY_002: {
-    category: 'SECURITY',
     meaning: 'The directory is outside the allowed directories.',
     hint: 'Work in one of the allowed directories.',
   },
   SECURITY_003: {
-    category: 'SECURITY',
     meaning: 'The security policy denies this.',
     hint: 'Rephrase the command so that it stays within the policy.',
   },
-} as const satisfies Record<string, ErrorDefinition>;
+} as const satisfies Record<string, { readonly meaning: string; readonly hint: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
+export type ErrorCategory = ErrorCode extends `${infer Category}_${number}` ? Category : never;
+
+/** "PARAM" of "PARAM_001". */
+export const categoryOf = (code: string): ErrorCategory => code.slice(0, code.indexOf('_')) as ErrorCategory;
 
 export interface ErrorOptionsOfOurs {
   /** What the caller should do next; the table's hint where absent. */
@@ -151,7 +127,7 @@ export class ShellServerError extends Error {
   }
 
   get category(): ErrorCategory {
-    return ERRORS[this.code].category;
+    return categoryOf(this.code);
   }
 }
 

@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { attempt } from './attempt.ts';
 import { errnoOf } from './errors.ts';
 import { type IdPrefix, isId, randomText } from './ids.ts';
 
@@ -39,15 +40,21 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
+/** Opens a file for as long as it is used. */
+export function withFile<T>(path: string, flags: string | number, use: (fd: number) => T): T {
+  const fd = openSync(path, flags, 0o600);
+  try {
+    return use(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 export function writeFileWhole(path: string, data: string | Uint8Array): void {
   const temporary = `${path}.${randomText()}.tmp`;
   try {
-    const fd = openSync(temporary, 'wx', 0o600);
-    try {
-      writeAllSync(fd, typeof data === 'string' ? Buffer.from(data) : data);
-    } finally {
-      closeSync(fd);
-    }
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    withFile(temporary, 'wx', (fd) => writeAllSync(fd, bytes));
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -57,11 +64,11 @@ export function writeFileWhole(path: string, data: string | Uint8Array): void {
 
 /** A directory with all that is in it, and what is being put there meanwhile: Node looks into it only once. */
 export function removeTree(path: string): void {
-  for (let attempt = 1; ; attempt++) {
+  for (let tries = 1; ; tries++) {
     try {
       return rmSync(path, { recursive: true, force: true });
     } catch (error) {
-      if (attempt === REMOVE_ATTEMPTS || errnoOf(error) !== 'ENOTEMPTY') throw error;
+      if (tries === REMOVE_ATTEMPTS || errnoOf(error) !== 'ENOTEMPTY') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVE_PAUSE_MS);
     }
   }
@@ -76,11 +83,17 @@ export function writeAllSync(fd: number, data: Uint8Array): void {
   while (written < data.length) written += writeSync(fd, data, written, data.length - written);
 }
 
+/** Names in a directory; none where it is not there. */
+export function listNames(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
 /** Names in a directory that are such ids; none where it is not there. */
 export function listIds(directory: string, prefix: IdPrefix): string[] {
-  try {
-    return readdirSync(directory).filter((name) => isId(prefix, name));
-  } catch {
-    return [];
-  }
+  return (attempt(() => readdirSync(directory)) ?? []).filter((name) => isId(prefix, name));
 }

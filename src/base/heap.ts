@@ -5,15 +5,10 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-export interface Heap {
-  /** Collects if enough garbage may have gathered since the last time; cheap otherwise. */
-  tidy(): void;
-}
-
 /** A full collection takes some 20 ms; this much garbage gathers in some hundred executions. */
 const GROWTH_BYTES = 8 * 1024 * 1024;
 
-export function createHeap(): Heap {
+export function createHeap() {
   // The young generation would grow to three times 16 MiB and stay there.
   setFlagsFromString('--semi-space-growth-factor=1');
   // For so little memory it takes longer to wake threads than to do their work.
@@ -24,7 +19,8 @@ export function createHeap(): Heap {
   const collect = runInNewContext('gc') as () => void;
   let lowest = Number.POSITIVE_INFINITY;
   return {
-    tidy() {
+    /** Collects if enough garbage may have gathered since the last time; cheap otherwise. */
+    tidy(): void {
       const used = getHeapStatistics().used_heap_size;
       lowest = Math.min(lowest, used);
       if (used < lowest + GROWTH_BYTES) return;

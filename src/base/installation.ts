@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { attempt } from './attempt.ts';
 
 const NATIVE = '@lydell/node-pty';
 
@@ -14,15 +15,9 @@ export function findInstallation(cliUrl: string, nodePath: string): string[] {
   const directory = dirname(bundle);
   // A checkout may be a workspace; an installed package is not.
   const isInstalled = basename(dirname(directory)) === 'node_modules';
-  return [isInstalled ? directory : bundle, nodePath, ...scopeOf(cliUrl)];
-}
-
-/** The directory of its scope, in which the part for this platform lies as well. */
-function scopeOf(cliUrl: string): string[] {
-  try {
-    return [dirname(dirname(createRequire(cliUrl).resolve(NATIVE)))];
-  } catch {
-    // Installed without it: then there are no terminals.
-    return [];
-  }
+  // Installed without it, there are no terminals.
+  const native = attempt(() => createRequire(cliUrl).resolve(NATIVE));
+  // The directory of its scope, in which the part for this platform lies as well.
+  const scope = native === undefined ? [] : [dirname(dirname(native))];
+  return [isInstalled ? directory : bundle, nodePath, ...scope];
 }

@@ -1,6 +1,6 @@
 /**
- * Every number that bounds something, with its reason. What an operator may change is a setting and has its
- * default here; the rest is fixed.
+ * Bounds that several files use, that are defaults of settings, or that tests replace, each with its reason. A bound with
+ * one use stands beside it.
  */
 
 const KIB = 1024;
@@ -225,3 +225,5 @@ export const LIMITS = {
   /** From no longer listening to cutting what is still open. */
   httpCloseMs: 1000,
 } as const;
+
+export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;

@@ -3,6 +3,16 @@ export function nearest(typed: string, candidates: Iterable<string>): string | u
   return nearestFew(typed, candidates, 1)[0];
 }
 
+/** A hint in these words; empty where nothing is near. */
+export function didYouMean(
+  typed: string,
+  candidates: Iterable<string>,
+  say: (meant: string) => string,
+): string {
+  const meant = nearest(typed, candidates);
+  return meant === undefined ? '' : say(meant);
+}
+
 /** The few nearest candidates, best first. */
 export function nearestFew(typed: string, candidates: Iterable<string>, count: number): string[] {
   const wanted = typed.toLowerCase();

@@ -64,13 +64,13 @@ describe('compilePattern', () => {
   });
 
   it.each(['(a+)+$', '(a|a)*b', '(.*)(.*)(.*)[^a]x', '(?:a|b)*a(?:a|b){500}$'])(
-    'answers %j within a second on text of the length it asks for',
+    'answers %j within a second of processor time on text of the length it asks for',
     (source) => {
       const pattern = compilePattern('p', source);
       const text = 'ab'.repeat(Math.min(pattern.textLength, 1_000_000) / 2);
-      const started = performance.now();
+      const before = process.cpuUsage();
       pattern.test(text);
-      expect(performance.now() - started).toBeLessThan(1000);
+      expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
     },
   );
 });

@@ -1,4 +1,5 @@
 /** Unix sockets whose whole path may be too long for the address of one. */
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createConnection, type Server, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
@@ -6,29 +7,19 @@ import { basename, dirname } from 'node:path';
 /** A path longer than this does not fit into the address of a socket. */
 const MAX_SOCKET_PATH = 100;
 
-export function connectSocket(path: string): Promise<Socket> {
+export async function connectSocket(path: string): Promise<Socket> {
   const { name, leave } = reachable(path);
-  return new Promise<Socket>((resolve, reject) => {
-    const socket = createConnection(name);
-    socket.once('connect', () => {
-      socket.off('error', reject);
-      resolve(socket);
-    });
-    socket.once('error', reject);
-  }).finally(leave);
+  const socket = createConnection(name);
+  await once(socket, 'connect').finally(leave);
+  return socket;
 }
 
 /** The server closes it; the file then goes with it. */
-export function listenOn(server: Server, path: string): Promise<void> {
+export async function listenOn(server: Server, path: string): Promise<void> {
   const { name, leave } = reachable(path);
   server.once('close', leave);
-  return new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(name, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen(name);
+  await once(server, 'listening');
 }
 
 /** A name for it that is short enough: through a descriptor of its directory, where there is such a thing. */

@@ -2,18 +2,17 @@
  * Whether the state directory is this user's alone. Another user who can write there decides who has a token, what was run
  * and what the audit log says.
  */
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { attempt } from './attempt.ts';
 import { ShellServerError } from './errors.ts';
-
-export interface StateDirectoryProblem {
-  readonly message: string;
-  readonly hint: string;
-}
 
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
+
+/** Undefined where it is missing, or not for us to see: the first write says so. */
+const statusOf = (path: string) => attempt(() => statSync(path));
 
 /** Throws where others can write it, own it, or put another one in its place. */
 export function checkStateDirectory(path: string): void {
@@ -22,7 +21,7 @@ export function checkStateDirectory(path: string): void {
     throw new ShellServerError('SYSTEM_003', problem.message, { hint: problem.hint });
 }
 
-export function findStateDirectoryProblem(path: string): StateDirectoryProblem | undefined {
+export function findStateDirectoryProblem(path: string) {
   const user = process.geteuid?.();
   // Windows has neither owners nor modes in this sense.
   if (user === undefined) return undefined;
@@ -30,11 +29,11 @@ export function findStateDirectoryProblem(path: string): StateDirectoryProblem |
 }
 
 /** Of the directory, or of a link on the way to it, which its owner can point elsewhere. */
-function findForeignOwner(path: string, user: number): StateDirectoryProblem | undefined {
+function findForeignOwner(path: string, user: number) {
   const links = [path, ...parentsOf(path)]
-    .map((at) => look(lstatSync, at))
+    .map((at) => attempt(() => lstatSync(at)))
     .filter((at) => at?.isSymbolicLink());
-  const foreign = [look(statSync, path), ...links].find(
+  const foreign = [statusOf(path), ...links].find(
     (about) => about !== undefined && about.uid !== user && about.uid !== 0,
   );
   return (
@@ -45,14 +44,14 @@ function findForeignOwner(path: string, user: number): StateDirectoryProblem | u
   );
 }
 
-function findOtherWriters(path: string): StateDirectoryProblem | undefined {
-  const about = look(statSync, path);
+function findOtherWriters(path: string) {
+  const about = statusOf(path);
   if (about !== undefined && (about.mode & GROUP_OR_OTHERS_WRITE) !== 0)
     return {
       message: `The state directory ${path} can be written by others.`,
       hint: `Run \`chmod 700 ${path}\`, or name another one with --state-dir.`,
     };
-  const there = [path, ...parentsOf(path)].find((at) => look(statSync, at) !== undefined) ?? '/';
+  const there = [path, ...parentsOf(path)].find((at) => statusOf(at) !== undefined) ?? '/';
   const real = realpathSync(there);
   // Without the sticky bit, write access to a directory allows renaming what is in it.
   const open = [...(there === path ? [] : [real]), ...parentsOf(real)].find((parent) => {
@@ -70,13 +69,4 @@ function findOtherWriters(path: string): StateDirectoryProblem | undefined {
 function parentsOf(path: string): string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...parentsOf(parent)];
-}
-
-/** Undefined where it is missing, or not for us to see: the first write says so. */
-function look(read: (path: string) => Stats, path: string): Stats | undefined {
-  try {
-    return read(path);
-  } catch {
-    return undefined;
-  }
 }

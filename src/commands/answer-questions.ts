@@ -20,7 +20,7 @@ import {
 } from '../security/questions/questions.ts';
 import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
-import { showJson } from './json.ts';
+import { print } from './json.ts';
 import { createPaint } from './paint.ts';
 import { recordAsOperator } from './read-record.ts';
 import { readSecret } from './read-secret.ts';
@@ -32,19 +32,16 @@ export function listQuestionsCommand(context: CommandContext, options: { readonl
   const { stateDir } = context.settings();
   const nowMs = systemClock.now();
   const questions = listQuestions(stateDir, nowMs);
-  const approvals = listStandingApprovals(stateDir, nowMs);
   const secrets = listSecretQuestions(stateDir, nowMs);
-  if (options.json === true) {
-    context.output.write(showJson({ questions, secrets, approvals }));
-    return;
-  }
-  if (questions.length + secrets.length + approvals.length === 0) {
-    context.output.write('No open questions, no remembered approvals.\n');
-    return;
-  }
-  for (const question of questions) context.output.write(`${describe(context, question)}\n`);
-  for (const secret of secrets) context.output.write(`${describeSecret(context, secret)}\n`);
-  for (const approval of approvals) context.output.write(`${describeStanding(context, approval)}\n`);
+  const approvals = listStandingApprovals(stateDir, nowMs);
+  print(context, options, { questions, secrets, approvals }, () => {
+    const described = [
+      ...questions.map((question) => describe(context, question)),
+      ...secrets.map((secret) => describeSecret(context, secret)),
+      ...approvals.map((approval) => describeStanding(context, approval)),
+    ];
+    return `${described.join('\n') || 'No open questions, no remembered approvals.'}\n`;
+  });
 }
 
 export function allowCommand(
@@ -64,17 +61,12 @@ export async function denyCommand(
   options: { readonly reason?: string },
 ): Promise<void> {
   const { reason } = options;
-  if (isId('secret', id)) {
-    await giveSecret(context, id, { decision: 'deny', by: operatorName() });
-    context.output.write('Denied.\n');
-    return;
+  const denial = { decision: 'deny', by: operatorName() } as const;
+  if (isId('secret', id)) await giveSecret(context, id, denial);
+  else {
+    const answer = { ...denial, ...(reason !== undefined && { reason }) };
+    answerQuestion(context.settings().stateDir, id, answer, systemClock.now());
   }
-  const answer = {
-    decision: 'deny',
-    by: operatorName(),
-    ...(reason !== undefined && { reason }),
-  } as const;
-  answerQuestion(context.settings().stateDir, id, answer, systemClock.now());
   context.output.write('Denied.\n');
 }
 
@@ -92,12 +84,7 @@ export function revokeCommand(context: CommandContext, id: string): void {
   const settings = context.settings();
   checkStateDirectory(settings.stateDir);
   const { command, principal } = revokeApproval(settings.stateDir, id, systemClock.now());
-  const { syncs } = settings.audit;
-  recordAsOperator(
-    settings.stateDir,
-    { event: 'approval_revoked', remembered: id, command, of: principal },
-    { syncs },
-  );
+  recordAsOperator(settings, { event: 'approval_revoked', remembered: id, command, of: principal });
   context.output.write('Revoked. The next such command asks again.\n');
 }
 
@@ -111,15 +98,11 @@ export async function watchQuestionsCommand(context: CommandContext): Promise<vo
   output.write('Waiting for questions. Ctrl-C ends this; unanswered commands then do not run.\n');
   try {
     while (!interrupted.aborted) {
-      for (const question of listQuestions(stateDir, systemClock.now())) {
-        if (shown.has(question.id)) continue;
-        shown.add(question.id);
-        output.write(`\n${describe(context, question)}\n`);
-      }
-      for (const secret of listSecretQuestions(stateDir, systemClock.now())) {
-        if (shown.has(secret.id)) continue;
-        shown.add(secret.id);
-        output.write(`\n${describeSecret(context, secret)}\n`);
+      const nowMs = systemClock.now();
+      for (const asked of [...listQuestions(stateDir, nowMs), ...listSecretQuestions(stateDir, nowMs)]) {
+        if (shown.has(asked.id)) continue;
+        shown.add(asked.id);
+        output.write(`\n${'prompt' in asked ? describeSecret(context, asked) : describe(context, asked)}\n`);
       }
       await sleep(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
     }

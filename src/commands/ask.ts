@@ -2,40 +2,31 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-export interface Asker {
-  say(text: string): void;
-  /** What is typed, or the usual answer for an empty line and where nobody types any more. */
-  ask(question: string, usual: string): Promise<string>;
-  /** No, unless it is said. */
-  confirm(question: string): Promise<boolean>;
-  close(): void;
-}
+export type Asker = ReturnType<typeof createAsker>;
 
-export function createAsker(input: Readable, output: { write(text: string): unknown }): Asker {
+export function createAsker({ input, write }: { readonly input: Readable; write(text: string): void }) {
   let lines: AsyncIterator<string> | undefined;
   let reader: ReturnType<typeof createInterface> | undefined;
 
-  async function read(): Promise<string | undefined> {
+  /** Empty where nobody types any more. */
+  async function read(question: string): Promise<string> {
+    write(`${question}: `);
     reader ??= createInterface({ input });
     lines ??= reader[Symbol.asyncIterator]();
     const { value, done } = await lines.next();
-    return done === true ? undefined : value;
+    if (done === true) write('\n');
+    return done === true ? '' : value;
   }
 
   return {
-    say: (text) => void output.write(text),
-    async ask(question, usual) {
-      output.write(`${question} [${usual}]: `);
-      const typed = await read();
-      if (typed === undefined) output.write('\n');
-      return typed === undefined || typed.trim() === '' ? usual : typed;
+    say: write,
+    /** What is typed, or the usual answer for an empty line and where nobody types any more. */
+    async ask(question: string, usual: string): Promise<string> {
+      const typed = await read(`${question} [${usual}]`);
+      return typed.trim() === '' ? usual : typed;
     },
-    async confirm(question) {
-      output.write(`${question} [y/N]: `);
-      const typed = await read();
-      if (typed === undefined) output.write('\n');
-      return /^\s*y(?:es)?\s*$/i.test(typed ?? '');
-    },
+    /** No, unless it is said. */
+    confirm: async (question: string) => /^\s*y(?:es)?\s*$/i.test(await read(`${question} [y/N]`)),
     close: () => reader?.close(),
   };
 }

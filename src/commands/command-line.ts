@@ -1,10 +1,11 @@
 /** What can be typed after the program's name. Only loaded where something was: clients mostly type nothing. */
 import { Command, Option } from 'commander';
-import { nearest } from '../base/nearest.ts';
+import { didYouMean } from '../base/nearest.ts';
 import type { Settings } from '../base/settings.ts';
 import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
-import { addOperatorCommands } from './operator.ts';
+import { addOperatorCommands, oneOf } from './operator.ts';
+import type { ExplainOptions } from './policy-explain.ts';
 import { addSetupCommands, type Setup } from './setup.ts';
 import { explainSlips } from './slips.ts';
 
@@ -17,12 +18,7 @@ export interface Flags {
   readonly greeting?: true;
 }
 
-export interface ExplainFlags {
-  readonly json?: boolean;
-  readonly principal?: string;
-  readonly directory?: string;
-  readonly tool?: string;
-}
+export type ExplainFlags = ExplainOptions & { readonly json?: boolean };
 
 export interface WebFlags {
   readonly port?: string;
@@ -49,11 +45,8 @@ Examples:
   mcp-shell-server policy explain 'git push'   what would be decided, without running it`;
 
 function refuseCommand(program: Command, word: string): never {
-  const meant = nearest(
-    word,
-    program.commands.map((command) => command.name()),
-  );
-  const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+  const names = program.commands.map((command) => command.name());
+  const hint = didYouMean(word, names, (meant) => `\n(Did you mean ${meant}?)`);
   return program.error(`error: unknown command '${escapeText(word.slice(0, 64))}'${hint}`);
 }
 
@@ -103,7 +96,7 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
     .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
     .option('--principal <name>', 'for this caller, with its token and restrictions')
     .option('--directory <path>', 'in this working directory')
-    .addOption(new Option('--tool <name>', 'called through this tool').choices(['shell_execute', 'shell']))
+    .addOption(oneOf('--tool <name>', 'called through this tool', ['shell_execute', 'shell']))
     .option('--json', 'as JSON')
     .action((command: string, options: ExplainFlags) => actions.explainPolicy(flags(), command, options));
 

@@ -22,6 +22,10 @@ export interface Finding {
   readonly fix?: string;
 }
 
+const good = (name: string, text: string): Finding => ({ name, state: 'good', text });
+const warning = (name: string, text: string, fix: string): Finding => ({ name, state: 'warning', text, fix });
+const problem = (name: string, text: string, fix: string): Finding => ({ name, state: 'problem', text, fix });
+
 export async function examine(
   app: App,
   settings: Settings,
@@ -29,7 +33,7 @@ export async function examine(
 ): Promise<Finding[]> {
   const path = await app.commandPath();
   return [
-    { name: 'node', state: 'good', text: `${process.version} on ${process.platform} ${process.arch}` },
+    good('node', `${process.version} on ${process.platform} ${process.arch}`),
     shell(app),
     shells(path),
     await sandbox(app),
@@ -44,9 +48,9 @@ export async function examine(
 }
 
 function shell({ facts }: App): Finding {
-  if (existsSync(facts.shell)) return { name: 'shell', state: 'good', text: facts.shell };
+  if (existsSync(facts.shell)) return good('shell', facts.shell);
   const fix = 'Select another one with --shell, or with the setting "shell".';
-  return { name: 'shell', state: 'problem', text: `${facts.shell} does not exist`, fix };
+  return problem('shell', `${facts.shell} does not exist`, fix);
 }
 
 /** Those that commands and terminals can be given. */
@@ -57,9 +61,8 @@ function shells(path: string): Finding {
     path.split(':').some((directory) => existsSync(join(directory, name))),
   );
   const text = there.join(', ') || 'none';
-  if (there.includes('bash')) return { name: 'shells', state: 'good', text };
-  const fix = 'Install bash: under an allow-list, commands run only in bash.';
-  return { name: 'shells', state: 'problem', text, fix };
+  if (there.includes('bash')) return good('shells', text);
+  return problem('shells', text, 'Install bash: under an allow-list, commands run only in bash.');
 }
 
 /** What commands must not be able to do, by the names of the probe. */
@@ -83,30 +86,27 @@ async function sandbox(app: App): Promise<Finding> {
 
 async function terminals({ security }: Settings): Promise<Finding> {
   const name = 'terminals';
-  if (!security.hasTerminals)
-    return { name, state: 'good', text: `unavailable with the preset ${security.preset}` };
-  const problem = await tryTerminal();
-  if (problem === undefined) return { name, state: 'good', text: 'a pseudo-terminal was opened and read' };
+  if (!security.hasTerminals) return good(name, `unavailable with the preset ${security.preset}`);
+  const why = await tryTerminal();
+  if (why === undefined) return good(name, 'a pseudo-terminal was opened and read');
   const fix =
     'Install with optional packages (npm install), on a system that node-pty is built for, with /dev/pts mounted.';
-  return { name, state: 'problem', text: `no pseudo-terminal can be opened: ${problem}`, fix };
+  return problem(name, `no pseudo-terminal can be opened: ${why}`, fix);
 }
 
 /** Warns about limits that are set but not enforced. */
 async function limits(app: App, { security }: Settings): Promise<Finding[]> {
   const enforcement = await app.limitEnforcement();
-  return LIMITS.map(({ name, setting, fix }): Finding => {
-    const isEnforced = enforcement[name] !== NOT_ENFORCED;
-    const text = isEnforced ? `enforced by: ${enforcement[name]}` : NOT_ENFORCED;
-    if (isEnforced) return { name: `limit ${name}`, state: 'good', text };
-    if (security[setting] === undefined)
-      return { name: `limit ${name}`, state: 'good', text: `${text}; no limit is set` };
-    return { name: `limit ${name}`, state: 'warning', text, fix };
+  return LIMITS.map(({ name: limit, setting, fix }) => {
+    const name = `limit ${limit}`;
+    if (enforcement[limit] !== NOT_ENFORCED) return good(name, `enforced by: ${enforcement[limit]}`);
+    if (security[setting] === undefined) return good(name, `${NOT_ENFORCED}; no limit is set`);
+    return warning(name, NOT_ENFORCED, fix);
   });
 }
 
 const GROUPS =
-  'It requires a cgroup in which this server may create groups: with systemd, start it with `systemd-run --user --scope -p Delegate=yes`';
+  'It requires a cgroup in which this server may create groups: with systemd, run `loginctl enable-linger`, or start it with `systemd-run --user --scope -p Delegate=yes`';
 
 const LIMITS: readonly {
   readonly name: keyof LimitEnforcement;
@@ -130,9 +130,9 @@ const LIMITS: readonly {
 ];
 
 function root(): Finding {
-  if (process.getuid?.() !== 0) return { name: 'user', state: 'good', text: 'not root' };
+  if (process.getuid?.() !== 0) return good('user', 'not root');
   const fix = 'Run it as an ordinary user: that adds another layer of protection.';
-  return { name: 'user', state: 'warning', text: 'the server runs as root', fix };
+  return warning('user', 'the server runs as root', fix);
 }
 
 /** Less than a command with a little output needs. */
@@ -144,52 +144,36 @@ function stateDirectory({ stateDir }: Settings): Finding {
       if (existsSync(path) || path === dirname(path)) return path;
   })();
   try {
-    const problem = findStateDirectoryProblem(stateDir);
-    if (problem !== undefined)
-      return { name: 'state', state: 'problem', text: problem.message, fix: problem.hint };
+    const found = findStateDirectoryProblem(stateDir);
+    if (found !== undefined) return problem('state', found.message, found.hint);
     accessSync(nearest, constants.W_OK);
     const { bavail, bsize } = statfsSync(nearest);
     if (bavail * bsize < NO_SPACE_BYTES)
-      return {
-        name: 'state',
-        state: 'problem',
-        text: `the disk of ${stateDir} has no space left`,
-        fix: FREE_SPACE,
-      };
-    if (nearest === stateDir && (statSync(stateDir).mode & 0o077) !== 0) {
-      const fix = `chmod 700 ${stateDir}`;
-      return { name: 'state', state: 'problem', text: `${stateDir} can be read by others`, fix };
-    }
-    return { name: 'state', state: 'good', text: stateDir };
+      return problem('state', `the disk of ${stateDir} has no space left`, FREE_SPACE);
+    if (nearest === stateDir && (statSync(stateDir).mode & 0o077) !== 0)
+      return problem('state', `${stateDir} can be read by others`, `chmod 700 ${stateDir}`);
+    return good('state', stateDir);
   } catch {
-    const fix = 'Name another one with --state-dir.';
-    return { name: 'state', state: 'problem', text: `${stateDir} cannot be written to`, fix };
+    return problem('state', `${stateDir} cannot be written to`, 'Name another one with --state-dir.');
   }
 }
 
 /** A directory on PATH in which others can write decides what `git` is. */
 export function pathOf(path: string): Finding[] {
-  const findings: Finding[] = [{ name: 'path', state: 'good', text: path }];
-  for (const directory of new Set(path.split(':'))) {
-    const about = isAbsolute(directory) ? lookAt(directory) : undefined;
-    if (about instanceof Error) {
-      const fix = 'Remove it from PATH, or make it readable.';
-      const text = `${directory} cannot be read: ${about.message}`;
-      findings.push({ name: 'path', state: 'warning', text, fix });
-    } else if (!isAbsolute(directory)) {
+  const doubts = [...new Set(path.split(':'))].map((directory): Finding | undefined => {
+    if (!isAbsolute(directory)) {
       const fix = 'Remove it from PATH: its meaning depends on the working directory.';
-      findings.push({ name: 'path', state: 'warning', text: `${directory} is not an absolute path`, fix });
-    } else if (about !== undefined && (about.mode & 0o002) !== 0) {
-      const fix = `chmod o-w ${directory}`;
-      findings.push({
-        name: 'path',
-        state: 'problem',
-        text: `${directory} is writable by all users`,
-        fix,
-      });
+      return warning('path', `${directory} is not an absolute path`, fix);
     }
-  }
-  return findings;
+    const about = lookAt(directory);
+    if (about instanceof Error) {
+      const text = `${directory} cannot be read: ${about.message}`;
+      return warning('path', text, 'Remove it from PATH, or make it readable.');
+    }
+    if (about === undefined || (about.mode & 0o002) === 0) return undefined;
+    return problem('path', `${directory} is writable by all users`, `chmod o-w ${directory}`);
+  });
+  return [good('path', path), ...doubts.filter((finding) => finding !== undefined)];
 }
 
 /** Behind a directory that nobody may enter, in a loop of links, or too long: nothing that ends the examination. */
@@ -205,23 +189,21 @@ function lookAt(directory: string): Stats | Error | undefined {
 /** Whether the clients on this machine know of this server. */
 function clients(machine: Machine): Finding[] {
   const found = foundClients(machine);
-  if (found.length === 0) return [{ name: 'clients', state: 'good', text: 'none found' }];
+  if (found.length === 0) return [good('clients', 'none found')];
   return found.map((client): Finding => {
     const name = `client ${client.id}`;
     const file = client.file(machine);
-    if (isInstalled(client, machine))
-      return { name, state: 'good', text: `installed in ${client.title}: ${file}` };
-    const text = `not installed in ${client.title}: ${file}`;
-    return { name, state: 'good', text, fix: `mcp-shell-server install ${client.id}` };
+    if (isInstalled(client, machine)) return good(name, `installed in ${client.title}: ${file}`);
+    const fix = `mcp-shell-server install ${client.id}`;
+    return { ...good(name, `not installed in ${client.title}: ${file}`), fix };
   });
 }
 
 function settingsOf({ files, security }: Settings, warnings: readonly string[]): Finding[] {
   const where = files.length === 0 ? 'no file, defaults' : files.join(', ');
-  const text = `${where}; preset ${security.preset}, workspace ${security.workspace.join(', ')}`;
   return [
-    { name: 'settings', state: 'good', text },
-    ...warnings.map((warning): Finding => ({ name: 'settings', state: 'warning', text: warning })),
+    good('settings', `${where}; preset ${security.preset}, workspace ${security.workspace.join(', ')}`),
+    ...warnings.map((text): Finding => ({ name: 'settings', state: 'warning', text })),
   ];
 }
 

@@ -5,13 +5,12 @@ import { renameId } from '../base/ids.ts';
 import { createObserver, type ObservedExecution } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
-import { showJson } from './json.ts';
-import { createPaint, type Tone, widthOf } from './paint.ts';
-import { type Cell, type Column, renderTable } from './text-table.ts';
-import { parseWhen, showBytes, showClock, showTime } from './when.ts';
+import { print } from './json.ts';
+import { createPaint, type Tone } from './paint.ts';
+import { type Column, renderTable } from './text-table.ts';
+import { rangeOf, showBytes, showClock, showTime } from './when.ts';
 
 export interface ExecutionsOptions {
-  readonly text?: string;
   readonly running?: boolean;
   readonly ended?: boolean;
   readonly status?: string;
@@ -21,32 +20,30 @@ export interface ExecutionsOptions {
   readonly json?: boolean;
 }
 
-export async function listExecutions(context: CommandContext, options: ExecutionsOptions): Promise<void> {
-  const { output } = context;
+export async function listExecutions(
+  context: CommandContext,
+  text: string | undefined,
+  options: ExecutionsOptions,
+): Promise<void> {
   const observer = createObserver({ stateDir: context.settings().stateDir, clock: systemClock });
-  const matches = createMatcher(options, systemClock.now());
+  const matches = createMatcher(text, options);
   const found = (await observer.look()).executions.filter(matches);
   const shown = found.slice(0, options.limit);
-  if (options.json === true) {
-    output.write(showJson({ total: found.length, executions: shown.map(toJson) }));
-    return;
-  }
-  if (found.length === 0) {
-    output.write('No executions.\n');
-    return;
-  }
-  const paint = createPaint(context);
-  const width = widthOf(output);
-  const columns = COLUMNS.filter(({ minWidth = 0 }) => width >= minWidth);
-  const rows = shown.map((execution) => columns.map(({ show }) => show(execution, width)));
-  output.write(renderTable(columns, rows, { paint, width }));
-  if (shown.length < found.length)
-    output.write(paint('quiet', `The newest ${shown.length} of ${found.length}; --limit shows more.\n`));
+  print(context, options, { total: found.length, executions: shown.map(toJson) }, () => {
+    if (found.length === 0) return 'No executions.\n';
+    const table = renderTable(COLUMNS, shown, context);
+    if (shown.length === found.length) return table;
+    const cut = `The newest ${shown.length} of ${found.length}; --limit shows more.\n`;
+    return table + createPaint(context)('quiet', cut);
+  });
 }
 
-function createMatcher(options: ExecutionsOptions, nowMs: number): (execution: ObservedExecution) => boolean {
-  const sinceMs = options.since === undefined ? -Infinity : parseWhen('--since', options.since, nowMs);
-  const wanted = options.text?.toLowerCase() ?? '';
+function createMatcher(
+  text: string | undefined,
+  options: ExecutionsOptions,
+): (execution: ObservedExecution) => boolean {
+  const { sinceMs = -Infinity } = rangeOf(options);
+  const wanted = text?.toLowerCase() ?? '';
   const is = (value: string, want: string | undefined): boolean => want === undefined || value === want;
   return ({ state, owner, createdAtMs, command, sessionName }) =>
     (options.running !== true || state === 'running') &&
@@ -68,13 +65,7 @@ const TONES: Readonly<Record<ObservedExecution['state'], Tone>> = {
   timeout: 'warn',
 };
 
-type ShownColumn = Column & {
-  /** Of the window; narrower ones go without it. */
-  readonly minWidth?: number;
-  show(execution: ObservedExecution, width: number): Cell;
-};
-
-const COLUMNS: readonly ShownColumn[] = [
+const COLUMNS: readonly Column<ObservedExecution>[] = [
   { title: 'EXECUTION', show: ({ id }) => id.slice(0, SHORT_ID) },
   { title: 'STATE', show: ({ state }) => ({ text: state, tone: TONES[state] }) },
   { title: 'EXIT', isRight: true, show: ({ exitCode }) => (exitCode === undefined ? '' : String(exitCode)) },

@@ -3,36 +3,28 @@ import { isoTime } from '../base/clock.ts';
 import { escapeText } from '../security/security.ts';
 import { listTerminals, type TerminalState } from '../terminals/attach.ts';
 import type { CommandContext } from './context.ts';
-import { showJson } from './json.ts';
-import { createPaint } from './paint.ts';
+import { print } from './json.ts';
+import { createPaint, type Paint } from './paint.ts';
 
 export async function terminals(
   context: CommandContext,
   options: { readonly json?: boolean },
 ): Promise<void> {
   const states = await listTerminals(context.settings().stateDir);
-  if (options.json === true) {
-    context.output.write(showJson(states.map(toJson)));
-    return;
-  }
-  const paint = createPaint(context);
-  if (states.length === 0) {
-    context.output.write('No terminal is open.\n');
-    return;
-  }
-  for (const state of states) {
-    const status = statusOf(state);
-    const front = state.front.map(({ name }) => name).join(', ') || '-';
-    const about = [
-      `${state.dimensions.columns}x${state.dimensions.rows}`,
-      state.shell,
-      state.workingDirectory ?? '?',
-    ];
-    const viewers = state.viewers > 0 ? `, ${state.viewers} looking` : '';
-    context.output.write(
-      `${paint('strong', state.id)}  ${escapeText(state.sessionName)}  ${paint(status === 'active' ? 'good' : 'quiet', status)}  ${escapeText(front)}\n    ${escapeText(about.join('  '))}  of ${escapeText(state.owner)}, since ${isoTime(state.createdAtMs)}${viewers}\n`,
-    );
-  }
+  print(context, options, states.map(toJson), () =>
+    states.length === 0
+      ? 'No terminal is open.\n'
+      : states.map((state) => describe(state, createPaint(context))).join(''),
+  );
+}
+
+function describe(state: TerminalState, paint: Paint): string {
+  const status = statusOf(state);
+  const front = state.front.map(({ name }) => name).join(', ') || '-';
+  const size = `${state.dimensions.columns}x${state.dimensions.rows}`;
+  const about = [size, state.shell, state.workingDirectory ?? '?'].join('  ');
+  const viewers = state.viewers > 0 ? `, ${state.viewers} looking` : '';
+  return `${paint('strong', state.id)}  ${escapeText(state.sessionName)}  ${paint(status === 'active' ? 'good' : 'quiet', status)}  ${escapeText(front)}\n    ${escapeText(about)}  of ${escapeText(state.owner)}, since ${isoTime(state.createdAtMs)}${viewers}\n`;
 }
 
 const statusOf = (state: TerminalState): string =>

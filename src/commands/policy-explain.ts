@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { App } from '../app.ts';
+import { attempt } from '../base/attempt.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LOCAL_PRINCIPAL } from '../base/principals.ts';
 import type { Settings } from '../base/settings.ts';
@@ -10,24 +11,17 @@ import { listTokens } from '../security/tokens/tokens.ts';
 import { tightenedBy } from './tightened.ts';
 
 /** The decision, the code, the rule, the reason, and every command that was found. */
-export interface Explained {
+export type Explained = Omit<Judgement, 'code' | 'ruleClass' | 'refused'> & {
   readonly command: string;
-  readonly decision: Judgement['decision'];
   readonly code?: string;
-  readonly rule: string;
-  readonly reason: string;
-  readonly part?: string;
-  readonly hint?: string;
-  readonly commands: Judgement['commands'];
-  readonly unknowns: Judgement['unknowns'];
-}
+};
 
 /** What of a call besides its command has a say. */
 export interface ExplainOptions {
   /** Undefined: a principal without restrictions of its own. */
   readonly principal?: string | undefined;
   readonly directory?: string | undefined;
-  /** The tool that is called: `shell` has rules of its own. */
+  /** The tool that is called, which may have rules of its own. */
   readonly tool?: string | undefined;
 }
 
@@ -52,7 +46,7 @@ export function createExplain(app: App, settings: Settings): Explain {
       const judgement = await app.explain({
         principal: principal ?? LOCAL_PRINCIPAL,
         command,
-        rules: tool === 'shell' ? 'shell_tool' : undefined,
+        tool,
         workingDirectory: directory,
         defaultDirectory: settings.defaultWorkdir,
         callerEnvironment: {},
@@ -68,18 +62,8 @@ export function createExplain(app: App, settings: Settings): Explain {
 }
 
 function describeJudgement(command: string, judgement: Judgement): Explained {
-  const { decision, code, rule, reason, part, hint, commands, unknowns } = judgement;
-  return {
-    command,
-    decision,
-    ...(code !== undefined && { code }),
-    rule,
-    reason,
-    ...(part !== undefined && { part }),
-    ...(hint !== undefined && { hint }),
-    commands,
-    unknowns,
-  };
+  const { ruleClass: _, refused: __, ...rest } = judgement;
+  return { command, ...rest };
 }
 
 /** Refused before it was judged: its text, its directory, or the lack of a sandbox. */
@@ -91,7 +75,7 @@ function describeDenial(command: string, { code, message, hint, details }: Shell
     code,
     rule: rule ?? code,
     reason: message,
-    ...(hint !== undefined && { hint }),
+    hint,
     commands: [],
     unknowns: [],
   };
@@ -136,7 +120,7 @@ export async function* explainLines(
 }
 
 async function answerTo(line: string, explain: Explain, options: ExplainOptions): Promise<unknown> {
-  const read = readLine(line);
+  const read = attempt(() => lineSchema.parse(JSON.parse(line)));
   if (read === undefined) return { error: 'each line must be a JSON object with a string "command"' };
   const { command, principal, working_directory: directory, tool } = read;
   return explain(command, {
@@ -144,12 +128,4 @@ async function answerTo(line: string, explain: Explain, options: ExplainOptions)
     directory: directory ?? options.directory,
     tool: tool ?? options.tool,
   });
-}
-
-function readLine(line: string): z.infer<typeof lineSchema> | undefined {
-  try {
-    return lineSchema.parse(JSON.parse(line));
-  } catch {
-    return undefined;
-  }
 }

@@ -7,19 +7,12 @@ import { StringDecoder } from 'node:string_decoder';
 import { asShown } from '../outputs/outputs.ts';
 import { escapeText } from '../security/security.ts';
 
-export interface LineWriter {
-  write(bytes: Buffer): Promise<void>;
-  /** A line of our own. */
-  note(text: string): Promise<void>;
-  /** Shows a line that has no end yet, such as a prompt. */
-  showPartial(): void;
-  end(): Promise<void>;
-}
+export type LineWriter = ReturnType<typeof createLineWriter>;
 
 /** A line that does not end is cut here, so that it does not fill our memory. */
 const MAX_LINE = 1024 * 1024;
 
-export function createLineWriter(output: NodeJS.WritableStream, isRaw: boolean): LineWriter {
+export function createLineWriter(output: NodeJS.WritableStream, isRaw: boolean) {
   const decoder = new StringDecoder('utf8');
   let line = '';
   /** Of the line without an end: what is on the screen already. */
@@ -44,7 +37,7 @@ export function createLineWriter(output: NodeJS.WritableStream, isRaw: boolean):
   }
 
   return {
-    async write(bytes) {
+    async write(bytes: Buffer): Promise<void> {
       if (isRaw) return put(bytes);
       const lines = (line + decoder.write(bytes)).split('\n');
       line = lines.pop() ?? '';
@@ -56,18 +49,19 @@ export function createLineWriter(output: NodeJS.WritableStream, isRaw: boolean):
       await put(text);
       if (line.length > MAX_LINE) await flush();
     },
-    async note(text) {
+    /** A line of our own. */
+    async note(text: string): Promise<void> {
       if (isRaw) return;
       await flush();
       await put(`${text}\n`);
     },
-    showPartial() {
+    /** Shows a line that has no end yet, such as a prompt. */
+    showPartial(): void {
       if (isRaw || line === '') return;
-      const more = rest(line);
-      output.write(more);
+      output.write(rest(line));
       shown = cleanLine(line);
     },
-    async end() {
+    async end(): Promise<void> {
       if (isRaw) return;
       line += decoder.end();
       await flush();

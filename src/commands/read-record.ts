@@ -2,21 +2,23 @@
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { createId } from '../base/ids.ts';
+import type { Settings } from '../base/settings.ts';
 import { OPERATOR } from '../executions/executions.ts';
 import { type AuditEntry, createAudit } from '../security/security.ts';
 
 type OfOperator<Entry> = Entry extends unknown ? Omit<Entry, keyof typeof OPERATOR> : never;
 
 export function recordAsOperator(
-  stateDir: string,
+  { stateDir, audit: { syncs } }: Settings,
   entry: OfOperator<AuditEntry>,
-  options: { readonly syncs?: boolean; readonly reserve?: string } = {},
+  options: { readonly reserve?: string } = {},
 ): void {
   const audit = createAudit({
     directory: join(stateDir, 'audit'),
     instance: createId('inst'),
     clock: systemClock,
     principal: OPERATOR.principal,
+    syncs,
     ...options,
   });
   audit.write({ ...entry, ...OPERATOR });

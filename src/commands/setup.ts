@@ -5,12 +5,15 @@
 
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { LoadedSettings, SettingFlags } from '../base/config/config.ts';
 import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
 import { ShellServerError } from '../base/errors.ts';
+import type { Wishes } from './config/init.ts';
 import { COMPLETED_SHELLS, type CompletedShell } from './help/completion.ts';
 import { CLIENTS, type Client, findClient, type Machine } from './install/clients.ts';
+import { showJson } from './json.ts';
+import { oneOf } from './operator.ts';
 
 /** What the program hands in, since only it reads argv, the environment and the streams. */
 export interface Setup {
@@ -33,6 +36,12 @@ export interface Setup {
 const GROUP = 'Setting up:';
 
 export function addSetupCommands(program: Command, setup: Setup): void {
+  addInstall(program, setup);
+  addConfig(program, setup);
+  addHelp(program, setup);
+}
+
+function addInstall(program: Command, setup: Setup): void {
   program
     .command('install')
     .helpGroup(GROUP)
@@ -44,16 +53,16 @@ export function addSetupCommands(program: Command, setup: Setup): void {
     .option('-y, --yes', 'do not ask')
     .option('--name <name>', 'what the client calls the server', 'shell')
     .addOption(
-      new Option('--preset <name>', 'a stricter preset for this client')
-        .choices(PRESET_NAMES)
-        .conflicts('uninstall'),
+      oneOf('--preset <name>', 'a stricter preset for this client', PRESET_NAMES).conflicts('uninstall'),
     )
     .option('--http [host:port]', 'connect it to a server that runs with --http, with a token of its own')
     .option('--approve-tools', 'let it call these tools without asking, where it cannot ask (codex exec)')
     .action((client: string | undefined, options: InstallFlags) =>
       runInstall(client ?? takenByHttp(program), options, setup),
     );
+}
 
+function addConfig(program: Command, setup: Setup): void {
   const config = program.command('config').helpGroup(GROUP).description('show or create settings');
   config
     .command('init')
@@ -64,9 +73,7 @@ export function addSetupCommands(program: Command, setup: Setup): void {
     )
     .option('--force', 'replace an existing file; it is kept as a backup')
     .option('-y, --yes', 'ask nothing and take the defaults')
-    .addOption(
-      new Option('--preset <name>', 'answer to a question, like the following options').choices(PRESET_NAMES),
-    )
+    .addOption(oneOf('--preset <name>', 'answer to a question, like the following options', PRESET_NAMES))
     .option('--workspace <directory>', 'the directory that commands may work in, or "any"')
     .option('--network', 'commands have network access')
     .option('--no-network', 'commands have no network access')
@@ -82,31 +89,27 @@ export function addSetupCommands(program: Command, setup: Setup): void {
     .description('the JSON Schema of a settings file')
     .action(async () => {
       const { settingsJsonSchema } = await import('../base/config/config.ts');
-      setup.write(`${JSON.stringify(settingsJsonSchema(), null, 2)}\n`);
+      setup.write(showJson(settingsJsonSchema()));
     });
+}
 
+function addHelp(program: Command, setup: Setup): void {
   program
     .command('completion')
     .helpGroup(GROUP)
     .description('print a script that completes commands and options')
     .addArgument(new Argument('<shell>', 'for which shell').choices(COMPLETED_SHELLS))
     .action(async (shell: CompletedShell) => {
-      const [{ renderCompletion }, { shapeOf }] = await Promise.all([
-        import('./help/completion.ts'),
-        import('./help/shape.ts'),
-      ]);
-      setup.write(renderCompletion(shell, shapeOf(program), { names: setup.toolNames }));
+      const { renderCompletion } = await import('./help/completion.ts');
+      setup.write(renderCompletion(shell, program, { names: setup.toolNames }));
     });
   program
     .command('man')
     .helpGroup(GROUP)
     .description('show the manual page; its source, where the output is no terminal')
     .action(async () => {
-      const [{ renderMan, showPage }, { shapeOf }] = await Promise.all([
-        import('./help/man.ts'),
-        import('./help/shape.ts'),
-      ]);
-      const page = renderMan(shapeOf(program), setup.version);
+      const { renderMan, showPage } = await import('./help/man.ts');
+      const page = renderMan(program, setup.version);
       if (!setup.isTerminal || !(await showPage(page, setup.machine.environment))) setup.write(page);
     });
 }
@@ -135,13 +138,10 @@ async function runInstall(id: string | undefined, options: InstallFlags, setup: 
     import('./ask.ts'),
   ]);
   if (!/^[A-Za-z0-9][\w-]{0,39}$/.test(options.name)) {
-    throw new ShellServerError(
-      'PARAM_002',
-      `--name ${JSON.stringify(options.name)} cannot be a server's name.`,
-      {
-        hint: 'Use letters, digits, "-" and "_", 40 at most.',
-      },
-    );
+    const given = JSON.stringify(options.name);
+    throw new ShellServerError('PARAM_002', `--name ${given} cannot be a server's name.`, {
+      hint: 'Use letters, digits, "-" and "_", 40 at most.',
+    });
   }
   const { http } = setup.flags();
   const clients = chooseClients(id, options.all === true, setup.machine);
@@ -153,9 +153,10 @@ async function runInstall(id: string | undefined, options: InstallFlags, setup: 
     );
     return options.uninstall === true ? undefined : setup.fail();
   }
-  const asker = createAsker(setup.input, { write: setup.write });
+  const asker = createAsker(setup);
   const overHttp =
     http === undefined || options.uninstall === true ? undefined : await prepareHttp(setup, options);
+  const isUnasked = options.yes === true || options.dryRun === true;
   const isGood = await install({
     clients,
     machine: setup.machine,
@@ -166,12 +167,7 @@ async function runInstall(id: string | undefined, options: InstallFlags, setup: 
     },
     program: setup.cliPath,
     ...(overHttp !== undefined && { createToken: overHttp.createToken }),
-    approval:
-      options.approveTools === true
-        ? 'write'
-        : options.yes === true || options.dryRun === true
-          ? 'leave'
-          : 'ask',
+    approval: options.approveTools === true ? 'write' : isUnasked ? 'leave' : 'ask',
     name: options.name,
     uninstalls: options.uninstall === true,
     isDryRun: options.dryRun === true,
@@ -201,22 +197,19 @@ async function prepareHttp(setup: Setup, { preset, name }: InstallFlags) {
 /** The flags that this command was given besides its own, for the server that the client will start. */
 function serverFlags({ flags, cwd }: Setup): string[] {
   const { config, stateDir, tools, shell } = flags();
-  return [
-    ...(config === undefined ? [] : ['--config', resolve(cwd, config)]),
-    ...(stateDir === undefined ? [] : ['--state-dir', resolve(cwd, stateDir)]),
-    ...(tools === undefined ? [] : ['--tools', tools]),
-    ...(shell === undefined ? [] : ['--shell', shell]),
-  ];
+  const typed = {
+    '--config': config && resolve(cwd, config),
+    '--state-dir': stateDir && resolve(cwd, stateDir),
+    '--tools': tools,
+    '--shell': shell,
+  };
+  return Object.entries(typed).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
 }
 
-interface InitFlags {
+interface InitFlags extends Wishes {
   readonly project?: true;
   readonly force?: true;
   readonly yes?: true;
-  readonly preset?: string;
-  readonly workspace?: string;
-  readonly network?: boolean;
-  readonly expose?: string;
 }
 
 async function runInit(options: InitFlags, setup: Setup): Promise<void> {
@@ -241,7 +234,7 @@ async function runInit(options: InitFlags, setup: Setup): Promise<void> {
       hint: 'Change it by hand, or replace it with --force; it is then kept as a backup.',
     });
   }
-  const asker = createAsker(setup.input, { write: setup.write });
+  const asker = createAsker(setup);
   const silent = {
     ...asker,
     ask: (_question: string, usual: string) => Promise.resolve(usual),
@@ -269,7 +262,6 @@ async function runShow(isJson: boolean, setup: Setup): Promise<void> {
   const { listSettings, renderSettings } = await import('./config/show-settings.ts');
   const loaded = setup.load();
   if (!isJson) return setup.write(renderSettings(loaded, setup.cwd));
-  setup.write(
-    `${JSON.stringify({ settings: listSettings(loaded, setup.cwd), warnings: [...loaded.warnings, ...loaded.withoutEffect] }, null, 2)}\n`,
-  );
+  const warnings = [...loaded.warnings, ...loaded.withoutEffect];
+  setup.write(showJson({ settings: listSettings(loaded, setup.cwd), warnings }));
 }

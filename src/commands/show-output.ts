@@ -1,14 +1,11 @@
 /** `mcp-shell-server output <execution>`: what an execution printed, for a person to read, follow and search. */
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { silentLog } from '../base/log.ts';
-import { createObserver, type ObservedExecution, type Observer } from '../executions/executions.ts';
+import { createObserver, type ObservedExecution } from '../executions/executions.ts';
 import {
   type ByteSource,
-  createOutputs,
   matchesAsShown,
   readLines,
   type StreamType,
@@ -18,6 +15,7 @@ import type { CommandContext } from './context.ts';
 import { chooseExecution } from './list-executions.ts';
 import { createPaint } from './paint.ts';
 import { createLineWriter, type LineWriter } from './print-lines.ts';
+import { openStoredOutputs } from './stored-outputs.ts';
 
 export interface OutputOptions {
   readonly stdout?: boolean;
@@ -65,48 +63,29 @@ export async function showOutput(
     context.output.write(`${createPaint(context)('quiet', aboutEnd(last, options))}\n`);
 }
 
-interface Opened {
-  readonly execution: ObservedExecution;
-  readonly source: ByteSource;
-}
-
 function createReader(context: CommandContext, asked: string, options: OutputOptions) {
   const settings = context.settings();
-  const observer = createObserver({ stateDir: settings.stateDir, clock: systemClock });
-
-  function adopt(execution: ObservedExecution) {
-    const outputs = createOutputs({
-      directory: join(settings.stateDir, 'executions'),
-      limits: { maxOutputBytes: settings.limits.maxOutputBytes, tailBytes: LIMITS.outputTailBytes },
-      retention: settings.retention,
-      clock: systemClock,
-      log: silentLog,
-    });
-    return outputs.adoptBundle({
-      ...summaryOf(observer, execution),
-      name: '',
-      storage: observer.store.storageOf(execution.id),
-      isRunning: () => execution.state === 'running',
-    });
-  }
+  const { store, look } = createObserver({ stateDir: settings.stateDir, clock: systemClock });
 
   return {
-    async open(): Promise<Opened> {
-      const execution = chooseExecution((await observer.look()).executions, asked);
-      const bundle = adopt(execution);
+    async open() {
+      const execution = chooseExecution((await look()).executions, asked);
+      const summary = store.summary(execution.id);
+      const bundle =
+        summary &&
+        openStoredOutputs(settings).adoptBundle({
+          ...summary,
+          name: '',
+          storage: store.storageOf(execution.id),
+          isRunning: () => execution.state === 'running',
+        });
       for (const type of wantedTypes(asked, options)) {
-        const source = bundle.source(type);
+        const source = bundle?.source(type);
         if (source !== undefined) return { execution, source };
       }
       throw missing(execution, options);
     },
   };
-}
-
-function summaryOf(observer: Observer, { id }: ObservedExecution) {
-  const summary = observer.store.summaries().find((each) => each.id === id);
-  if (summary !== undefined) return summary;
-  throw new ShellServerError('RESOURCE_001', `There is no execution ${id}.`);
 }
 
 /** By the last letter of an output's id. */
@@ -214,15 +193,9 @@ function refuseMixtures(options: OutputOptions): void {
       return `--head does not go with ${tail === undefined ? '--follow' : '--tail'}`;
     if (context !== undefined && pattern === undefined) return '--context goes with --search only';
     if (pattern === undefined) return undefined;
-    const other =
-      follow === true
-        ? '--follow'
-        : head !== undefined
-          ? '--head'
-          : tail !== undefined
-            ? '--tail'
-            : undefined;
-    return other === undefined ? undefined : `--search does not go with ${other}`;
+    if (follow === true) return '--search does not go with --follow';
+    if (head !== undefined) return '--search does not go with --head';
+    return tail === undefined ? undefined : '--search does not go with --tail';
   })();
   if (problem !== undefined)
     throw new ShellServerError('PARAM_002', `${problem}.`, { hint: 'Leave one of them out.' });

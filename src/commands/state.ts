@@ -4,29 +4,25 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { measureDirectory } from '../base/directory-size.ts';
 import { errnoOf, ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { silentLog } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import { createObserver, type Observer } from '../executions/executions.ts';
-import { createOutputs, type Outputs } from '../outputs/outputs.ts';
+import { createObserver } from '../executions/executions.ts';
 import { AUDIT_RESERVE } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
-import { showJson } from './json.ts';
-import { createPaint } from './paint.ts';
+import { print } from './json.ts';
+import { createPaint, type Paint } from './paint.ts';
 import { recordAsOperator } from './read-record.ts';
+import { openStoredOutputs } from './stored-outputs.ts';
 import { many, parseSpan, showBytes, showTime } from './when.ts';
 
 export async function showState(
   context: CommandContext,
   options: { readonly json?: boolean },
 ): Promise<void> {
-  const { stateDir } = context.settings();
-  const state = await describeState(stateDir);
-  if (options.json === true) {
-    context.output.write(showJson(state));
-    return;
-  }
-  const paint = createPaint(context);
+  const state = await describeState(context.settings().stateDir);
+  print(context, options, state, () => renderState(state, createPaint(context)));
+}
+
+function renderState(state: Awaited<ReturnType<typeof describeState>>, paint: Paint): string {
   const statuses = Object.entries(state.executions.byStatus)
     .map(([status, count]) => `${count} ${status}`)
     .join(', ');
@@ -34,7 +30,7 @@ export async function showState(
     `  ${name.padEnd(12)} ${(bytes === undefined ? '' : showBytes(bytes)).padStart(10)}  ${text}`;
   const { oldest, unreadable } = state.executions;
   const lines = [
-    paint('strong', stateDir),
+    paint('strong', state.directory),
     row('executions', state.executions.bytes, statuses || 'none'),
     ...(oldest === undefined ? [] : [row('', undefined, `the oldest from ${showTime(oldest)}`)]),
     ...(unreadable === 0 ? [] : [row('', undefined, `${unreadable} without a record that can be read`)]),
@@ -44,7 +40,7 @@ export async function showState(
     ...(state.freeBytes === undefined ? [] : [row('disk', state.freeBytes, 'free')]),
     row('servers', undefined, `${state.servers} running`),
   ];
-  context.output.write(`${lines.join('\n')}\n`);
+  return `${lines.join('\n')}\n`;
 }
 
 async function describeState(stateDir: string) {
@@ -96,42 +92,33 @@ export async function pruneState(context: CommandContext, options: PruneOptions)
     store.remove(await outputs.collect());
     if (!isRecorded) recordPruned(settings, ids);
   }
-  context.output.write(
-    options.json === true
-      ? `${JSON.stringify({ executionIds: ids, bytes, isTrial: options.dryRun === true }, null, 2)}\n`
-      : `${many(ids.length, 'execution')} with ${showBytes(bytes)} ${options.dryRun === true ? 'would be' : ids.length === 1 ? 'was' : 'were'} removed.\n`,
+  const isTrial = options.dryRun === true;
+  const verb = isTrial ? 'would be' : ids.length === 1 ? 'was' : 'were';
+  print(
+    context,
+    options,
+    { executionIds: ids, bytes, isTrial },
+    () => `${many(ids.length, 'execution')} with ${showBytes(bytes)} ${verb} removed.\n`,
   );
 }
 
-interface Opened {
-  readonly outputs: Outputs;
-  /** Of each execution. */
-  readonly keptBytes: ReadonlyMap<string, number>;
-  readonly store: Pick<Observer['store'], 'remove'>;
-}
-
-async function openOutputs(settings: Settings, options: PruneOptions): Promise<Opened> {
+/** With the bytes that are stored of each execution. */
+async function openOutputs(settings: Settings, options: PruneOptions) {
   const { stateDir, retention } = settings;
   const age = options.olderThan === undefined ? undefined : parseSpan(options.olderThan);
   if (options.olderThan !== undefined && age === undefined) {
-    throw new ShellServerError(
-      'PARAM_002',
-      `--older-than is not a valid duration: ${JSON.stringify(options.olderThan)}.`,
-      {
-        hint: 'Write 90s, 30m, 2h, 7d or 2w.',
-      },
-    );
+    const given = JSON.stringify(options.olderThan);
+    throw new ShellServerError('PARAM_002', `--older-than is not a valid duration: ${given}.`, {
+      hint: 'Write 90s, 30m, 2h, 7d or 2w.',
+    });
   }
-  const outputs = createOutputs({
-    directory: join(stateDir, 'executions'),
-    limits: { maxOutputBytes: settings.limits.maxOutputBytes, tailBytes: LIMITS.outputTailBytes },
+  const outputs = openStoredOutputs({
+    ...settings,
     retention: {
       ...retention,
       ...(age !== undefined && { maxAgeHours: age / 3_600_000 }),
       ...(options.keep !== undefined && { maxCount: options.keep }),
     },
-    clock: systemClock,
-    log: silentLog,
   });
   const observer = createObserver({ stateDir, clock: systemClock });
   await observer.look();
@@ -162,9 +149,6 @@ function tryToRecord(settings: Settings, executionIds: readonly string[]): boole
 }
 
 function recordPruned(settings: Settings, executionIds: readonly string[]): void {
-  recordAsOperator(
-    settings.stateDir,
-    { event: 'outputs_collected', executionIds },
-    { syncs: settings.audit.syncs, reserve: join(settings.stateDir, AUDIT_RESERVE) },
-  );
+  const reserve = join(settings.stateDir, AUDIT_RESERVE);
+  recordAsOperator(settings, { event: 'outputs_collected', executionIds }, { reserve });
 }

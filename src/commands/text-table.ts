@@ -1,9 +1,13 @@
 /** Rows under headers, as wide as what is in them; the last column has what is left of the line. */
-import { fitTo, type Paint, padTo, type Tone, widthIn } from './paint.ts';
+import type { CommandContext } from './context.ts';
+import { createPaint, fitTo, padTo, type Tone, widthIn, widthOf } from './paint.ts';
 
-export interface Column {
+export interface Column<Item> {
   readonly title: string;
   readonly isRight?: boolean;
+  /** Of the window; narrower ones go without it. */
+  readonly minWidth?: number;
+  show(item: Item, width: number): Cell;
 }
 
 /** Text that moves no cursor, already escaped. */
@@ -11,11 +15,15 @@ export type Cell = string | { readonly text: string; readonly tone: Tone };
 
 const GAP = '  ';
 
-export function renderTable(
-  columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
-  { paint, width }: { readonly paint: Paint; readonly width: number },
+export function renderTable<Item>(
+  all: readonly Column<Item>[],
+  items: readonly Item[],
+  context: CommandContext,
 ): string {
+  const paint = createPaint(context);
+  const width = widthOf(context.output);
+  const columns = all.filter(({ minWidth = 0 }) => width >= minWidth);
+  const rows = items.map((item) => columns.map(({ show }) => show(item, width)));
   const last = columns.length - 1;
   const widths = columns.map(({ title }, at) =>
     Math.max(title.length, ...rows.map((row) => widthIn(textOf(row[at] ?? '')))),

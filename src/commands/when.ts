@@ -19,6 +19,15 @@ export function parseWhen(option: string, text: string, nowMs: number): number {
   });
 }
 
+/** Of `--since` and `--until`. */
+export function rangeOf({ since, until }: { readonly since?: string; readonly until?: string }) {
+  const nowMs = Date.now();
+  return {
+    sinceMs: since === undefined ? undefined : parseWhen('--since', since, nowMs),
+    untilMs: until === undefined ? undefined : parseWhen('--until', until, nowMs),
+  };
+}
+
 /** "2026-11-15" or "2026-11-15T10:00"; undefined where it is nothing of the kind. */
 export function parseTime(text: string): number | undefined {
   const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/.exec(text);

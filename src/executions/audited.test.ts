@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lacks } from '../../test/setup/needs.ts';
 import { canMountDisk } from '../../test/support/outputs.ts';
-import { storedExecutions } from '../../test/support/stored.ts';
+import { auditLines, storedExecutions } from '../../test/support/stored.ts';
 import { createWorld } from '../../test/support/world.ts';
 import { verifyAudit } from '../security/security.ts';
 
@@ -15,22 +15,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-function linesOf(stateDir: string, event: string): Record<string, unknown>[] {
-  return readdirSync(join(stateDir, 'audit'))
-    .flatMap((name) =>
-      readFileSync(join(stateDir, 'audit', name), 'utf8')
-        .trimEnd()
-        .split('\n'),
-    )
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter((line) => line['event'] === event);
-}
-
 describe('the line of an end marks', () => {
   const cases: [string, string | undefined][] = [
     ['no-such-program --flag', 'command_not_found'],
     ['no-such-program; true', 'command_not_found'],
     ['nohup no-such-program', 'command_not_found'],
+    ['env no-such-program; true', 'command_not_found'],
+    ['echo "fish: Unknown command: x" >&2', 'command_not_found'],
+    ['echo "npm error Unknown command: x" >&2; exit 1', undefined],
+    ['echo "a.ts: the module b: not found" >&2; exit 1', undefined],
     ['./not-executable', 'permission_denied'],
     ['echo "cat: /etc/x: Permission denied" >&2; exit 1', 'permission_denied'],
     ['echo "it was not found by anybody"', undefined],
@@ -41,7 +34,7 @@ describe('the line of an end marks', () => {
     await using world = createWorld({ directory });
     writeFileSync(join(world.settings.defaultWorkdir, 'not-executable'), 'echo');
     await world.run(command, { sessionId: 's' });
-    const [line] = linesOf(world.settings.stateDir, 'execution_ended');
+    const [line] = auditLines(world.settings.stateDir, 'execution_ended');
     expect(line).toMatchObject({ command, client: 'test', principal: 'local', session: 's' });
     expect(line?.['securityEvent']).toBe(securityEvent);
   });
@@ -52,9 +45,9 @@ test('what was allowed and had no process has a line that says why', async () =>
   mkdirSync(world.settings.stateDir);
   writeFileSync(join(world.settings.stateDir, 'executions'), 'in the way');
   await expect(world.start('true')).rejects.toThrow(/EEXIST|ENOTDIR/);
-  expect(linesOf(world.settings.stateDir, 'execution_not_started')).toMatchObject([
+  expect(auditLines(world.settings.stateDir, 'execution_not_started')).toMatchObject([
     {
-      executionId: linesOf(world.settings.stateDir, 'execution_allowed')[0]?.['executionId'],
+      executionId: auditLines(world.settings.stateDir, 'execution_allowed')[0]?.['executionId'],
       client: 'test',
     },
   ]);
@@ -80,7 +73,7 @@ test.skipIf(lacks(!canMountDisk(), 'no disk can be mounted here'))(
       await world.run(touch);
       expect(readdirSync(world.settings.defaultWorkdir)).toEqual(['ran']);
       expect(world.security.audit.health()).toMatchObject({ lost: 1, problem: undefined });
-      expect(linesOf(stateDir, 'entries_lost')).toMatchObject([{ count: 1 }]);
+      expect(auditLines(stateDir, 'entries_lost')).toMatchObject([{ count: 1 }]);
       const executions = (await storedExecutions(stateDir)).map(({ id }) => id);
       expect(verifyAudit({ directory: join(stateDir, 'audit'), executions })).toMatchObject({ problems: [] });
     } finally {

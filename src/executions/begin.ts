@@ -4,14 +4,14 @@ import { errnoOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
-import type { Bundle, Outputs, Sink, StreamType } from '../outputs/types.ts';
+import type { Bundle, Outputs, Sink, StreamType } from '../outputs/outputs.ts';
 import { findAppeared, type LaunchPermit, maskBeginning } from '../security/security.ts';
 import { type FollowOptions, follow, type Held, launchDetached } from './detached/launch-detached.ts';
 import type { Instance } from './instance.ts';
 import { type Launched, type LaunchTools, launch } from './launch.ts';
 import type { Live } from './live.ts';
 import type { ExecutionRecord } from './record.ts';
-import type { Running } from './running.ts';
+import type { Running, RunningEntry } from './running.ts';
 import type { StartRequest } from './start-request.ts';
 import type { Store } from './store.ts';
 
@@ -25,28 +25,22 @@ export interface BeginOptions {
   readonly clock: Clock;
   readonly running: Running;
   readonly tools: LaunchTools;
+  /** The host of a terminal was killed: makes a transcript of what it had written. */
   readonly salvage?: FollowOptions['salvage'];
 }
 
-export interface Beginning {
+interface Beginning {
   readonly record: ExecutionRecord;
   readonly permit: LaunchPermit;
   /** Whether its shell reports something when it ends. */
   readonly wantsReport: boolean;
 }
 
-export interface Begun {
-  readonly live: Live;
-  readonly bundle: Bundle;
-  /** None where another process writes them. */
-  readonly sinks: ReadonlyMap<StreamType, Sink>;
-}
-
 export async function begin(
   options: BeginOptions,
   request: Pick<StartRequest, 'mode' | 'inputData' | 'terminal'>,
   { record, permit, wantsReport }: Beginning,
-): Promise<Begun> {
+): Promise<Pick<RunningEntry, 'live' | 'bundle' | 'sinks'>> {
   const { instance, clock, salvage } = options;
   if (request.mode === 'detached' || request.terminal !== undefined) {
     const bundle = createBundle(options, record);
@@ -94,7 +88,7 @@ function hold(
     ...(record.timeoutMs !== undefined && { timeoutMs: record.timeoutMs }),
   };
   const path = options.settings.environment['PATH'] ?? '/usr/bin:/bin';
-  return launchDetached(spec, { wrapperPath: options.wrapperPath, path });
+  return launchDetached(spec, options.wrapperPath, path);
 }
 
 function processFields({ marker, sandboxSpec }: LaunchPermit, bootId: string) {
@@ -109,14 +103,12 @@ function liveOf(
   return {
     tree,
     process: { ...identity, ...fields, ...(group !== undefined && { group: group.path }) },
-    finished: ending.finished,
-    end: ending.end,
-    request: ending.request,
+    ...ending,
     outputBytes: () => Math.max(0, ...[...sinks.values()].map((sink) => sink.totalBytes)),
     onOutput: capture.onOutput,
     mask: capture.mask,
-    checkEnd: () => undefined,
     state: capture.state,
+    checkEnd: () => undefined,
   };
 }
 

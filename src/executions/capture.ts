@@ -54,25 +54,16 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
   let copies: Copy[] | undefined;
   let listening: NodeJS.Timeout | undefined;
   const pipes = [stdout, stderr, state].filter((pipe) => pipe !== undefined);
-  const flushes: (() => void)[] = [];
-  const masks: ((value: string) => void)[] = [];
+  const writers: ReturnType<typeof createWriter>[] = [];
 
-  const pass = (sink: Sink, chunk: Uint8Array): void => {
-    if (chunk.length === 0) return;
-    sink.write(chunk);
-    for (const listener of listeners) listener(chunk);
-  };
   const toSink = (sink: Sink, masked: readonly string[]): ((chunk: Uint8Array) => void) => {
-    let values = masked;
-    let masker = masked.length === 0 ? undefined : createMasker(masked);
-    masks.push((value) => {
-      values = [...values, value];
-      const next = createMasker(values);
-      if (masker !== undefined) pass(sink, next.push(masker.held()));
-      masker = next;
+    const writer = createWriter(masked, (chunk) => {
+      if (chunk.length === 0) return;
+      sink.write(chunk);
+      for (const listener of listeners) listener(chunk);
     });
-    flushes.push(() => masker !== undefined && pass(sink, masker.rest()));
-    return (chunk) => pass(sink, masker === undefined ? chunk : masker.push(chunk));
+    writers.push(writer);
+    return writer.write;
   };
   const keepState = (chunk: Uint8Array): void => {
     stateBytes += chunk.length;
@@ -100,7 +91,7 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
       }, LISTEN_AFTER_MS);
     },
     mask(value) {
-      for (const mask of masks) mask(value);
+      for (const writer of writers) writer.mask(value);
     },
     drain() {
       for (const copy of copies ?? []) copy.drain();
@@ -118,9 +109,27 @@ export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Tur
       if (copies === undefined) for (const { readFd } of pipes) closeSync(readFd);
       for (const copy of copies ?? []) copy.close();
       copies = [];
-      for (const flush of flushes) flush();
+      for (const writer of writers) writer.flush();
       for (const sink of open.values()) sink.close();
       listeners.clear();
     },
   };
 }
+
+/** Passes chunks on with the values in them replaced. */
+function createWriter(masked: readonly string[], pass: (chunk: Uint8Array) => void) {
+  let values = masked;
+  let masker = masked.length === 0 ? undefined : createMasker(masked);
+  return {
+    write: (chunk: Uint8Array): void => pass(masker === undefined ? chunk : masker.push(chunk)),
+    mask(value: string): void {
+      values = [...values, value];
+      const next = createMasker(values);
+      if (masker !== undefined) pass(next.push(masker.held()));
+      masker = next;
+    },
+    flush: (): void => pass(masker?.rest() ?? NOTHING),
+  };
+}
+
+const NOTHING = new Uint8Array();

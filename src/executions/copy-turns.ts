@@ -4,23 +4,14 @@
  * waits until it is its turn again: in one turn of the loop only a few go on, however many wait. What prints little
  * never waits.
  */
-export interface Turns {
-  /** `resume` is called when it is the turn of this copy again. */
-  join(resume: () => void): Turn;
-}
-
-export interface Turn {
-  /** Counts what was copied; false where it has to wait now. */
-  take(bytes: number): boolean;
-  leave(): void;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
 /** Four reads of a full pipe: enough that one alone hardly notices, some 0.2 ms of work. */
 export const TURN_BYTES = 256 * 1024;
 /** Of those who wait, in one turn of the event loop. */
 export const TURNS_AT_ONCE = 2;
 
-export function createTurns(): Turns {
+export function createTurns() {
   const waiting = new Set<() => void>();
   let isPlanned = false;
 
@@ -38,21 +29,23 @@ export function createTurns(): Turns {
   }
 
   return {
-    join(resume) {
+    /** `resume` is called when it is the turn of this copy again. */
+    join(resume: () => void) {
       let copied = 0;
       const goOn = (): void => {
         copied = 0;
         resume();
       };
       return {
-        take(bytes) {
+        /** Counts what was copied; false where it has to wait now. */
+        take(bytes: number): boolean {
           copied += bytes;
           if (copied < TURN_BYTES) return true;
           waiting.add(goOn);
           plan();
           return false;
         },
-        leave: () => void waiting.delete(goOn),
+        leave: (): void => void waiting.delete(goOn),
       };
     },
   };

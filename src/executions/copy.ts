@@ -6,18 +6,12 @@ import type { Turns } from './copy-turns.ts';
 /** The largest a pipe can be without privileges (/proc/sys/fs/pipe-max-size); bounds one drain. */
 const PIPE_MAX_BYTES = 1024 * 1024;
 
-export interface Copy {
-  /** From here on it is copied as it comes. */
-  listen(): void;
-  /** Reads what is in the pipe now. */
-  drain(): void;
-  close(): void;
-}
+export type Copy = ReturnType<typeof createCopy>;
 
 /** One buffer for all copies: a chunk is written to disk before the next read, so nothing is kept. */
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-export function createCopy(fd: number, write: (chunk: Uint8Array) => void, turns: Turns): Copy {
+export function createCopy(fd: number, write: (chunk: Uint8Array) => void, turns: Turns) {
   // Forgotten on closing: Node's handle lives until the next full collection, and with it all that it can reach.
   let target: typeof write | undefined = write;
   let stop = (): void => closeSync(fd);
@@ -30,7 +24,8 @@ export function createCopy(fd: number, write: (chunk: Uint8Array) => void, turns
 
   return {
     close,
-    listen() {
+    /** From here on it is copied as it comes. */
+    listen(): void {
       if (target === undefined) return;
       // Node takes `onread` here as net.connect does; its types do not know.
       const options: SocketConstructorOpts & { onread: OnReadOpts } = {
@@ -56,7 +51,8 @@ export function createCopy(fd: number, write: (chunk: Uint8Array) => void, turns
       socket.on('error', close);
       socket.on('end', close);
     },
-    drain() {
+    /** Reads what is in the pipe now. */
+    drain(): void {
       for (let drained = 0; target !== undefined && drained < PIPE_MAX_BYTES; ) {
         let bytes = 0;
         try {

@@ -8,6 +8,7 @@
  */
 import { type FSWatcher, mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt, succeeds } from '../base/attempt.ts';
 import { errnoOf, messageOf } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -22,18 +23,13 @@ const SHOW = 'show.';
 /** For file systems that do not tell of changes: within what `top` waits for. */
 const LOOK_MS = 2000;
 
-export interface EndRequests {
-  open(): void;
-  close(): void;
-}
-
 export function createEndRequests(options: {
   /** This server's own, below run/. */
   readonly directory: string;
   readonly running: Running;
   readonly audit: Audit;
   readonly log: Log;
-}): EndRequests {
+}) {
   const { running, audit, log } = options;
   const folder = join(options.directory, FOLDER);
   let timer: NodeJS.Timeout | undefined;
@@ -66,7 +62,7 @@ export function createEndRequests(options: {
   }
 
   return {
-    open() {
+    open(): void {
       timer = setInterval(look, LOOK_MS).unref();
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -75,20 +71,15 @@ export function createEndRequests(options: {
         // The user has as many watches as the kernel allows, say.
       }
     },
-    close() {
+    close(): void {
       clearInterval(timer);
       watcher?.close();
     },
   };
 }
 
-function listRequests(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => isId('exec', executionOf(name)));
-  } catch {
-    return [];
-  }
-}
+const listRequests = (folder: string): string[] =>
+  (attempt(() => readdirSync(folder)) ?? []).filter((name) => isId('exec', executionOf(name)));
 
 const executionOf = (name: string): string => (name.startsWith(SHOW) ? name.slice(SHOW.length) : name);
 
@@ -108,10 +99,5 @@ function request(directory: string, name: string): boolean {
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') return false;
   }
-  try {
-    writeFileSync(join(folder, name), '', { mode: 0o600 });
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => writeFileSync(join(folder, name), '', { mode: 0o600 }));
 }

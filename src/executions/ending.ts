@@ -30,30 +30,21 @@ export type Cause = (typeof CAUSES)[number];
 
 export type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
 
-export interface Ending {
-  /** Ends the tree for this cause; a later cause changes nothing but may press harder (KILL). */
-  end(cause: Cause, signal?: EndSignal): Promise<Survivor[]>;
-  /**
-   * Sends one signal and waits a while for the end, which is then the caller's doing; what survives the signal goes on
-   * as if nothing had been. True where the end came.
-   */
-  request(signal: NodeJS.Signals, scope: 'tree' | 'leader', windowMs: number): Promise<boolean>;
-  readonly finished: Promise<Outcome>;
-}
+export type Ending = ReturnType<typeof createEnding>;
 
 /** Left-overs of a shell that ended by itself: nobody waits for them, so they get a short time to clean up. */
-const LEFTOVER_GRACE_MS = 300;
+const LEFTOVERS = { signal: 'SIGTERM', graceMs: 300 } as const;
 
 /** Node hears of a death a moment after it can be seen in /proc. */
 const EXIT_AFTER_LADDER_MS = 1000;
 
 /** A process with its output. */
-export interface Captured extends Pick<Capture, 'drain' | 'close' | 'pipeLinks'> {
-  readonly exited: Promise<Exit>;
-}
+type Captured = Pick<Capture, 'drain' | 'close' | 'pipeLinks'> & { readonly exited: Promise<Exit> };
 
-export interface EndingOptions {
+interface EndingOptions {
   readonly memoryLimitBytes: number | undefined;
+  /** Of each process, where it was started with one. */
+  readonly dataLimitBytes?: number | undefined;
   /** Of the whole tree, however many processors it uses. */
   readonly cpuLimitSeconds?: number | undefined;
   /** In a terminal, where an interactive shell ignores TERM: it is ended as when its window is closed. */
@@ -69,21 +60,19 @@ export interface EndingOptions {
   now(): number;
 }
 
-export function createEnding(capture: Captured, tree: ProcessTree, options: EndingOptions): Ending {
+export function createEnding(capture: Captured, tree: ProcessTree, options: EndingOptions) {
   const polite = options.isTerminal === true ? 'SIGHUP' : 'SIGTERM';
-  const { memoryLimitBytes, cpuLimitSeconds, timeoutMs, group, kept, beganTicks = ticks(), now } = options;
+  const { memoryLimitBytes, dataLimitBytes, cpuLimitSeconds, timeoutMs, group, kept } = options;
+  const limits = { memoryLimitBytes, cpuLimitSeconds, group };
+  const { beganTicks = ticks(), now } = options;
   let cause: Cause | undefined;
   let requests = 0;
-  let ladder: Promise<Survivor[]> | undefined;
-  let announceLadder: () => void = () => undefined;
-  const ladderBegan = new Promise<void>((resolve) => {
-    announceLadder = resolve;
-  });
+  const ladder = createLadder(tree, capture.exited);
 
-  const watchdog = startWatchdog(tree, { memoryLimitBytes, cpuLimitSeconds, group }, (limit) => {
+  const watchdog = startWatchdog(tree, limits, (limit) => {
     void end(limit, limit === 'memory_limit' ? 'SIGKILL' : polite);
   });
-  const useMeter = startUseMeter(tree, group, rounds, { memoryLimitBytes, cpuLimitSeconds });
+  const useMeter = startUseMeter(tree, rounds, limits);
   const timer =
     timeoutMs === undefined
       ? undefined
@@ -91,11 +80,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
   const mountWatch = kept && watchMounts(kept, rounds, () => void end('protection_lost', 'SIGKILL'));
 
   async function finish(): Promise<Outcome> {
-    // A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end.
-    const isGivenUp = ladderBegan
-      .then(() => ladder)
-      .then(() => sleep(EXIT_AFTER_LADDER_MS, undefined, { ref: false }));
-    const exit = await Promise.race([capture.exited, isGivenUp]);
+    const exit = await Promise.race([capture.exited, ladder.isGivenUp]);
     clearTimeout(timer);
     const endedAtMs = now();
     const durationMs = ticks() - beganTicks;
@@ -105,22 +90,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     const refusedForks = group?.limitHits().processes ?? 0;
     const used = useMeter.conclude(exit ?? undefined, peakMemoryBytes, refusedForks);
     const judgement = judge(exit, cause ?? passed ?? (requests > 0 ? 'terminated' : undefined));
-    let leftovers: ProcessEntry[] = [];
-    let survivors: Survivor[] = [];
-    try {
-      capture.drain();
-      leftovers = ladder === undefined ? await tree.leftovers() : [];
-      if (ladder !== undefined) survivors = await ladder;
-      else if (leftovers.length > 0) survivors = await endLeftovers(tree);
-      capture.drain();
-      // Named, not ended: that they are ours is likely and not certain.
-      if (!tree.isComplete) survivors = [...survivors, ...(await tree.findSuspects(capture.pipeLinks()))];
-    } catch {
-      // The process table could not be read (too many open files, say). The command itself has ended all the same.
-    } finally {
-      capture.close();
-      tree.release();
-    }
+    const { survivors, leftovers } = await settleTree(capture, tree, ladder.current);
     const survived = new Set(survivors.map(({ pid }) => pid));
     return {
       ...judgement,
@@ -130,39 +100,84 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
       endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
       ...used,
       ...(refusedForks > 0 && { refusedForks }),
+      ...(judgement.status === 'failed' && dataLimitBytes !== undefined && { dataLimitBytes }),
       ...(unprotected.length > 0 && { unprotected }),
     };
   }
 
+  /** Ends the tree for this cause, and resolves when it is gone; a later cause changes nothing but may press harder (KILL). */
   function end(newCause: Cause, signal: EndSignal = polite): Promise<Survivor[]> {
     cause ??= newCause;
-    const previous = ladder;
-    ladder =
-      previous === undefined || signal === 'SIGKILL'
-        ? Promise.all([terminateTree(tree, { signal, exited: capture.exited }), previous]).then(
-            ([survivors]) => survivors,
-            () => killBlindly(tree),
-          )
-        : previous;
-    announceLadder();
-    return ladder;
+    return ladder.climb(signal);
   }
 
   const finished = finish();
   return {
     finished,
     end,
-    async request(signal, scope, windowMs) {
+    /**
+     * Sends one signal and waits a while for the end, which is then the caller's doing; what survives the signal goes on
+     * as if nothing had been. True where the end came.
+     */
+    async request(signal: NodeJS.Signals, scope: 'tree' | 'leader', windowMs: number): Promise<boolean> {
       // A signal to the command alone is for the command to answer; how it then ends is its own doing.
-      if (scope === 'leader') return signalAndWait(tree, finished, { signal, scope, windowMs });
-      requests++;
-      try {
-        return await signalAndWait(tree, finished, { signal, scope, windowMs });
-      } finally {
-        requests--;
-      }
+      const isOurs = scope === 'tree' ? 1 : 0;
+      requests += isOurs;
+      return signalAndWait(tree, finished, { signal, scope, windowMs }).finally(() => {
+        requests -= isOurs;
+      });
     },
   };
+}
+
+/** The kill ladder, which is climbed once; only KILL may follow another signal. */
+function createLadder(tree: ProcessTree, exited: Promise<Exit>) {
+  let current: Promise<Survivor[]> | undefined;
+  let announce: () => void = () => undefined;
+  const began = new Promise<void>((resolve) => {
+    announce = resolve;
+  });
+  return {
+    current: () => current,
+    /** A process that the kernel does not let go of must not keep the answer: then the ladder's end is the end. */
+    isGivenUp: began.then(() => current).then(() => sleep(EXIT_AFTER_LADDER_MS, undefined, { ref: false })),
+    climb(signal: EndSignal): Promise<Survivor[]> {
+      if (current === undefined || signal === 'SIGKILL')
+        current = Promise.all([terminateTree(tree, { signal, exited }), current]).then(
+          ([survivors]) => survivors,
+          () => killBlindly(tree),
+        );
+      announce();
+      return current;
+    },
+  };
+}
+
+/** Ends what is left of the tree, reads the last of its output and closes it. */
+async function settleTree(
+  capture: Captured,
+  tree: ProcessTree,
+  ladder: () => Promise<Survivor[]> | undefined,
+): Promise<{ survivors: Survivor[]; leftovers: ProcessEntry[] }> {
+  let leftovers: ProcessEntry[] = [];
+  let survivors: Survivor[] = [];
+  try {
+    capture.drain();
+    leftovers = ladder() === undefined ? await tree.leftovers() : [];
+    // It may have begun meanwhile.
+    const ended = ladder();
+    if (ended !== undefined) survivors = await ended;
+    else if (leftovers.length > 0) survivors = await terminateTree(tree, LEFTOVERS);
+    capture.drain();
+    // Named, not ended: that they are ours is likely and not certain.
+    if (!tree.isComplete) survivors = [...survivors, ...(await tree.findSuspects(capture.pipeLinks()))];
+  } catch {
+    // The process table could not be read (too many open files, say). The command itself has ended all the same.
+  } finally {
+    capture.close();
+    tree.release();
+  }
+  return { survivors, leftovers };
 }
 
 /** Also for a tree whose end another process reports. */
@@ -185,10 +200,6 @@ export async function signalAndWait(
 }
 
 const nameOf = ({ pid, name }: Survivor): Survivor => ({ pid, name });
-
-function endLeftovers(tree: ProcessTree): Promise<Survivor[]> {
-  return terminateTree(tree, { signal: 'SIGTERM', graceMs: LEFTOVER_GRACE_MS });
-}
 
 /** Without a look at the process table, which has just failed. */
 function killBlindly(tree: ProcessTree): Survivor[] {

@@ -6,14 +6,15 @@ export const FORKER_SCRIPT = String.raw`
 # Forks on behalf of the server, whose own fork would copy the page tables of a large process while everything else
 # waits. Requests come on descriptor 3, reports go to 4:
 #   "p id pid start"   the program is running           "x pid status microseconds KiB"  a child has ended
-#   "e id step errno"  it could not be started          "r word"        said by a program that is ready
+#   "e id step errno"  it could not be started          "r word [pid]"  said by a program that is ready; in a copy of
+#                                                       a sandbox, with the pid of the first process there
 #   "m id errno"       the FIFOs that were asked for are made (0), or not
 # Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
 use strict;
-my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4) =
+my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4, $CLOSE_RANGE) =
   map { $_ + 0 } @ARGV;
-my ($RLIMIT_FSIZE, $RLIMIT_CORE, $RLIMIT_NPROC) = (1, 4, 6);
-my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $F_SETFL) = (1, 4, 9, 04000, 4);
+my ($RLIMIT_FSIZE, $RLIMIT_DATA, $RLIMIT_CORE, $RLIMIT_NPROC) = (1, 2, 4, 6);
+my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $F_SETFL, $EINVAL) = (1, 4, 9, 04000, 4, 22);
 my ($NEWNS, $NEWCGROUP, $NEWUTS, $NEWIPC, $NEWUSER, $NEWPID, $NEWNET) =
   (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000);
 $0 = 'mcp-shell-server: forker';
@@ -73,15 +74,16 @@ sub reap {
   report($said);
 }
 
+# Without Perl's buffers, which ask the kernel three things about each file.
 sub start_time {
   my ($pid) = @_;
-  open(my $file, '<', "/proc/$pid/stat") or return 0;
-  my $stat = <$file>;
+  open(my $file, '<:unix', "/proc/$pid/stat") or return 0;
+  sysread($file, my $stat, 4096);
   return (split / /, substr($stat, rindex($stat, ')') + 2))[19];
 }
 
 sub become {
-  my ($failure, $directory, $report_fd, $file_bytes, $must_join, @rest) = @_;
+  my ($failure, $directory, $report_fd, $file_bytes, $data_bytes, $must_join, @rest) = @_;
   my $fail = sub { syswrite($failure, "$_[0] " . ($! + 0)); kill 'KILL', $$; exit 1 };
   my $take = sub { splice(@rest, 0, shift @rest) };
   syscall($SIGPROCMASK, 2, $nothing, 0, 8);
@@ -91,7 +93,7 @@ sub become {
   kill 'KILL', $$ if getppid() != $forker;
   for my $group ($take->()) {
     my $file;
-    my $joined = open($file, '>', $group) && syswrite($file, '0');
+    my $joined = open($file, '>:unix', $group) && syswrite($file, '0');
     $fail->('join') if $must_join && !$joined;
   }
   my @fields = $take->();
@@ -111,13 +113,19 @@ sub become {
     syscall($PRLIMIT, 0, $RLIMIT_FSIZE, $most, 0) == 0 or $fail->('limit');
     syscall($PRLIMIT, 0, $RLIMIT_CORE, $none, 0) == 0 or $fail->('limit');
   }
+  if ($data_bytes ne '') {
+    my $was = pack('QQ', 0, 0);
+    syscall($PRLIMIT, 0, $RLIMIT_DATA, 0, $was) == 0 or $fail->('limit');
+    my $most = pack('QQ', $data_bytes, (unpack('QQ', $was))[1]);
+    syscall($PRLIMIT, 0, $RLIMIT_DATA, $most, 0) == 0 or $fail->('limit');
+  }
   syscall($PRCTL, $PDEATHSIG, 0, 0, 0, 0) if $report_fd eq '';
   my @template = $take->();
   if (@template) {
-    my @waiting = splice(@template, 0, 3);
-    enter($fail, @template);
+    my ($word, @waiting) = splice(@template, 0, 3);
+    my $init = enter($fail, @template);
     close $failure;
-    await_command($report_fd, @waiting);
+    await_command($report_fd, "$word $init", @waiting);
   }
   my @argv = $take->();
   chdir $directory or $fail->('chdir');
@@ -134,16 +142,16 @@ sub enter {
   my ($fail, $pid, $start, $has_network, $filter, @mounts) = @_;
   my $program = '';
   if ($filter ne '') {
-    open(my $file, '<:raw', $filter) or $fail->('filter');
-    local $/;
-    $program = <$file>;
+    open(my $file, '<:unix', $filter) or $fail->('filter');
+    1 while sysread($file, $program, 1 << 16, length $program);
+    $fail->('filter') if $program eq '' || length($program) % 8 != 0;
   }
-  open(my $inner, '<', "/proc/$pid/ns/user") or $fail->('namespace');
-  open(my $mounted, '<', "/proc/$pid/ns/mnt") or $fail->('namespace');
+  open(my $inner, '<:unix', "/proc/$pid/ns/user") or $fail->('namespace');
+  open(my $mounted, '<:unix', "/proc/$pid/ns/mnt") or $fail->('namespace');
   $fail->('template') if start_time($pid) ne $start;
   # The one that the mounts belong to; the command's is inside it, without any right to them.
   my $owner = ioctl($mounted, 0xb701, 0) or $fail->('namespace');
-  open(my $outer, '<&=', $owner + 0) or $fail->('namespace');
+  open(my $outer, '<&=:unix', $owner + 0) or $fail->('namespace');
   syscall($SETNS, fileno($outer), $NEWUSER) == 0 or $fail->('setns');
   syscall($SETNS, fileno($mounted), $NEWNS) == 0 or $fail->('setns');
   my $apart = $NEWNS | $NEWCGROUP | $NEWUTS | $NEWIPC | $NEWPID | ($has_network ? 0 : $NEWNET);
@@ -151,6 +159,7 @@ sub enter {
   pipe(my $read, my $write) or $fail->('pipe');
   defined(my $init = fork) or $fail->('fork');
   if ($init != 0) {
+    syswrite($write, $init);
     close $read;
     drop_rights();
     linger($init, fileno($write));
@@ -158,7 +167,8 @@ sub enter {
   close $write;
   syscall($PRCTL, $DUMPABLE, 0, 0, 0, 0) == 0 or $fail->('undumpable');
   syscall($PRCTL, $PDEATHSIG, $SIGKILL, 0, 0, 0);
-  # It may have died before that: then its end of the pipe is closed.
+  # It tells what this process is called outside. It may have died before that: then its end of the pipe is closed.
+  sysread($read, my $pid_outside, 16) or exit 1;
   vec(my $closed = '', fileno($read), 1) = 1;
   exit 1 if select($closed, undef, undef, 0);
   while (my ($source, $target, $type, $flags, $data) = splice(@mounts, 0, 5)) {
@@ -172,14 +182,15 @@ sub enter {
     if $program ne '';
   defined(my $command = fork) or $fail->('fork');
   linger($command, -1) if $command != 0;
+  return $pid_outside;
 }
 
 # Reads the command from the hand-off descriptor, to the end, and becomes it with nothing else open. Where the server dies
 # before the last word, nothing runs.
 sub await_command {
-  my ($report, $word, $handoff, $input) = @_;
+  my ($report, $words, $handoff, $input) = @_;
   open(my $ready, '>&=', $report + 0) or exit 126;
-  syswrite($ready, "r $word\n");
+  syswrite($ready, "r $words\n");
   close $ready;
   open(my $from, '<&=', $handoff + 0) or exit 126;
   my $text = '';
@@ -213,10 +224,17 @@ sub await_command {
 sub linger {
   my ($child, $kept) = @_;
   $0 = 'mcp-shell-server: sandbox';
-  syscall($CLOSE, $_) for grep { $_ != $kept } 0 .. 127;
+  close_all_but($kept);
   my $ended;
   do { $ended = waitpid(-1, 0) } until $ended == $child || $ended < 0;
   exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
+}
+
+sub close_all_but {
+  my ($kept) = @_;
+  # What we have open lies below 128. Kernels before 5.9 do not know the call.
+  return if ($kept <= 0 || syscall($CLOSE_RANGE, 0, $kept - 1, 0) == 0) && syscall($CLOSE_RANGE, $kept + 1, 127, 0) == 0;
+  syscall($CLOSE, $_) for grep { $_ != $kept } 0 .. 127;
 }
 
 sub raise_loopback {
@@ -229,9 +247,10 @@ sub raise_loopback {
 sub drop_rights {
   syscall($PRCTL, 38, 1, 0, 0, 0) == 0 or return 0;
   syscall($PRCTL, 47, 4, 0, 0, 0);
-  for (my $right = 0; syscall($PRCTL, 23, $right, 0, 0, 0) >= 0; $right++) {
-    syscall($PRCTL, 24, $right, 0, 0, 0) == 0 or return 0;
-  }
+  my $right = 0;
+  $right++ while syscall($PRCTL, 24, $right, 0, 0, 0) == 0;
+  # The first that there is not; without the right to drop one the answer is another.
+  $! == $EINVAL or return 0;
   my ($header, $none) = (pack('L l', 0x20080522, 0), "\0" x 24);
   return syscall($CAPSET, $header, $none) == 0;
 }

@@ -6,8 +6,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import type { Socket } from 'node:net';
-import { constants as system } from 'node:os';
 import { getSystemErrorName } from 'node:util';
+import { succeeds } from '../base/attempt.ts';
 import { FORKER_SCRIPT } from './forker-script.ts';
 import {
   allowedOf,
@@ -15,6 +15,7 @@ import {
   createSpawner,
   type Exit,
   FLAGS,
+  SIGNAL_NAMES,
   type Spawner,
   type SpawnSpec,
   startError,
@@ -23,10 +24,10 @@ import {
 
 const PERL = '/usr/bin/perl';
 
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset, wait4 */
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset, wait4, close_range */
 const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126, 61],
-  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91, 260],
+  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126, 61, 436],
+  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91, 260, 436],
 };
 
 export function createForker(): Spawner {
@@ -65,26 +66,15 @@ export function createForker(): Spawner {
 
 function canFork(): boolean {
   if (process.platform !== 'linux' || CALLS[process.arch] === undefined) return false;
-  try {
-    accessSync(PERL, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => accessSync(PERL, constants.X_OK));
 }
 
-interface Forker {
-  hasEnded(): boolean;
-  hasServed(): boolean;
-  start(spec: SpawnSpec): Promise<Child>;
-  makeFifos(paths: readonly string[]): Promise<void>;
-  dispose(): Promise<void>;
-}
+type Forker = ReturnType<typeof startForker>;
 
 /** Asked for, and not running yet. */
 interface Job {
   readonly spec: SpawnSpec;
-  readonly reported: Promise<void>;
+  readonly reported: Child['reported'];
   resolve(child: Child): void;
   reject(error: Error): void;
 }
@@ -94,24 +84,33 @@ interface Running {
   end(exit: Exit): void;
 }
 
-function startForker(): Forker {
-  const jobs = new Map<string, Job>();
-  const running = new Map<string, Running>();
-  const making = new Map<string, (error?: Error) => void>();
+/** What was asked for, and is not over yet. */
+interface Open {
+  readonly jobs: Map<string, Job>;
+  readonly running: Map<string, Running>;
+  readonly making: Map<string, (error?: Error) => void>;
   /** By the words that are waited for. */
-  const reports = new Map<string, () => void>();
-  const reaper = { pid: 0, hasStarted: (pid: number) => running.has(String(pid)) };
-  let lastId = 0;
-  let hasServed = false;
-  let hasEnded = false;
+  readonly reports: Map<string, (pid: number | undefined) => void>;
+  hasServed: boolean;
+}
 
+function startForker() {
+  const open: Open = {
+    jobs: new Map(),
+    running: new Map(),
+    making: new Map(),
+    reports: new Map(),
+    hasServed: false,
+  };
+  const { jobs, running, making, reports } = open;
+  let lastId = 0;
+  let hasEnded = false;
   const child = spawn(PERL, ['-f', '-e', FORKER_SCRIPT, '--', ...(CALLS[process.arch] ?? []).map(String)], {
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  reaper.pid = child.pid ?? 0;
   const requests = socketOf(child, 3);
   const answers = socketOf(child, 4);
   child.unref();
@@ -123,24 +122,80 @@ function startForker(): Forker {
     else answers.unref();
   }
   hold();
+  hear(answers, handlersOf(open, child.pid ?? 0), hold);
+
+  const ended = new Promise<void>((resolve) => {
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      failAll(open);
+      resolve();
+    };
+    child.once('error', end);
+    child.once('exit', end);
+  });
+
+  return {
+    hasEnded: () => hasEnded,
+    hasServed: () => open.hasServed,
+    start(spec: SpawnSpec): Promise<Child> {
+      const id = String(++lastId);
+      return new Promise((resolve, reject) => {
+        const reported = new Promise<number | undefined>((announce) => {
+          if (spec.report !== undefined) reports.set(spec.report.words, announce);
+        });
+        jobs.set(id, { spec, reported, resolve, reject });
+        hold();
+        requests.write(frame(orderOf(id, spec)));
+      });
+    },
+    makeFifos(paths: readonly string[]): Promise<void> {
+      const id = String(++lastId);
+      return new Promise((resolve, reject) => {
+        making.set(id, (error) => (error === undefined ? resolve() : reject(error)));
+        hold();
+        requests.write(frame(['m', id, ...paths]));
+      });
+    },
+    async dispose(): Promise<void> {
+      child.ref();
+      requests.end();
+      await ended;
+    },
+  };
+}
+
+type Handlers = Readonly<Record<string, (...words: string[]) => void>>;
+
+function hear(answers: Socket, handlers: Handlers, onHeard: () => void): void {
+  let rest = '';
+  answers.setEncoding('latin1').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [kind = '', ...words] = line.split(' ');
+      handlers[kind]?.(...words);
+    }
+    onHeard();
+  });
+}
+
+/** By the first letter of what the forker says. */
+function handlersOf(open: Open, forkerPid: number): Handlers {
+  const { jobs, running, making, reports } = open;
+  const reaper = { pid: forkerPid, hasStarted: (pid: number) => running.has(String(pid)) };
 
   function takeJob(id = ''): Job | undefined {
     const job = jobs.get(id);
     jobs.delete(id);
+    if (job !== undefined) open.hasServed = true;
     return job;
   }
 
-  function giveUp(job: Job, error: Error): void {
-    unlinkAll(job.spec.descriptors);
-    if (job.spec.report !== undefined) reports.delete(job.spec.report.words);
-    job.reject(startError(error, job.spec.argv[0] ?? ''));
-  }
-
-  const handlers: Readonly<Record<string, (...words: string[]) => void>> = {
+  return {
     p(id, pid = '', startTime) {
       const job = takeJob(id);
       if (job === undefined) return;
-      hasServed = true;
       const { spec, reported, resolve } = job;
       const exited = new Promise<Exit>((end) => {
         running.set(pid, { words: spec.report?.words, end });
@@ -150,10 +205,8 @@ function startForker(): Forker {
     },
     e(id, step, errno) {
       const job = takeJob(id);
-      if (job === undefined) return;
-      hasServed = true;
       const code = getSystemErrorName(-Number(errno));
-      giveUp(job, Object.assign(new Error(`${step}: ${code}`), { code }));
+      if (job !== undefined) giveUp(job, Object.assign(new Error(`${step}: ${code}`), { code }), open);
     },
     x(pid = '', status, cpuMicroseconds, maxKib) {
       const ended = running.get(pid);
@@ -171,65 +224,25 @@ function startForker(): Forker {
       making.delete(id);
       answer?.(errno === '0' ? undefined : new Error(getSystemErrorName(-Number(errno))));
     },
-    r(words = '') {
-      reports.get(words)?.();
+    r(words = '', pid) {
+      reports.get(words)?.(pid === undefined ? undefined : Number(pid));
       reports.delete(words);
     },
   };
+}
 
-  let rest = '';
-  answers.setEncoding('latin1').on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const [kind = '', ...words] = line.split(' ');
-      handlers[kind]?.(...words);
-    }
-    hold();
-  });
+function giveUp({ spec, reject }: Job, error: Error, { reports }: Open): void {
+  unlinkAll(spec.descriptors);
+  if (spec.report !== undefined) reports.delete(spec.report.words);
+  reject(startError(error, spec.argv[0] ?? ''));
+}
 
-  const ended = new Promise<void>((resolve) => {
-    const end = (): void => {
-      if (hasEnded) return;
-      hasEnded = true;
-      for (const job of jobs.values()) giveUp(job, new Error('the process that starts commands has ended'));
-      // How they end nobody will hear; the caller ends what is left of them.
-      for (const { end: tell } of running.values()) tell({ code: null, signal: 'SIGKILL' });
-      for (const answer of making.values()) answer(new Error('the process that makes pipes has ended'));
-      resolve();
-    };
-    child.once('error', end);
-    child.once('exit', end);
-  });
-
-  return {
-    hasEnded: () => hasEnded,
-    hasServed: () => hasServed,
-    start(spec) {
-      const id = String(++lastId);
-      return new Promise((resolve, reject) => {
-        const reported = new Promise<void>((announce) => {
-          if (spec.report !== undefined) reports.set(spec.report.words, announce);
-        });
-        jobs.set(id, { spec, reported, resolve, reject });
-        hold();
-        requests.write(frame(orderOf(id, spec)));
-      });
-    },
-    makeFifos(paths) {
-      const id = String(++lastId);
-      return new Promise((resolve, reject) => {
-        making.set(id, (error) => (error === undefined ? resolve() : reject(error)));
-        hold();
-        requests.write(frame(['m', id, ...paths]));
-      });
-    },
-    async dispose() {
-      child.ref();
-      requests.end();
-      await ended;
-    },
-  };
+function failAll(open: Open): void {
+  for (const job of open.jobs.values())
+    giveUp(job, new Error('the process that starts commands has ended'), open);
+  // How they end nobody will hear; the caller ends what is left of them.
+  for (const { end } of open.running.values()) end({ code: null, signal: 'SIGKILL' });
+  for (const answer of open.making.values()) answer(new Error('the process that makes pipes has ended'));
 }
 
 function socketOf(child: ChildProcess, fd: number): Socket {
@@ -242,15 +255,8 @@ function socketOf(child: ChildProcess, fd: number): Socket {
 function exitOf(status: number): Exit {
   const number = status & 127;
   if (number === 0) return { code: status >> 8, signal: null };
-  return { code: null, signal: SIGNALS.get(number) ?? (`SIG${number}` as NodeJS.Signals) };
+  return { code: null, signal: SIGNAL_NAMES.get(number) ?? (`SIG${number}` as NodeJS.Signals) };
 }
-
-/** Some have two names, of which the first is the usual one. */
-const SIGNALS = new Map(
-  Object.entries(system.signals)
-    .toReversed()
-    .map(([name, number]) => [number, name as NodeJS.Signals]),
-);
 
 function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
   const descriptors = spec.descriptors.flatMap((descriptor, fd) =>
@@ -258,7 +264,7 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
       ? []
       : [fd, FLAGS[descriptor.access], descriptor.isUnlinked === true ? 1 : 0, descriptor.path],
   );
-  const { fileBytes } = spec.limits;
+  const { fileBytes, dataBytes } = spec.limits;
   const environment = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`);
   return [
     's',
@@ -266,6 +272,7 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
     spec.directory,
     spec.report?.fd ?? '',
     fileBytes === undefined ? '' : allowedOf(fileBytes, 'Max file size'),
+    dataBytes === undefined ? '' : allowedOf(dataBytes, 'Max data size', 'soft'),
     spec.mustJoin ? 1 : 0,
     spec.groups.length,
     ...spec.groups,

@@ -13,22 +13,19 @@ export const OUTER_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr
 export const runHelper: RunHelper = ({ timeoutMs = TIMEOUT_MS, ...call }) =>
   new Promise((resolve, reject) => {
     const child = startHelper(call);
-    let stdout = '';
-    let stderr = '';
+    const said = { stdout: '', stderr: '' };
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      if (stdout.length < MAX_BYTES) stdout += text;
-    });
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      if (stderr.length < MAX_BYTES) stderr += text;
-    });
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+        if (said[stream].length < MAX_BYTES) said[stream] += text;
+      });
     child.once('error', (error) => {
       clearTimeout(timer);
       reject(error);
     });
     child.once('close', (code) => {
       clearTimeout(timer);
-      resolve({ code, stdout, stderr });
+      resolve({ code, ...said });
     });
   });
 
@@ -45,7 +42,7 @@ export function runInTerminal(
   });
 }
 
-export interface HelperStart {
+interface HelperStart {
   readonly argv: readonly string[];
   readonly sandboxSpec?: SandboxSpec | undefined;
   readonly environment?: Readonly<Record<string, string>>;
@@ -67,6 +64,8 @@ export function startHelper({
     stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...(isBubblewrap ? FROM_4 : [])],
     detached: true,
   });
+  // A pipe that breaks says nothing that the program's end does not say; without a listener it would end the server.
+  for (const pipe of child.stdio ?? []) pipe?.on('error', () => undefined);
   if (isBubblewrap && child.pid !== undefined) feed(child.stdio, sandboxSpec, environment);
   return child;
 }
@@ -85,9 +84,7 @@ function feed(
   environment: Readonly<Record<string, string>>,
 ): void {
   const give = (fd: number, data: string | Buffer): void => {
-    const socket = stdio[fd] as Socket;
-    // It ended early, and says so elsewhere.
-    socket.on('error', () => undefined).end(data);
+    (stdio[fd] as Socket).end(data);
   };
   const variables = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
   give(SANDBOX_FDS.options, [...sandboxSpec.options, '--clearenv', ...variables].join('\0'));

@@ -8,24 +8,19 @@ import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 
-export interface InputFile {
-  /** What the command opens; the name goes with that. */
-  readonly path: string;
-  /** All there is to read. Throws where it cannot be stored. */
-  write(data: string): void;
-  /** Our own end of it. */
-  close(): void;
-}
+export type InputFile = ReturnType<typeof createInputFile>;
 
-export function createInputFile(directory: string): InputFile {
+export function createInputFile(directory: string) {
   const path = join(directory, `input-${randomText()}`);
   try {
     makePrivateDirectory(directory);
     // Not to be opened again for writing through /proc/self/fd.
     const fd = openSync(path, 'wx', 0o400);
     return {
+      /** What the command opens; the name goes with that. */
       path,
-      write(data) {
+      /** All there is to read. Throws where it cannot be stored. */
+      write(data: string): void {
         try {
           writeFileSync(fd, data);
         } catch (error) {
@@ -33,6 +28,7 @@ export function createInputFile(directory: string): InputFile {
           throw notStored(error);
         }
       },
+      /** Our own end of it. */
       close: () => closeSync(fd),
     };
   } catch (error) {

@@ -8,11 +8,12 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { attempt } from '../base/attempt.ts';
 import { ticks } from '../base/clock.ts';
 import { errnoOf } from '../base/errors.ts';
 import { makePrivateDirectory, removeTree, writeFileWhole } from '../base/files.ts';
 import { createId } from '../base/ids.ts';
-import { findProcess, isAlive, readBootId, readPidNamespace } from './process-table.ts';
+import { findProcess, isAlive, type ProcessIdentity, readBootId, readPidNamespace } from './process-table.ts';
 
 export interface Instance {
   readonly id: string;
@@ -51,19 +52,7 @@ export function createInstance(
   const boot = readBootId();
   const bootId = `${boot} ${readPidNamespace()}`;
   let touching: NodeJS.Timeout | undefined;
-  /** Files of other namespaces, and since when they are as they are by a clock that nobody sets. */
-  const seen = new Map<string, { readonly mtimeMs: number; readonly since: number }>();
-
-  function isSilent(other: string, { mtimeMs }: { readonly mtimeMs: number }): boolean {
-    const last = seen.get(other);
-    if (last?.mtimeMs !== mtimeMs) {
-      seen.set(other, { mtimeMs, since: elapsedMs() });
-      return false;
-    }
-    const unchangedMs = elapsedMs() - last.since;
-    const isOld = Date.now() - mtimeMs > SILENT_FOR_MS;
-    return unchangedMs > (isOld ? SEEN_FOR_MS : SILENT_FOR_MS);
-  }
+  const isSilent = createSilence(elapsedMs);
 
   const isInstanceAlive = (other: string): boolean => {
     if (other === id) return true;
@@ -85,18 +74,6 @@ export function createInstance(
     );
   }
 
-  const announce = (where: string, pid: number, startTime: number): void =>
-    writeFileWhole(join(where, FILE), JSON.stringify({ pid, startTime, bootId }));
-
-  function touch(): void {
-    const now = new Date();
-    try {
-      utimesSync(join(directory, FILE), now, now);
-    } catch {
-      // The directory was removed by hand; the next start of a server finds out what there is.
-    }
-  }
-
   return {
     id,
     bootId,
@@ -104,10 +81,9 @@ export function createInstance(
     open() {
       const preparing = join(run, `.${id}`);
       makePrivateDirectory(preparing);
-      announce(preparing, process.pid, findProcess(process.pid)?.startTime ?? 0);
+      announce(preparing, bootId, { pid: process.pid, startTime: findProcess(process.pid)?.startTime ?? 0 });
       renameSync(preparing, directory);
-      touching = setInterval(touch, TOUCH_EVERY_MS);
-      touching.unref();
+      touching = setInterval(() => touch(directory), TOUCH_EVERY_MS).unref();
     },
     isInstanceAlive,
     takeOverDead() {
@@ -130,20 +106,43 @@ export function createInstance(
     close(leavesWork) {
       clearInterval(touching);
       // 0 is not a pid: the next reader sees that this one is gone, even while the process still ends.
-      if (leavesWork) announce(directory, 0, 0);
+      if (leavesWork) announce(directory, bootId, { pid: 0, startTime: 0 });
       else removeTree(directory);
     },
   };
 }
 
+/** Whether a file of another namespace was not touched for so long that its server is dead. */
+function createSilence(elapsedMs: () => number) {
+  /** Since when they are as they are, by a clock that nobody sets. */
+  const seen = new Map<string, { readonly mtimeMs: number; readonly since: number }>();
+  return (other: string, { mtimeMs }: { readonly mtimeMs: number }): boolean => {
+    const last = seen.get(other);
+    if (last?.mtimeMs !== mtimeMs) {
+      seen.set(other, { mtimeMs, since: elapsedMs() });
+      return false;
+    }
+    const unchangedMs = elapsedMs() - last.since;
+    const isOld = Date.now() - mtimeMs > SILENT_FOR_MS;
+    return unchangedMs > (isOld ? SEEN_FOR_MS : SILENT_FOR_MS);
+  };
+}
+
+function announce(directory: string, bootId: string, identity: ProcessIdentity): void {
+  writeFileWhole(join(directory, FILE), JSON.stringify({ ...identity, bootId }));
+}
+
+function touch(directory: string): void {
+  const now = new Date();
+  // Where the directory was removed by hand, the next start of a server finds out what there is.
+  attempt(() => utimesSync(join(directory, FILE), now, now));
+}
+
 /** Instances that were taken over by the one of this directory, with those that they had taken over. */
 function listTaken(directory: string): string[] {
-  let names: string[];
-  try {
-    names = readdirSync(directory).filter((name) => name.startsWith('inst_'));
-  } catch {
-    // Settled meanwhile.
-    return [];
-  }
-  return names.flatMap((name) => [name, ...listTaken(join(directory, name))]);
+  // None where it was settled meanwhile.
+  const names = attempt(() => readdirSync(directory)) ?? [];
+  return names.flatMap((name) =>
+    name.startsWith('inst_') ? [name, ...listTaken(join(directory, name))] : [],
+  );
 }

@@ -4,46 +4,29 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import { succeeds } from '../base/attempt.ts';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { FREE_SPACE } from '../base/files.ts';
 import type { Log } from '../base/log.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
-import type { Bundle, BundleSpec, Outputs } from '../outputs/types.ts';
+import type { Bundle, BundleSpec } from '../outputs/types.ts';
 import { type Audit, MARKER_NAME } from '../security/security.ts';
-import { adopt } from './adopt.ts';
-import { type FollowOptions, lostOutcome } from './detached/launch-detached.ts';
-import type { EndRequests } from './end-requests.ts';
+import { endAbandoned } from './abandoned.ts';
+import type { BeginOptions } from './begin.ts';
+import { adoptHeld, lostOutcome } from './detached/launch-detached.ts';
+import { readOutcome } from './detached/wrapper-protocol.ts';
+import { createEndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
 import { durationOf, type ExecutionRecord, spanOf } from './record.ts';
-import type { Running } from './running.ts';
-import type { Store, Summary } from './store.ts';
+import type { Summary } from './store.ts';
 import { endByMarker } from './terminate.ts';
 import { createUsageMeter } from './usage.ts';
 
-export interface Inventory {
-  /** The first real request announces this server; a probe leaves no trace. */
-  open(): void;
-  /** Resolves when what others left or do is known. */
-  ready(): Promise<void>;
-  bundleOf(id: string): Bundle;
-  /** The record with an end, where its server is gone and nobody could take it over: it is not running. */
-  truthOf(record: ExecutionRecord): ExecutionRecord;
-  close(): void;
-}
-
-export interface InventoryOptions {
-  readonly store: Store;
-  readonly running: Running;
-  readonly outputs: Outputs;
-  readonly instance: Instance;
+interface InventoryOptions extends Omit<BeginOptions, 'settings' | 'wrapperPath' | 'tools'> {
   readonly audit: Audit;
-  readonly endRequests: EndRequests;
-  readonly clock: Clock;
   readonly log: Log;
   /** Called with the servers that were taken over, before their directories are removed. */
-  onTakenOver(dead: readonly string[]): Promise<void>;
-  readonly salvage?: FollowOptions['salvage'];
+  readonly onTakenOver?: (dead: readonly string[]) => Promise<void>;
 }
 
 /** Which call started it, the log of the server knows that did. */
@@ -63,48 +46,25 @@ const READ_ONLY = ['EROFS', 'EACCES', 'EPERM'];
 /** Whether a state directory that this went wrong with has something to read. */
 function canRead(error: unknown, stateDirectory: string): boolean {
   if (![...FULL, ...READ_ONLY].includes(errnoOf(error) ?? '')) return false;
-  try {
-    accessSync(join(stateDirectory, 'executions'), constants.R_OK | constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  const directory = join(stateDirectory, 'executions');
+  return succeeds(() => accessSync(directory, constants.R_OK | constants.X_OK));
 }
 
-export function createInventory({
-  store,
-  running,
-  outputs,
-  instance,
-  audit,
-  endRequests,
-  clock,
-  log,
-  onTakenOver,
-  salvage,
-}: InventoryOptions): Inventory {
-  let isOpen = false;
+export function createInventory(options: InventoryOptions) {
+  const { running, instance, audit, log } = options;
+  const endRequests = createEndRequests({ directory: instance.directory, running, audit, log });
+  const bundles = createBundles(options);
+  const state: State = { isOpen: false, hasTakenOver: false };
   let scanning: Promise<void> | undefined;
   let scannedAt = Number.NEGATIVE_INFINITY;
-  let hasTakenOver = false;
   let isReadOnly = false;
   let collecting: NodeJS.Timeout | undefined;
 
   function open(): void {
-    if (isOpen) return;
-    try {
-      instance.open();
-    } catch (error) {
-      throw new ShellServerError('SYSTEM_002', `The state directory cannot be used: ${messageOf(error)}.`, {
-        hint: FULL.includes(errnoOf(error) ?? '')
-          ? FREE_SPACE
-          : 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
-        cause: error,
-      });
-    }
-    isOpen = true;
-    collecting = setInterval(() => void collect(), COLLECT_EVERY_MS);
-    collecting.unref();
+    if (state.isOpen) return;
+    claim(instance);
+    state.isOpen = true;
+    collecting = setInterval(() => void collect(options), COLLECT_EVERY_MS).unref();
     endRequests.open();
     void ready();
   }
@@ -137,129 +97,161 @@ export function createInventory({
 
   async function scan(): Promise<void> {
     const isFirst = scannedAt === Number.NEGATIVE_INFINITY;
-    const taken = new Set(isOpen ? instance.takeOverDead() : []);
-    const endings: Promise<void>[] = [];
-    const changed = new Map<string, Summary>();
-    const note = (summary: Summary): void => {
-      if (!running.isActive(summary.id)) changed.set(summary.id, summary);
-    };
-    const forget = (id: string): void => {
-      if (!running.isActive(id)) outputs.forget(id);
-    };
+    await takeStock(options, bundles, state);
+    if (isFirst && !isReadOnly) await collect(options);
+  }
+
+  return {
+    /** The first real request announces this server; a probe leaves no trace. */
+    open,
+    /** Resolves when what others left or do is known. */
+    ready,
+    bundleOf: bundles.find,
+    /** The record with an end, where its server is gone and nobody could take it over: it is not running. */
+    truthOf(record: ExecutionRecord): ExecutionRecord {
+      if (record.outcome !== undefined || instance.isInstanceAlive(record.instance)) return record;
+      return { ...record, outcome: lostOutcome(record.createdAtMs) };
+    },
+    close(): void {
+      clearInterval(collecting);
+      endRequests.close();
+      if (state.isOpen) instance.close(running.entries.size > 0);
+    },
+  };
+}
+
+function claim(instance: Instance): void {
+  try {
+    instance.open();
+  } catch (error) {
+    throw new ShellServerError('SYSTEM_002', `The state directory cannot be used: ${messageOf(error)}.`, {
+      hint: FULL.includes(errnoOf(error) ?? '')
+        ? FREE_SPACE
+        : 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
+      cause: error,
+    });
+  }
+}
+
+interface State {
+  isOpen: boolean;
+  hasTakenOver: boolean;
+}
+
+/** Looks at what others wrote, and takes over what dead servers left. */
+async function takeStock(
+  options: InventoryOptions,
+  bundles: ReturnType<typeof createBundles>,
+  state: State,
+): Promise<void> {
+  const { store, running, outputs, instance } = options;
+  const taken = new Set(state.isOpen ? instance.takeOverDead() : []);
+  const endings: Promise<void>[] = [];
+  const changed = new Map<string, Summary>();
+  const note = (summary: Summary): void => {
+    if (!running.isActive(summary.id)) changed.set(summary.id, summary);
+  };
+  const forget = (id: string): void => {
+    if (!running.isActive(id)) outputs.forget(id);
+  };
+  await store.scan(note, forget);
+  // What was only read before could not be taken over then.
+  if (state.isOpen && !state.hasTakenOver) for (const summary of store.summaries()) note(summary);
+  state.hasTakenOver = state.isOpen;
+  const isLost = ({ instance: server }: ExecutionRecord): boolean =>
+    taken.has(server) || !instance.isInstanceAlive(server);
+  const unfinished = [...changed.values()].flatMap(({ id, status }) =>
+    status === 'running' ? (store.read(id) ?? []) : [],
+  );
+  // The server that adopted it writes its end before it lets go: that may have come since.
+  if (unfinished.some((record) => isLost(record) && !taken.has(record.instance)))
     await store.scan(note, forget);
-    // What was only read before could not be taken over then.
-    if (isOpen && !hasTakenOver) for (const summary of store.summaries()) note(summary);
-    hasTakenOver = isOpen;
-    const isLost = ({ instance: server }: ExecutionRecord): boolean =>
-      taken.has(server) || !instance.isInstanceAlive(server);
-    const unfinished = [...changed.values()].flatMap(({ id, status }) =>
-      status === 'running' ? (store.read(id) ?? []) : [],
-    );
-    // The server that adopted it writes its end before it lets go: that may have come since.
-    if (unfinished.some((record) => isLost(record) && !taken.has(record.instance)))
-      await store.scan(note, forget);
-    for (const { id } of changed.values()) {
-      const summary = store.summary(id);
-      if (summary !== undefined) outputs.adoptBundle(specOf(summary), { isChanged: true });
-    }
-    for (const record of isOpen ? unfinished : []) {
-      if (store.summary(record.id)?.status !== 'running' || record.instance === instance.id) continue;
-      if (isLost(record)) endings.push(takeOver(record, bundleOf(record.id)));
-    }
-    await Promise.all(endings);
-    for (const dead of taken) await endHelpersOf(dead);
-    await onTakenOver([...taken]);
-    instance.settle([...taken]);
-    if (isFirst && !isReadOnly) await collect();
-  }
-
-  /** What a killed server had started for itself: its question to the login shell, and sandboxes that nobody has used. */
-  async function endHelpersOf(dead: string): Promise<void> {
-    await endByMarker(`${MARKER_NAME}=${dead}`);
-    await endByMarker(`${SERVER_MARKER_NAME}=${dead}`);
-  }
-
-  function specOf({ id, owner, createdAtMs, streams, endedAtMs, status, ...about }: Summary): BundleSpec {
-    return {
-      id,
-      owner,
-      name: about.sessionName ?? about.command,
-      createdAtMs,
-      streams,
-      endedAtMs,
-      storage: store.storageOf(id),
-      isRunning: status === 'running' ? () => running.isActive(id) || isElsewhere(id) : () => false,
-    };
-  }
-
-  function bundleOf(id: string): Bundle {
+  for (const { id } of changed.values()) {
     const summary = store.summary(id);
-    if (summary === undefined) throw new Error(`there is no execution ${id}`);
-    return outputs.adoptBundle(specOf(summary));
+    if (summary !== undefined) bundles.adopt(summary);
   }
+  for (const record of state.isOpen ? unfinished : []) {
+    if (store.summary(record.id)?.status !== 'running' || record.instance === instance.id) continue;
+    if (isLost(record)) endings.push(takeOver(options, bundles, record));
+  }
+  await Promise.all(endings);
+  for (const dead of taken) await endHelpersOf(dead);
+  await options.onTakenOver?.([...taken]);
+  instance.settle([...taken]);
+}
 
+/** What a killed server had started for itself: its question to the login shell, and sandboxes that nobody has used. */
+async function endHelpersOf(dead: string): Promise<void> {
+  await endByMarker(`${MARKER_NAME}=${dead}`);
+  await endByMarker(`${SERVER_MARKER_NAME}=${dead}`);
+}
+
+function createBundles({ store, running, outputs, instance }: InventoryOptions) {
   /** Running under another server that is alive. */
   function isElsewhere(id: string): boolean {
     const record = store.read(id);
     return record !== undefined && record.outcome === undefined && instance.isInstanceAlive(record.instance);
   }
 
-  async function takeOver(record: ExecutionRecord, bundle: Bundle): Promise<void> {
-    const ours: ExecutionRecord = { ...record, instance: instance.id };
-    const { now } = clock;
-    const adoption = adopt(ours, {
-      bundle: bundle.directory,
-      bootId: instance.bootId,
-      log,
-      now,
-      salvage,
-    });
-    if (adoption.kind === 'running') {
-      running.track({
-        record: ours,
-        bundle,
-        live: adoption.live,
-        meter: createUsageMeter(durationOf(spanOf(record), now())),
-        sinks: new Map(),
-        ...ADOPTED,
-        sessionChange: undefined,
-        isLetGo: true,
-        releaseSession: () => undefined,
-      });
-      return;
-    }
-    const outcome = await adoption.outcome;
-    const concluded = { ...ours, outcome };
-    store.conclude(concluded, undefined);
-    // Now that it is over, only what is there counts.
-    const ended = store.summary(record.id);
-    if (ended !== undefined) outputs.adoptBundle(specOf(ended), { isChanged: true });
-    running.recordEnd(concluded, bundle, outcome, ADOPTED);
-  }
-
-  async function collect(): Promise<void> {
-    try {
-      const collected = await outputs.collect();
-      store.remove(collected);
-      if (collected.length > 0)
-        audit.write({ event: 'outputs_collected', ...BY_AGE, executionIds: collected });
-    } catch (error) {
-      log.error('old outputs cannot be collected', { error: messageOf(error) });
-    }
-  }
+  const specOf = ({ command, sessionName, status, ...about }: Summary): BundleSpec => ({
+    ...about,
+    name: sessionName ?? command,
+    storage: store.storageOf(about.id),
+    isRunning: status === 'running' ? () => running.isActive(about.id) || isElsewhere(about.id) : () => false,
+  });
 
   return {
-    open,
-    ready,
-    bundleOf,
-    truthOf(record) {
-      if (record.outcome !== undefined || instance.isInstanceAlive(record.instance)) return record;
-      return { ...record, outcome: lostOutcome(record.createdAtMs) };
-    },
-    close() {
-      clearInterval(collecting);
-      endRequests.close();
-      if (isOpen) instance.close(running.entries.size > 0);
+    /** As it has become. */
+    adopt: (summary: Summary): Bundle => outputs.adoptBundle(specOf(summary), { isChanged: true }),
+    find(id: string): Bundle {
+      const summary = store.summary(id);
+      if (summary === undefined) throw new Error(`there is no execution ${id}`);
+      return outputs.adoptBundle(specOf(summary));
     },
   };
+}
+
+/** A detached execution and a terminal are followed again; anything else is over. */
+async function takeOver(
+  { store, running, instance, clock, log, salvage }: InventoryOptions,
+  bundles: ReturnType<typeof createBundles>,
+  record: ExecutionRecord,
+): Promise<void> {
+  const ours: ExecutionRecord = { ...record, instance: instance.id };
+  const bundle = bundles.find(record.id);
+  const { now } = clock;
+  const about = { bundle: bundle.directory, bootId: instance.bootId, log, now, salvage };
+  const written = readOutcome(bundle.directory);
+  const live = written === undefined ? adoptHeld(ours, instance.bootId, about) : undefined;
+  if (live !== undefined) {
+    running.track({
+      record: ours,
+      bundle,
+      live,
+      meter: createUsageMeter(durationOf(spanOf(record), now())),
+      sinks: new Map(),
+      ...ADOPTED,
+      sessionChange: undefined,
+      isLetGo: true,
+      releaseSession: () => undefined,
+    });
+    return;
+  }
+  const left = written ?? (await endAbandoned(ours, about));
+  const concluded = { ...ours, outcome: { ...left, ...running.explain(ours, left, bundle) } };
+  store.conclude(concluded, undefined);
+  // Now that it is over, only what is there counts.
+  const ended = store.summary(record.id);
+  if (ended !== undefined) bundles.adopt(ended);
+  running.recordEnd(concluded, bundle, ADOPTED);
+}
+
+async function collect({ outputs, store, audit, log }: InventoryOptions): Promise<void> {
+  try {
+    const collected = await outputs.collect();
+    store.remove(collected);
+    if (collected.length > 0) audit.write({ event: 'outputs_collected', ...BY_AGE, executionIds: collected });
+  } catch (error) {
+    log.error('old outputs cannot be collected', { error: messageOf(error) });
+  }
 }

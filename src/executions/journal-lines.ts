@@ -1,5 +1,6 @@
 /** The lines of the journal: a summary that is read at every start, and details that are read on request. */
 import { isUtf8 } from 'node:buffer';
+import { attempt } from '../base/attempt.ts';
 import type { StoredContent, StreamType } from '../outputs/types.ts';
 import { maskBeginning } from '../security/security.ts';
 import type { ExecutionMode, ExecutionRecord, Outcome, Span, Status } from './record.ts';
@@ -26,20 +27,16 @@ const COMMAND_CHARS = 300;
 /** It began; its process is known; it ended. */
 export type Kind = 'B' | 'N' | 'E';
 
-/** What an end adds to a summary. */
-export interface Ended {
-  readonly sizes?: Readonly<Record<string, number>>;
-}
-
 export interface EndDetails {
   readonly outcome: unknown;
   readonly output?: EncodedContent;
 }
 
-export interface EncodedContent {
+interface EncodedContent {
   /** Text as it is, and anything else in base64. */
   readonly streams: Readonly<Record<string, string | { readonly base64: string } | undefined>>;
-  readonly arrival: StoredContent['arrival'];
+  /** Absent where the order was deleted. */
+  readonly arrival?: StoredContent['arrival'] | undefined;
 }
 
 export function encodeContent({ streams, arrival }: StoredContent): EncodedContent {
@@ -52,7 +49,7 @@ export function encodeContent({ streams, arrival }: StoredContent): EncodedConte
   return { streams: Object.fromEntries(encoded) as EncodedContent['streams'], arrival };
 }
 
-export function decodeContent({ streams, arrival }: EncodedContent): StoredContent {
+export function decodeContent({ streams, arrival = [] }: EncodedContent): StoredContent {
   const decoded = Object.entries(streams).flatMap(([type, value]): [StreamType, Buffer][] => {
     if (value === undefined) return [];
     const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.base64, 'base64');
@@ -61,14 +58,8 @@ export function decodeContent({ streams, arrival }: EncodedContent): StoredConte
   return { streams: new Map(decoded), arrival };
 }
 
-export function parse(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+export const parse = (text: string | undefined): unknown =>
+  text === undefined ? undefined : attempt(() => JSON.parse(text) as unknown);
 
 export function howEnded({ status, endedAtMs, durationMs, exitCode, signal }: Outcome): Partial<Summary> {
   return {

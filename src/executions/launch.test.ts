@@ -9,14 +9,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { needs } from '../../test/setup/needs.ts';
+import { lacks, needs } from '../../test/setup/needs.ts';
 import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/permit.ts';
 import type { BubblewrapSpec } from '../security/sandbox/profile.ts';
 import { createHost, type Host, sandboxSpecOf, UNCOVERED } from '../security/sandbox/sandbox.fixture.ts';
-import { createCgroups } from './cgroups/cgroups.ts';
+import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
 import { createForker } from './forker.ts';
 import { type LaunchIo, launch } from './launch.ts';
 import { createPipes } from './pipes.ts';
@@ -143,9 +143,8 @@ describe.skipIf(needs('bwrap'))('a directory that the sandbox does not show', ()
 });
 
 /** A bare capture, without records and permits. */
-function createBench(host: Host, spawner: Spawner = createForker()) {
+function createBench(host: Host, spawner: Spawner = createForker(), cgroups: Cgroups = createCgroups()) {
   const pipes = createPipes(join(host.state, 'pipes'), spawner, 4);
-  const cgroups = createCgroups();
   onTestFinished(async () => {
     await spawner.dispose();
     pipes.dispose();
@@ -189,6 +188,17 @@ function createBench(host: Host, spawner: Spawner = createForker()) {
   };
   return { start, textOf: (stream: StreamType) => texts.get(stream) ?? '' };
 }
+
+/** As on a machine where the server may create none. */
+const NO_GROUPS: Cgroups = {
+  create: () => undefined,
+  held: () => ({ memory: undefined, processes: undefined, cpu: undefined }),
+  settled: () => Promise.resolve(),
+  dispose: () => undefined,
+};
+const MEMORY_LIMIT = { memoryBytes: 256 * 1024 * 1024 };
+const SHOW_DATA_LIMIT = 'ulimit -S -d; ulimit -H -d; ulimit -S -d unlimited; ulimit -S -d';
+const DATA_LIMIT_SHOWN = `${4 * 1024 * 1024}\nunlimited\nunlimited\n`;
 
 describe.skipIf(needs('bwrap'))('a sandboxed command', () => {
   test('prints, and ends as it says', async () => {
@@ -277,6 +287,14 @@ describe.skipIf(needs('bwrap'))('a sandboxed command', () => {
     expect(readFileSync(join(host.workspace, 'large')).length).toBe(1024 * 1024);
   });
 
+  test('has the data limit of each process, which it can raise', async () => {
+    const host = createHost();
+    const { start, textOf } = createBench(host, createForker(), NO_GROUPS);
+    const { ending } = await start(sandboxSpecOf(host), SHOW_DATA_LIMIT, { limits: MEMORY_LIMIT });
+    expect(await ending.finished).toMatchObject({ exitCode: 0 });
+    expect(textOf('stdout')).toBe(DATA_LIMIT_SHOWN);
+  });
+
   test('does not print what must not be seen', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);
@@ -302,9 +320,9 @@ describe.for([
   ['the forker', createForker],
   ['the server itself', createSpawner],
 ] as const)('a process that %s starts', ([, create]) => {
-  const run = async (script: string, changes: Partial<LaunchPermit & LaunchIo> = {}) => {
+  const run = async (script: string, changes: Partial<LaunchPermit & LaunchIo> = {}, cgroups?: Cgroups) => {
     const host = createHost();
-    const { start, textOf } = createBench(host, create());
+    const { start, textOf } = createBench(host, create(), cgroups);
     const launched = await start(undefined, script, changes);
     const outcome = await launched.ending.finished;
     return { host, launched, outcome, stdout: textOf('stdout'), stderr: textOf('stderr') };
@@ -322,6 +340,45 @@ describe.for([
     const { endedAtMs: _at, durationMs: _for, ...rest } = outcome;
     expect(rest).toMatchObject({ ...expected, survivors: [], endedLeftovers: [] });
   });
+
+  describe.skipIf(lacks(process.platform !== 'linux', 'rlimits are set on Linux'))(
+    'where no cgroup enforces the memory limit',
+    () => {
+      const runLimited = (script: string) => run(script, { limits: MEMORY_LIMIT }, NO_GROUPS);
+
+      test('has a data limit, which it can raise', async () => {
+        expect((await runLimited(SHOW_DATA_LIMIT)).stdout).toBe(DATA_LIMIT_SHOWN);
+      });
+
+      test('is refused more at once, ends as it says, and its outcome names the limit', async () => {
+        const { outcome, stderr } = await runLimited(`perl -e '$n = 5 << 30; $x = "x" x $n; print "got"'`);
+        expect(stderr).toMatch(/out of memory/i);
+        expect(outcome).toMatchObject({ status: 'failed', dataLimitBytes: 4 * 1024 ** 3 });
+        expect(outcome.exitCode).toBeGreaterThan(0);
+      });
+
+      test.skipIf(needs('python3'))('gets address space that it raises the limit for', async () => {
+        // 0x4000: MAP_NORESERVE, so that the machine's memory does not matter.
+        const script = `python3 -c 'import mmap; mmap.mmap(-1, 5 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)'`;
+        expect((await runLimited(script)).outcome.exitCode).toBe(1);
+        expect((await runLimited(`ulimit -S -d unlimited; ${script}`)).outcome.exitCode).toBe(0);
+      });
+
+      test.each([
+        ['Node', `'${process.execPath}' -e 'new WebAssembly.Memory({ initial: 1 }); console.log("ok")'`],
+        ['Perl', `perl -e 'print "ok\n"'`],
+        ['Git', 'git --version > version && echo ok'],
+        ['a shell with a pipe', 'head -c 1M /dev/zero | sort | wc -c > count; echo ok'],
+      ])('starts %s', async (_, script) => {
+        expect((await runLimited(script)).stdout).toBe('ok\n');
+      });
+
+      test('has none without a memory limit', async () => {
+        const { stdout } = await run('ulimit -S -d', {}, NO_GROUPS);
+        expect(stdout).not.toBe(`${384 * 1024}\n`);
+      });
+    },
+  );
 
   test('is what bash -c is: a session of its own, no signal blocked or ignored', async () => {
     const { launched, stdout } = await run(

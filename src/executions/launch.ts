@@ -8,19 +8,20 @@ import { ticks } from '../base/clock.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { BubblewrapSpec, LaunchPermit } from '../security/security.ts';
 import { type Capture, createCapture, type OutputPipes } from './capture.ts';
-import type { Cgroups, ExecutionGroup } from './cgroups/cgroups.ts';
-import { createEnding, type Ending } from './ending.ts';
+import type { ExecutionGroup } from './cgroups/cgroups.ts';
+import { createEnding } from './ending.ts';
 import type { Handoff } from './handoff-script.ts';
 import { createInputFile } from './input-file.ts';
+import { dataLimitOf } from './limit-enforcement.ts';
 import type { KeptMounts } from './mount-watch.ts';
 import type { Reaper } from './orphans.ts';
 import type { Pipe, Pipes } from './pipes.ts';
 import { listProcesses, type ProcessIdentity } from './process-table.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
 import type { SandboxTools } from './sandbox-tools.ts';
-import { buildSandbox, exitOf, handOff, readMounts, shows, type WaitingSandbox } from './sandboxed.ts';
+import { buildSandbox, endSandbox, exitOf, handOff, readMounts, shows } from './sandboxed.ts';
 import { allowedOf, type Exit } from './spawner.ts';
-import { createTree, type ProcessTree } from './tree.ts';
+import { createTree } from './tree.ts';
 
 export interface LaunchIo {
   /** stdout, stderr or combined; others are discarded. */
@@ -49,18 +50,10 @@ interface Started {
   readonly kept?: KeptMounts | undefined;
 }
 
-export interface Launched extends Started {
-  readonly tree: ProcessTree;
-  readonly ending: Ending;
-}
+export type Launched = Awaited<ReturnType<typeof launch>>;
 
 /** `id` names the cgroup. */
-export async function launch(
-  id: string,
-  permit: LaunchPermit,
-  io: LaunchIo,
-  tools: LaunchTools,
-): Promise<Launched> {
+export async function launch(id: string, permit: LaunchPermit, io: LaunchIo, tools: LaunchTools) {
   const { sandboxSpec, limits, marker } = permit;
   const beganTicks = ticks();
   const isSandboxed = sandboxSpec?.kind === 'bubblewrap';
@@ -74,6 +67,7 @@ export async function launch(
     cpuLimitSeconds: limits.cpuSeconds,
     timeoutMs: io.timeoutMs,
     isTerminal: io.terminal !== undefined,
+    dataLimitBytes: dataLimitOf(limits.memoryBytes, group),
     group,
     kept,
     beganTicks,
@@ -115,7 +109,7 @@ async function startPlain(
       ],
       groups: group?.joinFiles ?? [],
       mustJoin: group?.mustJoin ?? false,
-      limits: { fileBytes },
+      limits: { fileBytes, dataBytes: dataLimitOf(limits.memoryBytes, group) },
       terminal: io.terminal,
     });
     return { identity, reaper, exited, capture, group };
@@ -159,30 +153,22 @@ async function startSandboxed(
       ? await tools.pool.take({ sandboxSpec, limits })
       : await buildSandbox({ sandboxSpec, limits, terminal: io.terminal, marked: entryOf(marker) }, tools);
   const isShown = shows(sandbox, permit.directory);
-  const handoff = isShown ? handoffOf(permit, io, tools) : notShown(permit.directory);
+  const handoff = isShown ? handoffOf(permit, io, sandbox.group) : notShown(permit.directory);
   try {
     sandbox.capture.copyTo(io.openSinks(), permit.masked);
     await handOff(sandbox, handoff, isShown ? io.inputData : undefined);
   } catch (error) {
-    await discard(sandbox);
+    // It may have been ended at this very moment, and nothing has run.
+    await endSandbox(sandbox);
     throw error;
   }
-  const { child, capture, group, witness, mounts } = sandbox;
-  const kept = { identities: sandbox.kept, table: mounts.inside, read: () => readMounts(witness.pid) };
+  const { child, capture, group, witness } = sandbox;
+  const kept = { identities: sandbox.kept, read: () => readMounts(witness.pid) };
   const exited = exitOf(sandbox).then((exit) => (isShown ? exit : { ...exit, isSetupFailure: true }));
   return { identity: child.identity, exited, capture, group, kept };
 }
 
-/** It may have been ended at this very moment, and nothing has run. */
-async function discard({ child, capture, group }: WaitingSandbox): Promise<void> {
-  const tree = createTree({ leader: child.identity, marker: '', group, isSandboxed: true });
-  tree.signalLeader('SIGKILL');
-  await child.exited;
-  capture.close();
-  group?.remove();
-}
-
-function handoffOf(permit: LaunchPermit, io: LaunchIo, { cgroups }: LaunchTools): Handoff {
+function handoffOf(permit: LaunchPermit, io: LaunchIo, group: ExecutionGroup | undefined): Handoff {
   const { streams, terminal } = io;
   const isApart = terminal !== undefined || streams.includes('stderr');
   return {
@@ -192,7 +178,7 @@ function handoffOf(permit: LaunchPermit, io: LaunchIo, { cgroups }: LaunchTools)
     stdin: io.inputData === undefined ? 'inherited' : 'input',
     stderr: streams.includes('combined') ? 'merged' : isApart ? 'own' : 'discarded',
     keepsState: io.keepsState,
-    maxProcesses: processLimit(permit.limits.processes, cgroups),
+    maxProcesses: processLimit(permit.limits.processes, group),
   };
 }
 
@@ -220,8 +206,8 @@ function entryOf(marker: string): Record<string, string> {
  * Without a cgroup, for an ordinary user. Set inside, where the processes of the namespace are counted apart; before
  * Linux 5.14 all of the user's count, so that there is room for those too.
  */
-function processLimit(most: number | undefined, cgroups: Cgroups): number | undefined {
-  if (most === undefined || process.getuid?.() === 0 || cgroups.held().processes !== undefined)
+function processLimit(most: number | undefined, group: ExecutionGroup | undefined): number | undefined {
+  if (most === undefined || process.getuid?.() === 0 || group?.held().processes !== undefined)
     return undefined;
   const others = countsApart(release()) ? 0 : listProcesses().length;
   return allowedOf(most + others, 'Max processes');

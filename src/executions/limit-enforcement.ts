@@ -3,16 +3,9 @@ import { existsSync } from 'node:fs';
 import { realPathOf } from '../base/config/paths.ts';
 import type { SecuritySettings } from '../base/settings.ts';
 import type { SandboxState } from '../security/security.ts';
-import type { Enforcement } from './cgroups/cgroups.ts';
+import type { Enforcement, ExecutionGroup } from './cgroups/cgroups.ts';
 
-export interface LimitEnforcement {
-  readonly memory: string;
-  readonly processes: string;
-  readonly cpu_share: string;
-  readonly cpu_time: string;
-  readonly file_size: string;
-  readonly tmp_size: string;
-}
+export type LimitEnforcement = ReturnType<typeof limitEnforcement>;
 
 interface EnforcementFacts {
   /** What cgroups were seen to enforce. */
@@ -25,7 +18,27 @@ interface EnforcementFacts {
 
 export const NOT_ENFORCED = 'not enforced';
 
-export function limitEnforcement(facts: EnforcementFacts): LimitEnforcement {
+/**
+ * Of the memory limit. Nearer to it, a program that asks for too much at once would be refused that and go on, where it is
+ * to be measured and ended.
+ */
+const DATA_SHARE = 4;
+const MIN_DATA_BYTES = 4 * 1024 ** 3;
+
+/**
+ * What one process may map of private memory where no cgroup enforces the memory limit: a backstop, for a server that does
+ * not get its turn to measure. What is only reserved (Java, Go, V8) does not count.
+ */
+export function dataLimitOf(
+  memoryBytes: number | undefined,
+  group: Pick<ExecutionGroup, 'held'> | undefined,
+): number | undefined {
+  if (process.platform !== 'linux' || memoryBytes === undefined) return undefined;
+  if (group?.held().memory !== undefined) return undefined;
+  return Math.max(MIN_DATA_BYTES, memoryBytes * DATA_SHARE);
+}
+
+export function limitEnforcement(facts: EnforcementFacts) {
   const { held, sandboxKind, security, isRoot = process.getuid?.() === 0 } = facts;
   const isSandboxed = sandboxKind === 'bubblewrap';
   const hasRlimits = process.platform === 'linux' && existsSync('/usr/bin/prlimit');

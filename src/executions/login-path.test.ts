@@ -163,7 +163,7 @@ describe.skipIf(needs('bwrap'))('in its sandbox', () => {
       privatePaths: findPrivatePaths(host.home, {}),
       specialFiles: [],
     });
-    const options = bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false });
+    const options = bwrapOptions(profile, { disablesUserns: false, hasSeccomp: false });
     return {
       kind: 'bubblewrap',
       program: '/usr/bin/bwrap',

@@ -3,10 +3,10 @@
  * homebrew are then not found. Asked once, in the background, and kept on disk for the next start. The shell runs in a
  * sandbox of its own, in the home directory: a command may have changed what its start-up files source.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { readJson } from '../base/attempt.ts';
 import { directoryProblem } from '../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
@@ -16,11 +16,7 @@ import { startHelper } from './helper.ts';
 import { findProcess, listProcesses, type ProcessIdentity } from './process-table.ts';
 import { sendSignal } from './tree.ts';
 
-export interface LoginPath {
-  /** The PATH to use now; waits for the login shell a moment, and only the first time. */
-  resolve(): Promise<string>;
-  dispose(): void;
-}
+export type LoginPath = ReturnType<typeof createLoginPath>;
 
 export interface LoginPathOptions {
   readonly shell: string;
@@ -43,7 +39,7 @@ const cacheSchema = z.object({ shell: z.string(), inherited: z.string(), path: z
 const GIVE_UP_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 
-export function createLoginPath(options: LoginPathOptions): LoginPath {
+export function createLoginPath(options: LoginPathOptions) {
   const waitMs = options.isHomeOpen === true ? LIMITS.loginPathInHomeWaitMs : LIMITS.loginPathWaitMs;
   const inherited = options.environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
   const file = join(options.stateDirectory, 'login-path.json');
@@ -72,12 +68,20 @@ export function createLoginPath(options: LoginPathOptions): LoginPath {
       : Promise.resolve();
   }
 
+  /** As far as it is known without waiting. */
+  function current(): string {
+    if (known === undefined) {
+      known = readCache(file, options.shell, inherited);
+      if (known !== undefined) options.onKnown?.(known);
+    }
+    return known ?? inherited;
+  }
+
   return {
-    async resolve() {
-      if (known === undefined) {
-        known = readCache(file, options.shell, inherited);
-        if (known !== undefined) options.onKnown?.(known);
-      }
+    current,
+    /** The PATH to use now; waits for the login shell a moment, and only the first time. */
+    async resolve(): Promise<string> {
+      current();
       await (waiting ??= askOnce());
       return known ?? inherited;
     },
@@ -93,12 +97,8 @@ export function mergePaths(login: string, inherited: string): string {
 }
 
 function readCache(file: string, shell: string, inherited: string): string | undefined {
-  try {
-    const cache = cacheSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-    return cache.shell === shell && cache.inherited === inherited ? cache.path : undefined;
-  } catch {
-    return undefined;
-  }
+  const cache = cacheSchema.safeParse(readJson(file)).data;
+  return cache?.shell === shell && cache.inherited === inherited ? cache.path : undefined;
 }
 
 /** Start-up files may print anything, so the answer stands between two marks that nobody can guess. */

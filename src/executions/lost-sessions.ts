@@ -4,26 +4,21 @@
  */
 import type { Sessions } from './sessions.ts';
 
-export interface LostSessions {
-  /** True until a caller was informed. */
-  has(principal: string, sessionId: string): Promise<boolean>;
-  informed(principal: string, sessionId: string): void;
-}
-
 export function createLostSessions(
   sessions: Pick<Sessions, 'has'>,
   /** Whether there are executions of it. */
   wasUsed: (principal: string, sessionId: string) => Promise<boolean>,
-): LostSessions {
+) {
   /** What is refused is not told, and leaves a session that looks like any other. */
   const unreported = new Set<string>();
   const keyOf = (principal: string, sessionId: string): string => JSON.stringify([principal, sessionId]);
   return {
-    async has(principal, sessionId) {
+    /** True until a caller was informed. */
+    async has(principal: string, sessionId: string): Promise<boolean> {
       const key = keyOf(principal, sessionId);
       if (!sessions.has(principal, sessionId) && (await wasUsed(principal, sessionId))) unreported.add(key);
       return unreported.has(key);
     },
-    informed: (principal, sessionId) => void unreported.delete(keyOf(principal, sessionId)),
+    informed: (principal: string, sessionId: string) => void unreported.delete(keyOf(principal, sessionId)),
   };
 }

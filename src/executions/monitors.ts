@@ -2,12 +2,14 @@
  * Watches what trees use, from time to time and until they end. One look at the processes of the machine serves all
  * monitors that are due, so that many cost little more than one.
  */
+import { attempt } from '../base/attempt.ts';
 import type { Clock } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
+import { once } from '../base/once.ts';
 import { createLooks, type Look } from './process-scan.ts';
-import { createSampler, type Metric, type Sample, type Sampler, type Summary } from './sampler.ts';
+import { createSampler, type Metric, type Sampler } from './sampler.ts';
 import type { ProcessTree } from './tree.ts';
 
 /** What is watched. */
@@ -31,36 +33,19 @@ export interface MonitorView {
   readonly unavailable: readonly Metric[];
 }
 
-export interface MonitorReading extends MonitorView {
-  /** Since the last read. */
-  readonly samples: readonly Sample[];
-  /** Of those, how many there was no room for. */
-  readonly dropped: number;
-  /** Over the whole life of the monitor. */
-  readonly summary: Summary;
+/** With samples since the last read, how many of those there was no room for, and a summary of its whole life. */
+export type MonitorReading = ReturnType<typeof reading>;
+
+interface MonitorOptions {
+  readonly intervalMs: number;
+  readonly metrics: readonly Metric[] | undefined;
 }
 
-export interface Monitors {
-  /** Throws RESOURCE_005 where the watcher has as many as it may have. */
-  start(
-    watcher: string,
-    watched: Watched,
-    options: { readonly intervalMs: number; readonly metrics: readonly Metric[] | undefined },
-  ): MonitorView;
-  /** Throws RESOURCE_001 where there is none of that watcher's. */
-  read(watcher: string, id: string): MonitorReading;
-  /** The last reading; the monitor is gone after it. */
-  stop(watcher: string, id: string): MonitorReading;
-  dispose(): void;
-}
+export type Monitors = ReturnType<typeof createMonitors>;
 
 interface Monitor {
-  readonly id: string;
+  readonly about: Pick<MonitorView, 'id' | 'executionId' | 'pid' | 'startedAtMs' | 'intervalMs'>;
   readonly watcher: string;
-  readonly executionId: string;
-  readonly pid: number;
-  readonly startedAtMs: number;
-  readonly intervalMs: number;
   readonly sampler: Sampler;
   /** Undefined once it ended: nothing of the execution is held then. */
   tree: ProcessTree | undefined;
@@ -71,62 +56,30 @@ interface Monitor {
 /** Who is due this soon is served with the others. */
 const TOGETHER_MS = 25;
 
-export function createMonitors(options: { readonly clock: Clock; readonly look?: () => Look }): Monitors {
-  const { clock, look = createLooks() } = options;
+export function createMonitors({ clock, look = createLooks() }: { clock: Clock; look?: () => Look }) {
   const monitors = new Map<string, Monitor>();
   let timer: NodeJS.Timeout | undefined;
 
   function sampleDue(): void {
     const dueBy = performance.now() + TOGETHER_MS;
     const due = active().filter(({ dueAtMs }) => dueAtMs <= dueBy);
-    try {
-      const shared = due.length === 0 ? undefined : look();
-      for (const { tree, sampler } of due) {
-        if (tree !== undefined && shared !== undefined) sampler.sample(tree.members(shared), clock.now());
-      }
-    } catch {
-      // The process table could not be read (too many open files, say); the next look may do better.
-    }
+    // Where the process table cannot be read (too many open files, say), the next look may do better.
+    attempt(() => {
+      const shared = once(look);
+      for (const { tree, sampler } of due) sampler.sample(tree?.members(shared()) ?? [], clock.now());
+    });
     const now = performance.now();
-    for (const monitor of due) monitor.dueAtMs = now + monitor.intervalMs;
+    for (const monitor of due) monitor.dueAtMs = now + monitor.about.intervalMs;
     schedule();
   }
 
   function schedule(): void {
     clearTimeout(timer);
     const next = Math.min(...active().map(({ dueAtMs }) => dueAtMs));
-    timer = Number.isFinite(next)
-      ? setTimeout(sampleDue, Math.max(1, next - performance.now())).unref()
-      : undefined;
+    if (Number.isFinite(next)) timer = setTimeout(sampleDue, Math.max(1, next - performance.now())).unref();
   }
 
   const active = (): Monitor[] => [...monitors.values()].filter(({ tree }) => tree !== undefined);
-
-  function get(watcher: string, id: string): Monitor {
-    const monitor = monitors.get(id);
-    if (monitor?.watcher === watcher) return monitor;
-    throw new ShellServerError('RESOURCE_001', `There is no monitor ${JSON.stringify(id.slice(0, 64))}.`, {
-      hint: 'It was stopped, or the server was restarted. Start one with process_id.',
-    });
-  }
-
-  /** Of those that ended, the oldest make room. */
-  function makeRoom(watcher: string): void {
-    const own = [...monitors.values()].filter((monitor) => monitor.watcher === watcher);
-    if (own.length < LIMITS.monitors) return;
-    const ended = own.find(({ tree }) => tree === undefined);
-    if (ended === undefined) {
-      throw new ShellServerError(
-        'RESOURCE_005',
-        `The limit of ${LIMITS.monitors} active monitors is reached.`,
-        {
-          hint: 'Stop one: process_monitor with its monitor_id and action "stop".',
-          details: { limit: LIMITS.monitors, monitors: own.slice(0, 5).map(({ id }) => id) },
-        },
-      );
-    }
-    monitors.delete(ended.id);
-  }
 
   function end(monitor: Monitor): void {
     if (monitor.tree === undefined) return;
@@ -135,63 +88,76 @@ export function createMonitors(options: { readonly clock: Clock; readonly look?:
     schedule();
   }
 
-  function view(monitor: Monitor, status: MonitorView['status']): MonitorView {
-    const { id, executionId, pid, startedAtMs, endedAtMs, intervalMs, sampler } = monitor;
-    const { metrics } = sampler;
-    return {
-      id,
-      executionId,
-      pid,
-      status,
-      startedAtMs,
-      endedAtMs,
-      intervalMs,
-      metrics,
-      unavailable: sampler.unavailable(),
-    };
-  }
-
-  const statusOf = ({ tree }: Monitor): MonitorView['status'] => (tree === undefined ? 'ended' : 'active');
-
   return {
-    start(watcher, { executionId, pid, tree, finished }, { intervalMs, metrics }) {
-      makeRoom(watcher);
-      const startedAtMs = clock.now();
-      const sampler = createSampler(metrics, tree.members(look()));
+    /** Throws RESOURCE_005 where the watcher has as many as it may have. */
+    start(watcher: string, { finished, tree, ...watched }: Watched, options: MonitorOptions): MonitorView {
+      makeRoom(monitors, watcher);
+      const { intervalMs, metrics } = options;
       const monitor: Monitor = {
-        id: createId('mon'),
+        about: { ...watched, id: createId('mon'), startedAtMs: clock.now(), intervalMs },
         watcher,
-        executionId,
-        pid,
-        startedAtMs,
-        intervalMs,
-        sampler,
+        sampler: createSampler(metrics, tree.members(look())),
         tree,
         endedAtMs: undefined,
         dueAtMs: performance.now() + intervalMs,
       };
-      monitors.set(monitor.id, monitor);
-      void finished.then(
-        () => end(monitor),
-        () => end(monitor),
-      );
+      monitors.set(monitor.about.id, monitor);
+      void finished.catch(() => undefined).then(() => end(monitor));
       schedule();
       return view(monitor, 'active');
     },
-    read(watcher, id) {
-      const monitor = get(watcher, id);
-      return { ...view(monitor, statusOf(monitor)), ...monitor.sampler.take() };
+    /** Throws RESOURCE_001 where there is none of that watcher's. */
+    read(watcher: string, id: string): MonitorReading {
+      const monitor = get(monitors, watcher, id);
+      return reading(monitor, monitor.tree === undefined ? 'ended' : 'active');
     },
-    stop(watcher, id) {
-      const monitor = get(watcher, id);
+    /** The last reading; the monitor is gone after it. */
+    stop(watcher: string, id: string): MonitorReading {
+      const monitor = get(monitors, watcher, id);
       const status = monitor.tree === undefined ? 'ended' : 'stopped';
       end(monitor);
       monitors.delete(id);
-      return { ...view(monitor, status), ...monitor.sampler.take() };
+      return reading(monitor, status);
     },
-    dispose() {
+    dispose(): void {
       for (const monitor of monitors.values()) monitor.tree = undefined;
       clearTimeout(timer);
     },
   };
 }
+
+function get(monitors: ReadonlyMap<string, Monitor>, watcher: string, id: string): Monitor {
+  const monitor = monitors.get(id);
+  if (monitor?.watcher === watcher) return monitor;
+  throw new ShellServerError('RESOURCE_001', `There is no monitor ${JSON.stringify(id.slice(0, 64))}.`, {
+    hint: 'It was stopped, or the server was restarted. Start one with process_id.',
+  });
+}
+
+/** Of those that ended, the oldest make room. */
+function makeRoom(monitors: Map<string, Monitor>, watcher: string): void {
+  const own = [...monitors.values()].filter((monitor) => monitor.watcher === watcher);
+  if (own.length < LIMITS.monitors) return;
+  const ended = own.find(({ tree }) => tree === undefined);
+  if (ended === undefined) {
+    throw new ShellServerError(
+      'RESOURCE_005',
+      `The limit of ${LIMITS.monitors} active monitors is reached.`,
+      {
+        hint: 'Stop one: process_monitor with its monitor_id and action "stop".',
+        details: { limit: LIMITS.monitors, monitors: own.slice(0, 5).map(({ about }) => about.id) },
+      },
+    );
+  }
+  monitors.delete(ended.about.id);
+}
+
+function view(monitor: Monitor, status: MonitorView['status']): MonitorView {
+  const { about, endedAtMs, sampler } = monitor;
+  return { ...about, status, endedAtMs, metrics: sampler.metrics, unavailable: sampler.unavailable() };
+}
+
+const reading = (monitor: Monitor, status: MonitorView['status']) => ({
+  ...view(monitor, status),
+  ...monitor.sampler.take(),
+});

@@ -124,7 +124,7 @@ describe('the looks', () => {
 
   function kept(tables: readonly (string | undefined)[], identities: Map<string, string>): KeptMounts {
     let at = 0;
-    return { identities, table: MOUNTED, read: () => tables[Math.min(at++, tables.length - 1)] };
+    return { identities, read: () => tables[Math.min(at++, tables.length - 1)] };
   }
 
   test('find a loss of which nothing was announced', async () => {
@@ -148,7 +148,6 @@ describe('the looks', () => {
   test('are none where there is nothing to keep', async () => {
     const mounts: KeptMounts = {
       identities: new Map(),
-      table: '',
       read: () => {
         throw new Error('looked');
       },

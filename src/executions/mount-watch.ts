@@ -3,21 +3,15 @@
  * outside, as `git config` and most editors replace a file, and from then on the command reaches what is underneath.
  */
 import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { attempt } from '../base/attempt.ts';
 import { parseMounts } from './mounts.ts';
 import type { Rounds } from './rounds.ts';
 
 export interface KeptMounts {
   /** By path, which file or directory of the host the mount is on. */
   readonly identities: ReadonlyMap<string, string>;
-  /** The mount table when the sandbox was built. */
-  readonly table: string;
-  /** As it is now; undefined once the sandbox is gone. */
+  /** The mount table as it is now; undefined once the sandbox is gone. */
   read(): string | undefined;
-}
-
-export interface MountWatch {
-  /** After the end: the mounts that did not last until then. */
-  conclude(): string[];
 }
 
 /** Most commands end sooner: for those only the end is looked at. */
@@ -26,10 +20,10 @@ const FIRST_MS = 100;
 const LOOK_MS = 5000;
 const UNWATCHED_LOOK_MS = 1000;
 
-export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void): MountWatch {
+export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void) {
   const watchers: FSWatcher[] = [];
   const lost = new Set<string>();
-  let known = kept.table;
+  let known: string | undefined;
   let isOver = kept.identities.size === 0;
 
   function look(): void {
@@ -49,11 +43,8 @@ export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void
   }
 
   function watchOne(path: string): void {
-    try {
-      watchers.push(watch(path, { persistent: false }, look).on('error', () => undefined));
-    } catch {
-      // Gone already, or there are too many watches: the looks find out.
-    }
+    // Where it is gone already, or there are too many watches, the looks find out.
+    attempt(() => watchers.push(watch(path, { persistent: false }, look).on('error', () => undefined)));
   }
 
   const stopRounds = isOver ? undefined : rounds.add(round, FIRST_MS);
@@ -64,7 +55,8 @@ export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void
   }
 
   return {
-    conclude() {
+    /** After the end: the mounts that did not last until then. */
+    conclude(): string[] {
       stop();
       for (const [path, identity] of kept.identities) if (identityOf(path) !== identity) lost.add(path);
       return [...lost];
@@ -73,7 +65,7 @@ export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void
 }
 
 /** Those of the paths that have no mount any more. */
-export function findLost(paths: Iterable<string>, table: string): string[] {
+function findLost(paths: Iterable<string>, table: string): string[] {
   const points = new Set(parseMounts(table).map(({ point }) => point));
   return [...paths].filter((path) => !points.has(path));
 }

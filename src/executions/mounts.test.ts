@@ -25,11 +25,17 @@ function findIn(inside: string, pinned: readonly { path: string; source: string 
 describe('the kernel’s table', () => {
   test('is read with and without optional fields', () => {
     expect(parseMounts(HOST)).toEqual([
-      { root: '/', point: '/', type: 'ext4', device: '254:0' },
-      { root: '/', point: '/home', type: 'ext4', device: '254:1' },
-      { root: '/', point: '/dev/shm', type: 'tmpfs', device: '0:30' },
-      { root: '/', point: '/proc', type: 'proc', device: '0:21' },
-      { root: '/vol/data', point: '/mnt/data', type: 'btrfs', device: '0:40' },
+      { root: '/', point: '/', type: 'ext4', device: '254:0', options: 'rw' },
+      { root: '/', point: '/home', type: 'ext4', device: '254:1', options: 'rw' },
+      { root: '/', point: '/dev/shm', type: 'tmpfs', device: '0:30', options: 'rw' },
+      { root: '/', point: '/proc', type: 'proc', device: '0:21', options: 'rw' },
+      {
+        root: '/vol/data',
+        point: '/mnt/data',
+        type: 'btrfs',
+        device: '0:40',
+        options: 'rw,subvol=/vol/data',
+      },
     ]);
   });
 
@@ -51,7 +57,7 @@ describe('the kernel’s table', () => {
   test('is read where a path has a dash between spaces', () => {
     const point = String.raw`/a\040-\040b`;
     expect(parseMounts(mounted(point, '/x'))).toEqual([
-      { root: '/x', point: '/a - b', type: 'ext4', device: '254:1' },
+      { root: '/x', point: '/a - b', type: 'ext4', device: '254:1', options: 'rw' },
     ]);
   });
 

@@ -3,10 +3,13 @@ import { readFileSync } from 'node:fs';
 import type { BubblewrapSpec } from '../security/security.ts';
 
 interface MountEntry {
+  /** What of its file system is seen at the mount point: a container may be shown its own part only. */
   readonly root: string;
   readonly point: string;
   readonly type: string;
   readonly device: string;
+  /** Of the file system. */
+  readonly options: string;
 }
 
 /** The first mount point that shows something else than it should; null while mounts are still being made. */
@@ -76,23 +79,17 @@ export function parseMounts(table: string): MountEntry[] {
     if (device === undefined || root === undefined || point === undefined || separator === -1) continue;
     const end = line.indexOf(' ', separator + 3);
     const type = line.slice(separator + 3, end === -1 ? undefined : end);
-    entries.push({ root: unescape(root), point: unescape(point), type, device });
+    const options = line.slice(line.lastIndexOf(' ') + 1);
+    entries.push({ root: unescape(root), point: unescape(point), type, device, options });
   }
   return entries;
 }
 
-/** Spaces and the like are written as \040. */
+/** Spaces and the like are written as \040, byte by byte. */
 function unescape(text: string): string {
   if (!text.includes('\\')) return text;
-  const bytes: number[] = [];
-  const source = Buffer.from(text, 'utf8');
-  for (let at = 0; at < source.length; at++) {
-    const octal =
-      source[at] === 0x5c
-        ? /^[0-7]{3}/.exec(source.subarray(at + 1, at + 4).toString('latin1'))?.[0]
-        : undefined;
-    bytes.push(octal === undefined ? (source[at] ?? 0) : Number.parseInt(octal, 8));
-    if (octal !== undefined) at += 3;
-  }
-  return Buffer.from(bytes).toString('utf8');
+  const bytes = Buffer.from(text)
+    .toString('latin1')
+    .replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+  return Buffer.from(bytes, 'latin1').toString('utf8');
 }

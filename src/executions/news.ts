@@ -26,18 +26,7 @@ export interface Told {
   readonly terminalId?: string | undefined;
 }
 
-export interface News {
-  /** What happens from now on is news to this reader. */
-  open(principal: string, reader: string): void;
-  /** What the reader was not told yet, oldest first; `more` were left out. */
-  take(
-    principal: string,
-    reader: string,
-    told: Told,
-  ): { readonly events: NewsEvent[]; readonly more: number };
-  finished(record: ExecutionRecord): void;
-  passwordPrompt(record: ExecutionRecord): void;
-}
+export type News = ReturnType<typeof createNews>;
 
 /** Of a principal: more is for process_list. */
 const KEPT = 100;
@@ -54,12 +43,8 @@ interface Board {
   last: number;
 }
 
-export interface NewsOptions {
-  /** Those of a principal that go on without anybody waiting, and have printed more than is kept. */
-  overLimit(principal: string): readonly ExecutionRecord[];
-}
-
-export function createNews({ overLimit }: NewsOptions): News {
+/** `overLimit`: those of a principal that go on without anybody waiting, and have printed more than is kept. */
+export function createNews(overLimit: (principal: string) => readonly ExecutionRecord[]) {
   const boards = new Map<string, Board>();
   /** Of those that run. */
   const noted = new Set<string>();
@@ -80,7 +65,8 @@ export function createNews({ overLimit }: NewsOptions): News {
   }
 
   return {
-    open(principal, reader) {
+    /** What happens from now on is news to this reader. */
+    open(principal: string, reader: string): void {
       const { readers, last } = boardOf(principal);
       const known = readers.get(reader) ?? last;
       readers.delete(reader);
@@ -88,7 +74,8 @@ export function createNews({ overLimit }: NewsOptions): News {
       const [oldest] = readers.keys();
       if (readers.size > READERS && oldest !== undefined) readers.delete(oldest);
     },
-    take(principal, reader, told) {
+    /** What the reader was not told yet, oldest first; `more` were left out. */
+    take(principal: string, reader: string, told: Told): { events: NewsEvent[]; more: number } {
       for (const record of overLimit(principal)) {
         if (noted.has(record.id)) continue;
         noted.add(record.id);
@@ -102,14 +89,15 @@ export function createNews({ overLimit }: NewsOptions): News {
         .map(({ event }) => event);
       return { events: fresh.slice(-SHOWN), more: Math.max(0, fresh.length - SHOWN) };
     },
-    finished(record) {
+    finished(record: ExecutionRecord): void {
       const { outcome } = record;
       if (outcome === undefined) return;
       noted.delete(record.id);
       const durationMs = durationOf(spanOf(record), outcome.endedAtMs);
       add(record.owner, { kind: 'finished', ...aboutOf(record), outcome, durationMs });
     },
-    passwordPrompt: (record) => add(record.owner, { kind: 'password_prompt', ...aboutOf(record) }),
+    passwordPrompt: (record: ExecutionRecord): void =>
+      add(record.owner, { kind: 'password_prompt', ...aboutOf(record) }),
   };
 }
 

@@ -1,7 +1,8 @@
 /** What versions before the journal left: a record beside the output of each execution, and a register of terminals. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { readJson } from '../base/attempt.ts';
 import { listIds, makePrivateDirectory } from '../base/files.ts';
 import { renameId } from '../base/ids.ts';
 import { type ExecutionRecord, parseRecord } from './record.ts';
@@ -55,12 +56,4 @@ const oldTerminalSchema = z
 
 function readOldTerminal(directory: string): ExecutionRecord | undefined {
   return parseRecord(oldTerminalSchema.safeParse(readJson(join(directory, OLD_RECORD))).data);
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -20,7 +20,13 @@ describe('an outcome is true', () => {
     },
     {
       command: 'no-such-command-here',
-      expected: { status: 'failed', reason: 'exit', exitCode: 127, securityEvent: 'command_not_found' },
+      expected: {
+        status: 'failed',
+        reason: 'exit',
+        exitCode: 127,
+        securityEvent: 'command_not_found',
+        explanation: expect.stringMatching(/^no-such-command-here is not installed, or not on PATH\./),
+      },
     },
     {
       command: 'bash -c "kill -9 \\$\\$"; exit $?',

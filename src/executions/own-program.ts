@@ -1,14 +1,9 @@
 /** Programs of ours that go on without us: they read a specification on stdin and answer once, on stdout. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { json } from 'node:stream/consumers';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
-
-export interface OwnProgram {
-  readonly identity: ProcessIdentity;
-  /** As JSON; throws EXECUTION_001 where none comes. */
-  readonly reply: Promise<unknown>;
-}
 
 /** Node starts in 40 ms; a machine under load may take a hundred times as long. */
 const REPLY_MS = 30_000;
@@ -23,7 +18,7 @@ export function startOwnProgram(options: {
   readonly what: string;
   /** It is killed where it has not answered by then. */
   readonly deadlineMs?: number;
-}): OwnProgram {
+}) {
   const child = spawn(process.execPath, [options.path], {
     cwd: options.cwd,
     env: { PATH: options.searchPath },
@@ -38,7 +33,11 @@ export function startOwnProgram(options: {
   child.stdin.on('error', () => undefined);
   child.stdin.end(JSON.stringify(options.spec));
   const { what, deadlineMs } = options;
-  return { identity, reply: readReply(child, what, deadlineMs).finally(() => child.unref()) };
+  return {
+    identity,
+    /** As JSON; throws EXECUTION_001 where none comes. */
+    reply: readReply(child, what, deadlineMs).finally(() => child.unref()),
+  };
 }
 
 /** One that does not answer any more; false where it is gone already. */
@@ -78,11 +77,7 @@ function readReply(
 }
 
 /** In the program itself: reads its specification. */
-export async function readSpec(stdin: NodeJS.ReadableStream): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Buffer));
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-}
+export const readSpec = (stdin: NodeJS.ReadableStream): Promise<unknown> => json(stdin);
 
 /** Its one answer; the process that started it may be gone already. */
 export function reply(stdout: NodeJS.WritableStream, message: object): void {

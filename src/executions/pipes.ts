@@ -5,10 +5,11 @@
  */
 import { constants, existsSync, openSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../base/attempt.ts';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory, removeTree } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
-import { createTurns, type Turns } from './copy-turns.ts';
+import { createTurns } from './copy-turns.ts';
 import type { Spawner } from './spawner.ts';
 
 /** For what a command prints; the taker closes `readFd`. */
@@ -19,28 +20,13 @@ export interface Pipe {
   readonly readFd: number;
 }
 
-/** For what a shell of ours reads; the taker closes `fd`. */
-export interface HandoffPipe {
-  readonly path: string;
-  /** Does not block. */
-  readonly fd: number;
-}
-
-export interface Pipes {
-  /** Private, and gone with the server; for other short-lived files of a launch. */
-  readonly directory: string;
-  /** Which of them is read next. */
-  readonly turns: Turns;
-  take(): Promise<Pipe>;
-  takeHandoff(): Promise<HandoffPipe>;
-  dispose(): void;
-}
+export type Pipes = ReturnType<typeof createPipes>;
 
 export function createPipes(
   directory: string,
   { makeFifos }: Pick<Spawner, 'makeFifos'>,
   batch: number = LIMITS.fifoBatch,
-): Pipes {
+) {
   const ready: string[] = [];
   let made = 0;
   let making: Promise<void> | undefined;
@@ -86,13 +72,16 @@ export function createPipes(
   }
 
   return {
+    /** Private, and gone with the server; for other short-lived files of a launch. */
     directory,
+    /** Which of them is read next. */
     turns: createTurns(),
-    take: () => open((path) => ({ path, readFd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) })),
-    // Both ends, since either alone would wait for the other.
+    take: (): Promise<Pipe> =>
+      open((path) => ({ path, readFd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) })),
+    /** For what a shell of ours reads; does not block, and the taker closes it. Both ends, since either alone would wait. */
     takeHandoff: () =>
       open((path) => ({ path, fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) })),
-    dispose() {
+    dispose(): void {
       // The next ones may be made at this very moment.
       removeTree(directory);
       ready.length = 0;
@@ -101,10 +90,4 @@ export function createPipes(
 }
 
 /** How /proc/<pid>/fd shows a pipe of which we have this end. */
-export function linkOf(fd: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`);
-  } catch {
-    return undefined;
-  }
-}
+export const linkOf = (fd: number): string | undefined => attempt(() => readlinkSync(`/proc/self/fd/${fd}`));

@@ -32,6 +32,7 @@ function create(changes: Partial<PreparationOptions> = {}) {
         return Promise.resolve('/bin');
       },
     },
+    cgroups: { settled: () => Promise.resolve() },
     open: () => void events.push('open'),
     ...changes,
   });
@@ -91,4 +92,10 @@ test('is not made for a client that only asked what there is', async () => {
   preparation.dispose();
   await moment();
   expect(events).toEqual([]);
+});
+
+test('waits for groups that systemd is asked for, and not for ever', async () => {
+  const { events, preparation } = create({ cgroups: { settled: () => new Promise(() => undefined) } });
+  await preparation.ready('ann');
+  expect(events).toEqual(['look ann', 'path', 'sandbox 3']);
 });

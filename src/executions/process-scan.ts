@@ -2,11 +2,7 @@
 import { MARKER_NAME, SERVER_MARKER_NAME } from '../base/marker.ts';
 import { listProcesses, type ProcessEntry, readEnvironmentEntries } from './process-table.ts';
 
-export interface Look {
-  readonly entries: readonly ProcessEntry[];
-  /** Whether it carries "NAME=value" in its environment. */
-  hasMarker(entry: ProcessEntry, marker: string): boolean;
-}
+export type Look = ReturnType<ReturnType<typeof createLooks>>;
 
 const PREFIXES = [`${MARKER_NAME}=`, `${SERVER_MARKER_NAME}=`];
 
@@ -20,7 +16,7 @@ interface Known {
 }
 
 /** For who looks again and again. A process keeps its marks for life, and none of ours comes to others later. */
-export function createLooks(): () => Look {
+export function createLooks() {
   let known = new Map<string, Known>();
 
   function readMarkers(key: string, pid: number): readonly string[] {
@@ -49,7 +45,9 @@ export function createLooks(): () => Look {
     }
     return {
       entries,
-      hasMarker: (entry, marker) => readMarkers(keyOf(entry), entry.pid).includes(marker),
+      /** Whether it carries "NAME=value" in its environment. */
+      hasMarker: (entry: ProcessEntry, marker: string): boolean =>
+        readMarkers(keyOf(entry), entry.pid).includes(marker),
     };
   };
 }

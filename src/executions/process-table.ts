@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
+import { attempt } from '../base/attempt.ts';
 import { errnoOf } from '../base/errors.ts';
 import { once } from '../base/once.ts';
 
@@ -40,33 +41,23 @@ const isLinux = process.platform === 'linux';
 
 /** All processes that can be seen. */
 export function listProcesses(): ProcessEntry[] {
-  if (!isLinux) return listWithPs();
-  const entries: ProcessEntry[] = [];
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid)) continue;
-    const entry = findProcess(pid);
-    if (entry !== undefined) entries.push(entry);
-  }
-  return entries;
+  return isLinux ? readdirSync('/proc').flatMap((name) => findProcess(Number(name)) ?? []) : listWithPs();
 }
 
 /** One process, or undefined where there is none of that number. */
 export function findProcess(pid: number): ProcessEntry | undefined {
   if (!(pid > 0)) return undefined;
   if (!isLinux) return listWithPs().find((entry) => entry.pid === pid);
-  try {
-    return parseStat(readSmall(`/proc/${pid}/stat`));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => parseStat(readSmall(`/proc/${pid}/stat`)));
 }
 
-/** True while the very process that was meant is there and has not ended. */
-export function isAlive(identity: ProcessIdentity): boolean {
-  const entry = findProcess(identity.pid);
-  return entry !== undefined && entry.startTime === identity.startTime && !entry.isZombie;
+/** The very process that was meant, as it is now; undefined where it has ended. */
+export function findAlive({ pid, startTime }: ProcessIdentity): ProcessEntry | undefined {
+  const entry = findProcess(pid);
+  return entry?.startTime === startTime && !entry.isZombie ? entry : undefined;
 }
+
+export const isAlive = (identity: ProcessIdentity): boolean => findAlive(identity) !== undefined;
 
 /** True where there is a process of this number, or with a negative one a member of that group; zombies count. */
 export function exists(pid: number): boolean {
@@ -89,56 +80,33 @@ export function hasEnvironmentEntry(pid: number, entry: string): boolean {
  */
 export function readEnvironmentEntries(pid: number, prefixes: readonly string[]): string[] | undefined {
   if (!isLinux) return undefined;
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
-    if (environment === '') return undefined;
-    return prefixes.flatMap((prefix) => {
-      const found: string[] = [];
-      for (let at = environment.indexOf(prefix); at !== -1; at = environment.indexOf(prefix, at + 1)) {
-        if (at !== 0 && environment[at - 1] !== '\0') continue;
-        const end = environment.indexOf('\0', at);
-        found.push(environment.slice(at, end === -1 ? undefined : end));
-      }
-      return found;
-    });
-  } catch {
-    return undefined;
-  }
+  const environment = attempt(() => readFileSync(`/proc/${pid}/environ`, 'latin1')) ?? '';
+  if (environment === '') return undefined;
+  return prefixes.flatMap((prefix) => {
+    const found: string[] = [];
+    for (let at = environment.indexOf(prefix); at !== -1; at = environment.indexOf(prefix, at + 1)) {
+      if (at !== 0 && environment[at - 1] !== '\0') continue;
+      const end = environment.indexOf('\0', at);
+      found.push(environment.slice(at, end === -1 ? undefined : end));
+    }
+    return found;
+  });
 }
 
 /** True where the process was started with no environment at all, as `env -i` does. */
-export function hasEmptyEnvironment(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/environ`).length === 0;
-  } catch {
-    return false;
-  }
-}
+export const hasEmptyEnvironment = (pid: number): boolean =>
+  attempt(() => readFileSync(`/proc/${pid}/environ`).length) === 0;
 
-/** True where the process holds one of these pipes open: nearly always because it inherited it. */
-export function holdsPipe(pid: number, pipes: ReadonlySet<string>): boolean {
-  if (!isLinux || pipes.size === 0) return false;
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
-      try {
-        return pipes.has(readlinkSync(`/proc/${pid}/fd/${fd}`));
-      } catch {
-        return false;
-      }
-    });
-  } catch {
-    return false;
-  }
-}
-
+/** True where the process has one of these open, as its descriptors link to them: a pipe nearly always by inheritance. */
+export const holdsOpen = (pid: number, links: ReadonlySet<string>): boolean =>
+  links.size > 0 &&
+  (attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? []).some((fd) =>
+    links.has(attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''),
+  );
 /** Pids of a process's children; undefined where the kernel does not list them. */
 export function listChildren(pid: number): number[] | undefined {
   if (!isLinux) return undefined;
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) => listChildrenOf(pid, task));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readdirSync(`/proc/${pid}/task`).flatMap((task) => listChildrenOf(pid, task)));
 }
 
 /** A process is the child of the thread that forked it. */
@@ -153,7 +121,8 @@ export function listDescendants(roots: readonly ProcessEntry[]): ProcessEntry[] 
   const found = new Map(roots.map((entry) => [entry.pid, entry]));
   // A map is walked in the order in which it grows.
   for (const { pid, threads } of found.values()) {
-    for (const child of (threads === 1 ? tryList(pid) : listChildren(pid)) ?? []) {
+    const children = threads === 1 ? attempt(() => listChildrenOf(pid, pid)) : listChildren(pid);
+    for (const child of children ?? []) {
       const entry = found.has(child) ? undefined : findProcess(child);
       if (entry !== undefined) found.set(child, entry);
     }
@@ -161,45 +130,30 @@ export function listDescendants(roots: readonly ProcessEntry[]): ProcessEntry[] 
   return [...found.values()];
 }
 
-/** Of a process with one thread. */
-function tryList(pid: number): number[] | undefined {
-  try {
-    return listChildrenOf(pid, pid);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Since Linux 3.5, if it was built with it. */
 const listsChildren = once(() => isLinux && existsSync(`/proc/self/task/${process.pid}/children`));
 
 /** The number of the process that was made last: while it stays the same, nobody has forked. */
-export function readLastPid(): number {
-  try {
-    return Number(readSmall('/proc/loadavg').trim().split(' ').at(-1));
-  } catch {
-    return Number.NaN;
-  }
-}
+export const readLastPid = (): number =>
+  Number(
+    attempt(() => readSmall('/proc/loadavg'))
+      ?.trim()
+      .split(' ')
+      .at(-1),
+  );
 
 /** What a process has in memory without files and shared memory; with what it shares with those it forked. */
 export function readAnonymousBytes(pid: number): number {
-  try {
-    const [, resident, shared] = readSmall(`/proc/${pid}/statm`).split(' ').map(Number);
-    return ((resident ?? 0) - (shared ?? 0)) * PAGE_BYTES;
-  } catch {
-    return 0;
-  }
+  const text = attempt(() => readSmall(`/proc/${pid}/statm`)) ?? '';
+  const [, resident = 0, shared = 0] = text.split(' ').map(Number);
+  return (resident - shared) * PAGE_BYTES;
 }
 
 /** The most memory that a process ever had; undefined where it has ended. */
 export function readPeakBytes(pid: number): number | undefined {
-  try {
-    const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readSmall(`/proc/${pid}/status`))?.[1];
-    return kib === undefined ? undefined : Number(kib) * 1024;
-  } catch {
-    return undefined;
-  }
+  const text = attempt(() => readSmall(`/proc/${pid}/status`)) ?? '';
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(text)?.[1];
+  return kib === undefined ? undefined : Number(kib) * 1024;
 }
 
 /** Changes with every boot, so that a pid and start time of an earlier one are not mistaken. */
@@ -213,13 +167,7 @@ export function readBootId(): string {
 }
 
 /** In which namespace our pids mean something; empty where there are none. */
-export function readPidNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return '';
-  }
-}
+export const readPidNamespace = (): string => attempt(() => readlinkSync('/proc/self/ns/pid')) ?? '';
 
 /** A file of the kernel that is shorter than this: one read, where `readFileSync` needs three calls more. */
 const SMALL_BYTES = 4096;
@@ -266,34 +214,35 @@ function listWithPs(): ProcessEntry[] {
     env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
   });
   if (ps.status !== 0) return [];
-  const entries: ProcessEntry[] = [];
-  for (const line of ps.stdout.split('\n')) {
+  return ps.stdout.split('\n').flatMap((line): ProcessEntry[] => {
     const match =
       /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s+(\d+)\s+(\S+)\s+(\w{3} \w{3}\s+\d+ [\d:]+ \d{4})\s+(.*)$/.exec(
         line,
       );
-    if (match === null) continue;
-    const [, pid, parentPid, groupId, front, state, residentKib, time, started, name] = match;
-    entries.push({
-      pid: Number(pid),
-      parentPid: Number(parentPid),
-      groupId: Number(groupId),
-      // Sessions have no numbers there; the group is what is left.
-      sessionId: Number(groupId),
-      foregroundGroupId: Number(front),
-      state: state?.slice(0, 1) ?? '',
-      isZombie: state?.startsWith('Z') === true,
-      residentBytes: Number(residentKib) * 1024,
-      threads: 1,
-      stackStart: 0,
-      cpuTicks: parsePsTime(time ?? '') * TICKS_PER_SECOND,
-      // `ps` does not report it.
-      childTicks: 0,
-      startTime: Math.floor(Date.parse(started ?? '') / 1000),
-      name: name ?? '',
-    });
-  }
-  return entries;
+    if (match === null) return [];
+    const [, pid, parentPid, groupId, front, state = '', residentKib, time = '', started = '', name = ''] =
+      match;
+    return [
+      {
+        pid: Number(pid),
+        parentPid: Number(parentPid),
+        groupId: Number(groupId),
+        // Sessions have no numbers there; the group is what is left.
+        sessionId: Number(groupId),
+        foregroundGroupId: Number(front),
+        state: state.slice(0, 1),
+        isZombie: state.startsWith('Z'),
+        residentBytes: Number(residentKib) * 1024,
+        threads: 1,
+        stackStart: 0,
+        cpuTicks: parsePsTime(time) * TICKS_PER_SECOND,
+        // `ps` does not report it.
+        childTicks: 0,
+        startTime: Math.floor(Date.parse(started) / 1000),
+        name,
+      },
+    ];
+  });
 }
 
 /** "[[dd-]hh:]mm:ss.cc" in seconds. */

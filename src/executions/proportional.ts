@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findProcess, type ProcessEntry, readAnonymousBytes } from './process-table.ts';
+import { findAlive, type ProcessEntry, readAnonymousBytes } from './process-table.ts';
 
 /** A tree whose pages take longer to count, or whose kernel lets us wait, is judged by what is resident. */
 const PATIENCE_MS = 2000;
@@ -18,7 +18,8 @@ export async function measureProportional(entries: readonly ProcessEntry[]): Pro
   );
   // All at once: they go on allocating meanwhile.
   const parts = entries.map(
-    async (entry) => (await Promise.race([readProportional(entry.pid), isOver])) ?? residentNow(entry),
+    async (entry) =>
+      (await Promise.race([readProportional(entry.pid), isOver])) ?? findAlive(entry)?.residentBytes ?? 0,
   );
   const bytes = await Promise.all(parts);
   controller.abort();
@@ -27,18 +28,9 @@ export async function measureProportional(entries: readonly ProcessEntry[]): Pro
 
 /** Undefined where it cannot be read: the process is gone, does not let itself be looked at, or the kernel is old. */
 async function readProportional(pid: number): Promise<number | undefined> {
-  try {
-    const kib = /^Pss:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1];
-    return kib === undefined ? undefined : Number(kib) * 1024;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Nothing, where it has ended meanwhile. */
-function residentNow({ pid, startTime }: ProcessEntry): number {
-  const entry = findProcess(pid);
-  return entry?.startTime === startTime && !entry.isZombie ? entry.residentBytes : 0;
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
+  const kib = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
+  return kib === undefined ? undefined : Number(kib) * 1024;
 }
 
 /** Called with every scan, it knows what a tree has at least; that is only counted where it is asked for. */

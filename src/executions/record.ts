@@ -44,12 +44,14 @@ export const outcomeSchema = z.object({
   appeared: z.array(z.string()).optional(),
   /** Protected files that were replaced from outside while it ran, so that it could write to them. */
   unprotected: z.array(z.string()).optional(),
-  /** What the sandbox stopped, and which setting would let it through. */
+  /** Why it failed, and what to do about it. */
   explanation: z.string().optional(),
   /** What the audit log marks. */
   securityEvent: z.enum(['command_not_found', 'permission_denied', 'stopped_by_sandbox']).optional(),
   /** How often the kernel refused it another process. */
   refusedForks: z.number().optional(),
+  /** What each process could have of private memory, where it failed and had such a limit. */
+  dataLimitBytes: z.number().optional(),
   /** Its last pipeline, where a stage failed and the command succeeded all the same. */
   pipeline: z.array(z.object({ command: z.string(), exitCode: z.number() })).optional(),
   /** What could not be ended. */

@@ -1,9 +1,6 @@
 /** One timer for everything in this process that is looked at from time to time, each at a pace of its own. */
 
-export interface Rounds {
-  /** Looks after so many milliseconds, and then whenever the look says; the function that is returned stops it. */
-  add(look: () => Promise<number>, firstMs: number): () => void;
-}
+export type Rounds = ReturnType<typeof createRounds>;
 
 interface Watched {
   readonly look: () => Promise<number>;
@@ -16,7 +13,7 @@ interface Watched {
 /** Of the time until the next look: idle trees of one server are soon looked at together. */
 const SLACK = 0.2;
 
-export function createRounds(): Rounds {
+export function createRounds() {
   const all = new Set<Watched>();
   let timer: NodeJS.Timeout | undefined;
   let timerAt = Number.POSITIVE_INFINITY;
@@ -48,7 +45,8 @@ export function createRounds(): Rounds {
   }
 
   return {
-    add(look, firstMs) {
+    /** Looks after so many milliseconds, and then whenever the look says; the function that is returned stops it. */
+    add(look: () => Promise<number>, firstMs: number): () => void {
       const slackMs = firstMs * SLACK;
       const one: Watched = { look, dueAt: performance.now() + firstMs, slackMs, isLooking: false };
       all.add(one);

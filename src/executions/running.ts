@@ -19,6 +19,7 @@ export interface RunningEntry {
   readonly bundle: Bundle;
   readonly live: Live;
   readonly meter: UsageMeter;
+  /** None where another process writes them. */
   readonly sinks: ReadonlyMap<StreamType, Sink>;
   /** For the audit line of its end. */
   readonly requestId: string;
@@ -30,22 +31,10 @@ export interface RunningEntry {
   readonly releaseSession: () => void;
 }
 
-export interface Running {
-  readonly entries: ReadonlyMap<string, RunningEntry>;
-  /** From now on it counts as running, though it has no process yet; `track` or `giveUp` follows. */
-  reserve(id: string): void;
-  giveUp(id: string): void;
-  isActive(id: string): boolean;
-  /** `onEnd` is called when it ended, before waiting callers are answered. */
-  track(entry: RunningEntry, onEnd?: () => void): void;
-  /** Writes the audit line of an end. */
-  recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, call: EndedCall): void;
-  /** Ends all that are not detached, and follows those that are no further. */
-  close(): Promise<void>;
-}
+export type Running = ReturnType<typeof createRunning>;
 
 /** The call that started it, where this server knows of it. */
-export type EndedCall = Pick<RunningEntry, 'requestId' | 'client'>;
+type EndedCall = Pick<RunningEntry, 'requestId' | 'client'>;
 
 const NOTE_AFTER_MS = 25;
 /** Of a shutdown's 5 s. */
@@ -57,7 +46,7 @@ export interface RunningOptions {
   readonly store: Store;
   readonly audit: Audit;
   readonly log: Log;
-  /** What the sandbox had to do with how it ended. */
+  /** Why it failed, and what the audit log should mark. */
   explain(
     record: ExecutionRecord,
     outcome: Outcome,
@@ -67,62 +56,29 @@ export interface RunningOptions {
   readonly onEnded: (entry: RunningEntry) => void;
 }
 
-export function createRunning(options: RunningOptions): Running {
-  const { store, audit, log, explain } = options;
+export function createRunning(options: RunningOptions) {
+  const { store, log } = options;
   const entries = new Map<string, RunningEntry>();
   const reserved = new Set<string>();
   let isClosed = false;
 
-  function conclude(entry: RunningEntry, ended: Outcome, onEnd: (() => void) | undefined): void {
-    const problem = [...entry.sinks.values()].find((sink) => sink.problem !== undefined)?.problem;
-    const outcome: Outcome =
-      problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
-    entry.record = {
-      ...entry.record,
-      outcome: { ...outcome, ...explain(entry.record, outcome, entry.bundle) },
-    };
-    try {
-      onEnd?.();
-    } catch (error) {
-      // What a session would have taken over is lost; the execution is not.
-      log.error('the end of an execution could not be reported', {
-        execution: entry.record.id,
-        error: messageOf(error),
-      });
-    }
-    const content = entry.bundle.content();
-    store.conclude(entry.record, content);
-    const storage = content && store.storageOf(entry.record.id);
-    if (storage !== undefined) entry.bundle.keepIn(storage);
-    entries.delete(entry.record.id);
-    recordEnd(entry.record, entry.bundle, entry.record.outcome ?? outcome, entry);
-  }
-
-  function recordEnd(record: ExecutionRecord, bundle: Bundle, outcome: Outcome, call: EndedCall): void {
-    try {
-      audit.write(endOf(record, bundle, outcome, call));
-    } catch (error) {
-      // The start is on record, and the next start is refused until the log can be written again.
-      log.error('the audit log cannot be written', { execution: record.id, error: messageOf(error) });
-    }
-  }
-
   return {
-    entries,
-    recordEnd,
-    reserve: (id) => void reserved.add(id),
-    giveUp: (id) => void reserved.delete(id),
-    isActive: (id) => entries.has(id) || reserved.has(id),
-    track(entry, onEnd) {
-      const { id, mode } = entry.record;
+    entries: entries as ReadonlyMap<string, RunningEntry>,
+    explain: options.explain,
+    /** Writes the audit line of an end. */
+    recordEnd: (record: ExecutionRecord, bundle: Bundle, call: EndedCall): void =>
+      recordEnd(options, record, bundle, call),
+    /** From now on it counts as running, though it has no process yet; `track` or `giveUp` follows. */
+    reserve: (id: string): void => void reserved.add(id),
+    giveUp: (id: string): void => void reserved.delete(id),
+    isActive: (id: string): boolean => entries.has(id) || reserved.has(id),
+    /** `onEnd` is called when it ended, before waiting callers are answered. */
+    track(entry: RunningEntry, onEnd?: () => void): void {
+      const { id, mode, process: started } = entry.record;
+      const { requestId } = entry;
       entries.set(id, entry);
       reserved.delete(id);
-      log.debug('execution_started', {
-        executionId: id,
-        requestId: entry.requestId,
-        mode,
-        pid: entry.record.process?.pid,
-      });
+      log.debug('execution_started', { executionId: id, requestId, mode, pid: started?.pid });
       const note = (): void => store.note(entry.record);
       // Most executions end before it would be written, and by its marker alone a process is found as well; only a
       // wrapper or a host must be known.
@@ -140,7 +96,9 @@ export function createRunning(options: RunningOptions): Running {
           clear();
           // The server that adopts a detached execution also records its end.
           if (isClosed) return;
-          conclude(entry, outcome, onEnd);
+          conclude(options, entry, outcome, onEnd);
+          entries.delete(id);
+          recordEnd(options, entry.record, entry.bundle, entry);
           options.onEnded(entry);
         },
         (error: unknown) => {
@@ -154,7 +112,8 @@ export function createRunning(options: RunningOptions): Running {
         },
       );
     },
-    async close() {
+    /** Ends all that are not detached, and follows those that are no further. */
+    async close(): Promise<void> {
       const ours = [...entries.values()].filter((entry) => entry.record.mode !== 'detached');
       await Promise.all(
         ours.map(async (entry) => {
@@ -166,6 +125,49 @@ export function createRunning(options: RunningOptions): Running {
       isClosed = true;
     },
   };
+}
+
+/** Puts its end into its record and on disk. */
+function conclude(
+  { store, log, explain }: RunningOptions,
+  entry: RunningEntry,
+  ended: Outcome,
+  onEnd: (() => void) | undefined,
+): void {
+  const problem = [...entry.sinks.values()].find((sink) => sink.problem !== undefined)?.problem;
+  const outcome: Outcome =
+    problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
+  entry.record = {
+    ...entry.record,
+    outcome: { ...outcome, ...explain(entry.record, outcome, entry.bundle) },
+  };
+  try {
+    onEnd?.();
+  } catch (error) {
+    // What a session would have taken over is lost; the execution is not.
+    log.error('the end of an execution could not be reported', {
+      execution: entry.record.id,
+      error: messageOf(error),
+    });
+  }
+  const content = entry.bundle.content();
+  store.conclude(entry.record, content);
+  const storage = content && store.storageOf(entry.record.id);
+  if (storage !== undefined) entry.bundle.keepIn(storage);
+}
+
+function recordEnd(
+  { audit, log }: RunningOptions,
+  record: ExecutionRecord,
+  bundle: Bundle,
+  call: EndedCall,
+): void {
+  try {
+    if (record.outcome !== undefined) audit.write(endOf(record, bundle, record.outcome, call));
+  } catch (error) {
+    // The start is on record, and the next start is refused until the log can be written again.
+    log.error('the audit log cannot be written', { execution: record.id, error: messageOf(error) });
+  }
 }
 
 /** Of a command, in the line of its end. */

@@ -8,25 +8,16 @@ export const METRICS = ['cpu', 'memory', 'io', 'network'] as const;
 export type Metric = (typeof METRICS)[number];
 
 /** What was measured, by name; a rate is over the time since the sample before. */
-export type Figures = Partial<Record<Figure, number>>;
+type Figures = Partial<Record<Figure, number>>;
 
-export type Figure =
-  | 'cpuPercent'
-  | 'memoryBytes'
-  | 'processes'
-  | 'readBytesPerSecond'
-  | 'writtenBytesPerSecond'
-  | 'diskReadBytesPerSecond'
-  | 'diskWrittenBytesPerSecond'
-  | 'receivedBytesPerSecond'
-  | 'sentBytesPerSecond';
+export type Figure = 'cpuPercent' | 'memoryBytes' | 'processes' | `${keyof (Transfer & Network)}PerSecond`;
 
 export interface Sample {
   readonly atMs: number;
   readonly figures: Figures;
 }
 
-export interface Extremes {
+interface Extremes {
   readonly min: number;
   readonly mean: number;
   readonly max: number;
@@ -37,14 +28,7 @@ export interface Summary {
   readonly figures: Partial<Record<Figure, Extremes>>;
 }
 
-export interface Sampler {
-  readonly metrics: readonly Metric[];
-  sample(members: readonly ProcessEntry[], atMs: number): void;
-  /** What was never available so far. */
-  unavailable(): Metric[];
-  /** Samples since the last time, and the summary of all. */
-  take(): { readonly samples: Sample[]; readonly dropped: number; readonly summary: Summary };
-}
+export type Sampler = ReturnType<typeof createSampler>;
 
 interface Counters {
   /** By a clock that nobody sets: rates are made from it. */
@@ -58,17 +42,14 @@ interface Counters {
  * `members`: the tree as it is when it begins, from which the first sample is measured. Where nothing is `wanted` in
  * particular, it is everything that can be measured.
  */
-export function createSampler(
-  wanted: readonly Metric[] | undefined,
-  members: readonly ProcessEntry[],
-): Sampler {
+export function createSampler(wanted: readonly Metric[] | undefined, members: readonly ProcessEntry[]) {
   const metrics = METRICS.filter((metric) =>
     wanted === undefined
       ? metric !== 'network' || readOwnNetwork(members) !== undefined
       : wanted.includes(metric),
   );
   const has = (metric: Metric): boolean => metrics.includes(metric);
-  const totals = new Map<Figure, { min: number; max: number; sum: number; count: number }>();
+  const totals: Totals = new Map();
   let unread: Sample[] = [];
   let dropped = 0;
   let samples = 0;
@@ -83,39 +64,29 @@ export function createSampler(
     };
   }
 
-  function note(figures: Figures): void {
-    for (const [name, value] of Object.entries(figures) as [Figure, number][]) {
-      const total = totals.get(name) ?? { min: value, max: value, sum: 0, count: 0 };
-      totals.set(name, {
-        min: Math.min(total.min, value),
-        max: Math.max(total.max, value),
-        sum: total.sum + value,
-        count: total.count + 1,
-      });
-    }
-  }
-
   return {
     metrics,
-    sample(now, atMs) {
+    sample(now: readonly ProcessEntry[], atMs: number): void {
       // Between the end of a tree and the news of it there is nobody to measure.
       if (now.length === 0) return;
       const next = count(now);
       const figures = measure(metrics, now, last, next);
       last = next;
       samples++;
-      note(figures);
+      addTo(totals, figures);
       unread.push({ atMs, figures });
       if (unread.length <= LIMITS.monitorSamples) return;
       unread.shift();
       dropped++;
     },
-    unavailable: () =>
+    /** What was never available so far. */
+    unavailable: (): Metric[] =>
       metrics.filter(
         (metric) =>
           (metric === 'io' && last.transfer === undefined && !totals.has('readBytesPerSecond')) ||
           (metric === 'network' && last.network === undefined && !totals.has('receivedBytesPerSecond')),
       ),
+    /** Samples since the last time, and the summary of all. */
     take() {
       const figures = [...totals].map(([name, { min, max, sum, count: n }]) => [
         name,
@@ -133,6 +104,20 @@ export function createSampler(
   };
 }
 
+type Totals = Map<Figure, { min: number; max: number; sum: number; count: number }>;
+
+function addTo(totals: Totals, figures: Figures): void {
+  for (const [name, value] of Object.entries(figures) as [Figure, number][]) {
+    const total = totals.get(name) ?? { min: value, max: value, sum: 0, count: 0 };
+    totals.set(name, {
+      min: Math.min(total.min, value),
+      max: Math.max(total.max, value),
+      sum: total.sum + value,
+      count: total.count + 1,
+    });
+  }
+}
+
 function measure(
   metrics: readonly Metric[],
   members: readonly ProcessEntry[],
@@ -140,25 +125,21 @@ function measure(
   after: Counters,
 ): Figures {
   const seconds = Math.max((after.measuredAt - before.measuredAt) / 1000, 0.001);
-  const rate = (from: number, to: number): number => Math.round(Math.max(0, to - from) / seconds);
-  const [io, network] = [after.transfer, after.network];
-  // What was unavailable before has no beginning to be measured from.
-  const [ioBefore, networkBefore] = [before.transfer, before.network];
+  const ratesOf = <Name extends keyof (Transfer & Network)>(
+    from: Readonly<Record<Name, number>> | undefined,
+    to: Readonly<Record<Name, number>> | undefined,
+  ): Figures => {
+    // What was unavailable before has no beginning to be measured from.
+    if (from === undefined || to === undefined) return {};
+    const names = Object.keys(to) as Name[];
+    const rate = (name: Name): number => Math.round(Math.max(0, to[name] - from[name]) / seconds);
+    return Object.fromEntries(names.map((name) => [`${name}PerSecond`, rate(name)]));
+  };
   return {
     ...(metrics.includes('cpu') && { cpuPercent: percentOf(after.ticks - before.ticks, seconds) }),
     ...(metrics.includes('memory') && { memoryBytes: sumResident(members) }),
     processes: members.length,
-    ...(io !== undefined &&
-      ioBefore !== undefined && {
-        readBytesPerSecond: rate(ioBefore.readBytes, io.readBytes),
-        writtenBytesPerSecond: rate(ioBefore.writtenBytes, io.writtenBytes),
-        diskReadBytesPerSecond: rate(ioBefore.diskReadBytes, io.diskReadBytes),
-        diskWrittenBytesPerSecond: rate(ioBefore.diskWrittenBytes, io.diskWrittenBytes),
-      }),
-    ...(network !== undefined &&
-      networkBefore !== undefined && {
-        receivedBytesPerSecond: rate(networkBefore.receivedBytes, network.receivedBytes),
-        sentBytesPerSecond: rate(networkBefore.sentBytes, network.sentBytes),
-      }),
+    ...ratesOf(before.transfer, after.transfer),
+    ...ratesOf(before.network, after.network),
   };
 }

@@ -4,26 +4,26 @@
  * there can be no copy, each is built by bwrap.
  */
 import { existsSync } from 'node:fs';
-import { type BubblewrapSpec, type CopyPlan, type Limits, planCopy } from '../security/security.ts';
-import type { SandboxTools } from './sandbox-tools.ts';
-import { buildSandbox, copySandbox, endSandbox, markedForServer, type WaitingSandbox } from './sandboxed.ts';
+import { type BubblewrapSpec, type CopyPlan, planCopy } from '../security/security.ts';
+import type { SandboxRequest, SandboxTools } from './sandbox-tools.ts';
+import {
+  buildSandbox,
+  copySandbox,
+  endSandbox,
+  isIntact,
+  markedForServer,
+  type WaitingSandbox,
+} from './sandboxed.ts';
 
 /** All that a sandbox depends on. */
-export interface WantedSandbox {
-  readonly sandboxSpec: BubblewrapSpec;
-  readonly limits: Limits;
-}
+export type WantedSandbox = Pick<SandboxRequest, 'sandboxSpec' | 'limits'>;
 
 export interface PoolTools extends SandboxTools {
   /** The next server finds by its name what is left where this one was killed. */
   readonly server: string;
 }
 
-export interface SandboxCopies {
-  /** Throws where none can be made. */
-  make(wanted: WantedSandbox): Promise<WaitingSandbox>;
-  dispose(): Promise<void>;
-}
+export type SandboxCopies = ReturnType<typeof createSandboxCopies>;
 
 /** One that nobody has asked for in the meantime is ended. */
 const KEPT_MS = 10 * 60_000;
@@ -40,18 +40,56 @@ interface Original {
   expiry: NodeJS.Timeout | undefined;
 }
 
-export function createSandboxCopies(tools: PoolTools): SandboxCopies {
-  const { spawner } = tools;
-  const keyOf = createKeys();
-  /** The one that was used last at the end. */
-  const originals = new Map<string, Original>();
-  const ending = new Set<Promise<unknown>>();
+export function createSandboxCopies(tools: PoolTools) {
+  const build = (wanted: WantedSandbox): Promise<WaitingSandbox> =>
+    buildSandbox({ ...wanted, marked: markedForServer(tools.server) }, tools);
+  const originals = createOriginals(build);
+  const originalOf = new WeakMap<WaitingSandbox, readonly [Original, WaitingSandbox]>();
   /** Of the first copy: a failure after that is one of the moment. */
   let attemptsLeft = FIRST_ATTEMPTS;
   let isDisposed = false;
 
-  const build = (wanted: WantedSandbox): Promise<WaitingSandbox> =>
-    buildSandbox({ ...wanted, marked: markedForServer(tools.server) }, tools);
+  return {
+    /** Throws where none can be made. */
+    async make(wanted: WantedSandbox): Promise<WaitingSandbox> {
+      if (isDisposed || attemptsLeft <= 0 || !tools.spawner.canCopy()) return build(wanted);
+      const original = originals.of(wanted.sandboxSpec);
+      if (original === undefined) return build(wanted);
+      const sandbox = await original.sandbox;
+      try {
+        const copy = await copySandbox(sandbox, original.plan, { ...wanted, marked: {} }, tools);
+        originalOf.set(copy, [original, sandbox]);
+        return copy;
+      } catch {
+        // Something was changed since it was built, or this machine does not allow copies.
+        originals.end(original);
+        attemptsLeft -= 1;
+        return build(wanted);
+      }
+    },
+    /** Before one is used. Where its original is not what it was either, the next ones are made of a new one. */
+    isIntact(sandbox: WaitingSandbox): boolean {
+      const isSo = isIntact(sandbox, tools.tables);
+      const [original, first] = originalOf.get(sandbox) ?? [];
+      if (original === undefined || first === undefined) return isSo;
+      if (isSo) attemptsLeft = Number.POSITIVE_INFINITY;
+      // Where the original shows what it did, the fault is the copy's own.
+      else if (isIntact(first, tools.tables)) attemptsLeft -= 1;
+      else originals.end(original);
+      return isSo;
+    },
+    async dispose(): Promise<void> {
+      isDisposed = true;
+      await originals.dispose();
+    },
+  };
+}
+
+function createOriginals(build: (wanted: WantedSandbox) => Promise<WaitingSandbox>) {
+  const keyOf = createKeys();
+  /** The one that was used last at the end. */
+  const originals = new Map<string, Original>();
+  const ending = new Set<Promise<unknown>>();
 
   function end(original: Original): void {
     if (originals.get(original.key) !== original) return;
@@ -70,44 +108,25 @@ export function createSandboxCopies(tools: PoolTools): SandboxCopies {
     for (const oldest of [...originals.values()].slice(0, -MAX_ORIGINALS)) end(oldest);
   }
 
-  /** Undefined where there can be none. */
-  function originalOf(sandboxSpec: BubblewrapSpec): Original | undefined {
-    const key = keyOf(sandboxSpec);
-    const plan = originals.get(key)?.plan ?? planCopy(sandboxSpec.options, existsSync);
-    if (plan === undefined) return undefined;
-    const original = originals.get(key) ?? {
-      key,
-      plan,
-      sandbox: build({
-        sandboxSpec: { ...sandboxSpec, options: [...sandboxSpec.options, ...plan.options] },
-        limits: {},
-      }),
-      expiry: undefined,
-    };
-    original.sandbox.catch(() => end(original));
-    keep(original);
-    return original;
-  }
-
   return {
-    async make(wanted) {
-      if (isDisposed || attemptsLeft === 0 || !spawner.canCopy()) return build(wanted);
-      const original = originalOf(wanted.sandboxSpec);
-      if (original === undefined) return build(wanted);
-      const sandbox = await original.sandbox;
-      try {
-        const copy = await copySandbox(sandbox, original.plan, { ...wanted, marked: {} }, tools);
-        attemptsLeft = Number.POSITIVE_INFINITY;
-        return copy;
-      } catch {
-        // Something was changed since it was built, or this machine does not allow it.
-        end(original);
-        attemptsLeft -= 1;
-        return build(wanted);
-      }
+    /** Undefined where there can be none. */
+    of(sandboxSpec: BubblewrapSpec): Original | undefined {
+      const key = keyOf(sandboxSpec);
+      const plan = originals.get(key)?.plan ?? planCopy(sandboxSpec.options, existsSync);
+      if (plan === undefined) return undefined;
+      const options = [...sandboxSpec.options, ...plan.options];
+      const original = originals.get(key) ?? {
+        key,
+        plan,
+        sandbox: build({ sandboxSpec: { ...sandboxSpec, options }, limits: {} }),
+        expiry: undefined,
+      };
+      original.sandbox.catch(() => end(original));
+      keep(original);
+      return original;
     },
-    async dispose() {
-      isDisposed = true;
+    end,
+    async dispose(): Promise<void> {
       for (const original of originals.values()) end(original);
       await Promise.allSettled(ending);
     },

@@ -1,5 +1,5 @@
 /** Why a sandbox could not be used for a command. In all of these cases nothing of the command has run. */
-import { ShellServerError } from '../base/errors.ts';
+import { type ErrorCode, type ErrorOptionsOfOurs, ShellServerError } from '../base/errors.ts';
 
 /**
  * The sandbox could not be set up, and nothing was run: something that was to be mounted is gone, say, or another command
@@ -10,34 +10,34 @@ export const isSandboxFailure = (error: unknown): boolean =>
 
 export const NOT_SET_UP = 'not set up';
 
-export function sandboxFailed(reason: string): ShellServerError {
-  const said = reason === '' ? 'bwrap ended early' : reason;
-  return new ShellServerError(
-    'EXECUTION_001',
-    `Nothing was run: the sandbox could not be set up (${said}).`,
-    {
-      hint: 'Call again. If this persists, run `mcp-shell-server doctor`.',
-      details: { sandbox: NOT_SET_UP },
-    },
-  );
-}
+export const sandboxFailed = (reason: string): ShellServerError =>
+  nothingRun(`the sandbox could not be set up (${reason === '' ? 'bwrap ended early' : reason})`, {
+    hint: 'Call again. If this persists, run `mcp-shell-server doctor`.',
+    details: { sandbox: NOT_SET_UP },
+  });
 
-export function late(): ShellServerError {
-  return new ShellServerError('EXECUTION_001', 'Nothing was run: the sandbox was not set up in time.', {
+export const late = (): ShellServerError =>
+  nothingRun('the sandbox was not set up in time', {
     hint: 'Something that it shows may not answer, a file server for example; run `mcp-shell-server doctor`.',
   });
-}
 
 export const replacedMeanwhile = (): ShellServerError =>
   sandboxFailed('something that it shows was replaced meanwhile');
 
-export function swapped(path: string): ShellServerError {
-  return new ShellServerError(
-    'SECURITY_003',
-    `Nothing was run: ${path} was changed by another command while the sandbox was set up.`,
+export const swapped = (path: string): ShellServerError =>
+  nothingRun(
+    `${path} was changed by another command while the sandbox was set up`,
     {
       hint: 'Call again; if it happens every time, end what is running in the workspace.',
       details: { path, sandbox: NOT_SET_UP },
     },
+    'SECURITY_003',
   );
+
+function nothingRun(
+  why: string,
+  options: ErrorOptionsOfOurs,
+  code: ErrorCode = 'EXECUTION_001',
+): ShellServerError {
+  return new ShellServerError(code, `Nothing was run: ${why}.`, options);
 }

@@ -4,9 +4,15 @@
  * shows every mount of it as it was meant; else the command waits for its own.
  */
 import { availableParallelism } from 'node:os';
-import { createKeys, createSandboxCopies, type PoolTools, type WantedSandbox } from './sandbox-copies.ts';
+import {
+  createKeys,
+  createSandboxCopies,
+  type PoolTools,
+  type SandboxCopies,
+  type WantedSandbox,
+} from './sandbox-copies.ts';
 import { replacedMeanwhile } from './sandbox-failures.ts';
-import { endSandbox, isIntact, KERNEL_TABLES, type WaitingSandbox } from './sandboxed.ts';
+import { endSandbox, type WaitingSandbox } from './sandboxed.ts';
 
 export type { PoolTools, WantedSandbox } from './sandbox-copies.ts';
 
@@ -58,108 +64,30 @@ interface Waiting {
 }
 
 export function createSandboxPool(tools: PoolTools): SandboxPool {
-  const { tables = KERNEL_TABLES } = tools;
-  /** By what they depend on, the one that was used last at the end. */
-  const kinds = new Map<string, Kind>();
-  const ending = new Set<Promise<unknown>>();
   const keyOf = createKeys();
-  const copies = createSandboxCopies(tools);
-  let building = 0;
-  let moment = 0;
-  let isDisposed = false;
-
-  function track(promise: Promise<unknown>): void {
-    ending.add(promise);
-    void promise.catch(() => undefined).finally(() => ending.delete(promise));
-  }
-
-  function drop(kind: Kind, ready: Ready): void {
-    kind.ready.splice(kind.ready.indexOf(ready), 1);
-    clearTimeout(ready.expiry);
-    track(endSandbox(ready.sandbox));
-  }
+  const state: State = {
+    kinds: new Map(),
+    ending: new Set(),
+    copies: createSandboxCopies(tools),
+    building: 0,
+    moment: 0,
+    isDisposed: false,
+  };
+  const { kinds, ending, copies } = state;
 
   function find(wanted: WantedSandbox): Kind {
-    const key = `${JSON.stringify(wanted.limits)} ${keyOf(wanted.sandboxSpec)}`;
+    // Groups may come later, and then those that were built without one wait for nobody.
+    const key = `${JSON.stringify([wanted.limits, tools.cgroups.held()])} ${keyOf(wanted.sandboxSpec)}`;
     const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0, begunAt: 0 };
     kinds.delete(key);
     kinds.set(key, kind);
     return kind;
   }
 
-  function build(kind: Kind): void {
-    building++;
-    kind.building++;
-    const begunAt = ++moment;
-    kind.begunAt = begunAt;
-    track(
-      copies
-        .make(kind.wanted)
-        .then(
-          (sandbox) => settle(kind, { sandbox, begunAt }),
-          (error: unknown) => {
-            // Before the next command comes, another one would fail as well.
-            kind.target = 0;
-            const at = kind.waiting.findIndex(({ askedAt }) => askedAt < begunAt);
-            if (at !== -1) kind.waiting.splice(at, 1)[0]?.reject(error);
-          },
-        )
-        .finally(() => {
-          building--;
-          kind.building--;
-          refill();
-        }),
-    );
-  }
-
-  function settle(kind: Kind, built: Built): void {
-    const { sandbox } = built;
-    const next = kind.waiting.shift();
-    if (next !== undefined) next.resolve(built);
-    else if (isDisposed) track(endSandbox(sandbox));
-    else {
-      const ready: Ready = { sandbox, expiry: setTimeout(() => drop(kind, ready), KEPT_MS).unref() };
-      kind.ready.push(ready);
-    }
-  }
-
-  /** Kinds that commands wait for take turns: callers differ in them, and none must wait for all commands of another. */
-  function buildWaitedFor(): void {
-    while (building < MAX_BUILDING) {
-      const needed = [...kinds.values()].filter((kind) => kind.building < kind.waiting.length);
-      const [first, ...others] = needed;
-      if (first === undefined) return;
-      build(others.reduce((next, kind) => (kind.begunAt < next.begunAt ? kind : next), first));
-    }
-  }
-
-  /** Those that a command waits for first; then those that the next commands are likely to need, the latest kind first. */
-  function refill(): void {
-    buildWaitedFor();
-    const all = [...kinds.values()].toReversed();
-    if (isDisposed || all.some((kind) => kind.waiting.length > 0)) return;
-    let ready = all.reduce((sum, kind) => sum + kind.ready.length + kind.building, 0);
-    for (const kind of all) {
-      // A second one at the same time only where none is left: a command would share the processors with them.
-      const atOnce = kind.ready.length === 0 ? 2 : 1;
-      if (building >= atOnce || kind.ready.length + kind.building >= kind.target) continue;
-      const oldest = ready < MAX_READY ? undefined : all.findLast((other) => other.ready.length > 0);
-      if (ready >= MAX_READY && (oldest === undefined || oldest === kind)) continue;
-      if (oldest?.ready[0] !== undefined) drop(oldest, oldest.ready[0]);
-      else ready++;
-      build(kind);
-      if (kind.ready.length === 0) refill();
-    }
-    for (const [key, kind] of kinds) {
-      if (kind.ready.length + kind.building + kind.waiting.length === 0 && kinds.size > MAX_READY)
-        kinds.delete(key);
-    }
-  }
-
   async function takeReady(kind: Kind): Promise<WaitingSandbox | undefined> {
     for (let ready = kind.ready.shift(); ready !== undefined; ready = kind.ready.shift()) {
       clearTimeout(ready.expiry);
-      if (isIntact(ready.sandbox, tables)) return ready.sandbox;
+      if (copies.isIntact(ready.sandbox)) return ready.sandbox;
       await endSandbox(ready.sandbox);
     }
     return undefined;
@@ -173,33 +101,132 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
       kind.target = Math.min(READY_OF_A_KIND, kind.target + 1);
       if (ready !== undefined) {
         // Calls that are being answered come first.
-        setTimeout(refill, kind.ready.length > 0 ? PAUSE_MS : 0).unref();
+        setTimeout(() => refill(state), kind.ready.length > 0 ? PAUSE_MS : 0).unref();
         return ready;
       }
-      const askedAt = ++moment;
-      for (;;) {
+      let askedAt = ++state.moment;
+      for (let isLast = false; ; ) {
         const { sandbox, begunAt } = await new Promise<Built>((resolve, reject) => {
           kind.waiting.push({ askedAt, resolve, reject });
-          refill();
+          refill(state);
         });
-        if (isIntact(sandbox, tables)) return sandbox;
+        if (copies.isIntact(sandbox)) return sandbox;
         await endSandbox(sandbox);
-        if (begunAt > askedAt) throw replacedMeanwhile();
+        if (begunAt < askedAt) continue;
+        // What was changed since the original was built is in the next one.
+        if (isLast || !sandbox.isCopy) throw replacedMeanwhile();
+        isLast = true;
+        askedAt = ++state.moment;
       }
     },
     prepare(wanted) {
-      if (isDisposed) return;
+      if (state.isDisposed) return;
       const kind = find(wanted);
       kind.target = Math.max(1, kind.target);
-      refill();
+      refill(state);
     },
     async dispose() {
-      isDisposed = true;
-      for (const kind of kinds.values()) for (const ready of kind.ready.slice()) drop(kind, ready);
-      track(copies.dispose());
+      state.isDisposed = true;
+      for (const kind of kinds.values()) for (const ready of kind.ready.slice()) drop(state, kind, ready);
+      track(state, copies.dispose());
       while (ending.size > 0) await Promise.allSettled(ending);
     },
   };
+}
+
+interface State {
+  /** By what they depend on, the one that was used last at the end. */
+  readonly kinds: Map<string, Kind>;
+  readonly ending: Set<Promise<unknown>>;
+  readonly copies: SandboxCopies;
+  building: number;
+  moment: number;
+  isDisposed: boolean;
+}
+
+function track({ ending }: State, promise: Promise<unknown>): void {
+  ending.add(promise);
+  void promise.catch(() => undefined).finally(() => ending.delete(promise));
+}
+
+function drop(state: State, kind: Kind, ready: Ready): void {
+  kind.ready.splice(kind.ready.indexOf(ready), 1);
+  clearTimeout(ready.expiry);
+  track(state, endSandbox(ready.sandbox));
+}
+
+function build(state: State, kind: Kind): void {
+  state.building++;
+  kind.building++;
+  const begunAt = ++state.moment;
+  kind.begunAt = begunAt;
+  const making = state.copies
+    .make(kind.wanted)
+    .then(
+      (sandbox) => settle(state, kind, { sandbox, begunAt }),
+      (error: unknown) => {
+        // Before the next command comes, another one would fail as well.
+        kind.target = 0;
+        const at = kind.waiting.findIndex(({ askedAt }) => askedAt < begunAt);
+        if (at !== -1) kind.waiting.splice(at, 1)[0]?.reject(error);
+      },
+    )
+    .finally(() => {
+      state.building--;
+      kind.building--;
+      refill(state);
+    });
+  track(state, making);
+}
+
+function settle(state: State, kind: Kind, built: Built): void {
+  const { sandbox } = built;
+  const next = kind.waiting.shift();
+  if (next !== undefined) next.resolve(built);
+  else if (state.isDisposed) track(state, endSandbox(sandbox));
+  else {
+    const ready: Ready = { sandbox, expiry: setTimeout(() => drop(state, kind, ready), KEPT_MS).unref() };
+    kind.ready.push(ready);
+  }
+}
+
+/** Kinds that commands wait for take turns: callers differ in them, and none must wait for all commands of another. */
+function buildWaitedFor(state: State): void {
+  while (state.building < MAX_BUILDING) {
+    const needed = [...state.kinds.values()].filter((kind) => kind.building < kind.waiting.length);
+    const [first, ...others] = needed;
+    if (first === undefined) return;
+    build(
+      state,
+      others.reduce((next, kind) => (kind.begunAt < next.begunAt ? kind : next), first),
+    );
+  }
+}
+
+/** Those that a command waits for first; then those that the next commands are likely to need, the latest kind first. */
+function refill(state: State): void {
+  const { kinds } = state;
+  buildWaitedFor(state);
+  const all = [...kinds.values()].toReversed();
+  if (state.isDisposed || all.some((kind) => kind.waiting.length > 0)) return;
+  let ready = all.reduce((sum, kind) => sum + kind.ready.length + kind.building, 0);
+  for (const [index, kind] of all.entries()) {
+    // A second one at the same time only where none is left: a command would share the processors with them.
+    const atOnce = kind.ready.length === 0 ? 2 : 1;
+    if (state.building >= atOnce || kind.ready.length + kind.building >= kind.target) continue;
+    // In the place of one that was used longer ago, or two kinds would take it from each other for ever.
+    const older =
+      ready < MAX_READY ? undefined : all.slice(index + 1).findLast((one) => one.ready.length > 0);
+    if (ready >= MAX_READY && older === undefined) continue;
+    if (older?.ready[0] !== undefined) drop(state, older, older.ready[0]);
+    else ready++;
+    build(state, kind);
+    if (kind.ready.length === 0) refill(state);
+  }
+  for (const [key, kind] of kinds) {
+    if (kind.ready.length + kind.building + kind.waiting.length === 0 && kinds.size > MAX_READY)
+      kinds.delete(key);
+  }
 }
 
 /** As long as most commands take. */

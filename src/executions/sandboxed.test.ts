@@ -22,7 +22,7 @@ function sandboxSpecOf(host: Host, changes: HostChanges = {}, seccomp?: Uint8Arr
     kind: 'bubblewrap',
     program: BWRAP,
     options: bwrapOptions(profile, {
-      features: { disablesUserns: false },
+      disablesUserns: false,
       hasSeccomp: seccomp !== undefined,
     }),
     seccomp: seccomp === undefined ? undefined : Buffer.from(seccomp).toString('base64'),

@@ -3,9 +3,9 @@
  * with what was meant, and nothing of the command has run.
  */
 import { closeSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
-import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { attempt } from '../base/attempt.ts';
 import { directoryProblem } from '../base/config/paths.ts';
 import { errnoOf } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
@@ -26,30 +26,44 @@ import { type Handoff, handoffScript, handoffWords, readyScript, WAITING_SHELL }
 import { OUTER_ENVIRONMENT } from './helper.ts';
 import { boundInotify } from './inotify.ts';
 import { createInputFile, type InputFile } from './input-file.ts';
+import { dataLimitOf } from './limit-enforcement.ts';
 import { identitiesOf } from './mount-watch.ts';
 import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
 import { findProcess, isAlive, listChildren, type ProcessIdentity } from './process-table.ts';
 import { late, replacedMeanwhile, sandboxFailed, swapped } from './sandbox-failures.ts';
 import type { MountTables, SandboxRequest, SandboxTools } from './sandbox-tools.ts';
-import type { Child, Descriptor, Exit, Template } from './spawner.ts';
+import {
+  type Child,
+  type Descriptor,
+  type Exit,
+  SIGNAL_NAMES,
+  type SpawnSpec,
+  type Template,
+} from './spawner.ts';
 import { sendSignal } from './tree.ts';
 
-export interface WaitingSandbox {
+/** What waits for a command, whatever it sees of the host. */
+interface Standing {
   readonly child: Child;
   readonly capture: Capture;
   readonly group: ExecutionGroup | undefined;
   /** Its first process, with which everything in it ends. */
   readonly init: ProcessIdentity;
-  /** A process that sees the same mounts, and that nothing inside can change. */
-  readonly witness: ProcessIdentity;
   readonly handoffFd: number;
-  readonly isCopy: boolean;
   /** What the command reads, where it is given something. */
   readonly input: InputFile;
-  /** The host's own mounts when it was built, and those inside. */
+}
+
+export interface WaitingSandbox extends Standing {
+  /** A process that sees the same mounts, and that nothing inside can change. */
+  readonly witness: ProcessIdentity;
+  readonly isCopy: boolean;
+  /** The host's own mounts when it was built, and those inside; of a copy, those of its original. */
   readonly mounts: { readonly host: string; readonly inside: string };
   /** What its mounts that must stay are on, by path. */
   readonly kept: ReadonlyMap<string, string>;
+  /** Whether the mounts inside are those that were meant. */
+  isMeant(inside: string, seen: MountTables['seen']): boolean;
 }
 
 export const KERNEL_TABLES: MountTables = { host: () => readMounts('self') ?? '', seen: (inside) => inside };
@@ -63,32 +77,45 @@ export const markedForServer = (server: string): Readonly<Record<string, string>
 /** Built by bwrap, for a command or as the original of copies. */
 export async function buildSandbox(spec: SandboxRequest, tools: SandboxTools): Promise<WaitingSandbox> {
   const { sandboxSpec } = spec;
+  const host = (tools.tables ?? KERNEL_TABLES).host();
   const read = (path: string): Descriptor => ({ path, access: 'read' });
-  return start(spec, tools, ({ options, seccomp }) => ({
+  const entrance = ({ options, seccomp }: ProfileFiles): Entrance => ({
     argv: [sandboxSpec.program, '--args', String(SANDBOX_FDS.options), '--', ...WAITING_SHELL],
     environment: { ...OUTER_ENVIRONMENT, ...spec.marked },
     options: read(options),
     filter: seccomp === undefined ? undefined : read(seccomp),
     empty: read('/dev/null'),
-    verify(inside, host) {
-      const wrong = findUnexpectedMount(inside, sandboxSpec, host);
-      if (wrong !== undefined && wrong !== null) throw swapped(wrong);
-      if (findExchangedMount(inside, sandboxSpec, host) !== undefined) throw replacedMeanwhile();
-    },
-  }));
+  });
+  return start(spec, tools, entrance, async (standing) => {
+    const inside = readMounts(standing.init.pid) ?? '';
+    const wrong = findUnexpectedMount(inside, sandboxSpec, host);
+    if (wrong !== undefined && wrong !== null) throw swapped(wrong);
+    if (findExchangedMount(inside, sandboxSpec, host) !== undefined) throw replacedMeanwhile();
+    await boundInotify(standing.init);
+    return {
+      ...standing,
+      witness: standing.init,
+      isCopy: false,
+      mounts: { host, inside },
+      kept: identitiesOf(sandboxSpec.kept),
+      isMeant: (now, seen) => seen(now) === seen(inside),
+    };
+  });
 }
 
-/** The same sandbox once more, in a fraction of the time: see the forker's `enter`. */
+/**
+ * The same sandbox once more, in a fraction of the time: see the forker's `enter`. What it shows is compared with its
+ * original when it is taken (`isIntact`).
+ */
 export async function copySandbox(
   original: WaitingSandbox,
   { mounts, hasNetwork }: CopyPlan,
   spec: SandboxRequest,
   tools: SandboxTools,
 ): Promise<WaitingSandbox> {
-  return start(spec, tools, ({ seccomp }) => ({
+  const entrance = ({ seccomp }: ProfileFiles): Entrance => ({
     argv: [],
     environment: {},
-    kept: original.kept,
     template: {
       process: original.init,
       hasNetwork,
@@ -97,14 +124,18 @@ export async function copySandbox(
       handoff: SANDBOX_FDS.handoff,
       input: SANDBOX_FDS.input,
     },
-    verify(inside, host) {
-      if (host !== original.mounts.host || !isFaithful(original.mounts.inside, inside, mounts))
-        throw replacedMeanwhile();
-    },
+  });
+  return start(spec, tools, entrance, (standing) => ({
+    ...standing,
+    witness: standing.child.identity,
+    isCopy: true,
+    mounts: original.mounts,
+    kept: original.kept,
+    isMeant: (now, seen) => isFaithful(seen(original.mounts.inside), seen(now), mounts),
   }));
 }
 
-/** How what waits for a command gets into its sandbox, and what must hold of the mounts that it sees. */
+/** How what waits for a command gets into its sandbox. */
 interface Entrance {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -112,21 +143,75 @@ interface Entrance {
   readonly options?: Descriptor | undefined;
   readonly filter?: Descriptor | undefined;
   readonly empty?: Descriptor | undefined;
-  /** Where they are known. */
-  readonly kept?: WaitingSandbox['kept'];
-  verify(inside: string, host: string): void;
 }
 
 async function start(
   spec: SandboxRequest,
   tools: SandboxTools,
   entranceOf: (files: ProfileFiles) => Entrance,
+  complete: (standing: Standing) => WaitingSandbox | Promise<WaitingSandbox>,
 ): Promise<WaitingSandbox> {
-  const { pipes, tables = KERNEL_TABLES } = tools;
-  const { limits, terminal } = spec;
-  const host = tables.host();
-  const group = chooseGroup(limits, tools);
+  const prepared = await prepare(spec, tools);
+  const { capture, handoff, input, group, giveUp } = prepared;
+  let child: Child | undefined;
+  try {
+    const entrance = entranceOf(profileFiles(spec.sandboxSpec, tools.pipes.directory));
+    child = await tools.spawner.start(launchOf(entrance, prepared, spec));
+    const init = await untilReady(child, capture);
+    return await complete({ child, capture, group, init, handoffFd: handoff.fd, input });
+  } catch (error) {
+    if (child !== undefined) await killWhole(child);
+    giveUp();
+    throw error;
+  }
+}
+
+function launchOf(
+  entrance: Entrance,
+  { output, handoff, input, group }: Awaited<ReturnType<typeof prepare>>,
+  { limits, terminal }: SandboxRequest,
+): SpawnSpec {
   const words = randomText();
+  const write = (pipe: OutputPipes['stdout']) =>
+    pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
+  if (entrance.template === undefined) writeSync(handoff.fd, readyScript(words));
+  return {
+    argv: entrance.argv,
+    environment: entrance.environment,
+    directory: '/',
+    template: entrance.template,
+    descriptors: [
+      undefined,
+      write(output.stdout),
+      write(output.stderr),
+      write(output.state),
+      entrance.options,
+      entrance.filter,
+      undefined,
+      { path: handoff.path, access: 'read', isUnlinked: true },
+      { path: input.path, access: 'read', isUnlinked: true },
+      entrance.empty,
+    ],
+    report: { fd: SANDBOX_FDS.report, words },
+    groups: group?.joinFiles ?? [],
+    mustJoin: group?.mustJoin ?? false,
+    limits: { fileBytes: limits.fileBytes, dataBytes: dataLimitOf(limits.memoryBytes, group) },
+    terminal,
+  };
+}
+
+async function killWhole({ identity, exited }: Child): Promise<void> {
+  // Nobody finds it any more once its parent is gone.
+  const init = firstChildOf(identity);
+  sendSignal(identity, 'SIGKILL');
+  await exited;
+  await untilGone(init);
+}
+
+/** What it is started with, and how that is given back. */
+async function prepare({ limits, terminal }: SandboxRequest, tools: SandboxTools) {
+  const { pipes } = tools;
+  const group = chooseGroup(limits, tools);
   const output: OutputPipes =
     terminal === undefined
       ? { stdout: await pipes.take(), stderr: await pipes.take(), state: await pipes.take() }
@@ -134,71 +219,13 @@ async function start(
   const capture = createCapture(output, pipes.turns);
   const handoff = await pipes.takeHandoff();
   const input = createInputFile(pipes.directory);
-  const entrance = entranceOf(profileFiles(spec.sandboxSpec, pipes.directory));
-  const write = (pipe: OutputPipes['stdout']) =>
-    pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
   const giveUp = (): void => {
     capture.close();
     closeSync(handoff.fd);
     input.close();
     group?.remove();
   };
-  if (entrance.template === undefined) writeSync(handoff.fd, readyScript(words));
-  const child = await tools.spawner
-    .start({
-      argv: entrance.argv,
-      environment: entrance.environment,
-      directory: '/',
-      template: entrance.template,
-      descriptors: [
-        undefined,
-        write(output.stdout),
-        write(output.stderr),
-        write(output.state),
-        entrance.options,
-        entrance.filter,
-        undefined,
-        { path: handoff.path, access: 'read', isUnlinked: true },
-        { path: input.path, access: 'read', isUnlinked: true },
-        entrance.empty,
-      ],
-      report: { fd: SANDBOX_FDS.report, words },
-      groups: group?.joinFiles ?? [],
-      mustJoin: group?.mustJoin ?? false,
-      limits: { fileBytes: limits.fileBytes },
-      terminal,
-    })
-    .catch((error: unknown) => {
-      giveUp();
-      throw error;
-    });
-  try {
-    const init = await untilReady(child, capture);
-    const witness = entrance.template === undefined ? init : child.identity;
-    const inside = readMounts(witness.pid) ?? '';
-    entrance.verify(inside, host);
-    // Copies share the namespace of their original.
-    if (entrance.template === undefined) await boundInotify(init);
-    const kept = entrance.kept ?? identitiesOf(spec.sandboxSpec.kept);
-    return {
-      child,
-      capture,
-      group,
-      init,
-      witness,
-      handoffFd: handoff.fd,
-      isCopy: entrance.template !== undefined,
-      input,
-      mounts: { host, inside },
-      kept,
-    };
-  } catch (error) {
-    sendSignal(child.identity, 'SIGKILL');
-    await child.exited;
-    await untilGone(firstChildOf(child.identity));
-    giveUp();
-    throw error;
-  }
+  return { group, output, capture, handoff, input, giveUp };
 }
 
 /** Options and filter lie in files that bwrap reads: its own argv can be seen from inside. Written once for each. */
@@ -230,8 +257,9 @@ async function untilReady(child: Child, capture: Capture): Promise<ProcessIdenti
   });
   const first = await Promise.race([child.reported, child.exited.then(() => 'ended' as const), tooLate]);
   clearTimeout(timer);
-  const init = first === undefined ? firstChildOf(child.identity) : undefined;
   if (first === 'late') throw late();
+  const init =
+    first === 'ended' ? undefined : first === undefined ? firstChildOf(child.identity) : findProcess(first);
   if (init === undefined) throw sandboxFailed(capture.peek().trim().slice(0, SAID_CHARS));
   return init;
 }
@@ -250,12 +278,12 @@ function firstChildOf({ pid: parent }: ProcessIdentity): ProcessIdentity | undef
  * and no other one sees these.
  */
 export function isIntact(
-  { child, witness, mounts }: WaitingSandbox,
+  { child, witness, mounts, isMeant }: WaitingSandbox,
   { host, seen }: MountTables = KERNEL_TABLES,
 ): boolean {
   const inside = readMounts(witness.pid);
   if (inside === undefined || (witness !== child.identity && !isAlive(child.identity))) return false;
-  return host() === mounts.host && seen(inside) === seen(mounts.inside);
+  return host() === mounts.host && isMeant(inside, seen);
 }
 
 /** Whether the command gets to its directory there. */
@@ -272,8 +300,9 @@ export async function handOff(
 ): Promise<void> {
   if (data !== undefined) input.write(data);
   await writeAll(handoffFd, Buffer.from(isCopy ? handoffWords(handoff) : handoffScript(handoff)));
-  closeSync(handoffFd);
-  input.close();
+  // What fails from here on has handed off all the same.
+  attempt(() => closeSync(handoffFd));
+  attempt(() => input.close());
 }
 
 /** A pipe takes 64 KiB at once; the shell reads on. */
@@ -312,12 +341,6 @@ export async function exitOf({ child, init, isCopy }: WaitingSandbox): Promise<E
   const name = number > 31 ? undefined : SIGNAL_NAMES.get(number);
   return name === undefined ? exit : { ...exit, signal: name };
 }
-
-const SIGNAL_NAMES = new Map(
-  Object.entries(constants.signals)
-    .toReversed()
-    .map(([name, number]) => [number, name as NodeJS.Signals]),
-);
 
 /** The kernel ends what is in the namespace by itself; an answer should not come before that is done. */
 async function untilGone(init: ProcessIdentity | undefined): Promise<void> {

@@ -28,12 +28,6 @@ import {
 } from '../security/security.ts';
 import type { Running, RunningEntry } from './running.ts';
 
-export interface SecretRequests {
-  /** Listens from here on, where the operator's settings allow it; a failure is logged. */
-  open(): Promise<void>;
-  dispose(): void;
-}
-
 export interface SecretRequestOptions {
   readonly security: Pick<Security, 'askpass' | 'audit'>;
   readonly running: Pick<Running, 'entries'>;
@@ -45,7 +39,7 @@ export interface SecretRequestOptions {
 }
 
 /** Leads the person at a client to the operator's page. */
-export interface SecretLinks {
+interface SecretLinks {
   canLead(principal: string): boolean;
   /** The signal is aborted where the person will not look at it. */
   lead(
@@ -73,8 +67,8 @@ interface Asked {
   isDenied: boolean;
 }
 
-export function createSecretRequests(options: SecretRequestOptions): SecretRequests {
-  const { running, questions, security, log } = options;
+export function createSecretRequests(options: SecretRequestOptions) {
+  const { running, questions, log } = options;
   const asked = new WeakMap<RunningEntry['live'], Asked>();
   const server = createServer({ allowHalfOpen: true });
   server.maxConnections = LIMITS.openSecrets;
@@ -95,7 +89,7 @@ export function createSecretRequests(options: SecretRequestOptions): SecretReque
     known.count++;
     known.open++;
     const prompt = text.slice(newline + 1, newline + 1 + LIMITS.secretPromptCharacters);
-    const given = await ask(socket, entry, prompt).finally(() => known.open--);
+    const given = await ask(options, socket, entry, prompt).finally(() => known.open--);
     if (given?.decision === 'given') {
       for (const form of formsOf(given.secret)) entry.live.mask(form);
       socket.end(`${GIVEN}${given.secret}`);
@@ -116,53 +110,6 @@ export function createSecretRequests(options: SecretRequestOptions): SecretReque
     return undefined;
   }
 
-  /** Until the program no longer waits for the answer, or its execution has ended. */
-  async function ask(socket: Socket, entry: RunningEntry, prompt: string): Promise<SecretAnswer | undefined> {
-    const { record, client = '', requestId } = entry;
-    const gone = new AbortController();
-    const leave = (): void => gone.abort(new Error('nobody waits for the answer'));
-    socket.once('close', leave);
-    void entry.live.finished.then(leave);
-    const about = { principal: record.owner, client, requestId, executionId: record.id };
-    const subject = {
-      executionId: record.id,
-      principal: record.owner,
-      client,
-      command: maskBeginning(record.command, COMMAND_CHARACTERS),
-      directory: record.directory,
-      prompt,
-    };
-    const wait = { timeoutMs: LIMITS.secretSeconds * 1000, signal: gone.signal };
-    let led: ReturnType<SecretLinks['lead']>;
-    try {
-      const given = await questions.secrets.ask(subject, wait, (questionId) => {
-        security.audit.write({
-          event: 'secret_asked',
-          ...about,
-          questionId,
-          prompt: maskBeginning(prompt, 200),
-        });
-        led = questions.links?.lead(record.owner, { path: `s/${questionId}`, message: LEADS_TO });
-        led?.refused.addEventListener('abort', leave, { once: true });
-      });
-      const event = given?.decision === 'given' ? 'secret_given' : 'secret_refused';
-      const by = given === undefined ? undefined : `operator ${given.by}`;
-      security.audit.write({ event, ...about, ...(by === undefined ? { reason: 'expired' } : { by }) });
-      return given;
-    } catch (error) {
-      if (!gone.signal.aborted) throw error;
-      const isRefused = led?.refused.aborted === true;
-      security.audit.write({
-        event: 'secret_refused',
-        ...about,
-        reason: isRefused ? 'declined' : 'withdrawn',
-      });
-      return isRefused ? { decision: 'deny', by: 'the person at the client' } : undefined;
-    } finally {
-      led?.end();
-    }
-  }
-
   server.on('connection', (socket) => {
     // Its other end may be gone at any time.
     socket.on('error', () => undefined);
@@ -173,8 +120,9 @@ export function createSecretRequests(options: SecretRequestOptions): SecretReque
     });
   });
 
+  /** From here on, where the operator's settings allow it; a failure is logged. */
   const listen = once(async () => {
-    const directory = security.askpass();
+    const directory = options.security.askpass();
     if (directory === undefined) return;
     try {
       await listenOn(server, join(makeAskpass(directory), ASKPASS_SOCKET));
@@ -184,10 +132,59 @@ export function createSecretRequests(options: SecretRequestOptions): SecretReque
     }
   });
 
-  return {
-    open: listen,
-    dispose: () => void server.close(),
+  return { open: listen, dispose: () => void server.close() };
+}
+
+/** Until the program no longer waits for the answer, or its execution has ended. */
+async function ask(
+  { questions, security }: SecretRequestOptions,
+  socket: Socket,
+  entry: RunningEntry,
+  prompt: string,
+): Promise<SecretAnswer | undefined> {
+  const { record, client = '', requestId } = entry;
+  const gone = new AbortController();
+  const leave = (): void => gone.abort(new Error('nobody waits for the answer'));
+  socket.once('close', leave);
+  void entry.live.finished.then(leave);
+  const about = { principal: record.owner, client, requestId, executionId: record.id };
+  const subject = {
+    executionId: record.id,
+    principal: record.owner,
+    client,
+    command: maskBeginning(record.command, COMMAND_CHARACTERS),
+    directory: record.directory,
+    prompt,
   };
+  const wait = { timeoutMs: LIMITS.secretSeconds * 1000, signal: gone.signal };
+  let led: ReturnType<SecretLinks['lead']>;
+  try {
+    const given = await questions.secrets.ask(subject, wait, (questionId) => {
+      security.audit.write({
+        event: 'secret_asked',
+        ...about,
+        questionId,
+        prompt: maskBeginning(prompt, 200),
+      });
+      led = questions.links?.lead(record.owner, { path: `s/${questionId}`, message: LEADS_TO });
+      led?.refused.addEventListener('abort', leave, { once: true });
+    });
+    const event = given?.decision === 'given' ? 'secret_given' : 'secret_refused';
+    const by = given === undefined ? undefined : `operator ${given.by}`;
+    security.audit.write({ event, ...about, ...(by === undefined ? { reason: 'expired' } : { by }) });
+    return given;
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+    const isRefused = led?.refused.aborted === true;
+    security.audit.write({
+      event: 'secret_refused',
+      ...about,
+      reason: isRefused ? 'declined' : 'withdrawn',
+    });
+    return isRefused ? { decision: 'deny', by: 'the person at the client' } : undefined;
+  } finally {
+    led?.end();
+  }
 }
 
 /** As programs print it: as it is, and in an address. Shorter ones would be found everywhere. */

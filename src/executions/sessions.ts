@@ -18,23 +18,9 @@ export interface SessionChange {
   readonly notCarried: readonly string[];
 }
 
-export interface Session {
-  readonly directory: string | undefined;
-  readonly variables: ReadonlyMap<string, string | undefined>;
-  /** Waits until the executions before it are done, at most so long; the caller must release it. */
-  acquire(signal: AbortSignal, patienceMs: number): Promise<() => void>;
-  /** Takes over what the shell left behind, given the environment it was started with. */
-  carry(state: ShellState, startedWith: Readonly<Record<string, string>>, startedIn: string): SessionChange;
-}
+export type Session = ReturnType<typeof createSession>;
 
-export interface Sessions {
-  get(principal: string, sessionId: string): Session;
-  /** Whether there is state of it here. */
-  has(principal: string, sessionId: string): boolean;
-  defaultDirectory(principal: string): string;
-  /** Answers with the sessions that it moved. */
-  setDefaultDirectory(principal: string, directory: string, applyToExisting: boolean): readonly string[];
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /** A session is a few kilobytes; one that was not used for so many others of its principal is forgotten. */
 const MAX_SESSIONS = 500;
@@ -49,13 +35,13 @@ const NOT_STATE = new Set([
   'MCP_SHELL_fd',
 ]);
 
-export function createSessions(startDirectory: string, directories: Directories): Sessions {
-  const byPrincipal = new Map<string, Map<string, MutableSession>>();
+export function createSessions(startDirectory: string, directories: Directories) {
+  const byPrincipal = new Map<string, Map<string, Session>>();
   const defaults = new Map<string, string>();
 
   return {
-    get(principal, sessionId) {
-      const sessions = byPrincipal.get(principal) ?? new Map<string, MutableSession>();
+    get(principal: string, sessionId: string): Session {
+      const sessions = byPrincipal.get(principal) ?? new Map<string, Session>();
       byPrincipal.set(principal, sessions);
       const session = sessions.get(sessionId) ?? createSession(directories, principal);
       // Deleted and set again, so that the map's order is that of use.
@@ -67,9 +53,12 @@ export function createSessions(startDirectory: string, directories: Directories)
       }
       return session;
     },
-    has: (principal, sessionId) => byPrincipal.get(principal)?.has(sessionId) ?? false,
-    defaultDirectory: (principal) => defaults.get(principal) ?? startDirectory,
-    setDefaultDirectory(principal, directory, applyToExisting) {
+    /** Whether there is state of it here. */
+    has: (principal: string, sessionId: string): boolean =>
+      byPrincipal.get(principal)?.has(sessionId) ?? false,
+    defaultDirectory: (principal: string): string => defaults.get(principal) ?? startDirectory,
+    /** Answers with the sessions that it moved. */
+    setDefaultDirectory(principal: string, directory: string, applyToExisting: boolean): readonly string[] {
       defaults.set(principal, directory);
       if (!applyToExisting) return [];
       // One without a directory of its own begins in the default one anyway.
@@ -82,17 +71,10 @@ export function createSessions(startDirectory: string, directories: Directories)
   };
 }
 
-interface MutableSession extends Session {
-  isBusy(): boolean;
-  moveTo(directory: string): void;
-}
-
-function createSession(directories: Directories, principal: string): MutableSession {
+function createSession(directories: Directories, principal: string) {
   const variables = new Map<string, string | undefined>();
   let directory: string | undefined;
   let carriedBytes = 0;
-  let last: Promise<void> = Promise.resolve();
-  let waiting = 0;
 
   function carryDirectory(wanted: string, startedIn: string, notCarried: string[]): string | undefined {
     if (wanted === startedIn) return undefined;
@@ -124,15 +106,48 @@ function createSession(directories: Directories, principal: string): MutableSess
   }
 
   return {
-    get directory() {
+    get directory(): string | undefined {
       return directory;
     },
-    variables,
-    isBusy: () => waiting > 0,
-    moveTo(wanted) {
+    variables: variables as ReadonlyMap<string, string | undefined>,
+    ...createQueue(),
+    moveTo(wanted: string): void {
       directory = wanted;
     },
-    async acquire(signal, patienceMs) {
+    /** Takes over what the shell left behind, given the environment it was started with. */
+    carry(
+      state: ShellState,
+      startedWith: Readonly<Record<string, string>>,
+      startedIn: string,
+    ): SessionChange {
+      const set: string[] = [];
+      const unset: string[] = [];
+      const notCarried: string[] = [];
+      const moved = carryDirectory(state.directory, startedIn, notCarried);
+      for (const [name, value] of state.variables) {
+        if (NOT_STATE.has(name) || startedWith[name] === value) continue;
+        if (carryVariable(name, value)) set.push(name);
+        else notCarried.push(`the variable ${name.slice(0, 100)}`);
+      }
+      for (const name of Object.keys(startedWith)) {
+        if (NOT_STATE.has(name) || state.variables.has(name)) continue;
+        carriedBytes -= sizeOf(name, variables.get(name) ?? '');
+        variables.set(name, undefined);
+        unset.push(name);
+      }
+      return { ...(moved !== undefined && { directory: moved }), set, unset, notCarried };
+    },
+  };
+}
+
+/** One after the other, in the order in which they came. */
+function createQueue() {
+  let last: Promise<void> = Promise.resolve();
+  let waiting = 0;
+  return {
+    isBusy: () => waiting > 0,
+    /** Waits until the executions before it are done, at most so long; the caller must release it. */
+    async acquire(signal: AbortSignal, patienceMs: number): Promise<() => void> {
       const before = last;
       let release: () => void = () => undefined;
       last = new Promise((resolve) => {
@@ -150,24 +165,6 @@ function createSession(directories: Directories, principal: string): MutableSess
         throw error;
       }
       return once(release);
-    },
-    carry(state, startedWith, startedIn) {
-      const set: string[] = [];
-      const unset: string[] = [];
-      const notCarried: string[] = [];
-      const moved = carryDirectory(state.directory, startedIn, notCarried);
-      for (const [name, value] of state.variables) {
-        if (NOT_STATE.has(name) || startedWith[name] === value) continue;
-        if (carryVariable(name, value)) set.push(name);
-        else notCarried.push(`the variable ${name.slice(0, 100)}`);
-      }
-      for (const name of Object.keys(startedWith)) {
-        if (NOT_STATE.has(name) || state.variables.has(name)) continue;
-        carriedBytes -= sizeOf(name, variables.get(name) ?? '');
-        variables.set(name, undefined);
-        unset.push(name);
-      }
-      return { ...(moved !== undefined && { directory: moved }), set, unset, notCarried };
     },
   };
 }

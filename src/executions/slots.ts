@@ -4,14 +4,10 @@
  */
 import { ShellServerError } from '../base/errors.ts';
 import { once } from '../base/once.ts';
+import { createQuota } from '../base/quota.ts';
 import type { Settings } from '../base/settings.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Running } from './running.ts';
-
-export interface Slots {
-  /** Throws RESOURCE_005. What it answers with is called when the execution is in the table, or will never be. */
-  take(principal: string, kind: SlotKind): () => void;
-}
 
 export type SlotKind = 'executions' | 'terminals';
 
@@ -26,27 +22,29 @@ const WORDS = {
 export const slotKind = ({ mode }: Pick<ExecutionRecord, 'mode'>): SlotKind =>
   mode === 'terminal' ? 'terminals' : 'executions';
 
-export function createSlots(limits: Settings['limits'], running: Pick<Running, 'entries'>): Slots {
+export function createSlots(limits: Settings['limits'], running: Pick<Running, 'entries'>) {
   /** Owners of slots that are not in the table yet. */
   const claims = new Set<{ readonly owner: string; readonly kind: SlotKind }>();
   const most = {
-    executions: [limits.maxProcesses, limits.maxProcessesTotal],
-    terminals: [limits.maxTerminals, limits.maxTerminalsTotal],
-  } as const;
+    executions: { each: limits.maxProcesses, all: limits.maxProcessesTotal },
+    terminals: { each: limits.maxTerminals, all: limits.maxTerminalsTotal },
+  };
   return {
-    take(principal, kind) {
-      const [ownMost, totalMost] = most[kind];
-      const all = [...running.entries.values()].filter(({ record }) => slotKind(record) === kind);
+    /** Throws RESOURCE_005. What it answers with is called when the execution is in the table, or will never be. */
+    take(principal: string, kind: SlotKind): () => void {
+      const records = Array.from(running.entries.values(), ({ record }) => record);
+      const all = records.filter((record) => slotKind(record) === kind);
       const claimed = [...claims].filter((claim) => claim.kind === kind);
-      const own = all.filter(({ record }) => record.owner === principal);
-      const isOwn = own.length + claimed.filter(({ owner }) => owner === principal).length >= ownMost;
-      if (isOwn || all.length + claimed.length >= totalMost) {
-        const limit = isOwn ? ownMost : totalMost;
+      const owners = [...all, ...claimed].map(({ owner }) => owner);
+      const full = createQuota(most[kind], owners).full(principal);
+      if (full !== undefined) {
+        const { limit, isOwn } = full;
         const [state, hint] = WORDS[kind];
         const whose = isOwn ? '' : ' of all callers together';
+        const own = all.filter(({ owner }) => owner === principal);
         throw new ShellServerError('RESOURCE_005', `${limit} ${kind}${whose} ${state}, which is the limit.`, {
           hint,
-          details: { limit, oldest_running: own.slice(0, 5).map((entry) => entry.record.id) },
+          details: { limit, oldest_running: own.slice(0, 5).map(({ id }) => id) },
         });
       }
       const claim = { owner: principal, kind };

@@ -5,7 +5,9 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, constants, existsSync, openSync, readFileSync, unlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { constants as system } from 'node:os';
 import { promisify } from 'node:util';
+import { attempt } from '../base/attempt.ts';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import type { MountCall } from '../security/security.ts';
 import { joining } from './cgroups/group.ts';
@@ -20,8 +22,10 @@ export interface Descriptor {
 }
 
 /** In bytes; what holds for the server holds for what it starts, where that is lower. */
-export interface ResourceLimits {
+interface ResourceLimits {
   readonly fileBytes?: number | undefined;
+  /** A soft limit of each process, which a program that needs more address space than memory can raise. */
+  readonly dataBytes?: number | undefined;
 }
 
 export interface SpawnSpec {
@@ -64,13 +68,20 @@ export interface Exit {
   readonly usage?: { readonly cpuSeconds: number; readonly maxResidentBytes: number };
 }
 
+/** Some have two names, of which the first is the usual one. */
+export const SIGNAL_NAMES = new Map(
+  Object.entries(system.signals)
+    .toReversed()
+    .map(([name, number]) => [number, name as NodeJS.Signals]),
+);
+
 export interface Child {
   readonly identity: ProcessIdentity;
   /** Who started it, where that was not this process itself. */
   readonly reaper?: Reaper | undefined;
   readonly exited: Promise<Exit>;
-  /** It has said that it is ready; never resolves where it ends before. */
-  readonly reported: Promise<void>;
+  /** It has said that it is ready, with the pid of the first process inside where it knows it. Else never resolves. */
+  readonly reported: Promise<number | undefined>;
 }
 
 export interface Spawner {
@@ -137,7 +148,7 @@ function begin(
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
-  const reported = spec.report?.fd === undefined ? never() : firstWord(child, spec.report?.fd);
+  const reported = firstWord(child, spec.report?.fd);
   return new Promise((resolve, reject) => {
     child.once('error', (error) => reject(startError(error, file)));
     if (child.pid === undefined) return;
@@ -147,15 +158,14 @@ function begin(
   });
 }
 
-export const never = (): Promise<never> => new Promise(() => undefined);
-
-function firstWord(child: ChildProcess, fd: number): Promise<void> {
+/** Never comes where there is no such descriptor. */
+function firstWord(child: ChildProcess, fd = Number.NaN): Promise<undefined> {
   // Node has as many as were asked for; its types know five.
   const socket = (child.stdio as readonly unknown[])[fd] as Socket | undefined;
   return new Promise((resolve) => {
     socket?.on('error', () => undefined);
     socket?.once('data', () => {
-      resolve();
+      resolve(undefined);
       socket.destroy();
     });
   });
@@ -164,12 +174,8 @@ function firstWord(child: ChildProcess, fd: number): Promise<void> {
 /** Names of pipes that nobody opened, where nothing was started. */
 export function unlinkAll(descriptors: SpawnSpec['descriptors']): void {
   for (const descriptor of descriptors) {
-    if (descriptor?.isUnlinked !== true) continue;
-    try {
-      unlinkSync(descriptor.path);
-    } catch {
-      // Gone already.
-    }
+    // It may be gone already.
+    if (descriptor?.isUnlinked === true) attempt(() => unlinkSync(descriptor.path));
   }
 }
 
@@ -196,14 +202,22 @@ export function startError(error: unknown, file: string): ShellServerError {
   });
 }
 
-function inGroups({ argv, groups, mustJoin, environment }: SpawnSpec): readonly string[] {
-  return groups.length === 0 ? argv : joining({ joinFiles: groups, mustJoin }, argv, environment);
-}
+const inGroups = ({ argv, groups, mustJoin, environment }: SpawnSpec): readonly string[] =>
+  groups.length === 0 ? argv : joining({ joinFiles: groups, mustJoin }, argv, environment);
+
+const PRLIMIT = '/usr/bin/prlimit';
 
 /** prlimit becomes what follows it. */
-function withLimits(argv: readonly string[], { fileBytes }: ResourceLimits): readonly string[] {
-  if (fileBytes === undefined || process.platform !== 'linux') return argv;
-  return ['/usr/bin/prlimit', `--fsize=${allowedOf(fileBytes, 'Max file size')}`, '--core=0', '--', ...argv];
+function withLimits(argv: readonly string[], { fileBytes, dataBytes }: ResourceLimits): readonly string[] {
+  if (process.platform !== 'linux') return argv;
+  const limits = [
+    ...(fileBytes === undefined ? [] : [`--fsize=${allowedOf(fileBytes, 'Max file size')}`, '--core=0']),
+    // With nothing after the colon the hard limit stays as it is.
+    ...(dataBytes === undefined || !existsSync(PRLIMIT)
+      ? []
+      : [`--data=${allowedOf(dataBytes, 'Max data size', 'soft')}:`]),
+  ];
+  return limits.length === 0 ? argv : [PRLIMIT, ...limits, '--', ...argv];
 }
 
 /**
@@ -220,10 +234,11 @@ const OPEN_TERMINAL = [
 ].join('; ');
 
 /** The lower of the two, since only root could have more than the server. */
-export function allowedOf(wanted: number, name: string): number {
+export function allowedOf(wanted: number, name: string, kind: 'soft' | 'hard' = 'hard'): number {
   const line = readFileSync('/proc/self/limits', 'utf8')
     .split('\n')
     .find((text) => text.startsWith(name));
-  const hard = Number(/\S+\s+(\d+)\s+\S+\s*$/.exec(line ?? '')?.[1] ?? Number.NaN);
-  return Number.isNaN(hard) ? wanted : Math.min(wanted, hard);
+  const [, soft, hard] = /(\d+|unlimited)\s+(\d+|unlimited)\s+\S+\s*$/.exec(line ?? '') ?? [];
+  const own = Number(kind === 'soft' ? soft : hard);
+  return Number.isNaN(own) ? wanted : Math.min(wanted, own);
 }

@@ -9,7 +9,13 @@ import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { StreamType } from '../outputs/types.ts';
-import { findLastPipeline, maskBeginning, maskEnvironment, type Security } from '../security/security.ts';
+import {
+  findLastPipeline,
+  type LaunchPermit,
+  maskBeginning,
+  maskEnvironment,
+  type Security,
+} from '../security/security.ts';
 import { type BeginOptions, begin } from './begin.ts';
 import type { LoginPath } from './login-path.ts';
 import type { Preparation } from './preparation.ts';
@@ -17,7 +23,7 @@ import type { ExecutionRecord, Outcome } from './record.ts';
 import type { RunningEntry } from './running.ts';
 import { isSandboxFailure } from './sandbox-failures.ts';
 import type { Session, Sessions } from './sessions.ts';
-import { parseState, parseStatuses, withReport } from './shell-report.ts';
+import { parseState, parseStatuses, type Wanted, withReport } from './shell-report.ts';
 import { createSlots, slotKind } from './slots.ts';
 import type { StartRequest } from './start-request.ts';
 import { createUsageMeter } from './usage.ts';
@@ -25,7 +31,7 @@ import { waitForEnd } from './wait.ts';
 
 export type { StartRequest, TerminalStart } from './start-request.ts';
 
-export interface StarterOptions extends BeginOptions {
+interface StarterOptions extends BeginOptions {
   readonly security: Security;
   readonly log: Log;
   readonly sessions: Sessions;
@@ -33,14 +39,7 @@ export interface StarterOptions extends BeginOptions {
   readonly preparation: Preparation;
 }
 
-export interface Starter {
-  /** Starts an execution and puts it into the table of those that run. */
-  start(request: StartRequest, signal: AbortSignal): Promise<RunningEntry>;
-  /** Starts nothing more, and resolves when what was being started is in the table or has failed. */
-  stop(): Promise<void>;
-}
-
-export function createStarter(options: StarterOptions): Starter {
+export function createStarter(options: StarterOptions) {
   const { settings, running, sessions } = options;
   const starting = new Set<Promise<unknown>>();
   const slots = createSlots(settings.limits, running);
@@ -72,7 +71,8 @@ export function createStarter(options: StarterOptions): Starter {
   }
 
   return {
-    start(request, signal) {
+    /** Starts an execution and puts it into the table of those that run. */
+    start(request: StartRequest, signal: AbortSignal): Promise<RunningEntry> {
       if (isStopped) throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
       const handOver = slots.take(request.principal, slotKind(request));
       const started = start(request, signal, handOver);
@@ -84,7 +84,8 @@ export function createStarter(options: StarterOptions): Starter {
       started.then(forget, forget);
       return started;
     },
-    async stop() {
+    /** Starts nothing more, and resolves when what was being started is in the table or has failed. */
+    async stop(): Promise<void> {
       isStopped = true;
       await Promise.allSettled(starting);
     },
@@ -100,7 +101,7 @@ interface SessionPart {
 }
 
 /** What was to be mounted may be gone or changed by then: the sandbox is then built anew, as nothing was run. */
-const WALL_ATTEMPTS = 3;
+const SANDBOX_ATTEMPTS = 3;
 
 async function startNow(
   options: StarterOptions,
@@ -112,7 +113,7 @@ async function startNow(
       return await tryStart(options, request, part);
     } catch (error) {
       options.security.sandbox.forget(request.principal);
-      if (!isSandboxFailure(error) || attempt === WALL_ATTEMPTS) throw error;
+      if (!isSandboxFailure(error) || attempt === SANDBOX_ATTEMPTS) throw error;
     }
   }
 }
@@ -122,48 +123,83 @@ async function tryStart(
   request: StartRequest,
   part: SessionPart,
 ): Promise<RunningEntry> {
-  const { security, sessions, clock } = options;
-  const { session } = part;
+  const { running } = options;
   const id = createId('exec');
-  const defaultDirectory = sessions.defaultDirectory(request.principal);
+  const defaultDirectory = options.sessions.defaultDirectory(request.principal);
   const stages = reportsStages(request) ? findLastPipeline(request.command) : undefined;
-  const script =
-    part.carriesState || stages !== undefined
-      ? withReport(security.shellFor(request), request.command, {
-          state: part.carriesState,
-          statuses: stages !== undefined,
-        })
-      : undefined;
-  const permit = await security.authorize({
-    principal: request.principal,
-    client: request.client,
-    requestId: request.requestId,
+  const script = scriptOf(options, request, { state: part.carriesState, statuses: stages !== undefined });
+  const permit = await options.security.authorize({
+    ...request,
     executionId: id,
     command: request.terminal?.command ?? request.command,
-    argv: request.argv,
-    mode: request.mode,
-    sessionId: request.sessionId,
-    workingDirectory: request.workingDirectory ?? session?.directory,
+    workingDirectory: request.workingDirectory ?? part.session?.directory,
     defaultDirectory,
     callerEnvironment: request.environment,
-    inputData: request.inputData,
-    approval: request.approval,
-    rules: request.rules,
-    sessionEnvironment: session?.variables ?? new Map(),
+    sessionEnvironment: part.session?.variables ?? new Map(),
     path: await options.loginPath.resolve(),
-    ...(script !== undefined && { script }),
-    ...(request.terminal !== undefined && { terminal: request.terminal.shell }),
+    script,
+    terminal: request.terminal?.shell,
   });
-  const record: ExecutionRecord = {
+  const record = recordOf(options, request, permit, { id, defaultDirectory });
+  // From its creation on, or a collection of old outputs might take it away before it runs.
+  running.reserve(id);
+  const beginning = { record, permit, wantsReport: script !== undefined };
+  const begun = await begin(options, request, beginning).catch((error: unknown) => {
+    recordFailure(options, request, id, error);
+    // Nothing ran, so nothing is kept.
+    running.giveUp(id);
+    options.outputs.discard(id);
+    options.store.abandon(id);
+    throw error;
+  });
+  const { live } = begun;
+  const entry: RunningEntry = {
+    ...begun,
+    record: { ...record, process: live.process },
+    meter: createUsageMeter(0),
+    requestId: request.requestId,
+    client: request.client,
+    sessionChange: undefined,
+    isLetGo: false,
+    releaseSession: part.release,
+  };
+  part.onTracked();
+  running.track(entry, () => {
+    const { outcome } = entry.record;
+    const pipeline = stages && hiddenFailures(stages, outcome, live.state());
+    if (outcome !== undefined && pipeline !== undefined)
+      entry.record = { ...entry.record, outcome: { ...outcome, pipeline } };
+    if (part.carriesState && part.session !== undefined && !entry.isLetGo) {
+      const state = parseState(live.state());
+      entry.sessionChange =
+        state === undefined ? 'nothing' : part.session.carry(state, permit.environment, permit.directory);
+    }
+    part.release();
+  });
+  return entry;
+}
+
+/** With what makes the shell report; undefined where nothing is wanted of it. */
+function scriptOf({ security }: StarterOptions, request: StartRequest, wanted: Wanted): string | undefined {
+  if (!wanted.state && !wanted.statuses) return undefined;
+  return withReport(security.shellFor(request), request.command, wanted);
+}
+
+function recordOf(
+  { instance, clock }: StarterOptions,
+  request: StartRequest,
+  permit: LaunchPermit,
+  about: Pick<ExecutionRecord, 'id' | 'defaultDirectory'>,
+): ExecutionRecord {
+  return {
     format: 1,
-    id,
+    ...about,
     owner: request.principal,
-    instance: options.instance.id,
+    instance: instance.id,
     command: request.command,
     mode: request.mode,
     ...(request.sessionId !== undefined && { sessionId: request.sessionId }),
     directory: permit.directory,
-    defaultDirectory,
     environment: maskEnvironment(request.environment),
     ...(request.terminal !== undefined && { terminal: request.terminal.record }),
     streams: streamsOf(request),
@@ -172,43 +208,6 @@ async function tryStart(
     ...timeLimit(request.timeoutMs, permit.maxDurationMs),
     marker: permit.marker,
   };
-  // From its creation on, or a collection of old outputs might take it away before it runs.
-  options.running.reserve(id);
-  const beginning = { record, permit, wantsReport: script !== undefined };
-  const { live, bundle, sinks } = await begin(options, request, beginning).catch((error: unknown) => {
-    recordFailure(options, request, id, error);
-    // Nothing ran, so nothing is kept.
-    options.running.giveUp(id);
-    options.outputs.discard(id);
-    options.store.abandon(id);
-    throw error;
-  });
-  const entry: RunningEntry = {
-    record: { ...record, process: live.process },
-    bundle,
-    live,
-    meter: createUsageMeter(0),
-    sinks,
-    requestId: request.requestId,
-    client: request.client,
-    sessionChange: undefined,
-    isLetGo: false,
-    releaseSession: part.release,
-  };
-  part.onTracked();
-  options.running.track(entry, () => {
-    const { outcome } = entry.record;
-    const pipeline = stages && hiddenFailures(stages, outcome, live.state());
-    if (outcome !== undefined && pipeline !== undefined)
-      entry.record = { ...entry.record, outcome: { ...outcome, pipeline } };
-    if (part.carriesState && session !== undefined && !entry.isLetGo) {
-      const state = parseState(live.state());
-      entry.sessionChange =
-        state === undefined ? 'nothing' : session.carry(state, permit.environment, permit.directory);
-    }
-    part.release();
-  });
-  return entry;
 }
 
 /** Only where this server reads what the shell reports, and where an answer can say it. */

@@ -268,6 +268,50 @@ describe('what is removed', () => {
     );
   });
 
+  test.each([
+    [['stdout', 'stderr'], []],
+    [
+      ['combined'],
+      [
+        ['stdout', 3],
+        ['stderr', 3],
+        ['combined', 0],
+      ],
+    ],
+    [
+      ['combined', 'stdout'],
+      [
+        ['stderr', 3],
+        ['combined', 0],
+      ],
+    ],
+    [
+      ['stdout', 'combined'],
+      [
+        ['stderr', 3],
+        ['combined', 0],
+      ],
+    ],
+  ] as const)('is %j of an output, one after the other, and stays so', async (types, left) => {
+    for (const [stdout, stderr] of [
+      ['out', 'err'],
+      ['', ''],
+    ] as const) {
+      const directory = createDirectory();
+      const store = open(directory);
+      const record = recordOf();
+      store.begin(record);
+      const arrival = stdout === '' ? { arrival: [] } : {};
+      store.conclude(ended(record), { ...content(stdout, stderr), ...arrival });
+      const storage = store.storageOf(record.id);
+      for (const type of types) storage?.forget(type);
+      const after = open(directory);
+      await look(after);
+      const sizes = left.map(([type, size]) => [type, Math.min(size, stdout.length)]);
+      for (const each of [store, after]) expect([...(each.storageOf(record.id)?.sizes ?? [])]).toEqual(sizes);
+    }
+  });
+
   test('is what was begun and never ran', async () => {
     const directory = createDirectory();
     const store = open(directory);

@@ -10,9 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { buildSync } from 'esbuild';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { storedExecution } from '../../test/support/stored.ts';
 import { createWorld, outcomeOf, textOf, type World } from '../../test/support/world.ts';
 import { silentLog } from '../base/log.ts';
@@ -23,6 +24,24 @@ const UNTIL_GO = 'while [ ! -e go ]; do sleep 0.05; done';
 
 let directory = '';
 let victims: Victim[] = [];
+let program = '';
+
+beforeAll(() => {
+  const source = new URL('../../test/fixtures/victim.ts', import.meta.url).pathname;
+  // Beside its source, so that packages are found from there.
+  program = join(dirname(source), `.run-ts-${process.pid}.mjs`);
+  buildSync({
+    entryPoints: [source],
+    outfile: program,
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    define: { __VERSION__: JSON.stringify(__VERSION__) },
+  });
+});
+afterAll(() => rmSync(program, { force: true }));
 
 beforeEach(() => {
   directory = mkdtempSync(join(realpathSync(tmpdir()), 'survival-'));
@@ -40,9 +59,7 @@ interface Victim {
 
 /** Another server on the same state directory, in a process of its own, which can be killed like one. */
 async function startVictim(commands: { command: string; mode: string }[]): Promise<Victim> {
-  const script = new URL('../../test/fixtures/victim.ts', import.meta.url).pathname;
-  const runner = new URL('../../scripts/run-ts.mjs', import.meta.url).pathname;
-  const child = spawn(process.execPath, [runner, script, directory, JSON.stringify(commands)], {
+  const child = spawn(process.execPath, [program, directory, JSON.stringify(commands)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let text = '';
@@ -90,6 +107,22 @@ describe('a detached execution', () => {
     const ended = await world.executions.waitFor('local', quick, 10_000, new AbortController().signal);
     expect(ended.record.outcome).toMatchObject({ status: 'failed', exitCode: 3 });
     expect(textOf(ended, 'stdout')).toBe('quick\n');
+  });
+
+  test('that failed without a server is explained by the next', async () => {
+    const victim = await startVictim([{ command: `${UNTIL_GO}; no-such-program`, mode: 'detached' }]);
+    const id = victim.ids[0] ?? '';
+    await victim.kill();
+    writeFileSync(join(directory, 'work', 'go'), '');
+    const left = join(directory, 'state', 'executions', id, 'outcome.json');
+    await expect.poll(() => existsSync(left), { timeout: 20_000 }).toBe(true);
+    await using world = createWorld({ directory });
+    const { record } = await world.executions.get('local', id);
+    expect(record.outcome).toMatchObject({
+      exitCode: 127,
+      securityEvent: 'command_not_found',
+      explanation: expect.stringMatching(/^no-such-program is not installed, or not on PATH\./),
+    });
   });
 
   test('goes on after a clean end of its server, and can be ended by the next', async () => {

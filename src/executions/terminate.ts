@@ -12,7 +12,7 @@ export interface Survivor {
   readonly name: string;
 }
 
-export interface TerminateOptions {
+interface TerminateOptions {
   readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
   readonly graceMs?: number;
   /** Resolves with the leader's end, where it is reported: nearly always the tree is gone then. */
@@ -76,12 +76,9 @@ async function waitUntilGone(
 const MAX_KILL_PAUSE_MS = 10;
 const MAX_GRACE_PAUSE_MS = 50;
 
-interface Pauses {
-  /** Twice as long as the one before, up to this; the leader's end cuts one short. */
-  next(maxMs: number): Promise<void>;
-}
+type Pauses = ReturnType<typeof createPauses>;
 
-function createPauses(exited: Promise<unknown> | undefined): Pauses {
+function createPauses(exited: Promise<unknown> | undefined) {
   let pauseMs = 1;
   let wake = (): void => undefined;
   exited?.then(
@@ -89,7 +86,8 @@ function createPauses(exited: Promise<unknown> | undefined): Pauses {
     () => wake(),
   );
   return {
-    async next(maxMs) {
+    /** Twice as long as the one before, up to this; the leader's end cuts one short. */
+    async next(maxMs: number): Promise<void> {
       const timer = new AbortController();
       wake = () => timer.abort();
       await sleep(Math.min(pauseMs, maxMs), undefined, { signal: timer.signal }).catch(() => undefined);

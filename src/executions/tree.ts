@@ -12,7 +12,7 @@ import {
   findProcess,
   hasEmptyEnvironment,
   hasEnvironmentEntry,
-  holdsPipe,
+  holdsOpen,
   isAlive,
   listChildren,
   listDescendants,
@@ -20,7 +20,7 @@ import {
   type ProcessIdentity,
 } from './process-table.ts';
 
-export interface TreeSpec {
+interface TreeSpec {
   readonly leader: ProcessIdentity;
   /** "NAME=value" in the environment of everything the execution started. */
   readonly marker: string;
@@ -31,36 +31,76 @@ export interface TreeSpec {
   readonly isSandboxed?: boolean;
 }
 
-export interface ProcessTree {
-  readonly leader: ProcessIdentity;
+export type ProcessTree = ReturnType<typeof createTree>;
+
+export function createTree(spec: TreeSpec) {
+  const { leader, group, isSandboxed = false, reaper } = spec;
+  const { findIn, findKnown, listBelow, join, isBubblewrap, knowsNamespace } = createFinder(spec);
+  /** The leader has ended and left nobody: who comes later is not of this tree. */
+  let isEmpty = isSandboxed;
+
   /**
    * Everything alive that belongs to the execution, found without looking at others' processes where the kernel allows
    * it; in `look`, which several trees may share, by everything that is known of the tree.
    */
-  members(look?: Look): ProcessEntry[];
+  function members(look?: Look): ProcessEntry[] {
+    if (look !== undefined) return findIn(look);
+    const own = findKnown() ?? join(listBelow(), findOrphans(leader, reaper));
+    return own === undefined ? findIn(createLooks()()) : aliveOf(own);
+  }
+
   /** The same, with one look at what may have escaped for all trees that ask at once. */
-  membersTogether(): Promise<ProcessEntry[]>;
-  /** Of a look that begins after this call: a process that is not in it has ended, or cannot be distinguished from others. */
-  membersForCertain(): Promise<ProcessEntry[]>;
-  /** The sandbox's own processes: a polite signal to them would end all the others at once. */
-  isBubblewrap(entry: ProcessEntry): boolean;
-  /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
-  leftovers(): Promise<ProcessEntry[]>;
-  /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
-  findSuspects(pipes: ReadonlySet<string>): Promise<ProcessEntry[]>;
-  /** Whether `members` leaves nobody out, whatever they did to get away. */
-  readonly isComplete: boolean;
-  /** Sends a signal to every member, stopped ones included. */
-  signal(signal: NodeJS.Signals): Promise<void>;
-  /** Sends a signal to the leader alone, if it is still the same process. */
-  signalLeader(signal: NodeJS.Signals): boolean;
-  /** Ends everything in the cgroup at once, where there is one. */
-  killGroup(): void;
-  release(): void;
+  async function membersTogether(): Promise<ProcessEntry[]> {
+    const own = findKnown() ?? join(listBelow(), await findOrphansTogether(leader, reaper));
+    return own === undefined ? findIn(await lookTogether()) : aliveOf(own);
+  }
+
+  return {
+    leader,
+    members,
+    membersTogether,
+    /** Of a look that begins after this call: a process that is not in it has ended, or cannot be distinguished from others. */
+    membersForCertain: async () => (knowsNamespace() ? members() : findIn(await lookTogether())),
+    /** What is left after the leader ended; cheap where nothing is, which is nearly always. */
+    async leftovers(): Promise<ProcessEntry[]> {
+      // The namespace ends with its first process, and that one with the leader.
+      if (isSandboxed) return [];
+      const pids = group?.members();
+      const isLeft =
+        pids === undefined ? (await findOrphansTogether(leader, reaper))?.length !== 0 : pids.length > 0;
+      isEmpty = !isLeft && !exists(-leader.pid);
+      return isEmpty ? [] : membersTogether();
+    },
+    isBubblewrap,
+    /** Whether `members` leaves nobody out, whatever they did to get away. */
+    isComplete: group !== undefined || isSandboxed,
+    /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
+    async findSuspects(pipes: ReadonlySet<string>): Promise<ProcessEntry[]> {
+      const orphans = isEmpty ? [] : ((await findOrphansTogether(leader, reaper)) ?? []);
+      return orphans.filter(
+        (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsOpen(entry.pid, pipes)),
+      );
+    },
+    /** Sends a signal to every member, stopped ones included. */
+    async signal(signal: NodeJS.Signals): Promise<void> {
+      for (const entry of await membersTogether()) {
+        // A stopped process gets the signal only once it goes on.
+        if (!isBubblewrap(entry)) sendSignal(entry, signal, 'SIGCONT');
+      }
+    },
+    /** Sends a signal to the leader alone, if it is still the same process. */
+    signalLeader(signal: NodeJS.Signals): boolean {
+      const target = isSandboxed && signal !== 'SIGKILL' ? commandInSandbox(leader) : leader;
+      return target !== undefined && sendSignal(target, signal);
+    },
+    /** Ends everything in the cgroup at once, where there is one. */
+    killGroup: () => group?.kill(),
+    release: () => group?.remove(),
+  };
 }
 
-export function createTree(spec: TreeSpec): ProcessTree {
-  const { leader, group, marker, isSandboxed = false } = spec;
+/** The ways of finding them. */
+function createFinder({ leader, group, marker, isSandboxed = false }: TreeSpec) {
   // The number of a leader that was dead before we looked may be anybody's group by now.
   const wasAlive = findProcess(leader.pid)?.startTime === leader.startTime;
   /** The first process of the namespace, which may outlive the leader by a moment. */
@@ -75,141 +115,77 @@ export function createTree(spec: TreeSpec): ProcessTree {
     return entry?.startTime === leader.startTime ? entry : undefined;
   }
 
-  /** Where the leader's pid belongs to another process now, so does a group of that number. */
-  function isNumberOurs(entryOfNumber: ProcessEntry | undefined): boolean {
-    return wasAlive && (entryOfNumber === undefined || entryOfNumber.startTime === leader.startTime);
-  }
-
-  /** By everything that is known of the tree. */
-  function findIn(look: Look): ProcessEntry[] {
-    const found = new Map<number, ProcessEntry>();
-    const isGroupOurs = isNumberOurs(look.entries.find((entry) => entry.pid === leader.pid));
-    // Whatever the marks say, those that we descend from are not of a tree that we started.
-    const ancestors = new Set(ancestorsOf(process.pid));
-    const inGroup = new Set(group?.members() ?? []);
-    const waiting: ProcessEntry[] = [];
-    for (const entry of look.entries) {
-      if (!canBeOurs(entry) || ancestors.has(entry.pid)) continue;
-      const isOurs =
-        (isGroupOurs && (entry.groupId === leader.pid || entry.sessionId === leader.pid)) ||
-        inGroup.has(entry.pid) ||
-        look.hasMarker(entry, marker);
-      if (isOurs) found.set(entry.pid, entry);
-      else waiting.push(entry);
-    }
-    addDescendants(found, waiting);
-    return aliveOf([...found.values()]);
-  }
-
-  /** All of a namespace descends from its first process, which adopts the orphans; undefined where it is not known. */
-  function findInNamespace(): ProcessEntry[] | undefined {
-    const first = findLeader();
-    const inner = first && listChildren(first.pid)?.[0];
-    if (inner !== undefined) init = findProcess(inner) ?? init;
-    if (first === undefined && init === undefined) return undefined;
-    const initNow = init === undefined ? undefined : findProcess(init.pid);
-    const isInit = initNow !== undefined && initNow.startTime === init?.startTime;
-    return listDescendants([...(first ? [first] : []), ...(isInit ? [initNow] : [])]);
-  }
-
+  /** By descent; undefined where the kernel does not list children. */
   function listBelow(): ProcessEntry[] | undefined {
     const first = findLeader();
-    return listDescendants(first === undefined ? [] : [first]);
+    return wasAlive && !isSandboxed ? listDescendants(first === undefined ? [] : [first]) : undefined;
   }
 
   /** With those orphans that say whose they are; they are listed last, since one may have had its parent a moment ago. */
-  function withOrphans(
-    below: readonly ProcessEntry[] | undefined,
-    orphans: readonly ProcessEntry[] | undefined,
-  ): ProcessEntry[] | undefined {
+  function join(below: ProcessEntry[] | undefined, orphans: ProcessEntry[] | undefined) {
     if (below === undefined || orphans === undefined) return undefined;
-    const isGroupOurs = isNumberOurs(findProcess(leader.pid));
-    const ours = orphans.filter(
-      ({ pid, groupId, sessionId }) =>
-        (isGroupOurs && (groupId === leader.pid || sessionId === leader.pid)) ||
-        hasEnvironmentEntry(pid, marker),
-    );
+    const isInGroup = groupTest(leader, wasAlive, findProcess(leader.pid));
+    const ours = orphans.filter((entry) => isInGroup(entry) || hasEnvironmentEntry(entry.pid, marker));
     return [...below, ...(listDescendants(ours) ?? [])].filter(canBeOurs);
   }
 
-  /** Where the kernel knows who is a member; undefined where it does not. */
-  function findKnown(): ProcessEntry[] | undefined {
-    if (!wasAlive) return undefined;
-    return isSandboxed ? findInNamespace() : group?.members()?.flatMap((pid) => findProcess(pid) ?? []);
-  }
-
-  function members(look?: Look): ProcessEntry[] {
-    if (look !== undefined) return findIn(look);
-    const own =
-      findKnown() ??
-      (wasAlive && !isSandboxed ? withOrphans(listBelow(), findOrphans(leader, spec.reaper)) : undefined);
-    return own === undefined ? findIn(createLooks()()) : aliveOf(own);
-  }
-
-  async function membersTogether(): Promise<ProcessEntry[]> {
-    const known = findKnown();
-    if (known !== undefined) return aliveOf(known);
-    const own =
-      wasAlive && !isSandboxed
-        ? withOrphans(listBelow(), await findOrphansTogether(leader, spec.reaper))
-        : undefined;
-    return own === undefined ? findIn(await lookTogether()) : aliveOf(own);
-  }
-
-  const isBubblewrap = (entry: ProcessEntry): boolean =>
-    isSandboxed && (entry.pid === leader.pid || entry.parentPid === leader.pid || entry.pid === init?.pid);
-
-  /** The command's own process: the first child of the namespace's first process. */
-  function commandInSandbox(): ProcessIdentity | undefined {
-    for (const inner of listChildren(leader.pid) ?? []) {
-      const command = listChildren(inner)?.[0];
-      const entry = command === undefined ? undefined : findProcess(command);
-      if (entry !== undefined) return entry;
-    }
-    return undefined;
-  }
-
-  /** The leader has ended and left nobody: who comes later is not of this tree. */
-  let isEmpty = isSandboxed;
-
-  async function leftovers(): Promise<ProcessEntry[]> {
-    // The namespace ends with its first process, and that one with the leader.
-    if (isSandboxed) return [];
-    const pids = group?.members();
-    const isLeft =
-      pids === undefined ? (await findOrphansTogether(leader, spec.reaper))?.length !== 0 : pids.length > 0;
-    isEmpty = !isLeft && !exists(-leader.pid);
-    return isEmpty ? [] : membersTogether();
-  }
-
   return {
-    leader,
-    members,
-    membersTogether,
-    membersForCertain: async () =>
-      isSandboxed && wasAlive && init !== undefined ? members() : findIn(await lookTogether()),
-    leftovers,
-    isBubblewrap,
-    isComplete: group !== undefined || isSandboxed,
-    async findSuspects(pipes) {
-      const orphans = isEmpty ? [] : ((await findOrphansTogether(leader, spec.reaper)) ?? []);
-      return orphans.filter(
-        (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsPipe(entry.pid, pipes)),
+    /** The sandbox's own processes: a polite signal to them would end all the others at once. */
+    isBubblewrap: ({ pid, parentPid }: ProcessEntry): boolean =>
+      isSandboxed && (pid === leader.pid || parentPid === leader.pid || pid === init?.pid),
+    knowsNamespace: () => isSandboxed && wasAlive && init !== undefined,
+    /** By everything that is known of the tree. */
+    findIn(look: Look): ProcessEntry[] {
+      const ofNumber = look.entries.find((entry) => entry.pid === leader.pid);
+      const isInGroup = groupTest(leader, wasAlive, ofNumber);
+      // Whatever the marks say, those that we descend from are not of a tree that we started.
+      const ancestors = new Set(ancestorsOf(process.pid));
+      const inGroup = new Set(group?.members() ?? []);
+      const candidates = look.entries.filter((entry) => canBeOurs(entry) && !ancestors.has(entry.pid));
+      return aliveOf(
+        withDescendants(
+          candidates,
+          (entry) => isInGroup(entry) || inGroup.has(entry.pid) || look.hasMarker(entry, marker),
+        ),
       );
     },
-    async signal(signal) {
-      for (const entry of await membersTogether()) {
-        // A stopped process gets the signal only once it goes on.
-        if (!isBubblewrap(entry)) sendSignal(entry, signal, 'SIGCONT');
-      }
+    /** Where the kernel knows who is a member; undefined where it does not. */
+    findKnown(): ProcessEntry[] | undefined {
+      if (!wasAlive) return undefined;
+      if (!isSandboxed) return group?.members()?.flatMap((pid) => findProcess(pid) ?? []);
+      // All of a namespace descends from its first process, which adopts the orphans.
+      const first = findLeader();
+      const inner = first && listChildren(first.pid)?.[0];
+      if (inner !== undefined) init = findProcess(inner) ?? init;
+      if (first === undefined && init === undefined) return undefined;
+      const initNow = init === undefined ? undefined : findProcess(init.pid);
+      const isInit = initNow !== undefined && initNow.startTime === init?.startTime;
+      return listDescendants([...(first ? [first] : []), ...(isInit ? [initNow] : [])]);
     },
-    signalLeader(signal) {
-      const target = isSandboxed && signal !== 'SIGKILL' ? commandInSandbox() : leader;
-      return target !== undefined && sendSignal(target, signal);
-    },
-    killGroup: () => group?.kill(),
-    release: () => group?.remove(),
+    listBelow,
+    join,
   };
+}
+
+/** Of the leader's group or session. Where its pid belongs to another process now, so does a group of that number. */
+function groupTest(
+  leader: ProcessIdentity,
+  wasAlive: boolean,
+  entryOfNumber: ProcessEntry | undefined,
+): (entry: ProcessEntry) => boolean {
+  if (!wasAlive || (entryOfNumber !== undefined && entryOfNumber.startTime !== leader.startTime))
+    return () => false;
+  return ({ groupId, sessionId }) => groupId === leader.pid || sessionId === leader.pid;
+}
+
+/** The command's own process: the first child of the namespace's first process. */
+function commandInSandbox(leader: ProcessIdentity): ProcessIdentity | undefined {
+  for (const inner of listChildren(leader.pid) ?? []) {
+    const command = listChildren(inner)?.[0];
+    const entry = command === undefined ? undefined : findProcess(command);
+    if (entry !== undefined) return entry;
+  }
+  return undefined;
 }
 
 /** Signals a process if it is still the one that was meant, and never ourselves, our parent or init. */
@@ -229,14 +205,21 @@ function isForbidden({ pid }: { readonly pid: number }): boolean {
   return !(pid > 1) || pid === process.pid || pid === process.ppid;
 }
 
-function addDescendants(found: Map<number, ProcessEntry>, candidates: ProcessEntry[]): void {
-  let rest = candidates;
+/** Those that are ours, and all that descend from them. */
+function withDescendants(
+  entries: readonly ProcessEntry[],
+  isOurs: (entry: ProcessEntry) => boolean,
+): ProcessEntry[] {
+  const found = new Map<number, ProcessEntry>();
+  let rest = entries;
   for (let before = -1; before !== found.size; ) {
+    const isFirst = before === -1;
     before = found.size;
     rest = rest.filter((entry) => {
-      if (!found.has(entry.parentPid)) return true;
+      if (isFirst ? !isOurs(entry) : !found.has(entry.parentPid)) return true;
       found.set(entry.pid, entry);
       return false;
     });
   }
+  return [...found.values()];
 }

@@ -1,7 +1,14 @@
 /** What a tree uses now: memory, processor time and transfers of every member together. */
 import type { Look } from './process-scan.ts';
 import { type ProcessEntry, TICKS_PER_SECOND } from './process-table.ts';
-import { type Network, readNetwork, readNetworkNamespace, readTransfer, type Transfer } from './transfers.ts';
+import {
+  mapValues,
+  type Network,
+  readNetwork,
+  readNetworkNamespace,
+  readTransfer,
+  type Transfer,
+} from './transfers.ts';
 import type { ProcessTree } from './tree.ts';
 
 export interface Usage {
@@ -11,15 +18,13 @@ export interface Usage {
   readonly processes: number;
 }
 
-export interface UsageMeter {
-  read(tree: ProcessTree, look?: Look): Usage;
-}
+export type UsageMeter = ReturnType<typeof createUsageMeter>;
 
 /** `ageMs`: how long it has run already. */
-export function createUsageMeter(ageMs: number): UsageMeter {
+export function createUsageMeter(ageMs: number) {
   let last = { atMs: performance.now() - ageMs, ticks: 0 };
   return {
-    read(tree, look) {
+    read(tree: ProcessTree, look?: Look): Usage {
       const members = tree.members(look);
       const atMs = performance.now();
       const ticks = sumTicks(members);
@@ -48,15 +53,8 @@ export function sumTicks(members: readonly ProcessEntry[]): number {
 
 /** Undefined where the kernel reports no member. */
 export function sumTransfer(members: readonly ProcessEntry[]): Transfer | undefined {
-  const parts = members.flatMap(({ pid }) => readTransfer(pid) ?? []);
-  if (parts.length === 0) return undefined;
-  const sum = (field: keyof Transfer): number => parts.reduce((total, part) => total + part[field], 0);
-  return {
-    readBytes: sum('readBytes'),
-    writtenBytes: sum('writtenBytes'),
-    diskReadBytes: sum('diskReadBytes'),
-    diskWrittenBytes: sum('diskWrittenBytes'),
-  };
+  const [first, ...others] = members.flatMap(({ pid }) => readTransfer(pid) ?? []);
+  return first && mapValues(first, (bytes, name) => others.reduce((sum, other) => sum + other[name], bytes));
 }
 
 /**

@@ -2,25 +2,15 @@
  * What a tree has used by its end: from its cgroup where there is one, else from what the kernel says of the process that
  * was waited for, and from a look at the tree now and then.
  */
-import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { type ProcessEntry, TICKS_PER_SECOND } from './process-table.ts';
 import type { Outcome } from './record.ts';
 import type { Rounds } from './rounds.ts';
 import type { Exit } from './spawner.ts';
 import type { ProcessTree } from './tree.ts';
 import { sumResident, sumTicks } from './usage.ts';
+import type { WatchdogOptions } from './watchdog.ts';
 
 export type Used = Pick<Outcome, 'peakMemoryBytes' | 'cpuSeconds' | 'processes' | 'nearLimits'>;
-
-export interface UseMeter {
-  /** After the end and before the group goes. `peakMemoryBytes`: as the limit was watched. */
-  conclude(exit: Exit | undefined, peakMemoryBytes: number | undefined, refusedForks: number): Used;
-}
-
-export interface UseLimits {
-  readonly memoryLimitBytes: number | undefined;
-  readonly cpuLimitSeconds: number | undefined;
-}
 
 /** Most commands are over by then, and are not looked at. */
 const FIRST_MS = 250;
@@ -31,10 +21,9 @@ const NEAR = 0.8;
 
 export function startUseMeter(
   tree: ProcessTree,
-  group: ExecutionGroup | undefined,
   rounds: Rounds,
-  limits: UseLimits,
-): UseMeter {
+  { memoryLimitBytes, cpuLimitSeconds, group }: WatchdogOptions,
+) {
   let processes = 0;
   let memoryBytes = 0;
   let ticks = 0;
@@ -59,7 +48,8 @@ export function startUseMeter(
   const stop = rounds.add(look, FIRST_MS);
 
   return {
-    conclude(exit, watchedBytes, refusedForks) {
+    /** After the end and before the group goes. `watchedBytes`: as the limit was watched. */
+    conclude(exit: Exit | undefined, watchedBytes: number | undefined, refusedForks: number): Used {
       stop();
       const counted = group?.usage();
       // Of a tree that is killed, the process that was waited for has not waited for the others.
@@ -71,8 +61,8 @@ export function startUseMeter(
       const seenBytes = Math.max(watchedBytes ?? 0, memoryBytes, exit?.usage?.maxResidentBytes ?? 0);
       const peakMemoryBytes = isExact ? watchedBytes : seenBytes > 0 ? seenBytes : undefined;
       const near = [
-        isNear(peakMemoryBytes, limits.memoryLimitBytes) ? ('memory' as const) : undefined,
-        isNear(cpuSeconds, limits.cpuLimitSeconds) ? ('cpu' as const) : undefined,
+        isNear(peakMemoryBytes, memoryLimitBytes) ? ('memory' as const) : undefined,
+        isNear(cpuSeconds, cpuLimitSeconds) ? ('cpu' as const) : undefined,
         refusedForks > 0 ? ('processes' as const) : undefined,
       ].filter((limit) => limit !== undefined);
       return {

@@ -16,7 +16,7 @@ export type WaitResult =
   | Running
   | { readonly kind: 'aborted' };
 
-export interface WaitLimits {
+interface WaitLimits {
   /** How long the client's own limit lets us wait. */
   readonly patienceMs: number;
   /** Adaptive: how long the caller wants to wait. */

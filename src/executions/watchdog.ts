@@ -6,7 +6,7 @@
 import { availableParallelism } from 'node:os';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import {
-  findProcess,
+  findAlive,
   type ProcessEntry,
   readLastPid,
   readPeakBytes,
@@ -17,7 +17,7 @@ import { createRounds } from './rounds.ts';
 import type { ProcessTree } from './tree.ts';
 import { sumResident, sumTicks } from './usage.ts';
 
-export type PassedLimit = 'memory_limit' | 'cpu_limit';
+type PassedLimit = 'memory_limit' | 'cpu_limit';
 
 export interface WatchdogOptions {
   readonly memoryLimitBytes: number | undefined;
@@ -25,20 +25,10 @@ export interface WatchdogOptions {
   readonly group: ExecutionGroup | undefined;
 }
 
-export interface Watchdog {
-  /** After the end and before the group goes: what the kernel knows and no look has seen. */
-  conclude(): { readonly passed: PassedLimit | undefined; readonly peakMemoryBytes: number | undefined };
-}
-
-/** What one look found: whether the limit is passed, and when it could be at the earliest. */
-interface Finding {
-  readonly isPassed: boolean;
-  readonly nextMs: number;
-}
-
 interface Meter {
   readonly limit: PassedLimit;
-  look(): Promise<Finding>;
+  /** Whether the limit is passed, and when it could be at the earliest. */
+  look(): Promise<{ readonly isPassed: boolean; readonly nextMs: number }>;
   readonly firstMs: number;
 }
 
@@ -65,7 +55,7 @@ export function startWatchdog(
   tree: ProcessTree,
   options: WatchdogOptions,
   onPassed: (limit: PassedLimit) => void,
-): Watchdog {
+) {
   const { memoryLimitBytes, cpuLimitSeconds, group } = options;
   const isMemoryHeld = group?.held().memory !== undefined;
   let peakMemoryBytes: number | undefined;
@@ -83,8 +73,8 @@ export function startWatchdog(
   if (cpuLimitSeconds !== undefined) meters.push(measureCpu(follow, cpuLimitSeconds, group));
 
   let isOver = false;
-  const stops = meters.map((meter) => {
-    const stop = rounds.add(async () => {
+  const stops = meters.map((meter) =>
+    rounds.add(async () => {
       // Where the process table could not be read (too many open files, say), the next look may do better.
       const { isPassed, nextMs } = await meter
         .look()
@@ -94,9 +84,8 @@ export function startWatchdog(
         onPassed(meter.limit);
       }
       return nextMs;
-    }, meter.firstMs);
-    return stop;
-  });
+    }, meter.firstMs),
+  );
 
   function end(): void {
     isOver = true;
@@ -104,7 +93,8 @@ export function startWatchdog(
   }
 
   return {
-    conclude() {
+    /** After the end and before the group goes: what the kernel knows and no look has seen. */
+    conclude(): { passed: PassedLimit | undefined; peakMemoryBytes: number | undefined } {
       end();
       if (!isMemoryHeld) return { passed: undefined, peakMemoryBytes };
       const usage = group?.usage();
@@ -121,15 +111,10 @@ function createFollower(tree: ProcessTree): () => readonly ProcessEntry[] {
   return () => {
     // Read first: who forks meanwhile is found by the next look.
     const lastPid = readLastPid();
-    known = lastPid === knownPid ? known.flatMap((entry) => refresh(entry) ?? []) : tree.members();
+    known = lastPid === knownPid ? known.flatMap((entry) => findAlive(entry) ?? []) : tree.members();
     knownPid = lastPid;
     return known;
   };
-}
-
-function refresh({ pid, startTime }: ProcessEntry): ProcessEntry | undefined {
-  const entry = findProcess(pid);
-  return entry?.startTime === startTime && !entry.isZombie ? entry : undefined;
 }
 
 function watchForKills(isOutOfMemory: () => boolean): Meter {

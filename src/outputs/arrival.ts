@@ -5,7 +5,9 @@
  * The list is bounded. Its first half is exact; after that, entries cover windows of the streams that grow as the
  * room left shrinks, so that a command that prints for days still has an order, only a coarser one.
  */
-import { closeSync, readSync, writeSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { attempt } from '../base/attempt.ts';
+import { writeAllSync } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
 import { openForAppending, openForReading } from './open-file.ts';
 
@@ -15,12 +17,7 @@ export const ARRIVAL_FILE = 'arrival';
 export const ARRIVAL_STREAMS = ['stdout', 'stderr'] as const;
 export type ArrivalStream = (typeof ARRIVAL_STREAMS)[number];
 
-export interface ArrivalLog {
-  record(stream: ArrivalStream, byteCount: number): void;
-  /** Writes what is still in memory, for a reader. */
-  flush(): void;
-  close(): void;
-}
+export type ArrivalLog = ReturnType<typeof createArrivalLog>;
 
 /** One byte for the stream, six for the count. */
 const ENTRY_BYTES = 7;
@@ -28,8 +25,8 @@ const MAX_COUNT = 2 ** 48 - 1;
 const FLUSH_ENTRIES = 64;
 const FIRST_WINDOW_BYTES = 64 * 1024;
 
-export function createArrivalLog(path: string, maxEntries: number = LIMITS.arrivalEntries): ArrivalLog {
-  let fd = openOrNothing(path);
+export function createArrivalLog(path: string, maxEntries: number = LIMITS.arrivalEntries) {
+  let fd = attempt(() => openForAppending(path).fd);
   const buffer = Buffer.alloc(FLUSH_ENTRIES * ENTRY_BYTES);
   let buffered = 0;
   let entries = 0;
@@ -65,8 +62,7 @@ export function createArrivalLog(path: string, maxEntries: number = LIMITS.arriv
   function writeBuffer(): void {
     if (fd === undefined || buffered === 0) return;
     try {
-      let written = 0;
-      while (written < buffered) written += writeSync(fd, buffer, written, buffered - written);
+      writeAllSync(fd, buffer.subarray(0, buffered));
     } catch {
       // A full disk makes the order coarser, no more: a torn entry ends the list, so nothing may follow it.
       closeSync(fd);
@@ -75,6 +71,7 @@ export function createArrivalLog(path: string, maxEntries: number = LIMITS.arriv
     buffered = 0;
   }
 
+  /** Writes what is still in memory, for a reader. */
   function flush(): void {
     // Past the exact half a flush may come with every read, and must not use up the list.
     if (window === 0) emitPending();
@@ -93,9 +90,8 @@ export function createArrivalLog(path: string, maxEntries: number = LIMITS.arriv
 
 export interface ArrivalEntries {
   /** Indexes into ARRIVAL_STREAMS. */
-  readonly streams: Uint8Array;
-  readonly counts: Float64Array;
-  readonly length: number;
+  readonly streams: readonly number[];
+  readonly counts: readonly number[];
 }
 
 export interface ArrivalReader {
@@ -112,22 +108,17 @@ export function openArrival(path: string): ArrivalReader | undefined {
 
 function createArrivalReader(fd: number): ArrivalReader {
   const block = Buffer.allocUnsafe(4096 * ENTRY_BYTES);
-  let streams = new Uint8Array(FLUSH_ENTRIES);
-  let counts = new Float64Array(FLUSH_ENTRIES);
-  let length = 0;
+  const streams: number[] = [];
+  const counts: number[] = [];
 
   function add(stream: number, count: number): void {
-    if (length > 0 && streams[length - 1] === stream) {
-      counts[length - 1] = (counts[length - 1] ?? 0) + count;
+    const last = counts.length - 1;
+    if (streams[last] === stream) {
+      counts[last] = (counts[last] ?? 0) + count;
       return;
     }
-    if (length === streams.length) {
-      streams = grown(streams, new Uint8Array(length * 2));
-      counts = grown(counts, new Float64Array(length * 2));
-    }
-    streams[length] = stream;
-    counts[length] = count;
-    length++;
+    streams.push(stream);
+    counts.push(count);
   }
 
   let position = 0;
@@ -139,22 +130,9 @@ function createArrivalReader(fd: number): ArrivalReader {
         add(block.readUInt8(at) & 1, block.readUIntBE(at + 1, ENTRY_BYTES - 1));
       }
       position += whole;
-      if (whole === 0) return { streams, counts, length };
+      if (whole === 0) return { streams, counts };
     }
   }
 
   return { read, close: () => closeSync(fd) };
-}
-
-function grown<A extends Uint8Array | Float64Array>(from: A, to: A): A {
-  to.set(from);
-  return to;
-}
-
-function openOrNothing(path: string): number | undefined {
-  try {
-    return openForAppending(path).fd;
-  } catch {
-    return undefined;
-  }
 }

@@ -52,39 +52,107 @@ const MAX_STEPS = 1_000_000;
 
 /** Undefined for a pattern that matches every line: there is nothing to look for. */
 export function createAutomaton(program: Program, highBytes: HighBytes): Automaton | undefined {
-  const { instructions } = program;
-  const edges = edgesOf(instructions);
+  const edges = edgesOf(program.instructions);
   const high = highBytes === 'utf-8' && edges === undefined ? 'foreign' : highBytes;
-  const usesWords = instructions.some((one) => needs(one, EMPTY.wordBoundary | EMPTY.noBoundary));
-  const { classOf, stride } = classify(instructions, high, (edges?.length ?? 0) > 1);
+  const walker = createWalker(program);
+  const middle = walker.stateBefore(false);
+  const start = walker.stateBefore(true);
+  if (start === undefined || middle === undefined) return undefined;
+  const after = createSteps(walker, { first: start, edges, high });
+  const { classOf, stride } = classify(program.instructions, high, (edges?.length ?? 0) > 1);
   const table = new Int32Array(MAX_STATES * stride);
-  const marks = new Int32Array(instructions.length);
-  let mark = 0;
   let states: State[] = [];
   let places = new Map<string, number>();
-  /** Steps that making states took, and bytes that were read. */
-  let steps = 0;
-  let bytesRead = 0;
-  let state = 0;
-  let position = 0;
+  let [bytesRead, state, position] = [0, 0, 0];
 
-  const outset = initialState(true);
-  const middle = initialState(false);
-  if (outset === undefined || middle === undefined) return undefined;
-  const first: State = outset;
-  const inside: State = middle;
-
-  function initialState(isBegin: boolean): State | undefined {
-    const waiting = expand([program.start], isBegin);
-    return (
-      waiting && { waiting, isBegin, isAfterWord: false, hasReturn: false, begun: BETWEEN, kind: undefined }
-    );
+  function placeOf(one: State): number {
+    const key = keyOf(one);
+    const known = places.get(key);
+    if (known !== undefined) return known;
+    if (states.length === MAX_STATES) {
+      states = [];
+      places = new Map();
+    }
+    const place = states.length * stride;
+    states.push(one);
+    places.set(key, place);
+    table.fill(UNKNOWN, place, place + stride);
+    return place;
   }
 
-  /** What is reached without a character and without a condition; undefined where that is a match. */
-  function expand(from: readonly number[], isBegin: boolean): number[] | undefined {
+  /** What is behind an entry of the table that was not needed before. */
+  const findOut = (place: number, symbol: number): number => {
+    const before = states;
+    const next = after(states[place / stride] ?? start, symbol);
+    const value = next === 'foreign' ? FOREIGN : next === 'match' ? MATCH : placeOf(next);
+    // Where the table was full it is a new one, in which this place is another state's.
+    if (states === before) table[place + (classOf[symbol] ?? 0)] = value;
+    return value;
+  };
+
+  return {
+    begin: (isLineStart) => {
+      state = placeOf(isLineStart ? start : middle);
+    },
+    run(bytes, from, to) {
+      let at = from;
+      while (walker.steps() <= MAX_STEPS + bytesRead) {
+        const reached = runKnown(table, classOf, { state, bytes, from: at, to });
+        bytesRead += reached.at - at;
+        ({ at, state } = reached);
+        if (at === to) return 'end';
+        position = at;
+        const symbol = bytes[at] ?? 0;
+        const known = table[state + (classOf[symbol] ?? 0)] ?? UNKNOWN;
+        const next = known === UNKNOWN ? findOut(state, symbol) : known;
+        if (next === MATCH) return 'match';
+        if (next === FOREIGN) return 'foreign';
+        state = next;
+        at++;
+      }
+      return 'failed';
+    },
+    get position() {
+      return position;
+    },
+    end: (isLineEnd) => {
+      const next = after(states[state / stride] ?? start, isLineEnd ? END : BORDER);
+      return typeof next === 'string' ? next : 'end';
+    },
+  };
+}
+
+function keyOf({ waiting, isBegin, isAfterWord, hasReturn, begun, kind }: State): string {
+  const flags = [isBegin, isAfterWord, hasReturn].map(Number).join('');
+  return `${flags} ${begun.missing} ${begun.code} ${kind} ${waiting.join()}`;
+}
+
+/** The loop that everything else is there for. */
+function runKnown(
+  table: Int32Array,
+  classOf: Uint8Array,
+  { state, bytes, from, to }: { state: number; bytes: Uint8Array; from: number; to: number },
+): { state: number; at: number } {
+  let current = state;
+  let at = from;
+  for (; at < to; at++) {
+    const next = table[current + (classOf[bytes[at] as number] as number)] as number;
+    if (next < 0) break;
+    current = next;
+  }
+  return { state: current, at };
+}
+
+/** Follows instructions that take no character, and counts how many. */
+function createWalker({ instructions, start }: Program) {
+  const marks = new Int32Array(instructions.length);
+  let mark = 0;
+  let steps = 0;
+
+  /** Those on the way that are wanted, through conditions that hold; undefined where it leads to a match. */
+  function walk(from: readonly number[], isWanted: Test, holds: number): number[] | undefined {
     mark++;
-    const waiting: number[] = [];
+    const found: number[] = [];
     const open = [...from];
     for (let place = open.pop(); place !== undefined; place = open.pop()) {
       const instruction = instructions[place];
@@ -94,32 +162,54 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
       if (instruction.kind === 'match') return undefined;
       if (instruction.kind === 'pass' || instruction.kind === 'either') open.push(instruction.next);
       if (instruction.kind === 'either') open.push(instruction.other);
-      if (instruction.kind === 'character') waiting.push(place);
-      // What is only at the beginning of a line does not come again.
-      const isPast = !isBegin && needs(instruction, EMPTY.beginLine | EMPTY.beginText);
-      if (instruction.kind === 'empty' && !isPast) waiting.push(place);
+      if (instruction.kind === 'empty' && (instruction.needs & ~holds) === 0) open.push(instruction.next);
+      if (isWanted(instruction)) found.push(place);
     }
-    return waiting.sort((a, b) => a - b);
+    return found;
   }
 
-  /** What waits for a character once it is known what holds here; undefined where that is a match. */
-  function settle(waiting: readonly number[], holds: number): Instruction[] | undefined {
-    mark++;
-    const characters: Instruction[] = [];
-    const open = [...waiting];
-    for (let place = open.pop(); place !== undefined; place = open.pop()) {
-      const instruction = instructions[place];
-      if (instruction === undefined || marks[place] === mark) continue;
-      marks[place] = mark;
-      steps++;
-      if (instruction.kind === 'match') return undefined;
-      if (instruction.kind === 'character') characters.push(instruction);
-      if (instruction.kind === 'pass' || instruction.kind === 'either') open.push(instruction.next);
-      if (instruction.kind === 'either') open.push(instruction.other);
-      if (instruction.kind === 'empty' && (instruction.needs & ~holds) === 0) open.push(instruction.next);
-    }
-    return characters;
-  }
+  /** What waits for a character or for a condition, which is then not known yet. */
+  const expand = (from: readonly number[], isBegin: boolean): number[] | undefined =>
+    walk(
+      from,
+      (instruction) =>
+        instruction.kind === 'character' ||
+        // What is only at the beginning of a line does not come again.
+        (instruction.kind === 'empty' && (isBegin || !needs(instruction, EMPTY.beginLine | EMPTY.beginText))),
+      0,
+    )?.sort((a, b) => a - b);
+
+  return {
+    instructions,
+    steps: () => steps,
+    stateBefore(isBegin: boolean): State | undefined {
+      const waiting = expand([start], isBegin);
+      return waiting && { ...PLAIN, waiting, isBegin };
+    },
+    /** From these on, or from the start of the pattern. */
+    waitingAfter: (reached: readonly number[]) => expand([...reached, start], false),
+    /** What waits for a character once it is known what holds here; undefined where that is a match. */
+    settle: (waiting: readonly number[], holds: number): Instruction[] | undefined =>
+      walk(waiting, ({ kind }) => kind === 'character', holds)?.flatMap((place) => instructions[place] ?? []),
+  };
+}
+
+type Test = (instruction: Instruction) => boolean;
+
+const PLAIN = { isAfterWord: false, hasReturn: false, begun: BETWEEN, kind: undefined };
+
+interface Reading {
+  readonly first: State;
+  readonly edges: readonly number[] | undefined;
+  readonly high: HighBytes;
+}
+
+/** What follows a state with one symbol more. */
+function createSteps(
+  { instructions, settle, waitingAfter }: ReturnType<typeof createWalker>,
+  { first, edges, high }: Reading,
+): (from: State, symbol: number) => Step {
+  const usesWords = instructions.some((one) => needs(one, EMPTY.wordBoundary | EMPTY.noBoundary));
 
   function after(from: State, symbol: number): Step {
     if (from.hasReturn) {
@@ -153,105 +243,26 @@ export function createAutomaton(program: Program, highBytes: HighBytes): Automat
 
   function afterWhole(from: State, symbol: number): Step {
     if (symbol === RETURN) return { ...from, hasReturn: true };
-    return symbol === NEWLINE || symbol === END ? afterLine(from) : afterCharacter(from, symbol);
-  }
-
-  function afterLine(from: State): Step {
-    const holds = EMPTY.endLine | EMPTY.endText | holdsHere(from, false);
+    if (symbol !== NEWLINE && symbol !== END) return afterCharacter(from, symbol);
+    const holds = EMPTY.endLine | EMPTY.endText | holdsAt(from, false);
     return settle(from.waiting, holds) === undefined ? 'match' : first;
   }
 
   function afterCharacter(from: State, character: number): Step {
-    const characters = settle(from.waiting, holdsHere(from, isWord(character)));
+    const characters = settle(from.waiting, holdsAt(from, isWord(character)));
     if (characters === undefined) return 'match';
     const reached = characters.flatMap((one) =>
       one.kind === 'character' && character >= 0 && one.takes(character) ? [one.next] : [],
     );
-    const waiting = expand([...reached, program.start], false);
+    const waiting = waitingAfter(reached);
     if (waiting === undefined) return 'match';
-    const isAfterWord = usesWords && isWord(character);
-    return { waiting, isBegin: false, isAfterWord, hasReturn: false, begun: BETWEEN, kind: undefined };
+    return { ...PLAIN, waiting, isBegin: false, isAfterWord: usesWords && isWord(character) };
   }
 
-  function holdsHere(from: State, isBeforeWord: boolean): number {
-    const begin = from.isBegin ? EMPTY.beginLine | EMPTY.beginText : 0;
-    return begin | (from.isAfterWord === isBeforeWord ? EMPTY.noBoundary : EMPTY.wordBoundary);
-  }
+  return after;
+}
 
-  function placeOf(one: State): number {
-    const flags = [one.isBegin, one.isAfterWord, one.hasReturn].map(Number).join('');
-    const key = `${flags} ${one.begun.missing} ${one.begun.code} ${one.kind} ${one.waiting.join()}`;
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    if (states.length === MAX_STATES) {
-      states = [];
-      places = new Map();
-    }
-    const place = states.length * stride;
-    states.push(one);
-    places.set(key, place);
-    table.fill(UNKNOWN, place, place + stride);
-    return place;
-  }
-
-  /** What is behind an entry of the table that was not needed before. */
-  function findOut(place: number, symbol: number): number {
-    const before = states;
-    const value = valueOf(states[place / stride] ?? first, symbol);
-    // Where the table was full it is a new one, in which this place is another state's.
-    if (states === before) table[place + (classOf[symbol] ?? 0)] = value;
-    return value;
-  }
-
-  function valueOf(from: State, symbol: number): number {
-    const next = after(from, symbol);
-    if (next === 'foreign') return FOREIGN;
-    return next === 'match' ? MATCH : placeOf(next);
-  }
-
-  function run(bytes: Uint8Array, from: number, to: number): ReturnType<Automaton['run']> {
-    let at = from;
-    while (steps <= MAX_STEPS + bytesRead) {
-      const reached = runKnown(bytes, at, to);
-      bytesRead += reached - at;
-      at = reached;
-      if (at === to) return 'end';
-      position = at;
-      const symbol = bytes[at] ?? 0;
-      let next = table[state + (classOf[symbol] ?? 0)] ?? UNKNOWN;
-      if (next === UNKNOWN) next = findOut(state, symbol);
-      if (next === MATCH) return 'match';
-      if (next === FOREIGN) return 'foreign';
-      state = next;
-      at++;
-    }
-    return 'failed';
-  }
-
-  /** The loop that everything else is there for. */
-  function runKnown(bytes: Uint8Array, from: number, to: number): number {
-    let current = state;
-    let at = from;
-    for (; at < to; at++) {
-      const next = table[current + (classOf[bytes[at] as number] as number)] as number;
-      if (next < 0) break;
-      current = next;
-    }
-    state = current;
-    return at;
-  }
-
-  return {
-    begin: (isLineStart) => {
-      state = placeOf(isLineStart ? first : inside);
-    },
-    run,
-    get position() {
-      return position;
-    },
-    end: (isLineEnd) => {
-      const next = after(states[state / stride] ?? first, isLineEnd ? END : BORDER);
-      return typeof next === 'string' ? next : 'end';
-    },
-  };
+function holdsAt(from: State, isBeforeWord: boolean): number {
+  const begin = from.isBegin ? EMPTY.beginLine | EMPTY.beginText : 0;
+  return begin | (from.isAfterWord === isBeforeWord ? EMPTY.noBoundary : EMPTY.wordBoundary);
 }

@@ -4,16 +4,9 @@
  *
  * Its memory is for one look at a time: what is read into it is good until the next call that waits.
  */
+import { attempt } from '../base/attempt.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
-
-export interface ByteKernel {
-  /** To be read into; bytes that lie elsewhere are copied here first. */
-  readonly memory: Buffer;
-  count(bytes: Buffer, byte: number): number;
-  /** The first place from `from` on that has all of the marks; -1 where there is none. */
-  find(bytes: Buffer, from: number, to: number, marks: Marks): number;
-}
 
 /** A byte, and how far from the place it is. */
 export interface Mark {
@@ -30,18 +23,12 @@ declare const WebAssembly: {
 };
 
 /** Undefined where WebAssembly is switched off, or there is not enough address space for its memory. */
-export const byteKernel = once((): ByteKernel | undefined => {
-  try {
-    return createKernel();
-  } catch {
-    return undefined;
-  }
-});
+export const byteKernel = once(() => attempt(createKernel));
 
 const PAGE_BYTES = 64 * 1024;
 const STEP_BYTES = 16;
 
-function createKernel(): ByteKernel {
+function createKernel() {
   // One page more: a step may begin at the last byte, and a mark may be as far from there as a pattern is long.
   const wasm = new WebAssembly.Memory({ initial: LIMITS.searchPieceBytes / PAGE_BYTES + 1 });
   const module = new WebAssembly.Module(new Uint8Array(encodeModule()));
@@ -60,8 +47,9 @@ function createKernel(): ByteKernel {
   }
 
   return {
+    /** To be read into; bytes that lie elsewhere are copied here first. */
     memory,
-    count: (bytes, byte) => {
+    count: (bytes: Buffer, byte: number): number => {
       let total = 0;
       for (let from = 0; from < bytes.length; from += memory.length) {
         const part = bytes.subarray(from, from + memory.length);
@@ -72,7 +60,8 @@ function createKernel(): ByteKernel {
       }
       return total;
     },
-    find: (bytes, from, to, [a, b, c, d]) => {
+    /** The first place from `from` on that has all of the marks; -1 where there is none. */
+    find: (bytes: Buffer, from: number, to: number, [a, b, c, d]: Marks): number => {
       const start = place(bytes);
       const [first, last] = [start + from, start + to];
       const found = find(

@@ -40,7 +40,7 @@ function createPair(options: { limitBytes?: number; tailBytes?: number; maxEntri
       const stdout = openSource(at('stdout'));
       const stderr = openSource(at('stderr'));
       if (stdout === undefined || stderr === undefined) throw new Error('A stream is missing.');
-      return directory.keep(openCombined({ stdout, stderr, arrivalPath: at('arrival') }));
+      return directory.keep(openCombined(stdout, stderr, at('arrival')));
     },
   };
 }

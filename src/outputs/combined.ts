@@ -9,52 +9,54 @@ import { type ArrivalEntries, type ArrivalReader, openArrival } from './arrival.
 import type { LineIndex } from './line-index.ts';
 import type { ByteSource, Gap } from './types.ts';
 
-export interface CombinedParts {
-  readonly stdout: ByteSource;
-  readonly stderr: ByteSource;
-  readonly arrivalPath: string;
+interface Options {
   /** Called before each look: a writer in this process can then write what it still holds. */
   readonly beforeLook?: () => void;
   /** Only once nothing more comes: until then the order of what came last may change. */
   readonly lineIndex?: LineIndex | undefined;
 }
 
-/** Takes over the two sources and closes them. Undefined where the order was deleted. */
-export function openCombined(parts: CombinedParts): ByteSource | undefined {
-  const arrival = openArrival(parts.arrivalPath);
-  if (arrival === undefined) {
-    parts.stdout.close();
-    parts.stderr.close();
-    return undefined;
-  }
-  return combine(parts, arrival);
+/** Takes over the two sources and closes them. Undefined where one is not there, or the order was deleted. */
+export function openCombined(
+  stdout: ByteSource | undefined,
+  stderr: ByteSource | undefined,
+  arrivalPath: string,
+  options: Options = {},
+): ByteSource | undefined {
+  const arrival = openArrival(arrivalPath);
+  if (stdout !== undefined && stderr !== undefined && arrival !== undefined)
+    return combine([stdout, stderr], arrival, options);
+  for (const opened of [stdout, stderr, arrival]) opened?.close();
+  return undefined;
 }
 
 /** Runs of bytes of one stream, by their place in the whole. */
 interface Layout {
-  readonly starts: Float64Array;
-  readonly streams: Uint8Array;
+  readonly starts: readonly number[];
+  readonly streams: readonly number[];
   /** Where the run begins in its stream. */
-  readonly offsets: Float64Array;
-  readonly count: number;
+  readonly offsets: readonly number[];
   readonly size: number;
   readonly gaps: readonly Gap[];
 }
 
 /** Takes over the two sources and the order, and closes them. */
-export function combine(parts: Omit<CombinedParts, 'arrivalPath'>, arrival: ArrivalReader): ByteSource {
-  const sources = [parts.stdout, parts.stderr] as const;
+export function combine(
+  sources: readonly [stdout: ByteSource, stderr: ByteSource],
+  arrival: ArrivalReader,
+  { beforeLook, lineIndex }: Options = {},
+): ByteSource {
   let layout: Layout | undefined;
   let seen = '';
   /** For the bytes of each stream before they are put in order. */
   const scratch: Buffer[] = [];
 
   function look(): Layout {
-    parts.beforeLook?.();
+    beforeLook?.();
     const entries = arrival.read();
     const sizes = sources.map((source) => source.size);
     const gaps = sources.map((source) => source.gaps[0]);
-    const version = JSON.stringify([sizes, gaps, entries.length, entries.counts[entries.length - 1]]);
+    const version = JSON.stringify([sizes, gaps, entries.counts.length, entries.counts.at(-1)]);
     if (layout === undefined || version !== seen) layout = layOut(entries, sizes, gaps);
     seen = version;
     return layout;
@@ -100,7 +102,7 @@ export function combine(parts: Omit<CombinedParts, 'arrivalPath'>, arrival: Arri
       return layout?.gaps ?? [];
     },
     read,
-    lineIndex: parts.lineIndex,
+    lineIndex,
     close: () => {
       for (const source of sources) source.close();
       arrival.close();
@@ -109,22 +111,18 @@ export function combine(parts: Omit<CombinedParts, 'arrivalPath'>, arrival: Arri
 }
 
 function layOut(entries: ArrivalEntries, sizes: number[], streamGaps: (Gap | undefined)[]): Layout {
-  // An entry makes at most two runs (before and after a gap), and what is not in the list yet makes two a stream.
-  const capacity = entries.length + 2 * 2 + 2;
-  const starts = new Float64Array(capacity);
-  const streams = new Uint8Array(capacity);
-  const offsets = new Float64Array(capacity);
+  const starts: number[] = [];
+  const streams: number[] = [];
+  const offsets: number[] = [];
   const gaps: Gap[] = [];
   const done = [0, 0];
-  let count = 0;
   let size = 0;
 
   function addRun(stream: number, from: number, to: number): void {
     if (to <= from) return;
-    starts[count] = size;
-    streams[count] = stream;
-    offsets[count] = from;
-    count++;
+    starts.push(size);
+    streams.push(stream);
+    offsets.push(from);
     size += to - from;
   }
 
@@ -146,11 +144,9 @@ function layOut(entries: ArrivalEntries, sizes: number[], streamGaps: (Gap | und
     addRun(stream, gap.to, to);
   }
 
-  for (let index = 0; index < entries.length; index++) {
-    add(entries.streams[index] ?? 0, entries.counts[index] ?? 0);
-  }
+  for (const [index, stream] of entries.streams.entries()) add(stream, entries.counts[index] ?? 0);
   for (const stream of [0, 1]) add(stream, Number.POSITIVE_INFINITY);
-  return { starts, streams, offsets, count, size, gaps };
+  return { starts, streams, offsets, size, gaps };
 }
 
 interface Run {
@@ -162,12 +158,12 @@ interface Run {
 
 /** The runs that make up [from, to), the first and the last of them cut to it. */
 function runsWithin(layout: Layout, from: number, to: number): Run[] {
-  const { starts, streams, offsets, count } = layout;
+  const { starts, streams, offsets } = layout;
   const runs: Run[] = [];
-  for (let run = findRun(starts, count, from); run < count; run++) {
+  for (let run = findRun(starts, from); run < starts.length; run++) {
     const start = starts[run] ?? 0;
     if (start >= to) break;
-    const next = run + 1 < count ? (starts[run + 1] ?? 0) : to;
+    const next = starts[run + 1] ?? to;
     const begin = Math.max(start, from);
     runs.push({
       stream: streams[run] ?? 0,
@@ -179,9 +175,9 @@ function runsWithin(layout: Layout, from: number, to: number): Run[] {
 }
 
 /** The last run that begins at or before the offset. */
-function findRun(starts: Float64Array, count: number, offset: number): number {
+function findRun(starts: readonly number[], offset: number): number {
   let low = 0;
-  let high = count - 1;
+  let high = starts.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if ((starts[middle] ?? 0) <= offset) low = middle;

@@ -10,10 +10,7 @@ import { characterAcross, UTF8_MAX_BYTES } from './utf8.ts';
 export const LINE_REACH_BYTES = 4096;
 
 /** The UTF-8 character that lies across this offset. */
-export function characterAround(
-  source: ByteSource,
-  offset: number,
-): { start: number; end: number } | undefined {
+function characterAround(source: ByteSource, offset: number): { start: number; end: number } | undefined {
   const from = Math.max(0, offset - (UTF8_MAX_BYTES - 1));
   const bytes = source.read(from, offset - from + UTF8_MAX_BYTES - 1);
   const across = characterAcross(bytes, offset - from);
@@ -26,32 +23,28 @@ export function alignStart(source: ByteSource, offset: number, encoding: Encodin
   return offset + (offset % encoding.newline.length);
 }
 
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  /** Where the text itself ends. */
+  readonly last: number;
+}
+
 /**
  * The last place at or before `to` where a piece that begins at `from` may end. It is later than `to` where not even
- * one character would fit, since a reader that continues from there must make progress. `last` is where the text itself ends.
+ * one character would fit, since a reader that continues from there must make progress.
  */
-export function alignEnd(
-  source: ByteSource,
-  from: number,
-  to: number,
-  last: number,
-  encoding: Encoding,
-): number {
+export function alignEnd(source: ByteSource, stretch: Stretch, encoding: Encoding): number {
+  const { from, to, last } = stretch;
   if (to >= last || encoding.cut === 'anywhere') return Math.min(to, last);
-  if (encoding.cut === 'stateful') return alignStatefulEnd(source, from, to, last, encoding);
+  if (encoding.cut === 'stateful') return alignStatefulEnd(source, stretch, encoding);
   const across = characterAround(source, to);
   if (across === undefined) return to;
   return across.start > from ? across.start : Math.min(across.end, last);
 }
 
 /** A newline where one is in reach: in ISO-2022-JP that is where it is sure to be back in ASCII. */
-function alignStatefulEnd(
-  source: ByteSource,
-  from: number,
-  to: number,
-  last: number,
-  encoding: Encoding,
-): number {
+function alignStatefulEnd(source: ByteSource, { from, to, last }: Stretch, encoding: Encoding): number {
   const bytes = source.read(from, to - from);
   const newline = lastIndexOfNewline(bytes, encoding.newline);
   if (newline !== -1 && bytes.length - newline <= Math.max(LINE_REACH_BYTES, bytes.length / 2)) {

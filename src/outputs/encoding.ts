@@ -3,6 +3,7 @@
  * platform's TextDecoder knows, with the names that Japanese Windows uses, and base64 for the bytes themselves.
  */
 import { TextDecoder } from 'node:util';
+import { attempt } from '../base/attempt.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 
@@ -44,42 +45,19 @@ const KNOWN =
   koi8-r koi8-u ibm866 macintosh ascii windows-1250 windows-1251 windows-1252 windows-1253 windows-1254 windows-1256
   iso-8859-2 iso-8859-5 iso-8859-7 iso-8859-15`.split(/\s+/);
 
-const NEWLINE = Buffer.from('\n');
-
-const UTF8: Encoding = {
-  name: 'utf-8',
-  cut: 'utf-8',
-  newline: NEWLINE,
-  decode: (bytes) => bytes.toString('utf8'),
-};
-
-const BASE64: Encoding = {
-  name: 'base64',
-  cut: 'anywhere',
-  newline: NEWLINE,
-  decode: (bytes) => bytes.toString('base64'),
-};
-
+const UTF8 = encodingOf('utf-8', 'utf-8', (bytes) => bytes.toString('utf8'));
+const BASE64 = encodingOf('base64', 'anywhere', (bytes) => bytes.toString('base64'));
 /** Through Buffer: TextDecoder('latin1') means windows-1252 from Node 24 on. */
-const LATIN1: Encoding = {
-  name: 'latin1',
-  cut: 'anywhere',
-  newline: NEWLINE,
-  decode: (bytes) => bytes.toString('latin1'),
-};
+const LATIN1 = encodingOf('latin1', 'anywhere', (bytes) => bytes.toString('latin1'));
 
 /** Where windows-1252 differs from latin1: 0x80 to 0x9f. Node 20's TextDecoder leaves these as they are. */
 const WINDOWS_1252_SIGNS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-const WINDOWS_1252: Encoding = {
-  name: 'windows-1252',
-  cut: 'anywhere',
-  newline: NEWLINE,
-  decode: (bytes) =>
-    bytes
-      .toString('latin1')
-      .replace(/[\x80-\x9f]/g, (sign) => WINDOWS_1252_SIGNS[sign.charCodeAt(0) - 0x80] ?? sign),
-};
+const WINDOWS_1252 = encodingOf('windows-1252', 'anywhere', (bytes) =>
+  bytes
+    .toString('latin1')
+    .replace(/[\x80-\x9f]/g, (sign) => WINDOWS_1252_SIGNS[sign.charCodeAt(0) - 0x80] ?? sign),
+);
 
 export function getEncoding(label: string): Encoding {
   const wanted = label.trim().toLowerCase();
@@ -87,16 +65,18 @@ export function getEncoding(label: string): Encoding {
   if (name === 'utf-8') return UTF8;
   if (name === 'base64') return BASE64;
   if (name === 'latin1') return LATIN1;
-  const canonical = canonicalName(name);
+  const canonical = attempt(() => new TextDecoder(name).encoding);
   if (canonical === undefined) throw unknownEncoding(label);
   if (canonical === 'utf-8') return UTF8;
   if (canonical === 'windows-1252') return WINDOWS_1252;
-  return {
-    name: canonical,
-    cut: isSingleByte(canonical) ? 'anywhere' : 'stateful',
-    newline: newlineOf(canonical),
-    decode: (bytes) => createDecoder(canonical).decode(bytes),
-  };
+  const isSingleByte = /^(?:windows-|iso-8859-|koi8-|ibm|macintosh|x-mac)/.test(canonical);
+  return encodingOf(canonical, isSingleByte ? 'anywhere' : 'stateful', (bytes) =>
+    createDecoder(canonical).decode(bytes),
+  );
+}
+
+function encodingOf(name: string, cut: Encoding['cut'], decode: Encoding['decode']): Encoding {
+  return { name, cut, newline: newlineOf(name), decode };
 }
 
 /** Keeps a byte order mark: text read in pieces must be the text read whole. */
@@ -104,22 +84,10 @@ export function createDecoder(name: string): TextDecoder {
   return new TextDecoder(name, { ignoreBOM: true });
 }
 
-function canonicalName(name: string): string | undefined {
-  try {
-    return new TextDecoder(name).encoding;
-  } catch {
-    return undefined;
-  }
-}
-
-function isSingleByte(canonical: string): boolean {
-  return /^(?:windows-|iso-8859-|koi8-|ibm|macintosh|x-mac)/.test(canonical);
-}
-
 function newlineOf(canonical: string): Buffer {
   if (canonical === 'utf-16le') return Buffer.from([10, 0]);
   if (canonical === 'utf-16be') return Buffer.from([0, 10]);
-  return NEWLINE;
+  return Buffer.from('\n');
 }
 
 function unknownEncoding(label: string): ShellServerError {

@@ -3,7 +3,7 @@
  * matched, in another thread where there is one.
  */
 import { LIMITS } from '../base/limits.ts';
-import { type LineBlock, lineBlocks, type PlacedBlock } from './line-blocks.ts';
+import { type BlockOptions, type LineBlock, lineBlocks, type PlacedBlock } from './line-blocks.ts';
 import type { Hits, Turn } from './match-lines.ts';
 import type { Pace } from './scan.ts';
 import type { ByteSource } from './types.ts';
@@ -14,29 +14,19 @@ export interface Match {
   readonly focus: number;
 }
 
-export interface Search {
+export interface Search extends BlockOptions {
   readonly source: ByteSource;
-  readonly newline: Buffer;
-  readonly from: number;
-  readonly to: number;
-  /** By how much the pieces of a long line overlap. */
-  readonly overlapBytes: number;
   readonly maxMatches: number;
-  /** For the blocks, which are matched in turn. */
-  readonly buffers: readonly Buffer[];
   match(block: LineBlock, turn: Turn): Hits | Promise<Hits>;
   /** Milliseconds until it gives up. */
   timeLeft(): number;
   readonly pace: Pace;
 }
 
-export interface Found {
-  readonly matches: readonly Match[];
-  /** Where the time ran out, or the last match was found; undefined where all was searched. */
-  readonly stoppedAt: number | undefined;
-}
-
-export async function findMatches(search: Search): Promise<Found> {
+/** `stoppedAt`: where the time ran out, or the last match was found; undefined where all was searched. */
+export async function findMatches(
+  search: Search,
+): Promise<{ matches: readonly Match[]; stoppedAt: number | undefined }> {
   const blocks = lineBlocks(search.source, search);
   const matches: Match[] = [];
   /** The line that the current block begins with or in, and whether it has matched in an earlier piece. */

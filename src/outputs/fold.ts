@@ -18,15 +18,14 @@ export interface Piece {
   readonly isFold: boolean;
 }
 
-export interface FoldRequest {
+interface FoldRequest {
   /** Whole lines, but for the first and the last one of the output. */
   readonly bytes: Buffer;
   /** Where the bytes begin in the output, and the number of their first line. */
   readonly offset: number;
   readonly firstLine: number;
-  /** There are lines before or after these, which may be in need of their neighbours. */
-  readonly isAfterOthers: boolean;
-  readonly isBeforeOthers: boolean;
+  /** Of the whole output: lines before or after these may be in need of their neighbours. */
+  readonly size: number;
 }
 
 /** Words of failures. Too many rather than too few: a line more costs less than an error that is not seen. */
@@ -108,14 +107,14 @@ function overwrittenAlarms(raw: string): string[] {
   return states.map((state) => `${asShown(state)}\n`).filter((state) => ALARM.test(state));
 }
 
-function protectedLines(lines: readonly Line[], { isAfterOthers, isBeforeOthers }: FoldRequest): Uint8Array {
+function protectedLines(lines: readonly Line[], { bytes, offset, size }: FoldRequest): Uint8Array {
   const flags = new Uint8Array(lines.length);
   const protect = (from: number, to: number): void => void flags.fill(1, Math.max(0, from), Math.max(0, to));
   lines.forEach(({ isAlarm }, at) => {
     if (isAlarm) protect(at - CONTEXT_LINES, at + CONTEXT_LINES + 1);
   });
-  if (isAfterOthers) protect(0, CONTEXT_LINES);
-  if (isBeforeOthers) protect(lines.length - CONTEXT_LINES, lines.length);
+  if (offset > 0) protect(0, CONTEXT_LINES);
+  if (offset + bytes.length < size) protect(lines.length - CONTEXT_LINES, lines.length);
   return flags;
 }
 

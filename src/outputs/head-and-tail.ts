@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { LIMITS } from '../base/limits.ts';
 import { alignEnd, alignStart, LINE_REACH_BYTES } from './cut.ts';
 import { getEncoding } from './encoding.ts';
-import { type FoldedView, foldedView } from './folded-view.ts';
+import { type FoldedView, foldedView, shareOut } from './folded-view.ts';
 import { createLineCounter, type LineCounter } from './line-count.ts';
 import { notKept, plural } from './phrases.ts';
 import { chunksOf, createPace, gapBytes, type Pace } from './scan.ts';
@@ -43,9 +43,6 @@ export interface HeadAndTail {
 }
 
 const UTF8 = getEncoding('utf-8');
-const TAIL_SHARE = 0.6;
-/** Room for the line between the parts. */
-const MARKER_BYTES = 256;
 /** Room for the line that explains folds. */
 const LEGEND_BYTES = 160;
 const BINARY_PROBE_BYTES = 8192;
@@ -77,34 +74,18 @@ export async function headAndTail(
   const counter = createLineCounter(source, UTF8.newline, pace);
   const folded =
     truncated && options.folds === true && source.gaps.length === 0
-      ? await foldedView(
-          source,
-          {
-            size,
-            budgetBytes: budgetBytes - LEGEND_BYTES,
-            markerBytes: MARKER_BYTES,
-            tailShare: TAIL_SHARE,
-          },
-          { counter, pace },
-        )
+      ? await foldedView(source, budgetBytes - LEGEND_BYTES, { size, counter, pace })
       : undefined;
   if (folded !== undefined) return describeFolded(folded, counter, options.outputId, invalidBytes);
   const omittedLines = truncated ? (await counter.count(headTo, tailFrom)).ended : 0;
-  if (isPlain)
-    return { text: head.toString('utf8'), truncated, binary, invalidBytes, omittedBytes, omittedLines };
-  let text = asShown(head.toString('utf8'));
-  if (truncated) {
-    const marker = describeOmission(
-      omittedBytes,
-      omittedLines,
-      gapBytes(source),
-      (options.base ?? 0) + headTo,
-      options.outputId,
-    );
-    text += `${text === '' || text.endsWith('\n') ? '' : '\n'}${marker}\n${asShown(tail.toString('utf8'))}`;
-  }
-  const shown = { text, truncated, binary, invalidBytes, omittedBytes, omittedLines };
-  return truncated ? { ...shown, omittedFrom: headTo } : shown;
+  const about = { truncated, binary, invalidBytes, omittedBytes, omittedLines };
+  if (isPlain) return { text: head.toString('utf8'), ...about };
+  const text = asShown(head.toString('utf8'));
+  if (!truncated) return { text, ...about };
+  const omitted = { bytes: omittedBytes, lines: omittedLines, notKeptBytes: gapBytes(source) };
+  const marker = describeOmission(omitted, (options.base ?? 0) + headTo, options.outputId);
+  const between = `${text === '' || text.endsWith('\n') ? '' : '\n'}${marker}\n`;
+  return { text: `${text}${between}${asShown(tail.toString('utf8'))}`, ...about, omittedFrom: headTo };
 }
 
 async function describeFolded(
@@ -115,7 +96,8 @@ async function describeFolded(
 ): Promise<HeadAndTail> {
   const cutBytes = tailFrom - headTo;
   const cutLines = cutBytes === 0 ? 0 : (await counter.count(headTo, tailFrom)).ended;
-  const marker = cutBytes === 0 ? '' : `${describeOmission(cutBytes, cutLines, 0, headTo, outputId)}\n`;
+  const omitted = { bytes: cutBytes, lines: cutLines, notKeptBytes: 0 };
+  const marker = cutBytes === 0 ? '' : `${describeOmission(omitted, headTo, outputId)}\n`;
   const shown = `${head}${marker}${tail}`;
   const legend = `[folded: "[× …]" and "[last state …]" stand for lines and bytes of output_id "${outputId}"; read_execution_output has them]`;
   return {
@@ -128,30 +110,26 @@ async function describeFolded(
   };
 }
 
-interface Cut {
-  readonly headTo: number;
-  readonly tailFrom: number;
-}
-
-function beginning(source: ByteSource, size: number, budgetBytes: number): Cut {
+function beginning(source: ByteSource, size: number, budgetBytes: number) {
   const last = Math.min(size, source.gaps[0]?.from ?? size);
-  return { headTo: alignEnd(source, 0, Math.min(budgetBytes, last), size, UTF8), tailFrom: size };
+  const stretch = { from: 0, to: Math.min(budgetBytes, last), last: size };
+  return { headTo: alignEnd(source, stretch, UTF8), tailFrom: size };
 }
 
-function cut(source: ByteSource, size: number, budgetBytes: number): Cut {
+function cut(source: ByteSource, size: number, budgetBytes: number) {
   const firstGap = source.gaps[0];
   const lastGap = source.gaps.at(-1);
   if (size <= budgetBytes && firstGap === undefined) return { headTo: size, tailFrom: size };
-  const shownBytes = Math.max(budgetBytes - MARKER_BYTES, Math.floor(budgetBytes / 2));
+  const { shownBytes, tailBytes } = shareOut(budgetBytes);
 
-  let tailFrom = Math.max(0, size - Math.floor(shownBytes * TAIL_SHARE));
+  let tailFrom = Math.max(0, size - tailBytes);
   if (lastGap !== undefined && tailFrom <= lastGap.to) tailFrom = lastGap.to;
   else tailFrom = lineStartAfter(source, alignStart(source, tailFrom, UTF8), size);
 
   // What a short tail leaves of the budget goes to the head.
   let headTo = Math.min(tailFrom, shownBytes - (size - tailFrom));
   if (firstGap !== undefined && headTo >= firstGap.from) headTo = firstGap.from;
-  else headTo = lineEndBefore(source, alignEnd(source, 0, headTo, size, UTF8));
+  else headTo = lineEndBefore(source, alignEnd(source, { from: 0, to: headTo, last: size }, UTF8));
   return { headTo, tailFrom };
 }
 
@@ -176,13 +154,12 @@ function isBinary(source: ByteSource, invalidBytes: number, shownBytes: number):
 }
 
 function describeOmission(
-  omittedBytes: number,
-  omittedLines: number,
-  notKeptBytes: number,
+  omitted: { readonly bytes: number; readonly lines: number; readonly notKeptBytes: number },
   offset: number,
   outputId: string,
 ): string {
-  const lines = omittedLines === 0 ? 'part of a line' : plural(omittedLines, 'line');
+  const { bytes: omittedBytes, notKeptBytes } = omitted;
+  const lines = omitted.lines === 0 ? 'part of a line' : plural(omitted.lines, 'line');
   const how = `read_execution_output with output_id "${outputId}"`;
   if (notKeptBytes === 0) {
     return `[… ${plural(omittedBytes, 'byte')} (${lines}) left out; to read them: ${how} and offset ${offset}]`;

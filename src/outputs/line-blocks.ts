@@ -44,21 +44,13 @@ export function* lineBlocks(source: ByteSource, options: BlockOptions): Generato
       continue;
     }
     blocks++;
-    const lastNewline = end >= to || gap !== undefined ? -1 : lastIndexOfNewline(bytes, newline);
-    if (end >= to || gap !== undefined) {
-      yield { offset, bytes, startsLine, endsLine: true };
-      offset = end;
-      startsLine = true;
-    } else if (lastNewline !== -1) {
-      const length = lastNewline + newline.length;
-      yield { offset, bytes: bytes.subarray(0, length), startsLine, endsLine: true };
-      // What follows the last newline is read again with the rest of its line.
-      offset += length;
-      startsLine = true;
-    } else {
-      yield { offset, bytes, startsLine, endsLine: false };
-      offset = end - overlapBytes;
-      startsLine = false;
-    }
+    const isLast = end >= to || gap !== undefined;
+    const lastNewline = isLast ? -1 : lastIndexOfNewline(bytes, newline);
+    const endsLine = isLast || lastNewline !== -1;
+    const length = lastNewline === -1 ? bytes.length : lastNewline + newline.length;
+    yield { offset, bytes: bytes.subarray(0, length), startsLine, endsLine };
+    // What follows the last newline is read again with the rest of its line.
+    offset += endsLine ? length : length - overlapBytes;
+    startsLine = endsLine;
   }
 }

@@ -7,20 +7,9 @@ import { borderBefore, borderWithFewer, createLineIndex, INDEX_BLOCK_BYTES } fro
 import { chunksOf, countNewlines, gapAt, indexOfNewline, KERNEL_BYTES, type Pace } from './scan.ts';
 import type { ByteSource } from './types.ts';
 
-export interface LineCount {
-  /** Lines that end within the range. */
-  readonly ended: number;
-  /** Whether the range ends in the middle of one more. */
-  readonly isOpen: boolean;
-}
+export type LineCounter = ReturnType<typeof createLineCounter>;
 
-export interface LineCounter {
-  count(from: number, to: number): Promise<LineCount>;
-  /** Where the line with this number (from 1) begins; undefined where there are fewer before `to`. */
-  find(line: number, to: number): Promise<number | undefined>;
-}
-
-export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pace): LineCounter {
+export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pace) {
   // Two bytes are a newline of UTF-16 only, and nobody reads that often.
   const index = (newline.length === 1 ? source.lineIndex : undefined) ?? createLineIndex();
   /** What lies behind the first gap may yet change its place. */
@@ -50,14 +39,10 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
     return newlines;
   }
 
-  /** Whether the bytes up to `to` (none of them in a gap) end within a line. */
-  function isOpenAt(from: number, to: number): boolean {
-    if (to <= from) return false;
-    const last = source.read(Math.max(from, to - newline.length), Math.min(newline.length, to - from));
-    return last.length > 0 && !last.equals(newline);
-  }
+  const isOpenAt = (from: number, to: number): boolean => endsInLine(source, newline, from, to);
 
-  async function count(from: number, to: number): Promise<LineCount> {
+  /** Lines that end within the range, and whether it ends in the middle of one more. */
+  async function count(from: number, to: number): Promise<{ ended: number; isOpen: boolean }> {
     const before = await newlinesBefore(from);
     let ended = (await newlinesBefore(Math.max(from, to))) - before;
     let start = from;
@@ -69,6 +54,7 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
     return { ended, isOpen: isOpenAt(Math.max(start, from), to) };
   }
 
+  /** Where the line with this number (from 1) begins; undefined where there are fewer before `to`. */
   async function find(line: number, to: number): Promise<number | undefined> {
     const border = borderWithFewer(index, line - 1, Math.min(to, indexEnd() - 1));
     let left = line - 1 - border.newlines;
@@ -92,6 +78,13 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
   }
 
   return { count, find };
+}
+
+/** Whether the bytes up to `to` (none of them in a gap) end within a line. */
+function endsInLine(source: ByteSource, newline: Buffer, from: number, to: number): boolean {
+  if (to <= from) return false;
+  const last = source.read(Math.max(from, to - newline.length), Math.min(newline.length, to - from));
+  return last.length > 0 && !last.equals(newline);
 }
 
 /** Behind so many newlines, which are there. A plain loop: there may be one in every few bytes. */

@@ -15,19 +15,13 @@ export function createLineIndex(): LineIndex {
   return { newlines: [] };
 }
 
-export interface Border {
-  readonly offset: number;
-  /** Newlines before it. */
-  readonly newlines: number;
-}
-
 /** The last border of a block, at or before `offset`, that is known. */
-export function borderBefore(index: LineIndex, offset: number): Border {
+export function borderBefore(index: LineIndex, offset: number) {
   return borderAt(index, Math.min(index.newlines.length, Math.floor(offset / INDEX_BLOCK_BYTES)));
 }
 
 /** The last one of them with fewer than so many newlines before it. */
-export function borderWithFewer(index: LineIndex, newlines: number, offset: number): Border {
+export function borderWithFewer(index: LineIndex, newlines: number, offset: number) {
   let low = 0;
   let high = borderBefore(index, offset).offset / INDEX_BLOCK_BYTES;
   while (low < high) {
@@ -38,6 +32,7 @@ export function borderWithFewer(index: LineIndex, newlines: number, offset: numb
   return borderAt(index, low);
 }
 
-function borderAt(index: LineIndex, blocks: number): Border {
+/** With the newlines before it. */
+function borderAt(index: LineIndex, blocks: number) {
   return { offset: blocks * INDEX_BLOCK_BYTES, newlines: index.newlines[blocks - 1] ?? 0 };
 }

@@ -14,7 +14,7 @@ import type { LineBlock } from './line-blocks.ts';
 import { requiredText } from './required-text.ts';
 import { createLineTest, type LineTest, OVERLAP_BYTES, type Progress } from './test-line.ts';
 
-export interface Hit {
+interface Hit {
   /** Where the line begins in the block; 0 also for a line that began before it. */
   readonly lineStart: number;
   /** About where in the block the match is, for a line that is too long to be shown whole. */
@@ -162,27 +162,24 @@ function createStretches(findText: FindText | undefined): (bytes: Buffer, at: nu
   };
 }
 
-interface Ran {
-  readonly outcome: 'end' | 'match' | 'foreign' | 'failed' | 'overdue';
-  /** In the line that it is about, or behind its last byte. */
-  readonly place: number;
-}
-
-/** `isOverdue` is told the beginning of the line that has been reached. */
+/**
+ * `isOverdue` is told the beginning of the line that has been reached; `place` is in the line that the outcome is about, or
+ * behind its last byte.
+ */
 function runStretch(
   automaton: Automaton,
   { bytes, startsLine, endsLine }: LineBlock,
   { start, stop }: Stretch,
   isOverdue: (lineStart: number) => boolean,
-): Ran {
+) {
   automaton.begin(start > 0 || startsLine);
   for (let at = start; at < stop; at += BYTES_BETWEEN_CHECKS) {
-    if (at > start && isOverdue(lineStartOf(bytes, at))) return { outcome: 'overdue', place: at };
+    if (at > start && isOverdue(lineStartOf(bytes, at))) return { outcome: 'overdue' as const, place: at };
     const outcome = automaton.run(bytes, at, Math.min(at + BYTES_BETWEEN_CHECKS, stop));
     if (outcome !== 'end') return { outcome, place: automaton.position };
   }
   const isOpen = bytes[stop - 1] !== 10;
-  return { outcome: isOpen ? automaton.end(endsLine) : 'end', place: stop };
+  return { outcome: isOpen ? automaton.end(endsLine) : ('end' as const), place: stop };
 }
 
 function isOver(deadline: number): boolean {

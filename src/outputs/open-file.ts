@@ -2,16 +2,22 @@
  * How the files of a bundle are opened: never through a symbolic link, and never waiting on a FIFO that was put
  * in their place.
  */
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { errnoOf } from '../base/errors.ts';
 
 /** Undefined where there is no regular file of that name. */
 export function openForReading(path: string): number | undefined {
+  return ifThere(() => openRegular(path, constants.O_RDONLY).fd);
+}
+
+/** Undefined where `openForReading` is; `use` gets the descriptor for as long as it runs. */
+export function withFile<Result>(path: string, use: (fd: number) => Result): Result | undefined {
+  const fd = openForReading(path);
+  if (fd === undefined) return undefined;
   try {
-    return openRegular(path, constants.O_RDONLY).fd;
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
+    return use(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 
@@ -21,8 +27,16 @@ export function openForAppending(path: string): { fd: number; size: number } {
 }
 
 /** ELOOP is what O_NOFOLLOW says to a link, ENXIO what O_NONBLOCK says to a FIFO or a socket. */
-export function isAbsence(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EISDIR'].includes(errnoOf(error) ?? '');
+const ABSENCE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EISDIR'];
+
+/** Undefined where there is nothing of that name, or something else in its place. */
+export function ifThere<Result>(look: () => Result): Result | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (ABSENCE.includes(errnoOf(error) ?? '')) return undefined;
+    throw error;
+  }
 }
 
 function openRegular(path: string, flags: number): { fd: number; size: number } {
@@ -31,4 +45,16 @@ function openRegular(path: string, flags: number): { fd: number; size: number } 
   if (stat.isFile()) return { fd, size: stat.size };
   closeSync(fd);
   throw Object.assign(new Error(`ENXIO: not a regular file, open '${path}'`), { code: 'ENXIO' });
+}
+
+/** As many of the bytes as there are, in `into` where they fit. */
+export function readAt(fd: number, offset: number, length: number, into?: Buffer): Buffer {
+  const buffer = into !== undefined && into.length >= length ? into : Buffer.allocUnsafe(length);
+  let done = 0;
+  while (done < length) {
+    const count = readSync(fd, buffer, done, length - done, offset + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return buffer.subarray(0, done);
 }

@@ -12,11 +12,12 @@ import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { createFilter } from '../base/pattern.ts';
-import { createBundle, createBundleFiles, type OutputLimits, type StoredBundle } from './bundle.ts';
+import { createBundle, type StoredBundle } from './bundle.ts';
+import { createBundleFiles, type OutputLimits } from './bundle-files.ts';
 import { decideExpired, type Retention } from './retention.ts';
 import { createPace } from './scan.ts';
 import { createSpooledBundle } from './spooled-bundle.ts';
-import type { Bundle, BundleSpec, OutputFilter, OutputInfo, Outputs, StreamType } from './types.ts';
+import type { Bundle, BundleSpec, ByteSource, OutputFilter, OutputInfo, StreamType } from './types.ts';
 
 export { createSink } from './sink.ts';
 export { openSource } from './source.ts';
@@ -49,172 +50,69 @@ const LETTERS = { stdout: 's', stderr: 'e', combined: 'c', log: 'l', cast: 'r' }
 >;
 const TYPES = Object.keys(LETTERS) as readonly StreamType[];
 
-export function createOutputs(options: OutputsOptions): Outputs {
-  /** By the random part of the bundle's id, which its outputs' ids share. */
-  const entries = new Map<string, Entry>();
+/** By the random part of the bundle's id, which its outputs' ids share. */
+type Entries = Map<string, Entry>;
+
+export type Outputs = ReturnType<typeof createOutputs>;
+
+export function createOutputs(options: OutputsOptions) {
+  const entries: Entries = new Map();
 
   function remember(spec: BundleSpec, isNew: boolean): Bundle {
-    const key = keyOf(spec.id);
-    // No closure may hold the spec itself: its name may be a whole command, and there may be thousands.
-    const { isRunning, streams } = spec;
-    const about = {
-      parent: options.directory,
-      id: spec.id,
-      captured: TYPES.filter((type) => streams.includes(type)),
-      isNew,
-      limits: options.limits,
-      outputIdOf: (type: StreamType) => `out_${key}${LETTERS[type]}`,
-      isRunning,
-    };
-    const bundle =
-      spec.isSpooled === true || spec.storage !== undefined
-        ? createSpooledBundle(about, spec.storage)
-        : createBundle(about);
-    entries.set(key, {
-      bundle,
-      owner: spec.owner,
-      name: cutName(spec.name),
-      createdAtMs: spec.createdAtMs,
-      isRunning,
-      lastActiveMs: spec.endedAtMs ?? spec.createdAtMs,
-    });
-    return bundle;
-  }
-
-  function find(
-    owner: string,
-    outputId: string,
-  ): { key: string; entry: Entry; type: StreamType } | undefined {
-    const [, key, letter] = OUTPUT_ID.exec(outputId) ?? [];
-    const type = TYPES.find((candidate) => LETTERS[candidate] === letter);
-    const entry = entries.get(key ?? '');
-    if (key === undefined || type === undefined || entry === undefined) return undefined;
-    if (entry.owner !== owner || !entry.bundle.types().includes(type)) return undefined;
-    return { key, entry, type };
-  }
-
-  function list(owner: string, filter: OutputFilter): { outputs: OutputInfo[]; total: number } {
-    const matches = createFilter('name_pattern', filter.namePattern);
-    const outputs: OutputInfo[] = [];
-    let total = 0;
-    const newestFirst = [...entries].reverse().sort(([, a], [, b]) => b.createdAtMs - a.createdAtMs);
-    for (const [key, entry] of newestFirst) {
-      if (entry.owner !== owner) continue;
-      if (filter.executionId !== undefined && filter.executionId !== entry.bundle.id) continue;
-      if (!matches(entry.name)) continue;
-      // Only what is shown is looked at on disk: thousands of others are counted from memory.
-      const sizes = outputs.length < filter.limit ? entry.bundle.measure() : undefined;
-      if (sizes?.size === 0) forgetIfGone(key, entry);
-      for (const type of entry.bundle.types()) {
-        const shown = type === 'cast' ? 'log' : type;
-        if (filter.types?.includes(shown) === false) continue;
-        total++;
-        if (outputs.length < filter.limit) outputs.push(describe(entry, type, sizes?.get(type) ?? 0));
-      }
-    }
-    return { outputs, total };
-  }
-
-  function open(owner: string, outputId: string): ReturnType<Outputs['open']> {
-    const found = find(owner, outputId);
-    const source = found?.entry.bundle.source(found.type);
-    if (found === undefined || source === undefined) {
-      if (found !== undefined) forgetIfGone(found.key, found.entry);
-      const shown = JSON.stringify(outputId.slice(0, 64));
-      throw new ShellServerError('RESOURCE_003', `There is no output ${shown}.`);
-    }
-    return { info: describe(found.entry, found.type, source.size), source };
-  }
-
-  function forgetIfGone(key: string, entry: Entry): void {
-    if (!entry.isRunning() && entry.bundle.isOnDisk() && !existsSync(entry.bundle.directory))
-      entries.delete(key);
-  }
-
-  function deleteOutput(owner: string, outputId: string): string | undefined {
-    const found = find(owner, outputId);
-    if (found === undefined) return 'not found';
-    if (found.entry.isRunning()) return 'still running; end the execution first';
-    try {
-      found.entry.bundle.deleteStream(found.type);
-      return undefined;
-    } catch (error) {
-      return messageOf(error);
-    }
-  }
-
-  /** What cannot be looked at is left alone, and does not keep the others from being collected. */
-  function bytesOf(entry: Entry): number | undefined {
-    try {
-      return entry.bundle.keptBytes();
-    } catch (error) {
-      options.log.warn('an output cannot be inspected', { id: entry.bundle.id, error: messageOf(error) });
-      return undefined;
-    }
-  }
-
-  async function collect({ isTrial = false }: { isTrial?: boolean } = {}): Promise<string[]> {
-    const pace = createPace();
-    const now = options.clock.now();
-    const candidates = [];
-    for (const [id, entry] of entries) {
-      const isRunning = entry.isRunning();
-      // A detached command may run longer than outputs are kept: its age counts from when it was last seen running.
-      if (isRunning) entry.lastActiveMs = now;
-      const bytes = bytesOf(entry);
-      if (bytes !== undefined)
-        candidates.push({ id, owner: entry.owner, lastActiveMs: entry.lastActiveMs, bytes, isRunning });
-      await pace();
-    }
-    const removed: string[] = [];
-    for (const key of decideExpired(candidates, options.retention, now)) {
-      const entry = entries.get(key);
-      if (entry === undefined || entry.isRunning()) continue;
-      if (isTrial) {
-        removed.push(entry.bundle.id);
-        continue;
-      }
-      entries.delete(key);
-      try {
-        await rm(entry.bundle.directory, { recursive: true, force: true });
-        removed.push(entry.bundle.id);
-      } catch (error) {
-        entries.set(key, entry);
-        options.log.warn('an old output cannot be removed', { id: entry.bundle.id, error: messageOf(error) });
-      }
-    }
-    return removed;
+    const entry = createEntry(options, spec, isNew);
+    entries.set(keyOf(spec.id), entry);
+    return entry.bundle;
   }
 
   return {
-    createBundle: (spec) => {
+    /** Creates the directory (0700) with empty files, and remembers the bundle. */
+    createBundle: (spec: BundleSpec): Bundle => {
       if (entries.has(keyOf(spec.id))) throw new Error(`There is a bundle ${spec.id} already.`);
       if (spec.isSpooled !== true) createBundleFiles(options.directory, spec);
       return remember(spec, true);
     },
-    adoptBundle: (spec, { isChanged = false } = {}) => {
+    /** Remembers a bundle that is already on disk, after a restart; one that is known is returned as it is, unless it has changed. */
+    adoptBundle: (spec: BundleSpec, { isChanged = false } = {}): Bundle => {
       const known = isChanged ? undefined : entries.get(keyOf(spec.id));
       return known?.bundle ?? remember(spec, false);
     },
-    forget: (id) => void entries.delete(keyOf(id)),
-    discard: (id) => {
+    /** It is there no more. */
+    forget: (id: string): void => void entries.delete(keyOf(id)),
+    /** Takes back a bundle for which nothing could be started, or that was removed meanwhile. */
+    discard: (id: string): void => {
       entries.delete(keyOf(id));
       rmSync(join(options.directory, id), { recursive: true, force: true });
     },
-    list,
-    open,
-    delete: (owner, outputIds) => {
+    /** Newest first; `total` counts all that match, before `limit`. */
+    list: (owner: string, filter: OutputFilter) => list(entries, owner, filter),
+    /** Throws RESOURCE_003 for an id that is unknown, deleted or another owner's. */
+    open(owner: string, outputId: string): { info: OutputInfo; source: ByteSource } {
+      const found = find(entries, owner, outputId);
+      const source = found?.entry.bundle.source(found.type);
+      if (found === undefined || source === undefined) {
+        if (found !== undefined) forgetIfGone(entries, found.key, found.entry);
+        const shown = JSON.stringify(outputId.slice(0, 64));
+        throw new ShellServerError('RESOURCE_003', `There is no output ${shown}.`);
+      }
+      return { info: describe(found.entry, found.type, source.size), source };
+    },
+    delete: (owner: string, outputIds: readonly string[]) => {
       const deleted: string[] = [];
       const failed: { outputId: string; reason: string }[] = [];
       for (const outputId of outputIds) {
-        const reason = deleteOutput(owner, outputId);
+        const reason = deleteOutput(entries, owner, outputId);
         if (reason === undefined) deleted.push(outputId);
         else failed.push({ outputId, reason });
       }
       return { deleted, failed };
     },
-    collect,
-    totals: (owner) => {
+    /**
+     * Removes old bundles by age, count and total size, never running ones; returns the ids of those removed. A trial
+     * removes nothing.
+     */
+    collect: ({ isTrial = false } = {}): Promise<string[]> => collect(options, entries, isTrial),
+    /** Number and bytes of what is kept, for one owner or for all. */
+    totals: (owner?: string) => {
       let count = 0;
       let bytes = 0;
       for (const entry of entries.values()) {
@@ -225,6 +123,128 @@ export function createOutputs(options: OutputsOptions): Outputs {
       return { count, bytes };
     },
   };
+}
+
+function createEntry({ directory, limits }: OutputsOptions, spec: BundleSpec, isNew: boolean): Entry {
+  const key = keyOf(spec.id);
+  // No closure may hold the spec itself: its name may be a whole command, and there may be thousands.
+  const { isRunning, streams } = spec;
+  const about = {
+    parent: directory,
+    id: spec.id,
+    captured: TYPES.filter((type) => streams.includes(type)),
+    isNew,
+    limits,
+    outputIdOf: (type: StreamType) => `out_${key}${LETTERS[type]}`,
+    isRunning,
+  };
+  return {
+    bundle:
+      spec.isSpooled === true || spec.storage !== undefined
+        ? createSpooledBundle(about, spec.storage)
+        : createBundle(about),
+    owner: spec.owner,
+    name: cutName(spec.name),
+    createdAtMs: spec.createdAtMs,
+    isRunning,
+    lastActiveMs: spec.endedAtMs ?? spec.createdAtMs,
+  };
+}
+
+function find(
+  entries: Entries,
+  owner: string,
+  outputId: string,
+): { key: string; entry: Entry; type: StreamType } | undefined {
+  const [, key, letter] = OUTPUT_ID.exec(outputId) ?? [];
+  const type = TYPES.find((candidate) => LETTERS[candidate] === letter);
+  const entry = entries.get(key ?? '');
+  if (key === undefined || type === undefined || entry === undefined) return undefined;
+  if (entry.owner !== owner || !entry.bundle.types().includes(type)) return undefined;
+  return { key, entry, type };
+}
+
+function list(entries: Entries, owner: string, filter: OutputFilter) {
+  const matches = createFilter('name_pattern', filter.namePattern);
+  const outputs: OutputInfo[] = [];
+  let total = 0;
+  const newestFirst = [...entries].reverse().sort(([, a], [, b]) => b.createdAtMs - a.createdAtMs);
+  for (const [key, entry] of newestFirst) {
+    if (entry.owner !== owner) continue;
+    if (filter.executionId !== undefined && filter.executionId !== entry.bundle.id) continue;
+    if (!matches(entry.name)) continue;
+    // Only what is shown is looked at on disk: thousands of others are counted from memory.
+    const sizes = outputs.length < filter.limit ? entry.bundle.measure() : undefined;
+    if (sizes?.size === 0) forgetIfGone(entries, key, entry);
+    for (const type of entry.bundle.types()) {
+      const shown = type === 'cast' ? 'log' : type;
+      if (filter.types?.includes(shown) === false) continue;
+      total++;
+      if (outputs.length < filter.limit) outputs.push(describe(entry, type, sizes?.get(type) ?? 0));
+    }
+  }
+  return { outputs, total };
+}
+
+function forgetIfGone(entries: Entries, key: string, { bundle, isRunning }: Entry): void {
+  if (!isRunning() && bundle.isOnDisk() && !existsSync(bundle.directory)) entries.delete(key);
+}
+
+/** Why it cannot be; undefined where it was deleted. */
+function deleteOutput(entries: Entries, owner: string, outputId: string): string | undefined {
+  const found = find(entries, owner, outputId);
+  if (found === undefined) return 'not found';
+  if (found.entry.isRunning()) return 'still running; end the execution first';
+  try {
+    found.entry.bundle.deleteStream(found.type);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+async function collect(options: OutputsOptions, entries: Entries, isTrial: boolean): Promise<string[]> {
+  const pace = createPace();
+  const now = options.clock.now();
+  const candidates = [];
+  for (const [id, entry] of entries) {
+    const isRunning = entry.isRunning();
+    // A detached command may run longer than outputs are kept: its age counts from when it was last seen running.
+    if (isRunning) entry.lastActiveMs = now;
+    const bytes = bytesOf(options, entry);
+    if (bytes !== undefined)
+      candidates.push({ id, owner: entry.owner, lastActiveMs: entry.lastActiveMs, bytes, isRunning });
+    await pace();
+  }
+  const removed: string[] = [];
+  for (const key of decideExpired(candidates, options.retention, now)) {
+    const entry = entries.get(key);
+    if (entry === undefined || entry.isRunning()) continue;
+    const { id, directory } = entry.bundle;
+    if (isTrial) {
+      removed.push(id);
+      continue;
+    }
+    entries.delete(key);
+    try {
+      await rm(directory, { recursive: true, force: true });
+      removed.push(id);
+    } catch (error) {
+      entries.set(key, entry);
+      options.log.warn('an old output cannot be removed', { id, error: messageOf(error) });
+    }
+  }
+  return removed;
+}
+
+/** What cannot be looked at is left alone, and does not keep the others from being collected. */
+function bytesOf({ log }: OutputsOptions, { bundle }: Entry): number | undefined {
+  try {
+    return bundle.keptBytes();
+  } catch (error) {
+    log.warn('an output cannot be inspected', { id: bundle.id, error: messageOf(error) });
+    return undefined;
+  }
 }
 
 function keyOf(bundleId: string): string {

@@ -37,29 +37,26 @@ export function readRange(source: ByteSource, request: RangeRequest): Range {
   const totalBytes = source.size;
   const asked = absoluteOffset(request.offset, totalBytes);
   const gapHere = gapAt(source, asked);
-  if (gapHere !== undefined) {
-    const next = gapHere.to < totalBytes ? gapHere.to : undefined;
-    return describe(asked, '', 0, totalBytes, encoding, next, describeGap(gapHere));
-  }
-  const nextGap = source.gaps.find((gap) => gap.from > asked);
-  const last = nextGap?.from ?? totalBytes;
-  const offset = Math.min(startOf(source, request.offset, asked, last, encoding), last);
-  const end = alignEnd(source, offset, Math.min(offset + request.size, last), last, encoding);
+  const nextGap = gapHere ?? source.gaps.find((gap) => gap.from > asked);
+  const last = gapHere === undefined ? (nextGap?.from ?? totalBytes) : asked;
+  const isFromEnd = request.offset < 0;
+  const offset =
+    gapHere === undefined ? Math.min(startOf(source, { asked, last, isFromEnd }, encoding), last) : asked;
+  const stretch = { from: offset, to: Math.min(offset + request.size, last), last };
+  const end = gapHere === undefined ? alignEnd(source, stretch, encoding) : asked;
   const bytes = source.read(offset, end - offset);
-  if (nextGap !== undefined && end === last) {
-    const next = nextGap.to < totalBytes ? nextGap.to : undefined;
-    return describe(
-      offset,
-      encoding.decode(bytes),
-      bytes.length,
-      totalBytes,
-      encoding,
-      next,
-      describeGap(nextGap),
-    );
-  }
-  const next = end < totalBytes ? end : undefined;
-  return describe(offset, encoding.decode(bytes), bytes.length, totalBytes, encoding, next, undefined);
+  const gap = end === last ? nextGap : undefined;
+  const next = gap?.to ?? end;
+  return {
+    content: encoding.decode(bytes),
+    offset,
+    sizeBytes: bytes.length,
+    totalBytes,
+    isTruncated: next < totalBytes,
+    encoding: encoding.name,
+    ...(next < totalBytes && { nextOffset: next }),
+    ...(gap !== undefined && { note: describeGap(gap) }),
+  };
 }
 
 /** Negative counts from the end; nothing is before the beginning. Beyond the end stays there: nothing is to be read. */
@@ -69,36 +66,13 @@ export function absoluteOffset(offset: number, totalBytes: number): number {
 
 function startOf(
   source: ByteSource,
-  requested: number,
-  asked: number,
-  last: number,
+  { asked, last, isFromEnd }: { readonly asked: number; readonly last: number; readonly isFromEnd: boolean },
   encoding: Encoding,
 ): number {
-  if (encoding.cut !== 'stateful' || requested >= 0) return alignStart(source, asked, encoding);
+  if (encoding.cut !== 'stateful' || !isFromEnd) return alignStart(source, asked, encoding);
   // From the end one cannot know whether this is the middle of a character, but a line's beginning never is.
   if (asked === 0) return 0;
   const reach = source.read(asked, Math.min(LINE_REACH_BYTES, (last - asked) / 2));
   const newline = indexOfNewline(reach, encoding.newline, asked % encoding.newline.length);
   return newline === -1 ? alignStart(source, asked, encoding) : asked + newline + encoding.newline.length;
-}
-
-function describe(
-  offset: number,
-  content: string,
-  sizeBytes: number,
-  totalBytes: number,
-  encoding: Encoding,
-  nextOffset: number | undefined,
-  note: string | undefined,
-): Range {
-  return {
-    content,
-    offset,
-    sizeBytes,
-    totalBytes,
-    isTruncated: nextOffset !== undefined,
-    encoding: encoding.name,
-    ...(nextOffset === undefined ? {} : { nextOffset }),
-    ...(note === undefined ? {} : { note }),
-  };
 }

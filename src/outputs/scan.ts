@@ -22,7 +22,7 @@ export function createPace(signal?: AbortSignal): Pace {
   };
 }
 
-export interface Chunk {
+interface Chunk {
   readonly offset: number;
   /** Only until the next chunk is asked for: they share their memory. */
   readonly bytes: Buffer;

@@ -3,7 +3,7 @@
  * first search that needs it and ended when there was none for a while. It gets blocks of bytes and tells which lines
  * match; it opens no files, and a search that nobody waits for any more just sends it no more blocks.
  */
-import { Worker } from 'node:worker_threads';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Hits } from './match-lines.ts';
@@ -27,33 +27,32 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export interface ThreadTimes {
-  /** Without a search for so long it ends. */
-  readonly idleMs: number;
-  /** Without an answer for so long it is taken for lost. */
-  readonly answerMs: number;
-}
+/** How long it stays without a search, and how long an answer may take before it is taken for lost. */
+const TIMES: Readonly<Record<'idleMs' | 'answerMs', number>> = {
+  idleMs: LIMITS.searchThreadIdleMs,
+  answerMs: LIMITS.searchThreadAnswerMs,
+};
 
-const TIMES: ThreadTimes = { idleMs: LIMITS.searchThreadIdleMs, answerMs: LIMITS.searchThreadAnswerMs };
+const WORKER: WorkerOptions = {
+  name: 'search',
+  env: {},
+  argv: [],
+  execArgv: [],
+  // stdout belongs to the transport.
+  stdout: true,
+  stderr: true,
+  resourceLimits: { maxOldGenerationSizeMb: LIMITS.searchThreadMib },
+};
 
 /** `path` is that of the program of the thread. */
-export function createSearchThread(path: string, times: ThreadTimes = TIMES): OwnedSearchThread {
+export function createSearchThread(path: string, times = TIMES): OwnedSearchThread {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;
   let timer: NodeJS.Timeout | undefined;
   let lastId = 0;
 
   function start(): Worker {
-    const started = new Worker(path, {
-      name: 'search',
-      env: {},
-      argv: [],
-      execArgv: [],
-      // stdout belongs to the transport.
-      stdout: true,
-      stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: LIMITS.searchThreadMib },
-    });
+    const started = new Worker(path, WORKER);
     // It never keeps the server alive: a caller that waits for an answer has a connection that does.
     started.unref();
     started.on('message', (answer: ThreadAnswer) => {
@@ -87,31 +86,22 @@ export function createSearchThread(path: string, times: ThreadTimes = TIMES): Ow
     timer = setTimeout(() => end(current, `no answer came in ${milliseconds} ms`), milliseconds).unref();
   }
 
-  function match(request: ThreadRequest, signal: AbortSignal | undefined): Promise<Hits> {
-    return new Promise((resolve, reject) => {
-      const id = ++lastId;
-      const onAbort = (): void => {
-        waiting.delete(id);
-        reject(signal?.reason as Error);
-      };
-      const settled = (): void => signal?.removeEventListener('abort', onAbort);
-      signal?.throwIfAborted();
-      signal?.addEventListener('abort', onAbort, { once: true });
-      worker ??= start();
-      waiting.set(id, {
-        resolve: (hits) => {
-          settled();
-          resolve(hits);
-        },
-        reject: (error) => {
-          settled();
-          reject(error);
-        },
-      });
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
-      worker.postMessage({ id, request } satisfies ThreadMessage);
-      watch();
+  async function match(request: ThreadRequest, signal: AbortSignal | undefined): Promise<Hits> {
+    signal?.throwIfAborted();
+    const id = ++lastId;
+    worker ??= start();
+    const asked = new Promise<Hits>((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
     });
+    const onAbort = (): void => {
+      waiting.get(id)?.reject(signal?.reason as Error);
+      waiting.delete(id);
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
+    worker.postMessage({ id, request } satisfies ThreadMessage);
+    watch();
+    return asked.finally(() => signal?.removeEventListener('abort', onAbort));
   }
 
   return {

@@ -72,6 +72,8 @@ export async function searchLines(
   const deadline = performance.now() + request.deadlineMs;
   const totalBytes = source.size;
   const from = absoluteOffset(request.fromOffset, totalBytes);
+  // What is done in an instant is not worth another thread.
+  const isQuick = totalBytes - from <= Math.min(pattern.textLength, LIMITS.searchPieceBytes);
   const found = await findMatches({
     source,
     newline: encoding.newline,
@@ -80,16 +82,16 @@ export async function searchLines(
     overlapBytes: overlapOf(pattern, encoding),
     // One more than asked for, to know whether there are more.
     maxMatches: request.maxMatches + 1,
-    ...chooseThread(pattern, encoding, request, totalBytes - from, thread),
+    ...(thread === undefined || isQuick
+      ? matchHere(pattern, encoding, totalBytes - from)
+      : matchThere(thread, request, encoding)),
     timeLeft: () => deadline - performance.now(),
     pace,
   });
 
   const counter = createLineCounter(source, encoding.newline, pace);
   const listing = await list(createLineReader(source, totalBytes, encoding), counter, found.matches, {
-    contextLines: request.contextLines,
-    maxMatches: request.maxMatches,
-    maxBytes: request.maxBytes ?? LIMITS.searchResultBytes,
+    ...request,
     from: Math.min(from, totalBytes),
     to: found.stoppedAt ?? totalBytes,
   });
@@ -108,56 +110,36 @@ export async function searchLines(
   };
 }
 
-/** What is done in an instant is not worth another thread. */
-function chooseThread(
-  pattern: Pattern,
-  encoding: Encoding,
-  request: SearchRequest,
-  byteCount: number,
-  thread: SearchThread | undefined,
-): Pick<Search, 'buffers' | 'match'> {
-  if (thread === undefined || byteCount <= Math.min(pattern.textLength, LIMITS.searchPieceBytes)) {
-    const size = Math.max(0, Math.min(byteCount, LIMITS.searchPieceBytes));
-    return { buffers: [Buffer.allocUnsafe(size)], match: createMatchLines(pattern, encoding) };
-  }
-  const { pattern: text, signal } = request;
+type Matching = Pick<Search, 'buffers' | 'match'>;
+
+function matchHere(pattern: Pattern, encoding: Encoding, byteCount: number): Matching {
+  const size = Math.max(0, Math.min(byteCount, LIMITS.searchPieceBytes));
+  return { buffers: [Buffer.allocUnsafe(size)], match: createMatchLines(pattern, encoding) };
+}
+
+function matchThere(thread: SearchThread, { pattern, signal }: SearchRequest, { name }: Encoding): Matching {
   return {
     buffers: [thread.createBuffer(), thread.createBuffer()],
-    match: (block, turn) => thread.match({ pattern: text, encoding: encoding.name, block, turn }, signal),
+    match: (block, turn) => thread.match({ pattern, encoding: name, block, turn }, signal),
   };
 }
 
-interface Bounds {
-  readonly contextLines: number;
-  readonly maxMatches: number;
-  readonly maxBytes: number;
+interface Bounds extends Pick<SearchRequest, 'contextLines' | 'maxMatches' | 'maxBytes'> {
   readonly from: number;
   /** Nothing behind this has been searched, so nothing behind it is shown. */
   readonly to: number;
 }
 
-interface Listing {
-  readonly lines: string[];
-  readonly matchCount: number;
-  /** Behind the last line shown. */
-  readonly end: number;
-  readonly stoppedBy: 'matches' | 'bytes' | undefined;
-}
-
-async function list(
-  reader: LineReader,
-  counter: LineCounter,
-  matches: readonly Match[],
-  bounds: Bounds,
-): Promise<Listing> {
-  const { from, contextLines } = bounds;
+/** `end` is behind the last line shown. */
+async function list(reader: LineReader, counter: LineCounter, matches: readonly Match[], bounds: Bounds) {
+  const { from, contextLines, maxBytes = LIMITS.searchResultBytes } = bounds;
   const lines: string[] = [];
   let bytes = 0;
   let end = 0;
   let matchCount = 0;
   let counted = { offset: 0, lines: 0 };
   for (const [index, match] of matches.entries()) {
-    if (matchCount === bounds.maxMatches) return { lines, matchCount, end, stoppedBy: 'matches' };
+    if (matchCount === bounds.maxMatches) return { lines, matchCount, end, stoppedBy: 'matches' as const };
     if (index === 0) counted = { offset: from, lines: (await counter.count(0, from)).ended };
     const { ended } = await counter.count(counted.offset, match.lineStart);
     counted = { offset: match.lineStart, lines: counted.lines + ended };
@@ -168,8 +150,8 @@ async function list(
       contextLines,
     });
     const size = group.lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
-    if (matchCount > 0 && bytes + size > bounds.maxBytes)
-      return { lines, matchCount, end, stoppedBy: 'bytes' };
+    if (matchCount > 0 && bytes + size > maxBytes)
+      return { lines, matchCount, end, stoppedBy: 'bytes' as const };
     const isApart = lines.length > 0 && group.start > end;
     if (isApart && contextLines > 0) lines.push('--');
     lines.push(...group.lines);
@@ -178,12 +160,6 @@ async function list(
     matchCount++;
   }
   return { lines, matchCount, end, stoppedBy: undefined };
-}
-
-interface Group {
-  readonly lines: string[];
-  readonly start: number;
-  readonly end: number;
 }
 
 interface Surroundings {
@@ -195,7 +171,7 @@ interface Surroundings {
 }
 
 /** A match with what is around it, up to the next match. */
-function groupOf(reader: LineReader, match: Match, around: Surroundings): Group {
+function groupOf(reader: LineReader, match: Match, around: Surroundings) {
   const { lineNumber, before, nextMatch, contextLines } = around;
   const lines: string[] = [];
   const add = (line: Line, number: number, sign: string, focus?: number): void => {

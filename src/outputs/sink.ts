@@ -13,7 +13,7 @@ import { openForAppending } from './open-file.ts';
 import { createTailRing, encodeTail, type Tail, type TailRing, tailPath } from './tail.ts';
 import type { Sink } from './types.ts';
 
-export interface SinkOptions {
+interface SinkOptions {
   /** Exactly this many bytes go to the file. */
   readonly limitBytes: number;
   /** And this many of the last ones to `<path>.tail`, where there are more. */
@@ -35,15 +35,9 @@ export interface FileSink extends Sink {
 const TAIL_INTERVAL_MS = 1000;
 
 export function createSink(path: string, options: SinkOptions): FileSink {
-  const now = options.now ?? (() => performance.now());
   let problem: string | undefined;
   let fd: number | undefined;
   let keptBytes = 0;
-  let ring: TailRing | undefined;
-  /** What a tail that could not be written leaves behind, once the sink is closed. */
-  let lastWords: Buffer | undefined;
-  let tailIsSaved = true;
-  let tailSavedAtMs = Number.NEGATIVE_INFINITY;
   let closed = false;
 
   try {
@@ -52,6 +46,9 @@ export function createSink(path: string, options: SinkOptions): FileSink {
     problem = messageOf(error);
   }
   let totalBytes = keptBytes;
+  const tail = createTailKeeper(path, options, (reason) => {
+    problem ??= reason;
+  });
 
   /** Returns how much of it reached the disk. */
   function append(bytes: Uint8Array): number {
@@ -66,47 +63,6 @@ export function createSink(path: string, options: SinkOptions): FileSink {
     return written;
   }
 
-  function write(chunk: Uint8Array): void {
-    if (closed || chunk.length === 0) return;
-    const written = append(chunk.subarray(0, Math.max(0, options.limitBytes - keptBytes)));
-    keptBytes += written;
-    totalBytes += chunk.length;
-    if (written < chunk.length) {
-      ring ??= createTailRing(options.tailBytes);
-      ring.push(chunk.subarray(written));
-      tailIsSaved = false;
-      if (now() - tailSavedAtMs >= TAIL_INTERVAL_MS) saveTail(ring);
-    }
-    options.onWrite?.(chunk.length);
-  }
-
-  function saveTail(from: TailRing): void {
-    tailSavedAtMs = now();
-    try {
-      writeFileWhole(tailPath(path), encodeTail({ totalBytes, bytes: from.bytes() }));
-      tailIsSaved = true;
-    } catch (error) {
-      problem ??= messageOf(error);
-    }
-  }
-
-  function close(): void {
-    if (closed) return;
-    closed = true;
-    if (ring !== undefined && !tailIsSaved) saveTail(ring);
-    if (ring !== undefined && !tailIsSaved) lastWords = ring.bytes(LIMITS.unsavedTailBytes);
-    ring = undefined;
-    if (fd !== undefined) closeSync(fd);
-    fd = undefined;
-    options.onClose?.();
-  }
-
-  function unsavedTail(): Tail | undefined {
-    if (tailIsSaved) return undefined;
-    const bytes = ring?.bytes() ?? lastWords;
-    return bytes && { totalBytes, bytes };
-  }
-
   return {
     get totalBytes() {
       return totalBytes;
@@ -114,8 +70,60 @@ export function createSink(path: string, options: SinkOptions): FileSink {
     get problem() {
       return problem;
     },
-    write,
-    close,
-    unsavedTail,
+    write(chunk) {
+      if (closed || chunk.length === 0) return;
+      const written = append(chunk.subarray(0, Math.max(0, options.limitBytes - keptBytes)));
+      keptBytes += written;
+      totalBytes += chunk.length;
+      if (written < chunk.length) tail.push(chunk.subarray(written), totalBytes);
+      options.onWrite?.(chunk.length);
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      tail.close(totalBytes);
+      if (fd !== undefined) closeSync(fd);
+      fd = undefined;
+      options.onClose?.();
+    },
+    unsavedTail: () => tail.unsaved(totalBytes),
+  };
+}
+
+/** The last bytes of a stream that has passed its limit, in memory and from time to time on disk. */
+function createTailKeeper(path: string, options: SinkOptions, onProblem: (reason: string) => void) {
+  const now = options.now ?? (() => performance.now());
+  let ring: TailRing | undefined;
+  /** What a tail that could not be written leaves behind, once the sink is closed. */
+  let lastWords: Buffer | undefined;
+  let isSaved = true;
+  let savedAtMs = Number.NEGATIVE_INFINITY;
+
+  function save(from: TailRing, totalBytes: number): void {
+    savedAtMs = now();
+    try {
+      writeFileWhole(tailPath(path), encodeTail({ totalBytes, bytes: from.bytes() }));
+      isSaved = true;
+    } catch (error) {
+      onProblem(messageOf(error));
+    }
+  }
+
+  return {
+    push(chunk: Uint8Array, totalBytes: number): void {
+      ring ??= createTailRing(options.tailBytes);
+      ring.push(chunk);
+      isSaved = false;
+      if (now() - savedAtMs >= TAIL_INTERVAL_MS) save(ring, totalBytes);
+    },
+    close(totalBytes: number): void {
+      if (ring !== undefined && !isSaved) save(ring, totalBytes);
+      if (ring !== undefined && !isSaved) lastWords = ring.bytes(LIMITS.unsavedTailBytes);
+      ring = undefined;
+    },
+    unsaved(totalBytes: number): Tail | undefined {
+      const bytes = isSaved ? undefined : (ring?.bytes() ?? lastWords);
+      return bytes && { totalBytes, bytes };
+    },
   };
 }

@@ -2,13 +2,13 @@
  * Reading a captured stream: the file, and where the stream passed its limit, the tail that was kept of the rest.
  * Offsets are those the bytes had when they came, so what lies between file and tail is a gap.
  */
-import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync } from 'node:fs';
 import type { LineIndex } from './line-index.ts';
-import { isAbsence, openForReading } from './open-file.ts';
+import { ifThere, openForReading, readAt } from './open-file.ts';
 import { createTailReader, readTailTotal, type Tail } from './tail.ts';
 import type { ByteSource, Gap } from './types.ts';
 
-export interface SourceOptions {
+interface SourceOptions {
   /** The tail in the memory of a sink that is still open here; newer than the one on disk. */
   readonly unsavedTail?: () => Tail | undefined;
   readonly lineIndex?: LineIndex | undefined;
@@ -21,14 +21,14 @@ export function openSource(path: string, options: SourceOptions = {}): ByteSourc
 }
 
 function createSource(fd: number, path: string, options: SourceOptions): ByteSource {
-  const tails = createTailReader(path);
+  const readTail = createTailReader(path);
   let headBytes = 0;
   let tail: Tail | undefined;
   let gaps: readonly Gap[] = [];
 
   function look(): number {
     // The tail first: once there is one, the file no longer grows, so the two always fit together.
-    tail = options.unsavedTail?.() ?? tails.read();
+    tail = options.unsavedTail?.() ?? readTail();
     headBytes = fstatSync(fd).size;
     if (tail === undefined) {
       gaps = [];
@@ -66,37 +66,10 @@ function createSource(fd: number, path: string, options: SourceOptions): ByteSou
   };
 }
 
-export interface Measure {
-  /** All bytes that came. */
-  readonly totalBytes: number;
-  /** What lies on disk. */
-  readonly keptBytes: number;
-}
-
-/** The size of a stream without opening it; undefined where there is none. */
-export function measureStream(path: string): Measure | undefined {
-  try {
-    const stat = lstatSync(path);
-    if (!stat.isFile()) return undefined;
-    const tail = readTailTotal(path);
-    if (tail === undefined) return { totalBytes: stat.size, keptBytes: stat.size };
-    return {
-      totalBytes: Math.max(stat.size, tail.totalBytes),
-      keptBytes: stat.size + tail.keptBytes,
-    };
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
-}
-
-function readAt(fd: number, offset: number, length: number, into?: Buffer): Buffer {
-  const buffer = into !== undefined && into.length >= length ? into : Buffer.allocUnsafe(length);
-  let done = 0;
-  while (done < length) {
-    const count = readSync(fd, buffer, done, length - done, offset + done);
-    if (count === 0) break;
-    done += count;
-  }
-  return buffer.subarray(0, done);
+/** All bytes that came and those on disk, without opening the stream; undefined where there is none. */
+export function measureStream(path: string): { totalBytes: number; keptBytes: number } | undefined {
+  const stat = ifThere(() => lstatSync(path));
+  if (stat?.isFile() !== true) return undefined;
+  const tail = readTailTotal(path) ?? { totalBytes: 0, keptBytes: 0 };
+  return { totalBytes: Math.max(stat.size, tail.totalBytes), keptBytes: stat.size + tail.keptBytes };
 }

@@ -4,156 +4,96 @@
  */
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
-import {
-  type BundleOptions,
-  createBundle,
-  createBundleFiles,
-  derivesCombined,
-  type StoredBundle,
-} from './bundle.ts';
-import { combine } from './combined.ts';
-import { createMemorySource, createSpool, memoryArrival, type Spool } from './spool.ts';
-import type { ByteSource, OutputStorage, Sink, StoredContent, StreamType } from './types.ts';
+import { type BundleOptions, createBundle, type StoredBundle } from './bundle.ts';
+import { createBundleFiles } from './bundle-files.ts';
+import { createStoredMemory, followIntoFile, type Memory, openMemorySource } from './memory-source.ts';
+import { createSpool, type Spool } from './spool.ts';
+import { createStreamSet } from './stream-set.ts';
+import type { OutputStorage, StreamType } from './types.ts';
+
+interface State {
+  /** Until the execution's record has its content. */
+  spool: Spool | undefined;
+  /** Once the spool is not enough. */
+  files: StoredBundle | undefined;
+}
 
 export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage): StoredBundle {
-  let files: StoredBundle | undefined;
-  let spool: Spool | undefined;
-  let storage = kept;
-  /** As long as it is being read: thousands of bundles are known, and it can be loaded again. */
-  let content: WeakRef<StoredContent> | undefined;
-  let captured = options.captured.filter((type) => kept === undefined || kept.sizes.has(type));
-  let hasDerived = derivesCombined(captured) && kept?.isOrderGone !== true;
-
-  /** Throws where the disk refuses. */
-  function moveToFiles(): void {
-    if (files !== undefined || spool === undefined) return;
-    const { id, parent } = options;
-    const { streams, arrival } = spool.content();
-    createBundleFiles(parent, { id, streams: captured }, streams);
-    const made = createBundle({ ...options, captured, isNew: true });
-    spool.passOn(made.openSinks(arrival));
-    files = made;
-  }
-
-  function outgrow(): void {
-    try {
-      moveToFiles();
-    } catch (error) {
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      spool?.fail(messageOf(cause));
-    }
-  }
-
-  function openSinks(): ReadonlyMap<StreamType, Sink> {
-    if (spool !== undefined) throw new Error(`The outputs of ${options.id} are open for writing already.`);
-    spool = createSpool(captured, options.limits.maxOutputBytes, outgrow);
-    return spool.sinks;
-  }
-
-  function inMemory(): StoredContent | undefined {
-    if (spool !== undefined) return spool.content();
-    const known = content?.deref() ?? storage?.load();
-    if (known !== undefined) content = new WeakRef(known);
-    return known;
-  }
+  const streams = createStreamSet(
+    options.captured.filter((type) => kept === undefined || kept.sizes.has(type)),
+    () => kept?.sizes.has('combined') !== true,
+  );
+  const state: State = { spool: undefined, files: undefined };
+  const stored = createStoredMemory(kept);
+  const memory: Memory = {
+    content: () => state.spool?.content() ?? stored.content(),
+    totalBytes: (type) => state.spool?.totalBytes(type) ?? 0,
+  };
+  const outgrow = (): void => moveToFiles(options, streams.captured, state);
+  const types = (): readonly StreamType[] => (state.files ?? streams).types();
+  const sizeOf = (type: StreamType): number => state.spool?.totalBytes(type) ?? stored.size(type);
 
   /** What was read once must not be lost when the server is killed. */
-  function saveRead(): void {
-    if (spool?.isOpen() === true && captured.some((type) => (spool?.totalBytes(type) ?? 0) > 0)) outgrow();
+  function savedFiles(): StoredBundle | undefined {
+    if (state.spool?.isOpen() === true && !state.spool.isEmpty()) outgrow();
+    return state.files;
   }
-
-  function source(type: StreamType): ByteSource | undefined {
-    saveRead();
-    if (files !== undefined) return files.source(type);
-    const memory = memorySource(type);
-    return memory === undefined || spool?.isOpen() !== true ? memory : following(type, memory);
-  }
-
-  function memorySource(type: StreamType): ByteSource | undefined {
-    if (captured.includes(type)) {
-      if (inMemory()?.streams.get(type) === undefined) return undefined;
-      return createMemorySource(() => {
-        const bytes = inMemory()?.streams.get(type) ?? Buffer.alloc(0);
-        return { bytes, totalBytes: Math.max(bytes.length, spool?.totalBytes(type) ?? 0) };
-      });
-    }
-    if (type !== 'combined' || !hasDerived) return undefined;
-    const stdout = memorySource('stdout');
-    const stderr = memorySource('stderr');
-    if (stdout === undefined || stderr === undefined) return undefined;
-    return combine(
-      { stdout, stderr },
-      memoryArrival(() => inMemory()?.arrival ?? []),
-    );
-  }
-
-  /** Goes on with the files where there are some. */
-  function following(type: StreamType, memory: ByteSource): ByteSource {
-    let inFiles: ByteSource | undefined;
-    const current = (): ByteSource => {
-      saveRead();
-      inFiles ??= files?.source(type);
-      return inFiles ?? memory;
-    };
-    return {
-      get size() {
-        return current().size;
-      },
-      get gaps() {
-        return (inFiles ?? memory).gaps;
-      },
-      read: (offset, length, into) => (inFiles ?? memory).read(offset, length, into),
-      close: () => inFiles?.close(),
-    };
-  }
-
-  function sizes(): Map<StreamType, number> {
-    const found = new Map<StreamType, number>();
-    for (const type of captured) found.set(type, spool?.totalBytes(type) ?? storage?.sizes.get(type) ?? 0);
-    return found;
-  }
-
-  function forget(type: StreamType): void {
-    storage?.forget(type);
-    content = undefined;
-    captured = captured.filter((other) => other !== type);
-    hasDerived = hasDerived && type !== 'combined' && derivesCombined(captured);
-  }
-
-  const typesNow = (): readonly StreamType[] => (hasDerived ? [...captured, 'combined'] : captured);
 
   return {
     id: options.id,
     directory: join(options.parent, options.id),
-    types: () => files?.types() ?? typesNow(),
-    outputId: (type) =>
-      files === undefined
-        ? typesNow().includes(type)
-          ? options.outputIdOf(type)
-          : undefined
-        : files.outputId(type),
-    isDerived: (type) => files?.isDerived(type) ?? (type === 'combined' && hasDerived),
-    openSinks,
-    source,
+    types,
+    outputId: (type) => (types().includes(type) ? options.outputIdOf(type) : undefined),
+    isDerived: (type) => (state.files ?? streams).isDerived(type),
+    openSinks() {
+      if (state.spool !== undefined)
+        throw new Error(`The outputs of ${options.id} are open for writing already.`);
+      state.spool = createSpool(streams.captured, options.limits.maxOutputBytes, outgrow);
+      return state.spool.sinks;
+    },
+    source(type) {
+      const files = savedFiles();
+      if (files !== undefined) return files.source(type);
+      const source = openMemorySource(memory, streams, type);
+      if (source === undefined || state.spool?.isOpen() !== true) return source;
+      return followIntoFile(source, () => savedFiles()?.source(type));
+    },
     outlast() {
-      spool?.close();
-      if (captured.some((type) => (spool?.totalBytes(type) ?? 0) > 0)) outgrow();
+      state.spool?.close();
+      if (state.spool?.isEmpty() === false) outgrow();
     },
-    content: () => (files === undefined ? spool?.content() : undefined),
-    keepIn(place) {
-      storage = place;
+    content: () => (state.files === undefined ? state.spool?.content() : undefined),
+    keepIn(storage) {
       // The answer, which is about to be made, finds it in memory.
-      content = spool && new WeakRef(spool.content());
-      spool = undefined;
+      stored.keepIn(storage, state.spool?.content());
+      state.spool = undefined;
     },
-    measure() {
-      if (files !== undefined) return files.measure();
-      const found = sizes();
-      if (hasDerived) found.set('combined', (found.get('stdout') ?? 0) + (found.get('stderr') ?? 0));
-      return found;
+    measure: () =>
+      state.files?.measure() ??
+      streams.withDerived(new Map(streams.captured.map((type) => [type, sizeOf(type)]))),
+    keptBytes: () =>
+      state.files?.keptBytes() ?? streams.captured.reduce((sum, type) => sum + sizeOf(type), 0),
+    deleteStream(type) {
+      if (state.files !== undefined) return state.files.deleteStream(type);
+      stored.forget(type);
+      streams.remove(type);
     },
-    keptBytes: () => files?.keptBytes() ?? [...sizes().values()].reduce((sum, bytes) => sum + bytes, 0),
-    deleteStream: (type) => (files === undefined ? forget(type) : files.deleteStream(type)),
-    isOnDisk: () => files !== undefined,
+    isOnDisk: () => state.files !== undefined,
   };
+}
+
+function moveToFiles(options: BundleOptions, captured: readonly StreamType[], state: State): void {
+  const { spool } = state;
+  if (state.files !== undefined || spool === undefined) return;
+  try {
+    const { streams, arrival } = spool.content();
+    createBundleFiles(options.parent, { id: options.id, streams: captured }, streams);
+    const files = createBundle({ ...options, captured, isNew: true });
+    spool.passOn(files.openSinks(arrival));
+    state.files = files;
+  } catch (error) {
+    // The disk refuses.
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    spool.fail(messageOf(cause));
+  }
 }

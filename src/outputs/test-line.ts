@@ -17,7 +17,7 @@ export interface Progress {
   readonly offset: number;
 }
 
-export interface TestedLine {
+interface TestedLine {
   /** Where in the block the line matches: exactly in a long line, otherwise at its beginning. */
   readonly focus: number | undefined;
   /** The next line, or the next piece where the time is over; undefined where the block is done. */

@@ -26,10 +26,8 @@ export interface StoredContent {
 
 /** Where such content is kept. */
 export interface OutputStorage {
-  /** All bytes of each stream that is there. */
+  /** All bytes of each stream that is there; a `combined` beside stdout and stderr says that their order was deleted. */
   readonly sizes: ReadonlyMap<StreamType, number>;
-  /** Their order was deleted. */
-  readonly isOrderGone?: boolean;
   /** Undefined where it is gone. */
   load(): StoredContent | undefined;
   forget(type: StreamType): void;
@@ -112,35 +110,8 @@ export interface OutputInfo {
 export interface OutputFilter {
   /** Undefined: all. */
   readonly types?: readonly StreamType[] | undefined;
-  readonly executionId?: string;
+  readonly executionId?: string | undefined;
   /** A regular expression (linear time) over the name. */
-  readonly namePattern?: string;
+  readonly namePattern?: string | undefined;
   readonly limit: number;
-}
-
-/** The entry point. */
-export interface Outputs {
-  /** Creates the directory (0700) with empty files, and remembers the bundle. */
-  createBundle(spec: BundleSpec): Bundle;
-  /** Remembers a bundle that is already on disk, after a restart; one that is known is returned as it is, unless it has changed. */
-  adoptBundle(spec: BundleSpec, options?: { readonly isChanged?: boolean }): Bundle;
-  /** It is there no more. */
-  forget(id: string): void;
-  /** Takes back a bundle for which nothing could be started, or that was removed meanwhile. */
-  discard(id: string): void;
-  /** Newest first; `total` counts all that match, before `limit`. */
-  list(owner: string, filter: OutputFilter): { outputs: OutputInfo[]; total: number };
-  /** Throws RESOURCE_003 for an id that is unknown, deleted or another owner's. */
-  open(owner: string, outputId: string): { info: OutputInfo; source: ByteSource };
-  delete(
-    owner: string,
-    outputIds: readonly string[],
-  ): { deleted: string[]; failed: { outputId: string; reason: string }[] };
-  /**
-   * Removes old bundles by age, count and total size, never running ones; returns the ids of those removed. A trial
-   * removes nothing.
-   */
-  collect(options?: { readonly isTrial?: boolean }): Promise<string[]>;
-  /** Number and bytes of what is kept, for one owner or for all. */
-  totals(owner?: string): { count: number; bytes: number };
 }

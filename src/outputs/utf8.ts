@@ -16,7 +16,7 @@ export function characterAcross(
   for (let start = index - 1; start >= 0 && start > index - UTF8_MAX_BYTES; start--) {
     const byte = bytes[start] ?? 0;
     if (byte >= 0x80 && byte < 0xc0) continue;
-    const end = start + sequenceLength(bytes, start);
+    const end = start + sequenceAt(bytes, start).length;
     return end > index ? { start, end } : undefined;
   }
   return undefined;
@@ -79,44 +79,26 @@ export function countInvalidBytes(bytes: Uint8Array): number {
   if (isUtf8(bytes)) return 0;
   let invalid = 0;
   for (let index = 0; index < bytes.length; ) {
-    const lead = bytes[index] ?? 0;
-    if (lead < 0x80) {
+    // Nearly all of most outputs.
+    if ((bytes[index] ?? 0) < 0x80) {
       index++;
       continue;
     }
-    const length = sequenceLength(bytes, index);
-    if (length !== expectedLength(lead)) invalid += length;
+    const { length, isWhole } = sequenceAt(bytes, index);
+    if (!isWhole) invalid += length;
     index += length;
   }
   return invalid;
 }
 
-/** The length of the character at `start`, or of what is there of it; 1 for a byte that can begin none. */
-function sequenceLength(bytes: Uint8Array, start: number): number {
-  const lead = bytes[start] ?? 0;
-  const expected = expectedLength(lead);
-  for (let length = 1; length < expected; length++) {
-    const byte = bytes[start + length];
-    if (byte === undefined || !canFollow(lead, length, byte)) return length;
+/** The character at `start`, or what is there of it; one byte where that can begin none. */
+function sequenceAt(bytes: Uint8Array, start: number): { length: number; isWhole: boolean } {
+  let missing = 0;
+  for (let at = start; at < bytes.length; at++) {
+    const next = nextInCharacter(missing, bytes[at] ?? 0);
+    if (next === undefined) return { length: Math.max(1, at - start), isWhole: false };
+    if (next === 0) return { length: at - start + 1, isWhole: true };
+    missing = next;
   }
-  return Math.max(1, expected);
-}
-
-/** 0 for a byte that can begin no character. */
-function expectedLength(lead: number): number {
-  if (lead < 0x80) return 1;
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  if (lead < 0xe0) return 2;
-  return lead < 0xf0 ? 3 : 4;
-}
-
-/** The second byte is narrower after some leads: no overlong forms, no surrogates, nothing above U+10FFFF. */
-function canFollow(lead: number, position: number, byte: number): boolean {
-  if (byte < 0x80 || byte > 0xbf) return false;
-  if (position > 1) return true;
-  if (lead === 0xe0) return byte >= 0xa0;
-  if (lead === 0xed) return byte <= 0x9f;
-  if (lead === 0xf0) return byte >= 0x90;
-  if (lead === 0xf4) return byte <= 0x8f;
-  return true;
+  return { length: bytes.length - start, isWhole: false };
 }

@@ -12,4 +12,5 @@ export { type Range, type RangeRequest, readRange } from './read-range.ts';
 export { type SearchRequest, type SearchResult, type SearchThread, searchLines } from './search.ts';
 export { createSearchThread, type OwnedSearchThread } from './search-thread.ts';
 export { asShown, matchesAsShown } from './shown-text.ts';
+export { useSource } from './use-source.ts';
 export { viewFrom } from './view-from.ts';

@@ -4,10 +4,11 @@
  * sandbox without a network. By its marker the server knows which execution asks. What it asks with is the command's own
  * text: anything in the execution can call it.
  */
-import { accessSync, constants, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makePrivateDirectory } from '../base/files.ts';
 import { MARKER_NAME } from '../base/marker.ts';
+import { canExecute } from './sandbox/host-files.ts';
 
 /** Where the directory is in a sandbox. */
 export const ASKPASS_PLACE = '/run/mcp-shell-askpass';
@@ -18,14 +19,7 @@ export const PERL = '/usr/bin/perl';
 export const askpassDirectory = (runDirectory: string): string => join(runDirectory, 'askpass');
 export const askpassProgram = (directory: string): string => join(directory, PROGRAM);
 
-export function hasAskpass(): boolean {
-  try {
-    accessSync(PERL, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const hasAskpass = (): boolean => canExecute(PERL);
 
 /** Makes the directory with the program in it, and returns it. */
 export function makeAskpass(directory: string): string {

@@ -2,8 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../test/support/world.ts';
+import { silentLog } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import { tightenedBy } from '../commands/tightened.ts';
+import { createCompat } from '../compat/compat.ts';
+import type { ExtraRules } from './security.ts';
 
 const COMMANDS = [
   'ls',
@@ -85,21 +88,23 @@ async function compare(world: World, command: string, about: About): Promise<[un
 
 interface About {
   readonly workingDirectory: string | undefined;
-  readonly rules?: 'shell_tool';
+  readonly rules?: ExtraRules;
 }
 
 describe('what is explained is what is decided', () => {
   test.each(SETTINGS)('under %s', async (_, settings) => {
     await using world = worldOf(settings);
-    for (const rules of [undefined, 'shell_tool'] as const)
+    const { rulesOf } = createCompat(world.settings, silentLog);
+    for (const tool of [undefined, 'shell'])
       for (const command of COMMANDS) {
+        const rules = rulesOf(tool);
         const [explained, decided] = await compare(world, command, {
           workingDirectory: undefined,
           ...(rules !== undefined && { rules }),
         });
-        expect({ command: command.slice(0, 40), rules, told: explained }).toEqual({
+        expect({ command: command.slice(0, 40), tool, told: explained }).toEqual({
           command: command.slice(0, 40),
-          rules,
+          tool,
           told: decided,
         });
       }

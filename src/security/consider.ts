@@ -7,26 +7,13 @@ import { realPathOf } from '../base/config/paths.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Directories } from './directories.ts';
 import { checkDangerous, checkEnvironment, inheritedValue } from './environment.ts';
-import { checkCommand, definedEntries, type LaunchRequest, startIn } from './launch-request.ts';
+import { type ConsideredRequest, checkCommand, definedEntries, startIn } from './launch-request.ts';
 import { combinePolicies } from './policy/policy.ts';
 import type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 import { nameProgram } from './programs.ts';
-import { type RestrictionStore, shellToolPolicy } from './restrictions.ts';
+import type { RestrictionStore } from './restrictions.ts';
 
-export type ConsideredRequest = Pick<
-  LaunchRequest,
-  | 'principal'
-  | 'command'
-  | 'argv'
-  | 'rules'
-  | 'terminal'
-  | 'workingDirectory'
-  | 'defaultDirectory'
-  | 'callerEnvironment'
-  | 'sessionEnvironment'
->;
-
-export interface Considered {
+interface Considered {
   readonly directory: string;
   readonly policy: Policy;
   readonly argv: readonly string[] | undefined;
@@ -34,25 +21,20 @@ export interface Considered {
   readonly judgement: Judgement | undefined;
 }
 
-export interface Consider {
-  /** Throws where the request cannot be what it says, or is in a directory that is not allowed. */
-  consider(request: ConsideredRequest): Considered;
-  /** What holds for a principal, and for the one tool that has rules of its own. */
-  policyOf(request: Pick<LaunchRequest, 'principal' | 'rules'>): Policy;
-}
+export type Consider = ReturnType<typeof createConsider>;
 
 export function createConsider(options: {
   readonly settings: Settings;
   readonly restrictions: RestrictionStore;
   readonly directories: Directories;
   protectedProcesses(): readonly ProtectedProcess[];
-}): Consider {
+}) {
   const { settings, restrictions, directories } = options;
-  const shellTool = shellToolPolicy(settings.shellTool);
 
-  function policyOf({ principal, rules }: Pick<LaunchRequest, 'principal' | 'rules'>): Policy {
+  /** What holds for a principal, with the extra rules of a request. */
+  function policyOf({ principal, rules }: Pick<ConsideredRequest, 'principal' | 'rules'>): Policy {
     const { policy } = restrictions.of(principal);
-    return rules === undefined || shellTool === undefined ? policy : combinePolicies(policy, shellTool);
+    return rules?.policy === undefined ? policy : combinePolicies(policy, rules.policy);
   }
 
   function judge(request: ConsideredRequest, at: Omit<Considered, 'judgement'>): Judgement | undefined {
@@ -77,12 +59,13 @@ export function createConsider(options: {
 
   return {
     policyOf,
-    consider(request) {
+    /** Throws where the request cannot be what it says, or is in a directory that is not allowed. */
+    consider(request: ConsideredRequest): Considered {
       const { principal, workingDirectory, defaultDirectory } = request;
       if (request.terminal === undefined || request.command !== '') checkCommand(request.command);
       checkEnvironment(request.callerEnvironment);
       checkDangerous(request.callerEnvironment);
-      const within = request.rules === undefined ? undefined : settings.shellTool.allowedDirectories;
+      const within = request.rules?.allowedDirectories;
       const directory = directories.check(
         workingDirectory ?? startIn(defaultDirectory, within),
         defaultDirectory,

@@ -4,20 +4,16 @@ import type { Decision } from './audit/audit-entry.ts';
 
 export type DecisionTotals = Readonly<Record<Decision, number>>;
 
-export interface DecisionCounts {
-  note(principal: string, decision: Decision): void;
-  /** Since that minute, as far as this server has been there. */
-  since(principal: string, sinceMs: number): DecisionTotals;
-}
+export type DecisionCounts = ReturnType<typeof createDecisionCounts>;
 
 const MINUTE_MS = 60_000;
 /** A week, which is as far back as anybody can ask. */
 const MAX_MINUTES = 7 * 24 * 60;
 
-export function createDecisionCounts(clock: Clock): DecisionCounts {
+export function createDecisionCounts(clock: Clock) {
   const byPrincipal = new Map<string, Map<number, Record<Decision, number>>>();
   return {
-    note(principal, decision) {
+    note(principal: string, decision: Decision): void {
       const minutes = byPrincipal.get(principal) ?? new Map<number, Record<Decision, number>>();
       byPrincipal.set(principal, minutes);
       const minute = Math.floor(clock.now() / MINUTE_MS);
@@ -30,13 +26,12 @@ export function createDecisionCounts(clock: Clock): DecisionCounts {
         minutes.delete(oldest);
       }
     },
-    since(principal, sinceMs) {
+    /** Since that minute, as far as this server has been there. */
+    since(principal: string, sinceMs: number): DecisionTotals {
       const totals = { allow: 0, deny: 0, ask: 0 };
       for (const [minute, counts] of byPrincipal.get(principal) ?? []) {
         if (minute < Math.floor(sinceMs / MINUTE_MS)) continue;
-        totals.allow += counts.allow;
-        totals.deny += counts.deny;
-        totals.ask += counts.ask;
+        for (const decision of ['allow', 'deny', 'ask'] as const) totals[decision] += counts[decision];
       }
       return totals;
     },

@@ -1,6 +1,7 @@
 /** What becomes of a judgement: an error that explains itself, or a question to a person. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ShellServerError } from '../base/errors.ts';
+import type { LaunchRequest } from './launch-request.ts';
 import type { Judgement, Policy } from './policy/policy-types.ts';
 import { questionFor, SHOWN_LENGTH, SHOWN_LINES } from './question.ts';
 
@@ -23,8 +24,19 @@ export function denied(judgement: Judgement): ShellServerError {
   });
 }
 
+/** What is recorded of an error that refuses; undefined where it is a failure and no decision. */
+export function refusalOf(error: unknown) {
+  if (!(error instanceof ShellServerError) || error.code === 'SYSTEM_002') return undefined;
+  const { code, message, details } = error;
+  // Not decided yet: whether a person was asked and what they said, the edge records.
+  const isOpen = error instanceof ApprovalNeeded;
+  const decision = isOpen ? ('ask' as const) : ('deny' as const);
+  const why = isOpen ? { reason: APPROVAL_OPEN } : { code, reason: message };
+  return { decision, code, recorded: { decision, ...why, rule: details?.['rule'] } };
+}
+
 /** Until the question is answered: what the audit log says of it. */
-export const APPROVAL_OPEN = 'It needs a person’s agreement.';
+const APPROVAL_OPEN = 'It needs a person’s agreement.';
 
 /**
  * A person must agree first. The edge puts the question before one, and calls again with the binding if they agree;
@@ -60,15 +72,10 @@ export class ApprovalNeeded extends ShellServerError {
 
 /** Throws unless a person has agreed to exactly this. The model cannot answer for the person. */
 export function checkApproval(
-  request: {
-    readonly principal: string;
-    readonly command: string;
-    readonly argv?: readonly string[] | undefined;
-    readonly inputData?: string | undefined;
-    readonly callerEnvironment: Readonly<Record<string, string>>;
-    readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
-    readonly approval?: string | undefined;
-  },
+  request: Pick<
+    LaunchRequest,
+    'principal' | 'command' | 'argv' | 'inputData' | 'callerEnvironment' | 'sessionEnvironment' | 'approval'
+  >,
   judgement: Judgement,
   where: {
     readonly directory: string;
@@ -79,7 +86,7 @@ export function checkApproval(
 ): void {
   const { principal, command, argv, inputData, approval } = request;
   const variables = sorted(Object.entries(request.callerEnvironment));
-  const binding = digest([
+  const bound = [
     principal,
     command,
     // Where the words of the text end is not for the text to say.
@@ -89,7 +96,8 @@ export function checkApproval(
     variables,
     sorted([...request.sessionEnvironment]).map(([name, value]) => [name, value ?? null]),
     where.policy.identity,
-  ]);
+  ];
+  const binding = hash('sha256', JSON.stringify(bound));
   if (approval === binding) return;
   const asked = questionFor({ ...request, inputData, ...where }, judgement);
   if ('tooLong' in asked) throw tooLong(asked.tooLong, judgement);
@@ -110,8 +118,4 @@ function tooLong(what: string, { rule, part }: Judgement): ShellServerError {
 
 function sorted<Value>(entries: readonly (readonly [string, Value])[]): (readonly [string, Value])[] {
   return [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }

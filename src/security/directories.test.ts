@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectories } from './directories.ts';
 
-/** A private /tmp and /var/tmp for each principal, as the sandbox keeps them. */
+/** A private /tmp, /var/tmp and cache for each principal, as the sandbox keeps them. */
 let state = '';
 beforeEach(() => {
   state = mkdtempSync(join(realpathSync(tmpdir()), 'directories-'));
   for (const principal of ['one', 'two'])
-    for (const name of ['tmp', 'var-tmp']) mkdirSync(join(state, principal, name), { recursive: true });
+    for (const name of ['tmp', 'var-tmp', 'cache'])
+      mkdirSync(join(state, principal, name), { recursive: true });
 });
 afterEach(() => rmSync(state, { recursive: true, force: true }));
 
@@ -17,6 +18,7 @@ function hostPathOf(path: string, principal: string): string {
   for (const [root, name] of [
     ['/tmp', 'tmp'],
     ['/var/tmp', 'var-tmp'],
+    ['/home/someone/.cache', 'cache'],
   ] as const) {
     if (path === root || path.startsWith(`${root}/`))
       return join(state, principal, name, path.slice(root.length));
@@ -51,6 +53,20 @@ describe('a directory in a private /tmp', () => {
     mkdirSync(join(state, 'one/var-tmp/kept'));
     expect(check('/var/tmp/kept')).toBe('/var/tmp/kept');
     expect(() => check('/tmp/kept')).toThrow(/does not exist/);
+  });
+
+  test('may lie in a private cache as well', () => {
+    mkdirSync(join(state, 'one/cache/tool/part'), { recursive: true });
+    symlinkSync('/etc', join(state, 'one/cache/link'));
+    for (const path of ['', '/tool', '/tool/part'])
+      expect(check(`/home/someone/.cache${path}`)).toBe(`/home/someone/.cache${path}`);
+    expect(() => check('/home/someone/.cache/link')).toThrow(/is a link/);
+    expect(() => check('/home/someone/.cache/tool/gone')).toThrow(
+      expect.objectContaining({
+        code: 'PARAM_002',
+        hint: 'The nearest directory that exists is /home/someone/.cache/tool.',
+      }),
+    );
   });
 
   test('that is not there, or a file, is refused without a word of where it lies on the host', () => {

@@ -1,18 +1,17 @@
 /**
  * Working directories: resolved through symlinks, looked at, and held against the allowed ones.
  */
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { attempt } from '../base/attempt.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
+import { canExecute } from './sandbox/host-files.ts';
 
-export interface Directories {
-  /** The real path of a directory that may be worked in; throws PARAM_002 or SECURITY_002. */
-  check(path: string, relativeTo: string, options: CheckOptions): string;
-}
+export type Directories = ReturnType<typeof createDirectories>;
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly principal: string;
   /** How the caller calls it. */
   readonly parameter?: string;
@@ -26,36 +25,38 @@ export interface CheckOptions {
 export function createDirectories(
   allowedFor: (principal: string) => readonly string[] | undefined,
   hostPathOf: (path: string, principal: string) => string = (path) => path,
-): Directories {
+) {
   return {
-    check(path, relativeTo, { principal, parameter = 'working_directory', within, isDefault }) {
+    /** The real path of a directory that may be worked in; throws PARAM_002 or SECURITY_002. */
+    check(path: string, relativeTo: string, options: CheckOptions): string {
+      const { principal, parameter = 'working_directory', within, isDefault } = options;
       checkLength(path, parameter);
+      const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const boundaries = [allowedFor(principal), within].filter((boundary) => boundary !== undefined);
       const isAllowed = (real: string): boolean =>
         boundaries.every((boundary) => isInsideOne(real, boundary));
-      const refuse = (typed: string, wanted: string): ShellServerError => {
+      const refused = (): ShellServerError => {
         const allowed = boundaries.find((boundary) => !isInsideOne(wanted, boundary)) ?? boundaries[0] ?? [];
         return new ShellServerError(
           'SECURITY_002',
-          `${isDefault === true ? 'The default working directory' : parameter} ${typed} is outside the allowed directories.`,
+          `${isDefault === true ? 'The default working directory' : parameter} ${path} is outside the allowed directories.`,
           {
             hint: isDefault === true ? movedBy(allowed) : `Allowed: ${allowed.join(', ')}.`,
             details: { working_directory: wanted, allowed_directories: allowed },
           },
         );
       };
-      const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const hostPath = hostPathOf(wanted, principal);
       if (hostPath !== wanted) {
-        if (!isAllowed(wanted)) throw refuse(path, wanted);
-        const tmp = hostPathOf(wanted.startsWith('/var/tmp') ? '/var/tmp' : '/tmp', principal);
-        return checkPrivate({ wanted, hostPath, tmp, typed: path, parameter });
+        if (!isAllowed(wanted)) throw refused();
+        const top = topOf(wanted, (each) => hostPathOf(each, principal) !== each);
+        const place = { wanted, hostPath, top, hostTop: hostPathOf(top, principal) };
+        return checkPrivate(place, unusable(path, wanted, parameter));
       }
       const real = findReal(wanted);
       // Nothing about paths outside is revealed, not even whether they exist.
-      if (!isAllowed(real ?? nearestParent(wanted))) throw refuse(path, wanted);
-      checkUsable(real, wanted, path, parameter);
-      return real;
+      if (!isAllowed(real ?? nearestParent(wanted))) throw refused();
+      return checkUsable(real, wanted, unusable(path, wanted, parameter));
     },
   };
 }
@@ -68,44 +69,46 @@ function isInsideOne(real: string, directories: readonly string[]): boolean {
   return directories.some((directory) => isInside(real, realPathOf(directory)));
 }
 
-/** A directory of the principal's own, known to its commands by another path. */
-function checkPrivate(at: {
+type Refuse = (problem: string, hint?: string, details?: object) => ShellServerError;
+
+function unusable(typed: string, wanted: string, parameter: string): Refuse {
+  return (problem, hint, details = {}) =>
+    new ShellServerError('PARAM_002', `${parameter} ${typed} ${problem}.`, {
+      ...(hint !== undefined && { hint }),
+      details: { [parameter]: wanted, ...details },
+    });
+}
+
+const notThere = (nearest: string, refuse: Refuse): ShellServerError =>
+  refuse('does not exist', `The nearest directory that exists is ${nearest}.`, { nearest_existing: nearest });
+
+const noDirectory = (path: string, refuse: Refuse): ShellServerError =>
+  refuse('is a file, not a directory', `Its directory is ${dirname(path)}.`);
+
+/** The outermost directory around it of which the same is true. */
+function topOf(path: string, isPrivate: (path: string) => boolean): string {
+  const parent = dirname(path);
+  return parent !== path && isPrivate(parent) ? topOf(parent, isPrivate) : path;
+}
+
+interface PrivatePlace {
   readonly wanted: string;
   readonly hostPath: string;
-  readonly tmp: string;
-  readonly typed: string;
-  readonly parameter: string;
-}): string {
-  const { wanted, hostPath, tmp, typed, parameter } = at;
+  /** Of all that is the principal's own there, such as /tmp. */
+  readonly top: string;
+  readonly hostTop: string;
+}
+
+/** A directory of the principal's own, known to its commands by another path. */
+function checkPrivate({ wanted, hostPath, top, hostTop }: PrivatePlace, refuse: Refuse): string {
   // It is made with the first command.
-  if (hostPath === tmp) return wanted;
+  if (wanted === top) return wanted;
   const real = findReal(hostPath);
   // A link in there means another place than it does for us.
-  if (real !== undefined && !isInside(real, realPathOf(tmp))) {
-    throw new ShellServerError(
-      'PARAM_002',
-      `${parameter} ${typed} is a link; name the directory it leads to.`,
-      {
-        details: { [parameter]: wanted },
-      },
-    );
-  }
-  if (real === undefined) {
-    const nearest = join(
-      wanted.startsWith('/var/tmp') ? '/var/tmp' : '/tmp',
-      relative(tmp, nearestParent(hostPath)),
-    );
-    throw new ShellServerError('PARAM_002', `${parameter} ${typed} does not exist.`, {
-      hint: `The nearest directory that exists is ${nearest}.`,
-      details: { [parameter]: wanted, nearest_existing: nearest },
-    });
-  }
-  if (!isDirectory(real)) {
-    throw new ShellServerError('PARAM_002', `${parameter} ${typed} is a file, not a directory.`, {
-      hint: `Its directory is ${dirname(wanted)}.`,
-      details: { [parameter]: wanted },
-    });
-  }
+  if (real !== undefined && !isInside(real, realPathOf(hostTop)))
+    throw refuse('is a link; name the directory it leads to');
+  if (real === undefined) throw notThere(join(top, relative(hostTop, nearestParent(hostPath))), refuse);
+  if (!isDirectory(real)) throw noDirectory(wanted, refuse);
   return wanted;
 }
 
@@ -117,41 +120,17 @@ function checkLength(path: string, parameter: string): void {
   });
 }
 
-function findReal(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-}
+const findReal = (path: string): string | undefined => attempt(() => realpathSync(path));
 
-function checkUsable(
-  real: string | undefined,
-  wanted: string,
-  typed: string,
-  parameter: string,
-): asserts real is string {
-  const refuse = (problem: string, hint: string, details: object = {}): ShellServerError =>
-    new ShellServerError('PARAM_002', `${parameter} ${typed} ${problem}.`, {
-      hint,
-      details: { [parameter]: wanted, ...details },
-    });
+function checkUsable(real: string | undefined, wanted: string, refuse: Refuse): string {
   const about = real === undefined ? undefined : statSync(real, { throwIfNoEntry: false });
-  if (real === undefined || about === undefined) {
-    const parent = nearestParent(wanted);
-    throw refuse('does not exist', `The nearest directory that exists is ${parent}.`, {
-      nearest_existing: parent,
-    });
-  }
-  if (!about.isDirectory()) throw refuse('is a file, not a directory', `Its directory is ${dirname(real)}.`);
-  try {
-    accessSync(real, constants.X_OK);
-  } catch {
-    throw refuse(
-      'cannot be entered: permission denied',
-      `It belongs to uid ${about.uid}; choose another directory.`,
-    );
-  }
+  if (real === undefined || about === undefined) throw notThere(nearestParent(wanted), refuse);
+  if (!about.isDirectory()) throw noDirectory(real, refuse);
+  if (canExecute(real)) return real;
+  throw refuse(
+    'cannot be entered: permission denied',
+    `It belongs to uid ${about.uid}; choose another directory.`,
+  );
 }
 
 /** Upwards one look each: a path may have two thousand parts, and none of them need exist. */
@@ -161,10 +140,5 @@ function nearestParent(path: string): string {
   }
 }
 
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  } catch {
-    return false;
-  }
-}
+const isDirectory = (path: string): boolean =>
+  attempt(() => statSync(path, { throwIfNoEntry: false })?.isDirectory()) ?? false;

@@ -7,6 +7,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { MARKER_NAME } from '../base/marker.ts';
 import { currentUser } from '../base/user.ts';
+import { byName } from './list.ts';
 import { isSecretName } from './secrets.ts';
 
 export { MARKER_NAME };
@@ -18,28 +19,16 @@ const FROM_NPM =
   /^(?:npm_(?:lifecycle|package|node)_.*|npm_(?:command|execpath)|INIT_CWD|npm_config_(?:local_prefix|global_prefix|prefix|npm_version|user_agent|node_gyp|noproxy|init_module|globalconfig|userconfig|cache))$/;
 
 /** Pagers, editors and prompts that would wait for a person who is not there. The caller may set any of them. */
-const NON_INTERACTIVE: Readonly<Record<string, string>> = {
-  PAGER: 'cat',
-  GIT_PAGER: 'cat',
-  MANPAGER: 'cat',
-  SYSTEMD_PAGER: 'cat',
-  BAT_PAGER: 'cat',
+const NON_INTERACTIVE = byName({
+  'PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER BAT_PAGER GH_PAGER': 'cat',
   AWS_PAGER: '',
-  GH_PAGER: 'cat',
-  EDITOR: 'true',
-  VISUAL: 'true',
-  GIT_EDITOR: 'true',
-  GIT_SEQUENCE_EDITOR: 'true',
+  'EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS': 'true',
+  'SSH_ASKPASS_REQUIRE GCM_INTERACTIVE': 'never',
+  'GH_PROMPT_DISABLED PIP_NO_INPUT': '1',
   GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: 'true',
-  SSH_ASKPASS: 'true',
-  SSH_ASKPASS_REQUIRE: 'never',
-  GCM_INTERACTIVE: 'never',
-  GH_PROMPT_DISABLED: '1',
   DEBIAN_FRONTEND: 'noninteractive',
-  PIP_NO_INPUT: '1',
   TERM: 'dumb',
-};
+});
 
 /** What the emulator understands. */
 const INTERACTIVE: Readonly<Record<string, string>> = { TERM: 'xterm-256color', COLORTERM: 'truecolor' };

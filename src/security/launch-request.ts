@@ -2,32 +2,47 @@
 import { isInside, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { Policy } from './policy/policy-types.ts';
 
-export interface LaunchRequest {
-  readonly principal: string;
+export interface LaunchRequest extends ConsideredRequest {
   readonly client: string;
   readonly requestId: string;
   readonly executionId: string;
+  readonly mode: string;
+  readonly sessionId: string | undefined;
+  readonly path: string;
+  /** The command as it is handed to the shell, where that is more than the caller's text. */
+  readonly script?: string | undefined;
+  readonly inputData?: string | undefined;
+  /** The binding of an ApprovalNeeded to which a person has agreed. */
+  readonly approval?: string | undefined;
+}
+
+/** What is decided about before anything is prepared. */
+export interface ConsideredRequest {
+  readonly principal: string;
   readonly command: string;
   /** A program with its arguments, to be started without a shell; `command` then only shows it. */
   readonly argv?: readonly string[] | undefined;
-  readonly mode: string;
-  readonly sessionId: string | undefined;
   /** As the caller typed it; undefined: `defaultDirectory`. */
   readonly workingDirectory: string | undefined;
   readonly defaultDirectory: string;
   readonly callerEnvironment: Readonly<Record<string, string>>;
   readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
-  readonly path: string;
-  /** The command as it is handed to the shell, where that is more than the caller's text. */
-  readonly script?: string;
-  readonly inputData?: string | undefined;
-  /** The binding of an ApprovalNeeded to which a person has agreed. */
-  readonly approval?: string | undefined;
-  /** The settings of one tool that hold besides everybody's. */
-  readonly rules?: 'shell_tool' | undefined;
+  readonly rules?: ExtraRules | undefined;
   /** A shell in a terminal, into which the command is typed; there may be none. */
-  readonly terminal?: TerminalRequest;
+  readonly terminal?: TerminalRequest | undefined;
+}
+
+/** What holds for a request besides the rules of its principal; it can only tighten them. */
+export interface ExtraRules {
+  readonly policy: Policy | undefined;
+  readonly allowedDirectories: readonly string[] | undefined;
+  /** Called where the request is denied or needs approval, before the audit log has it. */
+  onRefused(
+    request: Pick<LaunchRequest, 'requestId' | 'command' | 'workingDirectory'>,
+    how: { readonly decision: 'ask' | 'deny'; readonly code: string },
+  ): void;
 }
 
 export interface TerminalRequest {

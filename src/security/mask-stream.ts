@@ -1,16 +1,7 @@
 /** Replaces known values in a stream, wherever the stream is cut. */
 import { MASK } from './secrets.ts';
 
-export interface Masker {
-  /** What can be passed on now; the end of it is held back while it may be the beginning of a secret. */
-  push(chunk: Uint8Array): Uint8Array;
-  /** What is held back, as it is; for another masker that goes on with it. */
-  held(): Uint8Array;
-  /** What was held back, at the end. */
-  rest(): Uint8Array;
-}
-
-export function createMasker(values: readonly string[]): Masker {
+export function createMasker(values: readonly string[]) {
   // The longest first: one secret may begin with another.
   const secrets = values
     .filter((value) => value !== '')
@@ -58,9 +49,12 @@ export function createMasker(values: readonly string[]): Masker {
   }
 
   return {
-    push: (chunk) => replace(Buffer.concat([held, chunk]), false),
-    held: () => held,
-    rest() {
+    /** What can be passed on now; the end of it is held back while it may be the beginning of a secret. */
+    push: (chunk: Uint8Array): Uint8Array => replace(Buffer.concat([held, chunk]), false),
+    /** What is held back, as it is; for another masker that goes on with it. */
+    held: (): Uint8Array => held,
+    /** What was held back, at the end. */
+    rest(): Uint8Array {
       const rest = held;
       held = Buffer.alloc(0);
       return replace(rest, true);

@@ -1,6 +1,6 @@
 /**
  * The permit: the only thing that a process can be started from. It holds the final argv, environment and directory;
- * nothing is edited afterwards. Only security.ts issues one, which the layer test holds.
+ * nothing is edited afterwards. Only authorize.ts issues one.
  */
 import type { SandboxSpec } from './sandbox/profile.ts';
 
@@ -32,9 +32,7 @@ export interface Limits {
   readonly fileBytes?: number | undefined;
 }
 
-export type PermitContent = Omit<LaunchPermit, typeof issued>;
-
-/** For security.ts alone. */
-export function issuePermit(content: PermitContent): LaunchPermit {
+/** For authorize.ts alone. */
+export function issuePermit(content: Omit<LaunchPermit, typeof issued>): LaunchPermit {
   return Object.freeze({ ...content }) as LaunchPermit;
 }

@@ -1,7 +1,7 @@
 /** A program that is started without a shell: how it is called, and whether it is there. */
-import { accessSync, constants, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ShellServerError } from '../base/errors.ts';
+import { hintForMissing, isExecutable, type Place } from './explain/explain-missing.ts';
 import type { Policy } from './policy/policy-types.ts';
 
 /**
@@ -18,27 +18,17 @@ export function nameProgram(argv: readonly string[], policy: Policy): readonly s
 }
 
 /** Throws EXECUTION_001 where it is not there, before anything is prepared for it. */
-export function checkProgram(
-  name: string,
-  where: { readonly directory: string; readonly path: string; readonly isSandboxed: boolean },
-): void {
+export function checkProgram(name: string, where: Place): void {
   // A path may lead elsewhere in the sandbox than it does for us.
   if (process.platform === 'win32' || (where.isSandboxed && name.includes('/'))) return;
   const places = name.includes('/')
     ? [resolve(where.directory, name)]
     : where.path.split(':').map((entry) => join(resolve(where.directory, entry), name));
-  if (places.some(isProgram)) return;
+  if (places.some(isExecutable)) return;
   throw new ShellServerError('EXECUTION_001', `${name}: command not found`, {
-    hint: 'Check its name; without a shell there are no builtins, aliases or operators.',
+    hint: /^[^\s:]{1,99}$/.test(name)
+      ? hintForMissing(name, where)
+      : 'Check its name; without a shell there are no builtins, aliases or operators.',
     details: { program: name, path: where.path },
   });
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

@@ -2,18 +2,15 @@
  * What a person is asked: all that decides what would run, and no more than fits before their eyes. Nobody can agree to
  * what they do not see, so that what is too long to be shown is not asked about at all.
  */
-
+import type { LaunchRequest } from './launch-request.ts';
 import type { Judgement } from './policy/policy-types.ts';
 import { escapeText, showPart } from './policy/show-decision.ts';
 import { dangerOf } from './policy/tables/variables.ts';
 import { isMaskedName, MASK, maskText } from './secrets.ts';
 
-export interface Asked {
-  readonly command: string;
+export interface Asked
+  extends Pick<LaunchRequest, 'command' | 'inputData' | 'callerEnvironment' | 'sessionEnvironment'> {
   readonly directory: string;
-  readonly inputData: string | undefined;
-  readonly callerEnvironment: Readonly<Record<string, string>>;
-  readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
   /** What a command has without either of them. */
   readonly inherited: Readonly<Record<string, string>>;
 }

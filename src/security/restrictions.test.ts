@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createWorld } from '../../test/support/world.ts';
-import { PRESET_NAMES, type PresetName } from '../base/config/presets.ts';
+import { PRESET_NAMES, type PresetName, tightenTo } from '../base/config/presets.ts';
 import type { SecuritySettings } from '../base/settings.ts';
 import { readAudit } from './audit/read.ts';
+import { isLooserPreset } from './tighten.ts';
 
 /** What a token says its principal starts with, over what the operator's settings say. */
 const STARTS: readonly (readonly [operator: PresetName, token: PresetName | undefined, holds: PresetName])[] =
@@ -44,6 +45,22 @@ it('what a principal has tightened is not loosened by its token', async () => {
   expect(() => security.tighten(caller, { preset: 'sandbox' })).toThrow(
     expect.objectContaining({ code: 'AUTH_003' }),
   );
+});
+
+const PAIRS = PRESET_NAMES.slice(1).flatMap((first) =>
+  PRESET_NAMES.map((second) => [first, second] as const),
+);
+
+it.each(PAIRS)('nothing of the preset %s is lost by asking for %s after it', async (first, second) => {
+  await using world = createWorld({ settings: { security: { sandbox: 'auto' } } });
+  const { security } = world;
+  const held = () => security.restrictions.of('agent').security;
+  security.admit('agent', first);
+  const before = held();
+  const caller = { principal: 'agent', requestId: 'req_test', client: { name: 'test' } };
+  if (!isLooserPreset(before.preset, second)) security.tighten(caller, { preset: second });
+  expect(tightenTo(held(), first)).toEqual(held());
+  expect(PRESET_NAMES.indexOf(held().preset)).toBeGreaterThanOrEqual(PRESET_NAMES.indexOf(before.preset));
 });
 
 it('production and a token for minimal keep what both allow', async () => {

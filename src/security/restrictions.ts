@@ -2,17 +2,27 @@
  * What holds for a principal: the operator's settings, and what the principal has added to them since the server
  * started. It only ever gets tighter.
  */
-
 import type { CommandEntry } from '../base/config/kinds.ts';
-import { isInside, realPathOf } from '../base/config/paths.ts';
-import { ENVIRONMENT_MODES, PRESETS, type PresetName, type RootView } from '../base/config/presets.ts';
+import { realPathOf } from '../base/config/paths.ts';
+import { type PresetName, tightenTo } from '../base/config/presets.ts';
+import { commonDirectories } from '../base/config/strictness.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { createId } from '../base/ids.ts';
-import type { SecuritySettings, ShellToolSettings } from '../base/settings.ts';
+import type { SecuritySettings } from '../base/settings.ts';
+import { list } from './list.ts';
 import { combinePolicies, createPolicy, effectiveAllowed, READING_COMMANDS } from './policy/policy.ts';
 import type { Entry, Policy, PolicyConfig } from './policy/policy-types.ts';
-import { PRESET_COMMANDS, presetRank } from './policy/preset-lists.ts';
-import { type Change, type Restrictions, tighten, type Wish } from './policy/tighten.ts';
+import { PRESET_COMMANDS } from './preset-lists.ts';
+import { unknownExposures } from './sandbox/openings.ts';
+import {
+  type Change,
+  isLooserPreset,
+  type Loosening,
+  type Restrictions,
+  tighten,
+  type Wish,
+  wireName,
+} from './tighten.ts';
 
 /** What a caller has tightened, which holds until the server ends. */
 export interface Restriction {
@@ -28,53 +38,27 @@ export interface Effective {
   readonly restrictions: Restrictions;
 }
 
-export interface RestrictionStore {
-  of(principal: string): Effective;
-  /** The preset that a principal starts with; one that is looser than what holds says nothing. */
-  begin(principal: string, preset: PresetName | undefined): void;
-  /** Throws AUTH_003 where anything of it would loosen, PARAM_002 where it cannot be read. */
-  tighten(
-    principal: string,
-    wish: Wish,
-    nowMs: number,
-  ): { readonly effective: Effective; readonly changes: readonly Change[] };
-  /** What the operator should know about the rules. */
-  readonly warnings: readonly string[];
-}
+export type RestrictionStore = ReturnType<typeof createRestrictions>;
 
 const MIB = 1024 * 1024;
-const ROOTS: readonly RootView[] = ['host', 'minimal', 'programs'];
 
 /** Files that every program uses, wherever it may work. */
-const OPEN_PATHS = [
-  '/tmp',
-  '/var/tmp',
-  '/dev/null',
-  '/dev/zero',
-  '/dev/full',
-  '/dev/random',
-  '/dev/urandom',
-  '/dev/stdin',
-  '/dev/stdout',
-  '/dev/stderr',
-  '/dev/fd',
-  '/dev/tty',
-];
+const OPEN_PATHS = list(`
+  /tmp /var/tmp /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/stdin /dev/stdout /dev/stderr
+  /dev/fd /dev/tty
+`);
 
-export function createRestrictions(
-  base: SecuritySettings,
-  /** Of rules that hold for some calls only. */
-  warnings: readonly string[] = [],
-): RestrictionStore {
+export function createRestrictions(base: SecuritySettings) {
   const initial = effectiveOf(base, restrictionsOf(base));
   const tightened = new Map<string, Effective>();
   const begun = new Map<string, PresetName>();
   const of = (principal: string): Effective => tightened.get(principal) ?? initial;
 
+  /** The preset that a principal starts with; one that is looser than what holds says nothing. */
   function begin(principal: string, preset: PresetName | undefined): void {
     if (preset === undefined || begun.get(principal) === preset) return;
-    const held = of(principal).restrictions.preset ?? 'development';
-    if (preset !== held && presetRank(preset) >= presetRank(held)) tightenOf(principal, { preset });
+    const { preset: held } = of(principal).restrictions;
+    if (preset !== held && !isLooserPreset(held, preset)) tightenOf(principal, { preset });
     begun.set(principal, preset);
   }
 
@@ -82,21 +66,11 @@ export function createRestrictions(
     principal: string,
     wish: Wish,
     named?: Restriction,
-  ): ReturnType<RestrictionStore['tighten']> {
+  ): { readonly effective: Effective; readonly changes: readonly Change[] } {
     const current = of(principal);
-    const says = wish.preset === undefined ? undefined : PRESETS[wish.preset];
-    const result = tighten(current.restrictions, wish, {
-      realPath: realPathOf,
-      ...(says !== undefined && {
-        presetValues: {
-          maxExecutionSeconds: says.maxExecutionTimeSeconds,
-          maxMemoryMb: says.maxMemoryBytes / MIB,
-          enableNetwork: says.network,
-        },
-      }),
-    });
+    const result = tighten(current.restrictions, wish);
     if (result.kind === 'refused') throw loosens(result.loosening);
-    const { policy, ...rest } = effectiveOf(base, result.next);
+    const { policy, ...rest } = effectiveOf(current.security, result.next, wish.preset);
     // Whatever the wish came to, it never allows what was refused before it.
     const asks = Object.values(wish).some((value) => value !== undefined);
     const isNew = asks && (result.changes.length > 0 || current.restriction === undefined);
@@ -106,35 +80,28 @@ export function createRestrictions(
     return { effective, changes: result.changes };
   }
 
-  const tightenNamed: RestrictionStore['tighten'] = (principal, wish, nowMs) =>
-    tightenOf(principal, wish, { id: createId('rst'), configuredAtMs: nowMs });
-
-  return { of, begin, tighten: tightenNamed, warnings: [...initial.policy.warnings, ...warnings] };
+  const slips = unknownExposures(base.expose).map(
+    (name) =>
+      `security.expose: ${JSON.stringify(name)} is neither a known name nor a path that starts with / or ~, so it may expose nothing`,
+  );
+  return {
+    of,
+    begin,
+    /** Throws AUTH_003 where anything of it would loosen, PARAM_002 where it cannot be read. */
+    tighten: (principal: string, wish: Wish, nowMs: number) =>
+      tightenOf(principal, wish, { id: createId('rst'), configuredAtMs: nowMs }),
+    /** What the operator should know about the rules. */
+    warnings: [...initial.policy.warnings, ...slips] as readonly string[],
+  };
 }
 
-function loosens(loosening: readonly { readonly key: string; readonly reason: string }[]): ShellServerError {
+function loosens(loosening: readonly Loosening[]): ShellServerError {
   const what = loosening.map(({ key, reason }) => `${wireName(key)}: ${reason}`);
   return new ShellServerError('AUTH_003', `Restrictions can only be tightened. ${what.join('; ')}.`, {
     hint: 'Nothing was changed. Only the operator can loosen them, in the settings of the server.',
     details: { loosening: loosening.map(({ key, reason }) => ({ parameter: wireName(key), reason })) },
   });
 }
-
-const WIRE: Readonly<Record<string, string>> = {
-  preset: 'security_preset',
-  mode: 'security_mode',
-  allowedCommands: 'allowed_commands',
-  blockedCommands: 'blocked_commands',
-  askCommands: 'ask_commands',
-  allowedArguments: 'allowed_arguments',
-  allowWrites: 'allow_writes',
-  allowedDirectories: 'allowed_directories',
-  maxExecutionSeconds: 'max_execution_time',
-  maxMemoryMb: 'max_memory_mb',
-  enableNetwork: 'enable_network',
-};
-
-export const wireName = (key: string): string => WIRE[key] ?? key;
 
 function restrictionsOf(security: SecuritySettings): Restrictions {
   return {
@@ -148,18 +115,22 @@ function restrictionsOf(security: SecuritySettings): Restrictions {
 
 /** Lists without a mode mean that exactly the lists hold. */
 function policyConfigOf(security: SecuritySettings): PolicyConfig {
-  const { allowWrites } = security;
+  const { allowWrites, askCommands } = security;
   return {
     ...allowedOf(security),
     ...(allowWrites !== undefined && { allowWrites }),
-    blockedCommands: security.blockedCommands.map(entryOf),
-    askCommands: security.askCommands.map(entryOf),
-    ...(security.allowedDirectories !== undefined && {
-      allowedDirectories: security.allowedDirectories.map(realPathOf),
-    }),
-    openPaths: OPEN_PATHS,
+    askCommands: askCommands.map(entryOf),
+    ...boundsOf(security),
   };
 }
+
+type Bounds = Pick<SecuritySettings, 'blockedCommands' | 'allowedDirectories'>;
+
+const boundsOf = ({ blockedCommands, allowedDirectories }: Bounds) => ({
+  blockedCommands: blockedCommands.map(entryOf),
+  ...(allowedDirectories !== undefined && { allowedDirectories: allowedDirectories.map(realPathOf) }),
+  openPaths: OPEN_PATHS,
+});
 
 type AllowedConfig = Pick<PolicyConfig, 'mode' | 'allowedCommands' | 'allowedArguments' | 'allowWrites'>;
 
@@ -190,24 +161,18 @@ function mergeTables(
   other: Readonly<Record<string, readonly string[]>>,
 ): Record<string, readonly string[]> {
   const merged = { ...one };
-  for (const [name, list] of Object.entries(other)) {
+  for (const [name, added] of Object.entries(other)) {
     const had = merged[name];
-    const isAny = had?.length === 0 || list.length === 0;
-    merged[name] = isAny ? [] : [...new Set([...(had ?? []), ...list])];
+    const isAny = had?.length === 0 || added.length === 0;
+    merged[name] = isAny ? [] : [...new Set([...(had ?? []), ...added])];
   }
   return merged;
 }
 
-/** What the tool `shell` additionally requires of commands; undefined where nothing. */
-export function shellToolPolicy(tool: ShellToolSettings): Policy | undefined {
-  const { blockedCommands, allowedDirectories } = tool;
-  if (blockedCommands.length === 0 && allowedDirectories === undefined) return undefined;
-  return createPolicy({
-    mode: 'custom',
-    blockedCommands: blockedCommands.map(entryOf),
-    ...(allowedDirectories !== undefined && { allowedDirectories: allowedDirectories.map(realPathOf) }),
-    openPaths: OPEN_PATHS,
-  });
+/** What holds besides the rules of a principal; undefined where nothing. */
+export function extraPolicy(bounds: Bounds): Policy | undefined {
+  const isEmpty = bounds.blockedCommands.length === 0 && bounds.allowedDirectories === undefined;
+  return isEmpty ? undefined : createPolicy({ mode: 'custom', ...boundsOf(bounds) });
 }
 
 function entryOf(entry: CommandEntry): Entry {
@@ -216,62 +181,22 @@ function entryOf(entry: CommandEntry): Entry {
   return { entry: text, ...(match !== undefined && { match }), ...(notMatch !== undefined && { notMatch }) };
 }
 
-function effectiveOf(base: SecuritySettings, restrictions: Restrictions): Effective {
-  const security = securityOf(base, restrictions);
-  const workspace = [...security.workspace, ...security.writablePaths];
-  return { restrictions, policy: createPolicy({ ...restrictions, workspace }), security };
-}
-
-function securityOf(base: SecuritySettings, restrictions: Restrictions): SecuritySettings {
-  const { preset = base.preset, allowedDirectories, maxMemoryMb } = restrictions;
-  return {
-    ...(preset === base.preset ? base : stricter(base, preset)),
-    network: base.network && restrictions.enableNetwork !== false,
+/** Of what held before it, so that nothing of an earlier preset is lost. */
+function effectiveOf(held: SecuritySettings, restrictions: Restrictions, asked?: PresetName): Effective {
+  const { preset = held.preset, allowedDirectories, maxMemoryMb } = restrictions;
+  const security: SecuritySettings = {
+    ...(asked === undefined || asked === held.preset ? held : tightenTo(held, asked)),
+    preset,
+    network: held.network && restrictions.enableNetwork !== false,
     maxExecutionTimeSeconds: restrictions.maxExecutionSeconds,
     maxMemoryBytes: maxMemoryMb === undefined ? undefined : maxMemoryMb * MIB,
     allowedDirectories,
-    workspace: narrowed(base.workspace, base.allowedDirectories, allowedDirectories),
+    // What is allowed narrows what can be written to.
+    workspace:
+      allowedDirectories === undefined
+        ? held.workspace
+        : commonDirectories(held.workspace, allowedDirectories),
   };
-}
-
-/** The stricter of the two in every respect. */
-function stricter(base: SecuritySettings, preset: PresetName): SecuritySettings {
-  const says = PRESETS[preset];
-  const later = <Name>(order: readonly Name[], one: Name, other: Name): Name =>
-    order.indexOf(one) >= order.indexOf(other) ? one : other;
-  const least = (one: number | undefined, other: number | undefined): number | undefined =>
-    one === undefined ? other : other === undefined ? one : Math.min(one, other);
-  return {
-    ...base,
-    preset,
-    // A container around the server is a sandbox that a preset may ask for.
-    sandbox:
-      base.sandbox === 'container'
-        ? 'container'
-        : later(['off', 'auto', 'required'] as const, base.sandbox, says.sandbox as 'auto'),
-    root: later(ROOTS, base.root, says.root),
-    environment: later(ENVIRONMENT_MODES, base.environment, says.environment),
-    hasToolCaches: base.hasToolCaches && says.hasToolCaches,
-    keepsTmp: base.keepsTmp && says.keepsTmp,
-    allowsPtrace: base.allowsPtrace && says.allowsPtrace,
-    hasTerminals: base.hasTerminals && says.hasTerminals,
-    maxPids: least(base.maxPids, says.maxPids),
-    maxFileBytes: least(base.maxFileBytes, says.maxFileBytes),
-    maxTmpBytes: least(base.maxTmpBytes, says.maxTmpBytes),
-  };
-}
-
-/** What is allowed narrows what can be written to. */
-function narrowed(
-  workspace: readonly string[],
-  before: readonly string[] | undefined,
-  allowed: readonly string[] | undefined,
-): readonly string[] {
-  if (allowed === undefined || allowed === before) return workspace;
-  const roots = workspace.map(realPathOf);
-  return allowed.flatMap((path) => {
-    const real = realPathOf(path);
-    if (roots.some((root) => isInside(real, root))) return [real];
-    return roots.filter((root) => isInside(root, real));
-  });
+  const workspace = [...security.workspace, ...security.writablePaths];
+  return { restrictions, policy: createPolicy({ ...restrictions, workspace }), security };
 }

@@ -1,7 +1,9 @@
 /** Which shell a command is handed to, and how. */
-import { accessSync, constants, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ShellServerError } from '../base/errors.ts';
+import { setOf } from './list.ts';
+import { canExecute } from './sandbox/host-files.ts';
 
 export interface Shells {
   /** What terminals and the start-up information show. */
@@ -11,28 +13,11 @@ export interface Shells {
 }
 
 /** Shells that do not read POSIX syntax; commands written for bash fail in them in strange ways. */
-const FOREIGN = new Set([
-  'nologin',
-  'false',
-  'true',
-  'fish',
-  'csh',
-  'tcsh',
-  'nu',
-  'elvish',
-  'xonsh',
-  'pwsh',
-  'powershell',
-  'rc',
-  'es',
-]);
+const FOREIGN = setOf('nologin false true fish csh tcsh nu elvish xonsh pwsh powershell rc es');
 
 export function chooseShells(named: string | undefined, inherited: string | undefined): Shells {
-  if (process.platform === 'win32') {
-    const shell = named ?? 'cmd.exe';
-    return { configured: shell, forCommands: shell };
-  }
-  if (named !== undefined) return { configured: named, forCommands: named };
+  const given = named ?? (process.platform === 'win32' ? 'cmd.exe' : undefined);
+  if (given !== undefined) return { configured: given, forCommands: given };
   const configured =
     inherited !== undefined && inherited !== '' && existsSync(inherited) ? inherited : defaultShell();
   return { configured, forCommands: FOREIGN.has(basename(configured)) ? defaultShell() : configured };
@@ -75,20 +60,11 @@ export function shellName(shell: string): string {
 /** Throws EXECUTION_001 where the shell is not there, before anything is prepared for it. */
 export function checkShell(shell: string, path: string): void {
   const places = shell.includes('/') ? [shell] : path.split(':').map((directory) => join(directory, shell));
-  if (process.platform === 'win32' || places.some(isExecutable)) return;
+  if (process.platform === 'win32' || places.some(canExecute)) return;
   throw new ShellServerError('EXECUTION_001', `The shell ${shell} does not exist or is not executable.`, {
     hint: 'Select another one with --shell, or with the setting "shell".',
     details: { shell },
   });
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function defaultShell(): string {

@@ -1,16 +1,16 @@
 /** What is typed into terminals: who may have one, and what the policy and the audit log have to do with it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import type { Audit } from './audit/audit.ts';
-import type { createDecisionCounts } from './decision-counts.ts';
-import { APPROVAL_OPEN, ApprovalNeeded, checkApproval, denied } from './decisions.ts';
+import type { DecisionCounts } from './decision-counts.ts';
+import { checkApproval, denied, refusalOf } from './decisions.ts';
 import { differsInSh } from './policy/follow.ts';
 import type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 import { SHELLS } from './policy/tables/wrappers.ts';
-import type { RestrictionStore } from './restrictions.ts';
+import type { Effective, RestrictionStore } from './restrictions.ts';
 import { shellName } from './shells.ts';
 
 /** What is about to be typed into a terminal. */
@@ -33,59 +33,36 @@ export interface InputRequest {
   readonly approval?: string | undefined;
 }
 
-export interface TypedCheck {
-  /** A checksum of what holds for a principal now. */
-  rulesOf(principal: string): string;
-  /** Throws where it must not be typed; audited either way, before anything is typed. */
-  authorizeInput(request: InputRequest): void;
-}
+export type TypedCheck = ReturnType<typeof createTypedCheck>;
 
 export function createTypedCheck(options: {
   readonly settings: Settings;
   readonly restrictions: RestrictionStore;
   readonly audit: Audit;
-  readonly decisions: ReturnType<typeof createDecisionCounts>;
+  readonly decisions: DecisionCounts;
   protectedProcesses(): readonly ProtectedProcess[];
-}): TypedCheck {
+}) {
   const { settings, restrictions, audit, decisions } = options;
 
-  function rulesOf(principal: string): string {
-    const { security: held, policy } = restrictions.of(principal);
-    return createHash('sha256')
-      .update(JSON.stringify([held, policy.identity]))
-      .digest('hex')
-      .slice(0, 32);
-  }
+  /** A checksum of what holds for a principal now. */
+  const rulesOf = (principal: string): string => checksumOf(restrictions.of(principal));
 
   /** A best-effort filter: only the sandbox contains what is typed key by key, or into another program. */
   function judgeInput(request: InputRequest): Judgement | undefined {
     const { principal, openedUnder, commands, uncertain, directory = settings.defaultWorkdir } = request;
     const now = restrictions.of(principal);
-    if (openedUnder !== rulesOf(principal)) {
-      throw new ShellServerError(
-        'SECURITY_003',
-        'The restrictions have changed since this terminal was opened.',
-        {
-          hint: 'Close it with terminal_close and open another, which obeys them.',
-          details: { rule: 'terminal' },
-        },
-      );
-    }
-    if (uncertain !== undefined)
-      throw new ShellServerError('SECURITY_003', uncertain.reason, {
-        hint: uncertain.hint,
-        details: { rule: 'uncertain_line' },
+    if (openedUnder !== rulesOf(principal))
+      throw refused('terminal', {
+        reason: 'The restrictions have changed since this terminal was opened.',
+        hint: 'Close it with terminal_close and open another, which obeys them.',
       });
+    if (uncertain !== undefined) throw refused('uncertain_line', uncertain);
     if (commands === undefined || commands.trim() === '') return undefined;
     if (request.isPlainShell === true && now.policy.hasLists && differsInSh(commands))
-      throw new ShellServerError(
-        'SECURITY_003',
-        'sh may parse this line differently from bash, whose grammar the policy uses.',
-        {
-          hint: 'Avoid bash syntax, or open a terminal with shell_type "bash".',
-          details: { rule: 'uncertain_line' },
-        },
-      );
+      throw refused('uncertain_line', {
+        reason: 'sh may parse this line differently from bash, whose grammar the policy uses.',
+        hint: 'Avoid bash syntax, or open a terminal with shell_type "bash".',
+      });
     const judgement = now.policy.judge(commands, {
       directory,
       home: homedir(),
@@ -104,35 +81,39 @@ export function createTypedCheck(options: {
 
   return {
     rulesOf,
-    authorizeInput(request) {
+    /** Throws where it must not be typed; audited either way, before anything is typed. */
+    authorizeInput(request: InputRequest): void {
       const { principal, client, requestId, terminalId, input } = request;
-      const about = {
-        principal,
-        client,
-        requestId,
-        terminalId,
-        input: input === undefined ? ({ isSecret: true } as const) : { text: input },
-      };
+      const shown = input === undefined ? ({ isSecret: true } as const) : { text: input };
+      const about = { principal, client, requestId, terminalId, input: shown };
       try {
         const judgement = judgeInput(request);
         if (request.commands !== undefined) decisions.note(principal, 'allow');
         audit.write({ event: 'terminal_input', decision: 'allow', rule: judgement?.rule, ...about });
       } catch (error) {
-        if (error instanceof ShellServerError && error.code !== 'SYSTEM_002') {
-          const isOpen = error instanceof ApprovalNeeded;
-          decisions.note(principal, isOpen ? 'ask' : 'deny');
-          audit.write({
-            event: isOpen ? 'terminal_approval_needed' : 'terminal_input_denied',
-            decision: isOpen ? 'ask' : 'deny',
-            ...(isOpen ? { reason: APPROVAL_OPEN } : { code: error.code, reason: error.message }),
-            rule: error.details?.['rule'],
-            ...about,
-          });
+        const refusal = refusalOf(error);
+        if (refusal !== undefined) {
+          const { decision, recorded } = refusal;
+          decisions.note(principal, decision);
+          const event = decision === 'ask' ? 'terminal_approval_needed' : 'terminal_input_denied';
+          audit.write({ event, ...recorded, ...about });
         }
         throw error;
       }
     },
   };
+}
+
+function checksumOf({ security, policy }: Effective): string {
+  return hash('sha256', JSON.stringify([security, policy.identity])).slice(0, 32);
+}
+
+function refused(
+  rule: string,
+  { reason, hint }: NonNullable<InputRequest['uncertain']>,
+  details: object = {},
+): ShellServerError {
+  return new ShellServerError('SECURITY_003', reason, { hint, details: { rule, ...details } });
 }
 
 /** What is typed cannot be held to a list; that only the programs on it exist can. */
@@ -142,9 +123,9 @@ export function checkTerminal(policy: Policy, security: SecuritySettings, isSand
   const why = security.hasTerminals
     ? 'Only some commands are allowed, and what is typed into a terminal cannot be held to that'
     : `There are no terminals under the preset ${security.preset}`;
-  throw new ShellServerError('SECURITY_003', `${why}.`, {
+  throw refused('terminal', {
+    reason: `${why}.`,
     hint: 'Use shell_execute. Under an allow-list, terminals need a sandbox in which only the allowed programs exist (preset "production").',
-    details: { rule: 'terminal' },
   });
 }
 
@@ -153,9 +134,6 @@ export function checkTerminalShell(policy: Policy, shell: string): void {
   const name = shellName(shell);
   const isJudged = SHELLS[name] === 'bash' || SHELLS[name] === 'posix';
   if (!policy.hasLists || isJudged || process.platform === 'win32') return;
-  throw new ShellServerError(
-    'SECURITY_003',
-    `Terminals run bash here: the policy uses its grammar, not that of ${name}.`,
-    { hint: 'Open it with shell_type "bash".', details: { rule: 'terminal', shell: name } },
-  );
+  const reason = `Terminals run bash here: the policy uses its grammar, not that of ${name}.`;
+  throw refused('terminal', { reason, hint: 'Open it with shell_type "bash".' }, { shell: name });
 }

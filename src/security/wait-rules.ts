@@ -2,20 +2,13 @@
  * What a caller may wait for: files that its commands can see, and URLs that they could ask for. A wait is no way around
  * the policy: it finds out nothing that a command of the same caller could not.
  */
-import { lookup } from 'node:dns/promises';
-import { homedir, networkInterfaces } from 'node:os';
+import { homedir } from 'node:os';
+import { parseAuthority, type Target } from '../base/config/domain-names.ts';
 import { isInside, locatePath, realPathOf } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import type { Effective } from './restrictions.ts';
-import { canonicalAddress, isLoopbackAddress } from './sandbox/addresses.ts';
-import {
-  type DomainRules,
-  hostProblem,
-  judgeAddresses,
-  parseAuthority,
-  parseDomains,
-  type Target,
-} from './sandbox/domain-rules.ts';
+import { isLoopbackAddress, ownAddresses, resolveHost } from './sandbox/addresses.ts';
+import { type DomainRules, hostProblem, judgeAddresses, parseDomains } from './sandbox/domain-rules.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
 export interface UrlTarget {
@@ -27,23 +20,14 @@ export interface UrlTarget {
   resolve(): Promise<readonly string[]>;
 }
 
-export interface WaitRules {
-  /** The absolute path of a file; throws PARAM_002 or SECURITY_002. */
-  file(path: string, relativeTo: string, principal: string): string;
-  /** Whether a path, with its links followed, is one that the principal may know of. */
-  mayRead(path: string, principal: string): boolean;
-  hostPathOf(path: string, principal: string): string;
-  /** Whether commands have a network of their own, in which the server can reach nothing. */
-  hasOwnNetwork(principal: string): Promise<boolean>;
-  /** Throws PARAM_002 or SECURITY_003. */
-  url(text: string, principal: string): UrlTarget;
-}
+export type WaitRules = ReturnType<typeof createWaitRules>;
 
 export function createWaitRules(options: {
   readonly of: (principal: string) => Effective;
   readonly sandbox: Pick<Sandbox, 'state' | 'hostPathOf'>;
-}): WaitRules {
+}) {
   const { of, sandbox } = options;
+  /** Whether a path, with its links followed, is one that the principal may know of. */
   const isAllowed = (path: string, principal: string): boolean => {
     const allowed = of(principal).security.allowedDirectories;
     return allowed === undefined || allowed.some((directory) => isInside(path, realPathOf(directory)));
@@ -52,11 +36,13 @@ export function createWaitRules(options: {
   return {
     hostPathOf: sandbox.hostPathOf,
     mayRead: isAllowed,
-    async hasOwnNetwork(principal) {
+    /** Whether commands have a network of their own, in which the server can reach nothing. */
+    async hasOwnNetwork(principal: string): Promise<boolean> {
       const { network, allowedDomains } = of(principal).security;
       return (!network || allowedDomains.length > 0) && (await sandbox.state()).kind === 'bubblewrap';
     },
-    file(typed, relativeTo, principal) {
+    /** The absolute path of a file; throws PARAM_002 or SECURITY_002. */
+    file(typed: string, relativeTo: string, principal: string): string {
       if (typed === '' || typed.includes('\0') || Buffer.byteLength(typed) > 4096)
         throw refused('PARAM_002', 'The file of wait_for is not a path.', { parameter: 'wait_for' });
       const path = locatePath(typed, { directory: relativeTo, homedir: homedir() });
@@ -68,7 +54,8 @@ export function createWaitRules(options: {
         hint: `Allowed: ${allowed.join(', ')}.`,
       });
     },
-    url(text, principal) {
+    /** Throws PARAM_002 or SECURITY_003. */
+    url(text: string, principal: string): UrlTarget {
       const url = parseUrl(text);
       const target = parseAuthority(url.host, url.protocol === 'https:' ? 443 : 80);
       if (target === undefined)
@@ -80,7 +67,7 @@ export function createWaitRules(options: {
       }
       const rules = checkHost(target, of(principal));
       if (target.isAddress) checkAddress(rules, target);
-      return { url, port, isLoopback: false, resolve: () => resolveHost(rules, target) };
+      return { url, port, isLoopback: false, resolve: () => resolveOpen(rules, target) };
     },
   };
 }
@@ -115,16 +102,9 @@ function checkAddress(rules: DomainRules, target: Target): void {
   if (open.length === 0) throw refused('SECURITY_003', problem, {});
 }
 
-async function resolveHost(rules: DomainRules, target: Target): Promise<readonly string[]> {
-  const resolved = target.isAddress
-    ? [target.host]
-    : (await lookup(target.host, { all: true })).map(({ address }) => address);
+async function resolveOpen(rules: DomainRules, target: Target): Promise<readonly string[]> {
+  const resolved = target.isAddress ? [target.host] : await resolveHost(target.host);
   return judgeAddresses(rules, target, resolved, ownAddresses()).open;
-}
-
-function ownAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flat();
-  return new Set(all.flatMap((each) => canonicalAddress(each?.address ?? '') ?? []));
 }
 
 function refused(

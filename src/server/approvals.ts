@@ -20,14 +20,15 @@ import type {
 import { messageOf, type ShellServerError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
+import { isObject } from '../base/objects.ts';
 import { once } from '../base/once.ts';
 import type { OperatorAnswer, Questions, Subject } from '../security/questions/questions.ts';
 import type { ApprovalNeeded } from '../security/security.ts';
 import { fitQuestion } from '../tools/known-clients.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { type MissingApproval, refusal } from './approval-refusals.ts';
+import type { StartedCall } from './call-entry.ts';
 import { AnswerTimeout } from './client-request.ts';
-import { isObject } from './json-rpc.ts';
 import { askToOpen, type Led, type PageLinks, type PageOpener, type PagePlace } from './page-links.ts';
 import type { SealedState } from './sealed-state.ts';
 
@@ -51,11 +52,7 @@ export type Person =
     };
 
 /** A call that may need a person. */
-export interface AskingCall {
-  readonly requestId: string;
-  readonly principal: string;
-  readonly client: ClientInfo;
-  readonly tool: string;
+export interface AskingCall extends StartedCall {
   readonly input: unknown;
   readonly signal: AbortSignal;
   readonly person: Person | undefined;
@@ -63,12 +60,8 @@ export interface AskingCall {
   readonly opener: PageOpener | undefined;
 }
 
-export interface ApprovalEntry {
+export interface ApprovalEntry extends Omit<StartedCall, 'calledAs'> {
   readonly event: 'approval_asked' | 'approval_given' | 'approval_refused';
-  readonly requestId: string;
-  readonly principal: string;
-  readonly client: ClientInfo;
-  readonly tool: string;
   readonly rule?: unknown;
   readonly command?: string;
   /** The call with the question, where the answer came with another. */
@@ -113,13 +106,78 @@ export interface ApprovalOptions {
 }
 
 export function createApprovals(options: ApprovalOptions): Approvals {
-  const { seconds, questions, patienceMs = () => LIMITS.maxWaitSeconds * 1000 } = options;
-  // Only clients of the 2026-07-28 revision need it, and it needs the SDK.
-  const seal = once(async () => (await import('./sealed-state.ts')).createSeal(seconds));
-  const open = new Map<string, OpenQuestion>();
-  /** Questions that a person was led to. */
-  const led = new Set<string>();
+  const { questions } = options;
+  const journal = createJournal(options);
+  const retries = createRetries(options, journal);
+  const operator = createOperator(options, journal, retries);
 
+  /** The first answer counts: the user's, through the client, or the operator's. */
+  async function askBoth(needed: ApprovalNeeded, call: AskingCall, person: Requested): Promise<string> {
+    const answered = new AbortController();
+    const signal = AbortSignal.any([call.signal, answered.signal]);
+    const client = askWithin(needed, call, person, signal);
+    const other = operator
+      .ask(needed, call, options.seconds * 1000, signal)
+      .then(({ answer }) => (answer === undefined ? client : needed.binding));
+    try {
+      return await Promise.race([client, other]);
+    } finally {
+      answered.abort(new Error('answered elsewhere'));
+    }
+  }
+
+  async function askWithin(
+    needed: ApprovalNeeded,
+    call: AskingCall,
+    person: Requested,
+    signal = call.signal,
+  ): Promise<string> {
+    let reply: unknown;
+    try {
+      reply = await person.ask(formOf(needed, call.client), options.seconds * 1000, signal);
+    } catch (error) {
+      // The operator has answered meanwhile, which is on record.
+      if (signal.aborted && !call.signal.aborted) throw error;
+      if (call.signal.aborted) throw journal.refuse('withdrawn', call, { needed }, error);
+      throw journal.refuse(error instanceof AnswerTimeout ? 'expired' : 'failed', call, { needed }, error);
+    }
+    journal.judge(reply, call, { needed });
+    return needed.binding;
+  }
+
+  return {
+    redeem: retries.redeem,
+    async ask(needed, call, before) {
+      const { person } = call;
+      const standing = questions?.standing(needed.binding);
+      if (standing !== undefined) {
+        const by = `operator ${standing.by}`;
+        journal.record('approval_given', call, { question: { needed }, by, remembered: standing.id });
+        return needed.binding;
+      }
+      const isAttended = questions?.isAttended() === true;
+      const hasForms = person !== undefined && !('page' in person);
+      const canLead = options.links?.canLeadTo(pageOf(call)) === true;
+      if (!hasForms && !isAttended && !canLead) throw journal.refuse('unavailable', call, { needed });
+      if (before >= LIMITS.questionsPerCall) throw journal.refuse('changed', call, { needed });
+      journal.record('approval_asked', call, { question: { needed } });
+      if (!hasForms) return operator.askAlone(needed, call);
+      if (person.way === 'request')
+        return isAttended ? askBoth(needed, call, person) : askWithin(needed, call, person);
+      // The operator sees the question too. Where the answer is there already, the client is not asked.
+      if (isAttended && (await operator.ask(needed, call, 0, call.signal)).answer !== undefined)
+        return needed.binding;
+      return retries.handOut(needed, call, formOf(needed, call.client));
+    },
+  };
+}
+
+type Requested = Extract<Person, { way: 'request' }>;
+type Journal = ReturnType<typeof createJournal>;
+type Retries = ReturnType<typeof createRetries>;
+
+/** What is on record of a question, and what follows from its answer. */
+function createJournal(options: Pick<ApprovalOptions, 'record' | 'questions'>) {
   function record(
     event: ApprovalEntry['event'],
     { requestId, principal, client, tool }: AskingCall,
@@ -127,7 +185,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
       question?: Partial<OpenQuestion> | undefined;
     },
   ): void {
-    const { needed, askedIn } = about.question ?? {};
+    const { question: { needed, askedIn } = {}, ...rest } = about;
     options.record({
       event,
       requestId,
@@ -136,9 +194,7 @@ export function createApprovals(options: ApprovalOptions): Approvals {
       tool,
       ...(needed !== undefined && { rule: needed.details?.['rule'], command: needed.command }),
       ...(askedIn !== undefined && { askedIn }),
-      ...(about.approval !== undefined && { approval: about.approval }),
-      ...(about.by !== undefined && { by: about.by }),
-      ...(about.remembered !== undefined && { remembered: about.remembered }),
+      ...rest,
     });
   }
 
@@ -152,148 +208,37 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     return refusal(approval, question, { cause });
   }
 
-  /** Yes is the question's own form, sent off as it is: it has nothing to fill in. */
-  function judge(reply: unknown, call: AskingCall, question: Partial<OpenQuestion>): void {
-    const { action, content } = isObject(reply) ? reply : {};
-    if (action === 'cancel') throw refuse('cancelled', call, question);
-    if (action === 'decline') throw refuse('declined', call, question);
-    if (action !== 'accept') throw refuse('failed', call, question);
-    if (content !== undefined && !(isObject(content) && Object.keys(content).length === 0))
-      throw refuse('declined', call, question);
-    record('approval_given', call, { question });
-  }
+  return {
+    record,
+    refuse,
+    /** Yes is the question's own form, sent off as it is: it has nothing to fill in. */
+    judge(reply: unknown, call: AskingCall, question: Partial<OpenQuestion>): void {
+      const { action, content } = isObject(reply) ? reply : {};
+      if (action === 'cancel') throw refuse('cancelled', call, question);
+      if (action === 'decline') throw refuse('declined', call, question);
+      if (action !== 'accept') throw refuse('failed', call, question);
+      if (content !== undefined && !(isObject(content) && Object.keys(content).length === 0))
+        throw refuse('declined', call, question);
+      record('approval_given', call, { question });
+    },
+    /** What follows from an answer of the operator's: it is on record, and remembered on request. Throws for a no. */
+    accept(answer: OperatorAnswer, needed: ApprovalNeeded, call: AskingCall): void {
+      const by = `operator ${answer.by}`;
+      if (answer.decision === 'deny') {
+        record('approval_refused', call, { question: { needed }, approval: 'declined', by });
+        throw refusal('declined', { needed }, { reason: answer.reason });
+      }
+      record('approval_given', call, { question: { needed }, by });
+      options.questions?.grant(subjectOf(needed, call), answer);
+    },
+  };
+}
 
-  /** What follows from an answer of the operator's: it is on record, and remembered on request. Throws for a no. */
-  function accept(answer: OperatorAnswer, needed: ApprovalNeeded, call: AskingCall): void {
-    const by = `operator ${answer.by}`;
-    if (answer.decision === 'deny') {
-      record('approval_refused', call, { question: { needed }, approval: 'declined', by });
-      throw refusal('declined', { needed }, { reason: answer.reason });
-    }
-    record('approval_given', call, { question: { needed }, by });
-    questions?.grant(subjectOf(needed, call), answer);
-  }
-
-  /** The operator's answer, where one is there to ask; undefined where there is none in time. */
-  async function askOperator(
-    needed: ApprovalNeeded,
-    call: AskingCall,
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<{ readonly id: string; readonly answer: OperatorAnswer | undefined }> {
-    if (questions === undefined) throw new Error('Nobody can be asked.');
-    const asked = await questions.ask(subjectOf(needed, call), { timeoutMs, signal });
-    if (asked.answer !== undefined) accept(asked.answer, needed, call);
-    return asked;
-  }
-
-  /** Only the operator can be asked: the client cannot ask anybody. It may lead a person to the operator's page. */
-  async function askOperatorAlone(needed: ApprovalNeeded, call: AskingCall): Promise<string | Question> {
-    const first = await askOperator(needed, call, 0, call.signal);
-    if (first.answer !== undefined) return needed.binding;
-    const { person } = call;
-    const link = person?.way === 'retry' ? linkTo(first.id, call, person.page) : undefined;
-    if (link !== undefined) return handOut(needed, call, link);
-    const lead = leadTo(first.id, call);
-    try {
-      const signal = lead === undefined ? call.signal : AbortSignal.any([call.signal, lead.refused]);
-      const { id, answer } = await askOperator(needed, call, patienceMs(call.client), signal);
-      if (answer !== undefined) return needed.binding;
-      throw refusal('waiting', { needed }, { id });
-    } catch (error) {
-      if (call.signal.aborted) throw refuse('withdrawn', call, { needed }, error);
-      if (lead?.refused.aborted === true)
-        throw refuse(lead.refused.reason as MissingApproval, call, { needed });
-      throw error;
-    } finally {
-      lead?.end();
-    }
-  }
-
-  function leadTo(id: string, call: AskingCall): Led | undefined {
-    const { opener } = call;
-    const link = linkTo(id, call, opener?.page);
-    if (opener === undefined || link === undefined) return undefined;
-    const isAttended = (): boolean => questions?.isAttended() === true;
-    return askToOpen(opener, link, { timeoutMs: seconds * 1000, isAttended });
-  }
-
-  /** Once for each question. */
-  function linkTo(
-    id: string,
-    { client }: AskingCall,
-    page: PagePlace | undefined,
-  ): ElicitRequestURLParams | undefined {
-    if (page === undefined || led.has(id)) return undefined;
-    const message = `A command of ${client.name} needs approval on the operator's page of mcp-shell-server. Opening the page approves nothing.`;
-    const link = options.links?.linkTo({ path: `q/${id}`, message }, page);
-    if (link !== undefined) led.add(id);
-    return link;
-  }
-
-  /** The first answer counts: the user's, through the client, or the operator's. */
-  async function askBoth(
-    needed: ApprovalNeeded,
-    call: AskingCall,
-    person: Extract<Person, { way: 'request' }>,
-  ): Promise<string> {
-    const answered = new AbortController();
-    const signal = AbortSignal.any([call.signal, answered.signal]);
-    const client = askWithin(needed, call, person, signal);
-    const operator = askOperator(needed, call, seconds * 1000, signal).then(({ answer }) =>
-      answer === undefined ? client : needed.binding,
-    );
-    try {
-      return await Promise.race([client, operator]);
-    } finally {
-      answered.abort(new Error('answered elsewhere'));
-    }
-  }
-
-  async function askWithin(
-    needed: ApprovalNeeded,
-    call: AskingCall,
-    person: Extract<Person, { way: 'request' }>,
-    signal = call.signal,
-  ): Promise<string> {
-    let reply: unknown;
-    try {
-      reply = await person.ask(formOf(needed, call.client), seconds * 1000, signal);
-    } catch (error) {
-      // The operator has answered meanwhile, which is on record.
-      if (signal.aborted && !call.signal.aborted) throw error;
-      if (call.signal.aborted) throw refuse('withdrawn', call, { needed }, error);
-      throw refuse(error instanceof AnswerTimeout ? 'expired' : 'failed', call, { needed }, error);
-    }
-    judge(reply, call, { needed });
-    return needed.binding;
-  }
-
-  /** The operator sees the question too. Where the answer is there already, the client is not asked. */
-  async function askByRetry(
-    needed: ApprovalNeeded,
-    call: AskingCall,
-    isAttended: boolean,
-  ): Promise<string | Question> {
-    if (isAttended && (await askOperator(needed, call, 0, call.signal)).answer !== undefined)
-      return needed.binding;
-    return handOut(needed, call, formOf(needed, call.client));
-  }
-
-  async function handOut(
-    needed: ApprovalNeeded,
-    call: AskingCall,
-    asked: ElicitRequestFormParams | ElicitRequestURLParams,
-  ): Promise<Question> {
-    const { principal, requestId } = call;
-    const nonce = randomText();
-    const own = [...open].filter(([, question]) => question.principal === principal);
-    const [oldest] = own;
-    if (own.length >= LIMITS.openQuestions && oldest !== undefined) open.delete(oldest[0]);
-    open.set(nonce, { needed, askedIn: requestId, principal, isLink: asked.mode === 'url' });
-    const state = { nonce, principal, binding: needed.binding, call: digestOf(call) };
-    return (await seal()).question(KEY, asked, state);
-  }
+/** Questions that a client takes with it, and brings back with their answers. */
+function createRetries({ seconds, questions }: ApprovalOptions, { refuse, accept, judge }: Journal) {
+  // Only clients of the 2026-07-28 revision need it, and it needs the SDK.
+  const seal = once(async () => (await import('./sealed-state.ts')).createSeal(seconds));
+  const open = new Map<string, OpenQuestion>();
 
   /** To open the page is no answer: the call waits for one. */
   function isStillOpen(reply: unknown): boolean {
@@ -301,20 +246,38 @@ export function createApprovals(options: ApprovalOptions): Approvals {
     return action === 'accept' || (action !== 'decline' && questions?.isAttended() === true);
   }
 
+  async function unseal(sealed: string, call: AskingCall, context: ServerContext): Promise<SealedState> {
+    try {
+      return await (await seal()).open(sealed, context);
+    } catch (error) {
+      throw refuse(messageOf(error) === 'expired' ? 'expired' : 'invalid', call, undefined, error);
+    }
+  }
+
   return {
-    async redeem(call) {
+    async handOut(
+      needed: ApprovalNeeded,
+      call: AskingCall,
+      asked: ElicitRequestFormParams | ElicitRequestURLParams,
+    ): Promise<Question> {
+      const { principal, requestId } = call;
+      const nonce = randomText();
+      const own = [...open].filter(([, question]) => question.principal === principal);
+      const [oldest] = own;
+      if (own.length >= LIMITS.openQuestions && oldest !== undefined) open.delete(oldest[0]);
+      open.set(nonce, { needed, askedIn: requestId, principal, isLink: asked.mode === 'url' });
+      const state = { nonce, principal, binding: needed.binding, call: digestOf(call) };
+      return (await seal()).question(KEY, asked, state);
+    },
+
+    async redeem(call: AskingCall): Promise<string | undefined> {
       if (call.person?.way !== 'retry') return undefined;
       const { context } = call.person;
       const sealed = context.mcpReq.requestState<string>();
       const reply = context.mcpReq.inputResponses?.[KEY];
       // Half of an answer is none: where agreement is needed, it is asked for.
       if (sealed === undefined || reply === undefined) return undefined;
-      let state: SealedState;
-      try {
-        state = await (await seal()).open(sealed, context);
-      } catch (error) {
-        throw refuse(messageOf(error) === 'expired' ? 'expired' : 'invalid', call, undefined, error);
-      }
+      const state = await unseal(sealed, call, context);
       // Before the question is closed: nobody can close another's.
       if (state.principal !== call.principal) throw refuse('invalid', call);
       const question = open.get(state.nonce);
@@ -331,27 +294,63 @@ export function createApprovals(options: ApprovalOptions): Approvals {
       else judge(reply, call, question);
       return state.binding;
     },
+  };
+}
 
-    async ask(needed, call, before) {
+/** Questions to the operator, to whose page a client may lead a person. */
+function createOperator(options: ApprovalOptions, { refuse, accept }: Journal, { handOut }: Retries) {
+  const { seconds, questions, links, patienceMs = () => LIMITS.maxWaitSeconds * 1000 } = options;
+  /** Questions that a person was led to. */
+  const led = new Set<string>();
+
+  /** The operator's answer, where one is there to ask; undefined where there is none in time. */
+  async function ask(needed: ApprovalNeeded, call: AskingCall, timeoutMs: number, signal: AbortSignal) {
+    if (questions === undefined) throw new Error('Nobody can be asked.');
+    const asked = await questions.ask(subjectOf(needed, call), { timeoutMs, signal });
+    if (asked.answer !== undefined) accept(asked.answer, needed, call);
+    return asked;
+  }
+
+  /** Once for each question. */
+  function linkTo(id: string, { client }: AskingCall, page: PagePlace | undefined) {
+    if (page === undefined || led.has(id)) return undefined;
+    const message = `A command of ${client.name} needs approval on the operator's page of mcp-shell-server. Opening the page approves nothing.`;
+    const link = links?.linkTo({ path: `q/${id}`, message }, page);
+    if (link !== undefined) led.add(id);
+    return link;
+  }
+
+  function leadTo(id: string, call: AskingCall): Led | undefined {
+    const { opener } = call;
+    const link = linkTo(id, call, opener?.page);
+    if (opener === undefined || link === undefined) return undefined;
+    const isAttended = (): boolean => questions?.isAttended() === true;
+    return askToOpen(opener, link, { timeoutMs: seconds * 1000, isAttended });
+  }
+
+  return {
+    ask,
+    /** Only the operator can be asked: the client cannot ask anybody. It may lead a person to the operator's page. */
+    async askAlone(needed: ApprovalNeeded, call: AskingCall): Promise<string | Question> {
+      const first = await ask(needed, call, 0, call.signal);
+      if (first.answer !== undefined) return needed.binding;
       const { person } = call;
-      const standing = questions?.standing(needed.binding);
-      if (standing !== undefined) {
-        record('approval_given', call, {
-          question: { needed },
-          by: `operator ${standing.by}`,
-          remembered: standing.id,
-        });
-        return needed.binding;
+      const link = person?.way === 'retry' ? linkTo(first.id, call, person.page) : undefined;
+      if (link !== undefined) return handOut(needed, call, link);
+      const lead = leadTo(first.id, call);
+      try {
+        const signal = lead === undefined ? call.signal : AbortSignal.any([call.signal, lead.refused]);
+        const { id, answer } = await ask(needed, call, patienceMs(call.client), signal);
+        if (answer !== undefined) return needed.binding;
+        throw refusal('waiting', { needed }, { id });
+      } catch (error) {
+        if (call.signal.aborted) throw refuse('withdrawn', call, { needed }, error);
+        if (lead?.refused.aborted === true)
+          throw refuse(lead.refused.reason as MissingApproval, call, { needed });
+        throw error;
+      } finally {
+        lead?.end();
       }
-      const isAttended = questions?.isAttended() === true;
-      const hasForms = person !== undefined && !('page' in person);
-      const canLead = options.links?.canLeadTo(pageOf(call)) === true;
-      if (!hasForms && !isAttended && !canLead) throw refuse('unavailable', call, { needed });
-      if (before >= LIMITS.questionsPerCall) throw refuse('changed', call, { needed });
-      record('approval_asked', call, { question: { needed } });
-      if (!hasForms) return askOperatorAlone(needed, call);
-      if (person.way === 'retry') return askByRetry(needed, call, isAttended);
-      return isAttended ? askBoth(needed, call, person) : askWithin(needed, call, person);
     },
   };
 }
@@ -360,17 +359,8 @@ const pageOf = ({ person, opener }: AskingCall): PagePlace | undefined =>
   person?.way === 'retry' ? person.page : opener?.page;
 
 function subjectOf(needed: ApprovalNeeded, { principal, client, tool }: AskingCall): Subject {
-  return {
-    binding: needed.binding,
-    principal,
-    client: client.name,
-    tool,
-    command: needed.command,
-    parts: needed.parts,
-    directory: needed.directory,
-    rule: needed.rule,
-    text: needed.question,
-  };
+  const { binding, command, parts, directory, rule, question: text } = needed;
+  return { binding, principal, client: client.name, tool, command, parts, directory, rule, text };
 }
 
 function formOf({ question }: ApprovalNeeded, client: ClientInfo): ElicitRequestFormParams {

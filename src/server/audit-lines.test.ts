@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { earlierTools } from '../tools/earlier-names.ts';
+import { earlierTools } from '../compat/earlier-names.ts';
 import { TOOLS } from '../tools/tools.ts';
 import { callLine, recordedInput } from './audit-lines.ts';
 import type { CallEntry } from './dispatch.ts';

@@ -1,4 +1,5 @@
 /** The lines of the audit log about calls, questions to a person, and denied requests. */
+import { isObject } from '../base/objects.ts';
 import { type AuditEntry, MASK, maskBeginning, maskText, secretValues } from '../security/security.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
@@ -42,13 +43,12 @@ function shorten(input: unknown, secrets: readonly string[]): unknown {
 
 /** What the call itself says is a secret, by the names of its variables; the longest first: one may begin with another. */
 function valuesIn(input: unknown): string[] {
-  if (input === null || typeof input !== 'object' || Array.isArray(input)) return [];
+  if (!isObject(input)) return [];
   return Object.values(input)
     .flatMap((value: unknown) => (isVariables(value) ? secretValues(value) : []))
     .toSorted((one, other) => other.length - one.length);
 }
 
 function isVariables(value: unknown): value is Readonly<Record<string, string>> {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
-  return Object.values(value).every((each) => typeof each === 'string');
+  return isObject(value) && Object.values(value).every((each) => typeof each === 'string');
 }

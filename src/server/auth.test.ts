@@ -5,19 +5,26 @@ import { EVERYTHING } from './grants.ts';
 
 describe('tokens', () => {
   const hashed = createHash('sha256').update('kept as a hash').digest('hex');
-  const tokens = createTokens([
-    { token: 'first', principal: 'alice' },
-    { token: 'second', principal: 'bob' },
-    { sha256: hashed, principal: 'carol' },
-    { sha256: 'not a hash', principal: 'mallory' },
-  ]);
+  const createdAt = '2026-11-16T00:00:00.000Z';
+  const tokens = createTokens(
+    [
+      { token: 'first', principal: 'alice' },
+      { token: 'second', principal: 'bob' },
+    ],
+    {
+      stored: () => [
+        { name: 'carol', principal: 'carol', sha256: hashed, createdAt },
+        { name: 'mallory', principal: 'mallory', sha256: 'not a hash', createdAt },
+      ],
+    },
+  );
 
   it.each([
-    ['first', 'alice'],
-    ['second', 'bob'],
-    ['kept as a hash', 'carol'],
-  ])('tells whose %j is', (token, principal) => {
-    expect(tokens.verify(token)).toEqual({ principal, grant: EVERYTHING });
+    ['first', 'alice', EVERYTHING],
+    ['second', 'bob', EVERYTHING],
+    ['kept as a hash', 'carol', { ...EVERYTHING, token: 'carol' }],
+  ])('tells whose %j is', (token, principal, grant) => {
+    expect(tokens.verify(token)).toEqual({ principal, grant });
   });
 
   it.each(['third', '', 'First', hashed, 'not a hash', 'x'.repeat(1_000_000)])(

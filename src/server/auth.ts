@@ -6,7 +6,6 @@ import { timingSafeEqual } from 'node:crypto';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { PresetName } from '../base/config/presets.ts';
 import { hashOf, isExpired, type StoredToken } from '../security/tokens/tokens.ts';
-import { createGrant } from './create-grant.ts';
 import { EVERYTHING, type Grant } from './grants.ts';
 
 /** Who is calling, and what their token lets them do. */
@@ -20,28 +19,30 @@ export interface Tokens {
   verify(token: string): Caller | 'unknown' | 'expired';
 }
 
-export type TokenEntry =
-  | { readonly principal: string; readonly token: string }
-  /** As it is kept on disk: the SHA-256 of the token in hexadecimal. */
-  | { readonly principal: string; readonly sha256: string };
-
 export interface TokensOptions {
   /** Those on disk, as they are now. */
   readonly stored?: () => readonly StoredToken[];
+  /** The names that a token for these toolsets and tools grants. */
+  readonly grantedNames?: (tools: readonly string[]) => ReadonlySet<string>;
   /** Called with each valid token that is presented, before anything is done for it; refuses by throwing. */
   readonly onAccepted?: (principal: string, preset: PresetName | undefined) => void;
   readonly clock?: Clock;
 }
 
 /** `entries` are the operator's own, without any scope. */
-export function createTokens(entries: readonly TokenEntry[], options: TokensOptions = {}): Tokens {
+export function createTokens(
+  entries: readonly { readonly principal: string; readonly token: string }[],
+  options: TokensOptions = {},
+): Tokens {
   const { stored = () => [], onAccepted = () => undefined, clock = systemClock } = options;
-  const own = entries.map((entry) => ({
-    principal: entry.principal,
-    hash: 'token' in entry ? hashOf(entry.token) : Buffer.from(entry.sha256, 'hex'),
-  }));
+  const { grantedNames = (tools) => new Set(tools) } = options;
+  const own = entries.map(({ principal, token }) => ({ principal, hash: hashOf(token) }));
   // Those on disk are the same objects until the file changes.
   const known = new WeakMap<StoredToken, { readonly hash: Buffer; readonly caller: Caller }>();
+  const callerOf = ({ name, principal, tools, isReadOnly = false }: StoredToken): Caller => ({
+    principal,
+    grant: { names: tools && grantedNames(tools), isReadOnly, token: name },
+  });
   const prepared = (token: StoredToken) => {
     const found = known.get(token) ?? { hash: Buffer.from(token.sha256, 'hex'), caller: callerOf(token) };
     known.set(token, found);
@@ -65,10 +66,6 @@ export function createTokens(entries: readonly TokenEntry[], options: TokensOpti
       return prepared(found).caller;
     },
   };
-}
-
-function callerOf({ name, principal, tools, isReadOnly = false }: StoredToken): Caller {
-  return { principal, grant: createGrant(tools, isReadOnly, name) };
 }
 
 /** The length differs only for an entry that is not a SHA-256 at all, which no token matches. */

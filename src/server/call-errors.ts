@@ -3,24 +3,9 @@ import { messageOf, type ShellServerError } from '../base/errors.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS } from './json-rpc.ts';
 import { clip, quote } from './quote.ts';
 
-/** The one thing about a call that is a protocol error. */
-export class UnknownToolError extends Error {
-  override readonly name = 'UnknownToolError';
-  readonly tool: string;
-  readonly suggestion: string | undefined;
-
-  constructor(tool: string, suggestion: string | undefined) {
-    super(
-      `Unknown tool ${quote(tool)}.${suggestion === undefined ? ' tools/list shows the tools.' : ` Did you mean "${suggestion}"?`}`,
-    );
-    this.tool = clip(tool);
-    this.suggestion = suggestion;
-  }
-}
-
 /** A failure of a method, as JSON-RPC says it. */
 export class MethodError extends Error {
-  override readonly name = 'MethodError';
+  override readonly name: string = 'MethodError';
   readonly code: number;
   readonly data: Readonly<Record<string, unknown>> | undefined;
 
@@ -31,7 +16,21 @@ export class MethodError extends Error {
   }
 }
 
-/** The code of `shell/exec` for any failure of a command. */
+/** The one thing about a call that is a protocol error. */
+export class UnknownToolError extends MethodError {
+  override readonly name = 'UnknownToolError';
+
+  constructor(tool: string, suggestion: string | undefined) {
+    const hint = suggestion === undefined ? 'tools/list shows the tools.' : `Did you mean "${suggestion}"?`;
+    super(INVALID_PARAMS, `Unknown tool ${quote(tool)}. ${hint}`, {
+      name: 'ToolNotFound',
+      tool: clip(tool),
+      ...(suggestion !== undefined && { suggestion }),
+    });
+  }
+}
+
+/** The code of a method for any failure of a command. */
 const COMMAND_FAILED = -32_000;
 
 export function toMethodError({ message, details }: ShellServerError): MethodError {
@@ -40,20 +39,8 @@ export function toMethodError({ message, details }: ShellServerError): MethodErr
     : new MethodError(COMMAND_FAILED, message);
 }
 
-/** The error of a JSON-RPC answer. */
-export interface ErrorObject {
-  readonly code: number;
-  readonly message: string;
-  readonly data?: Readonly<Record<string, unknown>>;
-}
-
-/** Anything that is none of these is a bug, which only tests let through to here. */
-export function toErrorObject(thrown: unknown): ErrorObject {
-  if (thrown instanceof UnknownToolError) {
-    const { message, tool, suggestion } = thrown;
-    const data = { name: 'ToolNotFound', tool, ...(suggestion !== undefined && { suggestion }) };
-    return { code: INVALID_PARAMS, message, data };
-  }
+/** The error of a JSON-RPC answer. Anything that is none of these is a bug, which only tests let through to here. */
+export function toErrorObject(thrown: unknown): Pick<MethodError, 'code' | 'message'> & { data?: object } {
   if (thrown instanceof MethodError) {
     const { code, message, data } = thrown;
     return { code, message, ...(data !== undefined && { data }) };

@@ -11,8 +11,12 @@ export interface Catalogue {
   readonly definitions: readonly ToolDefinition[];
   /** Tools that say something of themselves which depends on the settings. */
   readonly configured: readonly string[];
+  /** Tools whose answers are as another interface defines them. */
+  readonly exact: readonly string[];
   /** The methods beside MCP, each with the tools of which one must be there for it. */
   readonly methods: Readonly<Record<string, readonly string[]>>;
+  /** The first message that clients from before MCP wait for. */
+  readonly greeting: unknown;
 }
 
 /** Every name that --tools takes, with the tools that it stands for. */
@@ -24,9 +28,13 @@ export function toolNamesIn({
 }
 
 /** The tools that the names stand for, each once, in the order of the catalogue. */
-export function pickDefinitions(catalogue: Catalogue, names: readonly string[]): readonly ToolDefinition[] {
-  const wanted = new Set(names.flatMap((name) => catalogue.toolsets[name] ?? [name]));
-  return catalogue.definitions.filter(({ name }) => wanted.has(name));
+export function pickNamed<Named extends { readonly name: string }>(
+  all: readonly Named[],
+  toolsets: Catalogue['toolsets'],
+  names: readonly string[],
+): readonly Named[] {
+  const wanted = new Set(names.flatMap((name) => toolsets[name] ?? [name]));
+  return all.filter(({ name }) => wanted.has(name));
 }
 
 /** The methods that are open where these tools are. */

@@ -9,15 +9,18 @@ export function clientInfoOf(info: unknown): ClientInfo {
 
 /** Whether a client with these capabilities can show a form. One that names no way at all is from before there were two. */
 export function canAsk(capabilities: unknown): boolean {
-  const { elicitation } = (capabilities ?? {}) as { elicitation?: unknown };
-  if (elicitation === null || typeof elicitation !== 'object') return false;
-  return 'form' in elicitation || !('url' in elicitation);
+  const elicitation = elicitationIn(capabilities);
+  return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation));
 }
 
 /** Whether a client with these capabilities can lead a person to an address. */
 export function canOpen(capabilities: unknown): boolean {
+  return 'url' in (elicitationIn(capabilities) ?? {});
+}
+
+function elicitationIn(capabilities: unknown): object | undefined {
   const { elicitation } = (capabilities ?? {}) as { elicitation?: unknown };
-  return elicitation !== null && typeof elicitation === 'object' && 'url' in elicitation;
+  return typeof elicitation === 'object' && elicitation !== null ? elicitation : undefined;
 }
 
 function cut(text: unknown): string {

@@ -3,10 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createCaller } from '../../test/support/caller.ts';
+import { createValidatingDispatch } from '../../test/support/validating-dispatch.ts';
 import { createWorld, type World } from '../../test/support/world.ts';
+import { ALL_TOOLS } from '../all-tools.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
-import { ALL_TOOLS } from '../tools/tools.ts';
 import { createDispatch, type Dispatch, type ToolResult } from './dispatch.ts';
 import { EVERYTHING } from './grants.ts';
 
@@ -17,13 +18,12 @@ beforeEach(() => {
   world = createWorld();
   const caller = createCaller(world);
   disposeCaller = caller.dispose;
-  dispatch = createDispatch({
+  dispatch = createValidatingDispatch({
     tools: ALL_TOOLS,
     modules: caller.modules,
     news: world.executions.news,
     log: silentLog,
     clock: systemClock,
-    validateAnswers: true,
   });
 });
 afterEach(async () => {

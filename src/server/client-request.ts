@@ -5,14 +5,7 @@
 import type { JSONRPCMessage, JSONRPCResponse, RequestId } from '@modelcontextprotocol/server';
 import { cancellationOf } from './json-rpc.ts';
 
-export interface ClientRequests {
-  /** The client's result. Rejects with its error, with AnswerTimeout, or with the signal's reason. */
-  send(method: string, params: object, options: { timeoutMs: number; signal: AbortSignal }): Promise<unknown>;
-  /** False where nobody asked for it. */
-  settle(response: JSONRPCResponse): boolean;
-  /** What waits is rejected. */
-  close(error: Error): void;
-}
+export type ClientRequests = ReturnType<typeof createClientRequests>;
 
 /** Nobody answered in time. */
 export class AnswerTimeout extends Error {
@@ -24,7 +17,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export function createClientRequests(write: (message: JSONRPCMessage) => Promise<void>): ClientRequests {
+export function createClientRequests(write: (message: JSONRPCMessage) => Promise<void>) {
   const waiting = new Map<RequestId, Waiting>();
   let nextId = 0;
 
@@ -33,40 +26,43 @@ export function createClientRequests(write: (message: JSONRPCMessage) => Promise
   }
 
   return {
-    async send(method, params, { timeoutMs, signal }) {
+    /** The client's result. Rejects with its error, with AnswerTimeout, or with the signal's reason. */
+    async send(
+      method: string,
+      params: object,
+      { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+    ): Promise<unknown> {
       signal.throwIfAborted();
       const id = nextId++;
-      let onAbort: (() => void) | undefined;
-      let timer: NodeJS.Timeout | undefined;
+      const giveUp = (reason: Error, why: string): void => {
+        callOff(id, why);
+        waiting.get(id)?.reject(reason);
+      };
+      const onAbort = (): void => giveUp(signal.reason as Error, String(signal.reason));
+      const late = new AnswerTimeout('Request timed out');
+      const timer = setTimeout(() => giveUp(late, late.message), timeoutMs);
+      signal.addEventListener('abort', onAbort, { once: true });
       try {
         return await new Promise((resolve, reject) => {
-          onAbort = () => {
-            callOff(id, String(signal.reason));
-            reject(signal.reason as Error);
-          };
-          signal.addEventListener('abort', onAbort, { once: true });
-          timer = setTimeout(() => {
-            const late = new AnswerTimeout('Request timed out');
-            callOff(id, late.message);
-            reject(late);
-          }, timeoutMs);
           waiting.set(id, { resolve, reject });
           write({ jsonrpc: '2.0', id, method, params: { ...params } }).catch(reject);
         });
       } finally {
         waiting.delete(id);
         clearTimeout(timer);
-        if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+        signal.removeEventListener('abort', onAbort);
       }
     },
-    settle(response) {
+    /** False where nobody asked for it. */
+    settle(response: JSONRPCResponse): boolean {
       const asked = response.id === undefined ? undefined : waiting.get(response.id);
       if (asked === undefined) return false;
       if ('result' in response) asked.resolve(response.result);
       else asked.reject(new Error(response.error.message, { cause: response.error }));
       return true;
     },
-    close(error) {
+    /** What waits is rejected. */
+    close(error: Error): void {
       for (const { reject } of waiting.values()) reject(error);
     },
   };

@@ -25,11 +25,4 @@ describe('clientSetup', () => {
       `{"mcpServers":{"shell":{"command":"/usr/bin/node","args":["/home/o'neil/my app/dist/cli.js"]}}}`,
     );
   });
-
-  it('speaks of no token and no address where there is none', () => {
-    expect(clientSetup({ url: 'http://localhost:1/mcp', cliPath: '/cli.js', nodePath: 'node' })).not.toMatch(
-      /Bearer|undefined/,
-    );
-    expect(clientSetup({ cliPath: '/cli.js', nodePath: 'node' })).not.toContain('http');
-  });
 });

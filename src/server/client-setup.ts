@@ -2,9 +2,9 @@
  * What to paste into a client, for a person to read in a terminal. Pure: it looks at nothing but what it is given.
  */
 export interface ClientSetup {
-  /** The endpoint of the running server, where there is one. */
-  readonly url?: string | undefined;
-  readonly token?: string | undefined;
+  /** The endpoint of the running server. */
+  readonly url: string;
+  readonly token: string;
   /** dist/cli.js, and the Node to run it with: clients on a desktop have a PATH of their own. */
   readonly cliPath: string;
   readonly nodePath: string;
@@ -14,23 +14,19 @@ export interface ClientSetup {
 const NAME = 'shell';
 
 export function clientSetup({ url, token, cliPath, nodePath }: ClientSetup): string {
-  const blocks: string[] = [];
-  if (url !== undefined) blocks.push(httpSetup(url, token));
-  blocks.push(stdioSetup(nodePath, cliPath));
-  return `${blocks.join('\n\n')}\n`;
+  return `${httpSetup(url, `Bearer ${token}`)}\n\n${stdioSetup(nodePath, cliPath)}\n`;
 }
 
-function httpSetup(url: string, token: string | undefined): string {
-  const headers = token === undefined ? undefined : { Authorization: `Bearer ${token}` };
-  const flag = token === undefined ? '' : ` --header ${shellWord(`Authorization: Bearer ${token}`)}`;
-  const tomlHeaders =
-    token === undefined ? '' : `\nhttp_headers = { Authorization = ${toml(`Bearer ${token}`)} }`;
-  const server = { url, ...(headers && { headers }) };
+function httpSetup(url: string, bearer: string): string {
+  const flag = ` --header ${shellWord(`Authorization: ${bearer}`)}`;
+  // A basic string of TOML escapes what JSON escapes.
+  const inToml = `url = ${json(url)}\nhttp_headers = { Authorization = ${json(bearer)} }`;
+  const server = { url, headers: { Authorization: bearer } };
   return section('To connect a client to this server, over HTTP:', [
     ['Claude Code', `claude mcp add --scope user --transport http ${NAME} ${shellWord(url)}${flag}`],
     ['Cursor, in ~/.cursor/mcp.json', json({ mcpServers: { [NAME]: server } })],
     ['VS Code', `code --add-mcp ${shellWord(json({ name: NAME, type: 'http', ...server }))}`],
-    ['Codex, in ~/.codex/config.toml', `[mcp_servers.${NAME}]\nurl = ${toml(url)}${tomlHeaders}`],
+    ['Codex, in ~/.codex/config.toml', `[mcp_servers.${NAME}]\n${inToml}`],
     ['Gemini CLI', `gemini mcp add --scope user --transport http${flag} ${NAME} ${shellWord(url)}`],
     ['Claude Desktop', 'connects to https addresses only; let it start a server of its own, as below.'],
   ]);
@@ -52,25 +48,11 @@ function stdioSetup(nodePath: string, cliPath: string): string {
 }
 
 function section(title: string, entries: readonly (readonly [client: string, text: string])[]): string {
-  const lines = entries.map(([client, text]) => `  ${client}\n${indent(text)}`);
+  const lines = entries.map(([client, text]) => `  ${client}\n${text.replaceAll(/^/gm, '    ')}`);
   return [title, ...lines].join('\n\n');
 }
 
-function indent(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `    ${line}`)
-    .join('\n');
-}
-
-function json(value: unknown): string {
-  return JSON.stringify(value);
-}
-
-/** A basic string of TOML escapes what JSON escapes. */
-function toml(text: string): string {
-  return JSON.stringify(text);
-}
+const json = (value: unknown): string => JSON.stringify(value);
 
 /** For a POSIX shell; what needs no quotes gets none. */
 function shellWord(text: string): string {

@@ -2,8 +2,9 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createFixtureTools } from '../../test/e2e/support/fixture-tools.ts';
+import { measureDefinitions } from '../../test/support/measure-definitions.ts';
 import { defineTool } from '../tools/tool.ts';
-import { createDefinitions, measureDefinitions } from './definitions.ts';
+import { createDefinitions } from './definitions.ts';
 
 const tool = defineTool({
   name: 'take',

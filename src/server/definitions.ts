@@ -3,6 +3,7 @@
  * schema of every tool before it has done anything, so each byte of them is paid for in every conversation.
  */
 import { z } from 'zod';
+import { isObject } from '../base/objects.ts';
 import type { Annotations, Tool } from '../tools/tool.ts';
 import { NEWS_SCHEMA } from './client-news.ts';
 import { strictInput } from './parse-input.ts';
@@ -37,24 +38,6 @@ export function createDefinitions(tools: readonly Tool[]): readonly ToolDefiniti
     annotations: tool.annotations,
     ...(tool.meta !== undefined && { _meta: { ...tool.meta } }),
   }));
-}
-
-export interface DefinitionCost {
-  readonly totalBytes: number;
-  readonly averageBytes: number;
-  readonly bytesByTool: ReadonlyMap<string, number>;
-}
-
-/** The bytes that a model must read. */
-export function measureDefinitions(definitions: readonly ToolDefinition[]): DefinitionCost {
-  const bytesByTool = new Map<string, number>();
-  let totalBytes = 0;
-  for (const { name, description, inputSchema } of definitions) {
-    const bytes = Buffer.byteLength(JSON.stringify({ name, description, inputSchema }));
-    bytesByTool.set(name, bytes);
-    totalBytes += bytes;
-  }
-  return { totalBytes, averageBytes: totalBytes / Math.max(1, definitions.length), bytesByTool };
 }
 
 function inputSchemaOf(tool: Tool): ObjectSchema {
@@ -112,9 +95,9 @@ function isNoise(keyword: string, value: unknown, schema: JsonSchema): boolean {
     case 'maximum':
       return Math.abs(Number(value)) >= WIDE;
     case 'propertyNames':
-      return isPlainObject(value) && Object.keys(value).length === 1 && value['type'] === 'string';
+      return isObject(value) && Object.keys(value).length === 1 && value['type'] === 'string';
     case 'additionalProperties':
-      return isPlainObject(value) && Object.keys(value).length === 0;
+      return isObject(value) && Object.keys(value).length === 0;
     case 'pattern':
       // Zod writes the whole expression of a format (for a date 300 bytes) beside its name.
       return schema['format'] !== undefined;
@@ -130,14 +113,10 @@ const DATA = new Set(['default', 'enum', 'const', 'required', 'examples']);
 
 function slimValue(keyword: string, value: unknown, unwanted: ReadonlySet<string>): unknown {
   if (DATA.has(keyword)) return value;
-  if (Array.isArray(value)) return value.map((item) => (isPlainObject(item) ? slim(item, unwanted) : item));
-  if (!isPlainObject(value)) return value;
+  if (Array.isArray(value)) return value.map((item) => (isObject(item) ? slim(item, unwanted) : item));
+  if (!isObject(value)) return value;
   if (!SCHEMA_MAPS.has(keyword)) return slim(value, unwanted);
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, isPlainObject(item) ? slim(item, unwanted) : item]),
+    Object.entries(value).map(([name, item]) => [name, isObject(item) ? slim(item, unwanted) : item]),
   );
-}
-
-function isPlainObject(value: unknown): value is JsonSchema {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

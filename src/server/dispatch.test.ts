@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFixtureTools, NO_MODULES } from '../../test/e2e/support/fixture-tools.ts';
+import { createValidatingDispatch } from '../../test/support/validating-dispatch.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -8,17 +9,16 @@ import { EVERYTHING } from './grants.ts';
 
 const AT = Date.parse('2026-11-02T10:00:00.000Z');
 
-function setUp(options: Partial<DispatchOptions> = {}) {
+function setUp(options: Partial<DispatchOptions> = {}, create = createValidatingDispatch) {
   const fixtures = createFixtureTools();
   const logged: Record<string, unknown>[] = [];
   const audited: CallEntry[] = [];
-  const dispatch = createDispatch({
+  const dispatch = create({
     tools: fixtures.tools,
     modules: NO_MODULES,
     log: createLog({ verbose: false, write: (line) => logged.push(JSON.parse(line)) }),
     clock: { now: () => AT },
     audit: (entry) => audited.push(entry),
-    validateAnswers: true,
     ...options,
   });
   return { dispatch, fixtures, logged, audited };
@@ -69,11 +69,13 @@ describe('dispatch', () => {
     const { dispatch, audited } = setUp();
     await expect(dispatch.call('ehco', {}, context())).rejects.toMatchObject({
       name: 'UnknownToolError',
-      tool: 'ehco',
-      suggestion: 'echo',
+      data: { tool: 'ehco', suggestion: 'echo' },
       message: 'Unknown tool "ehco". Did you mean "echo"?',
     });
-    await expect(dispatch.call('__proto__', {}, context())).rejects.toMatchObject({ suggestion: undefined });
+    await expect(dispatch.call('__proto__', {}, context())).rejects.toHaveProperty('data', {
+      name: 'ToolNotFound',
+      tool: '__proto__',
+    });
     await expect(dispatch.call('x'.repeat(100_000), { input: 'hunter2' }, context())).rejects.toThrow(
       'Unknown',
     );
@@ -147,7 +149,7 @@ describe('dispatch', () => {
     await expect(setUp().dispatch.call('fail', { how: 'bad_answer' }, context())).rejects.toThrow(
       /fail answered outside its output schema/,
     );
-    const inProduction = setUp({ validateAnswers: false });
+    const inProduction = setUp({}, createDispatch);
     expect(await inProduction.dispatch.call('fail', { how: 'bad_answer' }, context())).toMatchObject({
       content: [{ text: 'other' }],
     });
@@ -170,15 +172,10 @@ describe('dispatch', () => {
     expect(fixtures.seen).toEqual([]);
   });
 
-  it('answers with what onCall or the audit refuses with', async () => {
+  it('answers with what the audit refuses with', async () => {
     const refuse = (): never => {
       throw new ShellServerError('SYSTEM_002', 'The server is shutting down.');
     };
-    const draining = setUp({ onCall: refuse });
-    expect((await draining.dispatch.call('echo', { text: 'x' }, context())).structuredContent).toMatchObject({
-      error: { code: 'SYSTEM_002' },
-    });
-    expect(draining.fixtures.calls).toEqual([]);
     const full = setUp({ audit: refuse });
     expect((await full.dispatch.call('echo', { text: 'x' }, context())).structuredContent).toMatchObject({
       error: { code: 'SYSTEM_002' },

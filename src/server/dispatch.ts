@@ -1,7 +1,7 @@
 /**
  * Every call of every tool, whichever transport it came by: find the tool, parse its input, run it, encode what it
  * returned, write the audit entry. Tools return plain data or throw; what a client sees is decided here and once. The
- * methods beside MCP go the same way, and are encoded as clients of `shell/exec` expect: the data alone, or a JSON-RPC error.
+ * methods beside MCP go the same way, and are encoded as JSON-RPC: the data alone, or an error.
  *
  * An unknown tool is a protocol error and is thrown. Everything else that goes wrong on purpose is a result with
  * `isError`, so that a model can read it and do better. A cancelled call is thrown on: nobody waits for its answer.
@@ -19,7 +19,7 @@ import type { News } from '../executions/executions.ts';
 import { ApprovalNeeded } from '../security/security.ts';
 import { answersInText } from '../tools/known-clients.ts';
 import type { Modules } from '../tools/modules.ts';
-import type { Answer, Call, ClientInfo, Tool } from '../tools/tool.ts';
+import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
 import {
   type ApprovalEntry,
   type ApprovalOptions,
@@ -68,12 +68,8 @@ export interface DispatchOptions {
   readonly onApproval?: (entry: ApprovalEntry) => void;
   /** Where the operator can be asked, and how long a call may wait for that. */
   readonly approvals?: Partial<Pick<ApprovalOptions, 'seconds' | 'questions' | 'patienceMs' | 'links'>>;
-  /** Asked before every call; it refuses (while draining, say) by throwing a ShellServerError. */
-  readonly onCall?: (call: StartedCall) => void | Promise<void>;
   /** What clients are answered with; both where absent. */
   readonly answers?: Settings['answers'];
-  /** Checks each answer against the tool's output schema, which costs time: for tests. */
-  readonly validateAnswers?: boolean;
 }
 
 export interface CallContext {
@@ -95,185 +91,53 @@ export interface CallContext {
   readonly opener?: PageOpener | undefined;
 }
 
-export interface Dispatch {
-  call(name: string, args: unknown, context: CallContext): Promise<ToolResult | TextResult | Question>;
-  /** The names of the methods. */
-  readonly methods: readonly string[];
-  /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
-  denialOf(
-    method: string,
-    params: unknown,
-    context: Pick<CallContext, 'principal' | 'grant' | 'requestId'>,
-  ): ShellServerError | undefined;
-  /** Throws MethodError. */
-  invoke(method: string, params: unknown, context: CallContext): Promise<Record<string, unknown>>;
-}
+export type Dispatch = ReturnType<typeof createDispatch>;
 
 interface Entry {
   readonly tool: Tool;
   readonly parse: InputParser;
 }
 
-export function createDispatch(options: DispatchOptions): Dispatch {
-  const { modules, log, clock } = options;
+export function createDispatch(options: DispatchOptions) {
+  const { clock } = options;
   const names = options.tools.map((tool) => tool.name);
   const entries = new Map<string, Entry>();
-  const turns = createTurns();
-  const approvals = createApprovals({
-    seconds: LIMITS.approvalSeconds,
-    ...options.approvals,
-    record: (entry) => options.onApproval?.(entry),
-  });
   for (const [name, tool] of options.aliases ?? []) entries.set(name, prepare(tool));
   for (const tool of options.tools) entries.set(tool.name, prepare(tool));
-
   const methods = new Map((options.methods ?? []).map((method) => [method.name, prepare(method)]));
-
-  function begin(
-    tool: Pick<Tool, 'name' | 'recorded'>,
-    calledAs: string,
-    args: unknown,
-    context: Omit<CallContext, 'signal'>,
-  ): Begun {
-    const { principal, client, requestId = createId('req') } = context;
-    const started: StartedCall = { requestId, principal, client, tool: tool.name, calledAs };
-    const startedAtMs = clock.now();
-    const startedTicks = ticks();
-    log.debug('request', { ...logged(started), client: client.name });
-    return {
-      started,
-      audit: (outcome, code) =>
-        options.audit?.({
-          ...started,
-          input: recordedInput(args, tool),
-          startedAtMs,
-          durationMs: ticks() - startedTicks,
-          outcome,
-          ...(code !== undefined && { code }),
-        }),
-    };
-  }
-
-  /** Runs it and writes the audit entry: an answer, a question, or what is to be said about a failure. */
-  async function perform(
-    entry: Entry,
-    name: string,
-    args: unknown,
-    context: CallContext,
-  ): Promise<Answer<unknown> | Question | Failed> {
-    const { started, audit } = begin(entry.tool, name, args, context);
-    const { principal, opener } = context;
-    const { links } = options.approvals ?? {};
-    const leave = opener && links?.during(principal, opener);
-    try {
-      const answer = await run(entry, args, started, context);
-      if ('resultType' in answer) {
-        audit('asked');
-        return answer;
-      }
-      if (opener !== undefined) links?.notePrompt(principal, answer.data);
-      audit('answered');
-      if (options.validateAnswers === true) validateAnswer(entry.tool, answer);
-      return answer;
-    } catch (thrown) {
-      if (thrown instanceof InvalidAnswerError) throw thrown;
-      if (context.signal.aborted) {
-        audit('cancelled');
-        throw thrown;
-      }
-      return failed(thrown, started, audit);
-    } finally {
-      leave?.();
-    }
-  }
-
-  async function run(
-    entry: Entry,
-    args: unknown,
-    started: StartedCall,
-    { signal, session, progress, person, opener, grant, outbox }: CallContext,
-  ): Promise<Answer<unknown> | Question> {
-    signal.throwIfAborted();
-    checkGrant(grant, { name: started.calledAs, annotations: entry.tool.annotations });
-    await options.onCall?.(started);
-    const input = entry.parse(args);
-    const { principal, client, requestId } = started;
-    const asked = { ...started, input: args, signal, person, opener };
-    let approval = await approvals.redeem(asked);
-    for (let questions = 0; ; questions++) {
-      try {
-        const call: Call = {
-          principal,
-          reader: grant.token,
-          session,
-          client,
-          requestId,
-          signal,
-          progress,
-          approval,
-          modules,
-        };
-        const work = async (): Promise<Answer<unknown>> => {
-          await outbox?.room(signal);
-          const answer = await entry.tool.run(input, call);
-          outbox?.add(sizeOf(answer));
-          return answer;
-        };
-        return await (entry.tool.takesTurns === true ? turns.take(principal, signal, work) : work());
-      } catch (thrown) {
-        if (!(thrown instanceof ApprovalNeeded)) throw thrown;
-        const agreed = await approvals.ask(thrown, asked, questions);
-        if (typeof agreed !== 'string') return agreed;
-        approval = agreed;
-      }
-    }
-  }
-
-  function failed(
-    thrown: unknown,
-    started: StartedCall,
-    audit: (outcome: 'failed', code: ErrorCode) => void,
-  ): Failed {
-    let error = toShellServerError(thrown);
-    if (error.code === 'SYSTEM_001') {
-      log.error('a tool failed unexpectedly', { ...logged(started), error: fullText(thrown) });
-    } else {
-      log.debug('a call was answered with an error', { ...logged(started), code: error.code });
-    }
-    try {
-      audit('failed', error.code);
-    } catch (auditError) {
-      error = toShellServerError(auditError);
-      log.error('the audit entry of a call could not be written', {
-        ...logged(started),
-        error: fullText(auditError),
-      });
-    }
-    return { error, requestId: started.requestId };
-  }
+  const journal = createJournal(options);
+  const perform = createPerformer(options, journal);
 
   return {
-    async call(name, args, context) {
+    async call(
+      name: string,
+      args: unknown,
+      context: CallContext,
+    ): Promise<ToolResult | TextResult | Question> {
       const entry = entries.get(name);
       if (entry === undefined) {
-        begin(UNKNOWN_TOOL, clip(name), {}, context).audit('failed');
+        journal.begin({ tool: UNKNOWN_TOOL, calledAs: clip(name), args: {} }, context).audit('failed');
         throw new UnknownToolError(name, suggest(name, names));
       }
       const news = entry.tool.isExact === true ? undefined : options.news;
       const reader = readerOf(context);
       news?.open(context.principal, reader);
-      const result = await perform(entry, name, args, context);
+      const result = await perform({ ...entry, calledAs: name, args }, context);
       if ('resultType' in result) return result;
       const encoded =
         'error' in result ? encodeError(result.error, result.requestId, clock.now()) : encodeAnswer(result);
       const told =
         news === undefined ? encoded : withNews(encoded, news, { principal: context.principal, reader });
-      return answersInText(entry.tool.name, context.client, options.answers ?? 'both')
-        ? textAlone(told)
-        : told;
+      return answersInText(entry.tool, context.client, options.answers ?? 'both') ? textAlone(told) : told;
     },
+    /** The names of the methods. */
     methods: [...methods.keys()],
-    denialOf(method, params, context) {
+    /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
+    denialOf(
+      method: string,
+      params: unknown,
+      context: Pick<CallContext, 'principal' | 'grant' | 'requestId'>,
+    ): ShellServerError | undefined {
       const { name = '', arguments: args } = (params ?? {}) as { name?: string; arguments?: unknown };
       const isCall = method === 'tools/call';
       const entry = isCall ? entries.get(name) : methods.get(method);
@@ -283,17 +147,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         checkGrant(context.grant, { name: calledAs, annotations: entry.tool.annotations });
         return undefined;
       } catch (thrown) {
-        const { started, audit } = begin(entry.tool, calledAs, isCall ? args : params, {
-          ...context,
-          client: NOBODY,
-        });
-        return failed(thrown, started, audit).error;
+        const called = { tool: entry.tool, calledAs, args: isCall ? args : params };
+        return journal.failed(thrown, journal.begin(called, { ...context, client: NOBODY })).error;
       }
     },
-    async invoke(method, params, context) {
+    /** Throws MethodError. */
+    async invoke(method: string, params: unknown, context: CallContext): Promise<Record<string, unknown>> {
       const entry = methods.get(method);
       if (entry === undefined) throw new MethodError(METHOD_NOT_FOUND, 'Method not found');
-      const result = await perform(entry, method, params, context);
+      const result = await perform({ ...entry, calledAs: method, args: params }, context);
       if ('resultType' in result) throw new Error(`${method} cannot be asked again`);
       if ('error' in result) throw toMethodError(result.error);
       return result.data as Record<string, unknown>;
@@ -301,9 +163,134 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 }
 
+/** A tool with what it was called with. */
+interface Called {
+  readonly tool: Pick<Tool, 'name' | 'recorded'>;
+  readonly calledAs: string;
+  readonly args: unknown;
+}
+
+/** What the log and the audit log say about calls. */
+function createJournal({ log, clock, audit }: DispatchOptions) {
+  return {
+    begin({ tool, calledAs, args }: Called, context: Omit<CallContext, 'signal'>): Begun {
+      const { principal, client, requestId = createId('req') } = context;
+      const started: StartedCall = { requestId, principal, client, tool: tool.name, calledAs };
+      const startedAtMs = clock.now();
+      const startedTicks = ticks();
+      log.debug('request', { ...logged(started), client: client.name });
+      return {
+        started,
+        audit: (outcome, code) =>
+          audit?.({
+            ...started,
+            input: recordedInput(args, tool),
+            startedAtMs,
+            durationMs: ticks() - startedTicks,
+            outcome,
+            ...(code !== undefined && { code }),
+          }),
+      };
+    },
+
+    failed(thrown: unknown, begun: Begun) {
+      const { started } = begun;
+      let error = toShellServerError(thrown);
+      if (error.code === 'SYSTEM_001') {
+        log.error('a tool failed unexpectedly', { ...logged(started), error: fullText(thrown) });
+      } else {
+        log.debug('a call was answered with an error', { ...logged(started), code: error.code });
+      }
+      try {
+        begun.audit('failed', error.code);
+      } catch (auditError) {
+        error = toShellServerError(auditError);
+        log.error('the audit entry of a call could not be written', {
+          ...logged(started),
+          error: fullText(auditError),
+        });
+      }
+      return { error, requestId: started.requestId };
+    },
+  };
+}
+
+/** Runs a call and writes the audit entry: an answer, a question, or what is to be said about a failure. */
+function createPerformer(options: DispatchOptions, journal: Journal) {
+  const run = createRunner(options);
+  const { links } = options.approvals ?? {};
+  return async (
+    called: Called & Entry,
+    context: CallContext,
+  ): Promise<Answer<unknown> | Question | Failed> => {
+    const begun = journal.begin(called, context);
+    const { principal, opener } = context;
+    const leave = opener && links?.during(principal, opener);
+    try {
+      const answer = await run(called, begun.started, context);
+      if ('resultType' in answer) {
+        begun.audit('asked');
+        return answer;
+      }
+      if (opener !== undefined) links?.notePrompt(principal, answer.data);
+      begun.audit('answered');
+      return answer;
+    } catch (thrown) {
+      if (context.signal.aborted) {
+        begun.audit('cancelled');
+        throw thrown;
+      }
+      return journal.failed(thrown, begun);
+    } finally {
+      leave?.();
+    }
+  };
+}
+
+function createRunner({ modules, ...options }: DispatchOptions) {
+  const turns = createTurns();
+  const approvals = createApprovals({
+    seconds: LIMITS.approvalSeconds,
+    ...options.approvals,
+    record: (entry) => options.onApproval?.(entry),
+  });
+  return async (
+    { tool, parse, args }: Called & Entry,
+    started: StartedCall,
+    { signal, session, progress, person, opener, grant, outbox }: CallContext,
+  ): Promise<Answer<unknown> | Question> => {
+    signal.throwIfAborted();
+    checkGrant(grant, { name: started.calledAs, annotations: tool.annotations });
+    const input = parse(args);
+    const { principal, client, requestId } = started;
+    const asked = { ...started, input: args, signal, person, opener };
+    const call = { principal, reader: grant.token, session, client, requestId, signal, progress, modules };
+    let approval = await approvals.redeem(asked);
+    const work = async (): Promise<Answer<unknown>> => {
+      await outbox?.room(signal);
+      const answer = await tool.run(input, { ...call, approval });
+      outbox?.add(sizeOf(answer));
+      return answer;
+    };
+    for (let questions = 0; ; questions++) {
+      try {
+        return await (tool.takesTurns === true ? turns.take(principal, signal, work) : work());
+      } catch (thrown) {
+        if (!(thrown instanceof ApprovalNeeded)) throw thrown;
+        const agreed = await approvals.ask(thrown, asked, questions);
+        if (typeof agreed !== 'string') return agreed;
+        approval = agreed;
+      }
+    }
+  };
+}
+
 /** Each token in each session is told everything once. */
 const readerOf = ({ grant, session, client }: CallContext): string =>
   JSON.stringify([grant.token, session ?? client.name]);
+
+type Journal = ReturnType<typeof createJournal>;
+type Failed = ReturnType<Journal['failed']>;
 
 /** A call, and how its end is recorded. */
 interface Begun {
@@ -317,27 +304,8 @@ const UNKNOWN_TOOL = { name: 'unknown', recorded: [] };
 /** What a client calls itself is not known before its request is taken. */
 const NOBODY: ClientInfo = { name: '', version: '' };
 
-interface Failed {
-  readonly error: ShellServerError;
-  readonly requestId: string;
-}
-
 function prepare(tool: Tool): Entry {
   return { tool, parse: createInputParser(tool) };
-}
-
-/** A bug of ours that only tests look for, so it must not hide in a friendly answer. */
-class InvalidAnswerError extends Error {
-  override readonly name = 'InvalidAnswerError';
-}
-
-function validateAnswer(tool: Tool, answer: Answer<unknown>): void {
-  const output = tool.output();
-  const schema = output.def.catchall === undefined ? output.strict() : output;
-  const checked = schema.safeParse(answer.data);
-  if (checked.success) return;
-  const problems = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new InvalidAnswerError(`${tool.name} answered outside its output schema: ${problems.join('; ')}`);
 }
 
 /** About: what is large in an answer is in both of its views. */

@@ -3,8 +3,9 @@
  * structuredContent where there is one, Gemini CLI only the text.
  */
 import { isoTime } from '../base/clock.ts';
-import { ERRORS, type ErrorCategory, type ErrorCode, ShellServerError } from '../base/errors.ts';
+import { ERRORS, ShellServerError } from '../base/errors.ts';
 import type { Answer } from '../tools/tool.ts';
+import { closed } from './quote.ts';
 
 /** A type and not an interface: the SDK's results have an index signature. */
 export type ToolResult = {
@@ -16,15 +17,6 @@ export type ToolResult = {
 
 /** For a client that would show its model the structured part alone. */
 export type TextResult = Omit<ToolResult, 'structuredContent'> & { structuredContent?: undefined };
-
-export interface WireError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly category: ErrorCategory;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly timestamp: string;
-  readonly request_id: string;
-}
 
 export function encodeAnswer(answer: Answer<unknown>): ToolResult {
   return {
@@ -50,11 +42,8 @@ export function textAlone(result: ToolResult): TextResult {
   return text;
 }
 
-/** Messages of `shell/exec` have no full stop. */
-const closed = (message: string): string => (/[.?!]$/.test(message) ? message : `${message}.`);
-
 /** The shape of errors in results. */
-export function toWireError(error: ShellServerError, requestId: string, nowMs: number): WireError {
+export function toWireError(error: ShellServerError, requestId: string, nowMs: number) {
   return {
     code: error.code,
     message: error.message,

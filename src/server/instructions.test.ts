@@ -18,15 +18,16 @@ test('what a sandbox does with the network is said', () => {
   expect(about({ kind: 'bubblewrap' })).toContain('network off');
 });
 
-test.for([{ kind: 'container' }, { kind: 'none' }, { kind: 'none', problem: 'bubblewrap is not installed' }])(
-  'what nobody does with the network is not: $kind',
-  (sandbox) => {
-    expect(about(sandbox)).toContain('not restricted by this server');
-    expect(about(sandbox)).not.toContain('network off');
-  },
-);
+test.for([
+  { kind: 'container' },
+  { kind: 'none' },
+  { kind: 'none', problem: 'bubblewrap is not installed' },
+] as const)('what nobody does with the network is not: $kind', (sandbox) => {
+  expect(about(sandbox)).toContain('not restricted by this server');
+  expect(about(sandbox)).not.toContain('network off');
+});
 
-test.for(['container', 'none'])(
+test.for(['container', 'none'] as const)(
   'a network that is there though the settings have it off is warned of: %s',
   (kind) => {
     expect(about({ kind, openNetwork: ['eth0'] })).toContain('WARNING: the settings have the network off');

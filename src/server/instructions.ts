@@ -1,5 +1,6 @@
 /** What a client puts before its model: where commands run, and the few rules that save it from guessing. */
 import type { SecuritySettings } from '../base/settings.ts';
+import type { SandboxState } from '../security/sandbox/sandbox.ts';
 
 export interface InstructionFacts {
   readonly shell: string;
@@ -14,21 +15,13 @@ export interface InstructionFacts {
   /** Which tools there are to speak of; undefined: all. */
   readonly tools?: readonly string[];
   /** undefined: not known yet. */
-  readonly sandbox?:
-    | {
-        readonly kind: string;
-        readonly problem?: string;
-        readonly refuses?: true;
-        readonly openNetwork?: readonly string[];
-      }
-    | undefined;
+  readonly sandbox?: Pick<SandboxState, 'kind' | 'problem' | 'refuses' | 'openNetwork'> | undefined;
 }
 
 export function instructionsFor(facts: InstructionFacts): string {
-  const where =
-    facts.allowedDirectories === undefined
-      ? `Default working directory: ${facts.defaultDirectory}.`
-      : `Default working directory: ${facts.defaultDirectory}. Working directories must lie in: ${facts.allowedDirectories.join(', ')}.`;
+  const bounds =
+    facts.allowedDirectories && ` Working directories must lie in: ${facts.allowedDirectories.join(', ')}.`;
+  const where = `Default working directory: ${facts.defaultDirectory}.${bounds ?? ''}`;
   const has = (name: string): boolean => facts.tools?.includes(name) ?? true;
   return [
     `Runs commands in ${facts.shell} on ${facts.platform} (host ${facts.host}, user ${facts.user}). ${where}`,

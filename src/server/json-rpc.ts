@@ -10,6 +10,7 @@ import type {
   RequestId,
 } from '@modelcontextprotocol/server';
 import { LIMITS } from '../base/limits.ts';
+import { isObject } from '../base/objects.ts';
 import { isDeeperThan } from './json-depth.ts';
 
 export const PARSE_ERROR = -32_700;
@@ -86,6 +87,10 @@ export function classify(value: unknown): Incoming {
   return invalid(id, 'not a JSON-RPC message');
 }
 
+/** Of a body or a line: one message, or a batch of them. */
+export const messagesIn = (body: unknown): readonly Incoming[] =>
+  (Array.isArray(body) ? body : [body]).map((value) => classify(value));
+
 const REQUEST_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params']);
 const NOTIFICATION_MEMBERS = new Set(['jsonrpc', 'method', 'params']);
 const RESULT_MEMBERS = new Set(['jsonrpc', 'id', 'result']);
@@ -155,8 +160,4 @@ function invalid(id: RequestId | null, problem: string): Incoming {
 
 function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -2,12 +2,6 @@
  * Lines out of chunks of bytes. A line longer than the limit is announced once and skipped to its end, never held;
  * the one after it is read as if nothing had been.
  */
-export interface LineReader {
-  push(chunk: Uint8Array): void;
-  /** The input ended: what is left is a line too, since `echo -n` and its kind write no last line end. */
-  end(): void;
-}
-
 export interface LineReaderOptions {
   readonly maxBytes: number;
   readonly onLine: (line: Uint8Array) => void;
@@ -16,17 +10,21 @@ export interface LineReaderOptions {
 
 const LINE_FEED = 0x0a;
 
-export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOptions): LineReader {
+export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOptions) {
   let parts: Uint8Array[] = [];
   let length = 0;
   let skipping = false;
+
+  function drop(): void {
+    parts = [];
+    length = 0;
+  }
 
   function keep(part: Uint8Array): void {
     if (skipping || part.length === 0) return;
     if (length + part.length > maxBytes) {
       skipping = true;
-      parts = [];
-      length = 0;
+      drop();
       onTooLong();
       return;
     }
@@ -37,14 +35,13 @@ export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOpti
   function finishLine(): void {
     const line = parts.length === 1 ? parts[0] : Buffer.concat(parts);
     const skipped = skipping;
-    parts = [];
-    length = 0;
+    drop();
     skipping = false;
     if (!skipped && line !== undefined && !isBlank(line)) onLine(line);
   }
 
   return {
-    push(chunk) {
+    push(chunk: Uint8Array): void {
       let start = 0;
       for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
         keep(chunk.subarray(start, end));
@@ -53,6 +50,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOpti
       }
       keep(chunk.subarray(start));
     },
+    /** The input ended: what is left is a line too, since `echo -n` and its kind write no last line end. */
     end: finishLine,
   };
 }

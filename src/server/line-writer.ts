@@ -2,16 +2,9 @@
  * Messages onto a stream, one a line. A writer waits while the other side does not read; whether it should go on
  * taking requests meanwhile is for `isFull` to say.
  */
+import { EventEmitter, once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { LIMITS } from '../base/limits.ts';
-
-export interface LineWriter {
-  /** Resolves when the stream takes more, or is closed. */
-  write(message: unknown): Promise<void>;
-  isFull(): boolean;
-  /** Resolves when everything has left this process, or never can. */
-  flush(): Promise<void>;
-}
 
 export interface LineWriterOptions {
   readonly output: Writable;
@@ -21,17 +14,13 @@ export interface LineWriterOptions {
   readonly onBroken: () => void;
 }
 
-export function createLineWriter({ output, onDrained, onBroken }: LineWriterOptions): LineWriter {
-  let waiting: (() => void)[] = [];
+export function createLineWriter({ output, onDrained, onBroken }: LineWriterOptions) {
+  const changes = new EventEmitter().setMaxListeners(0);
   let underWay = 0;
   let broken = false;
 
   /** Wakes all that wait; each looks for itself whether it still has to. */
-  function wake(): void {
-    const woken = waiting;
-    waiting = [];
-    for (const resume of woken) resume();
-  }
+  const wake = (): void => void changes.emit('change');
 
   function breakOff(): void {
     if (broken) return;
@@ -53,17 +42,17 @@ export function createLineWriter({ output, onDrained, onBroken }: LineWriterOpti
   output.on('error', breakOff);
   output.on('close', breakOff);
 
-  const change = (): Promise<void> => new Promise((resume) => void waiting.push(resume));
-
   return {
-    async write(message) {
+    /** Resolves when the stream takes more, or is closed. */
+    async write(message: unknown): Promise<void> {
       if (broken) return;
       underWay += 1;
-      if (!output.write(`${JSON.stringify(message)}\n`, written)) await change();
+      if (!output.write(`${JSON.stringify(message)}\n`, written)) await once(changes, 'change');
     },
     isFull: () => output.writableLength > LIMITS.outputHighBytes,
-    async flush() {
-      while (!broken && underWay > 0) await change();
+    /** Resolves when everything has left this process, or never can. */
+    async flush(): Promise<void> {
+      while (!broken && underWay > 0) await once(changes, 'change');
     },
   };
 }

@@ -9,17 +9,10 @@ export interface Now {
   readonly http: { readonly connections: number; readonly sessions: number; readonly underWay: number };
 }
 
-export interface Metrics {
-  readonly contentType: string;
-  onCallEnded(entry: CallEntry): void;
-  onAnswered(status: number): void;
-  text(): Promise<string>;
-}
-
 /** From what answers at once to what is cut off by a client's patience. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-export function createMetrics(look: () => Now): Metrics {
+export function createMetrics(look: () => Now) {
   const registry = new Registry();
   const registers = [registry];
   // Memory, descriptors, processor time and delays of the event loop, by the names that dashboards know.
@@ -66,11 +59,11 @@ export function createMetrics(look: () => Now): Metrics {
   }
   return {
     contentType: registry.contentType,
-    onCallEnded({ tool, outcome, code = '', durationMs }) {
-      calls.inc({ tool, outcome, code });
+    onCallEnded({ tool, outcome, code, durationMs }: CallEntry): void {
+      calls.inc({ tool, outcome, code: code ?? '' });
       durations.observe({ tool }, durationMs / 1000);
     },
-    onAnswered: (status) => answers.inc({ status: String(status) }),
-    text: () => registry.metrics(),
+    onAnswered: (status: number): void => answers.inc({ status: String(status) }),
+    text: (): Promise<string> => registry.metrics(),
   };
 }

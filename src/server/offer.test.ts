@@ -17,6 +17,13 @@ test('a client that is answered with text alone is promised no structured conten
   expect(listed.some((tool) => 'outputSchema' in tool)).toBe(false);
 });
 
+test('a tool whose answers another interface defines keeps its output schema', () => {
+  const [first, second] = definitions;
+  const listed = listFor(claude, { definitions, answers: 'auto', exact: [first?.name ?? ''] });
+  expect(listed[0]).toEqual(first);
+  expect(listed[1]).not.toEqual(second);
+});
+
 test.each([
   ['another client', { name: 'other', version: '1' }, 'auto'],
   ['an operator who wants both', claude, 'both'],

@@ -12,6 +12,8 @@ export interface Offer {
   readonly definitions: readonly ToolDefinition[];
   /** Both where absent. */
   readonly answers?: Settings['answers'];
+  /** Tools whose answers are never text alone. */
+  readonly exact?: readonly string[];
   /** The names of the methods beside MCP. */
   readonly methods: readonly string[];
   readonly info: { readonly version: string };
@@ -26,10 +28,10 @@ export interface Offer {
 /** A tool that is answered with text alone has no output schema: a client would miss what it promises. */
 export function listFor(
   client: ClientInfo,
-  { definitions, answers }: Pick<Offer, 'definitions' | 'answers'>,
+  { definitions, answers = 'both', exact = [] }: Pick<Offer, 'definitions' | 'answers' | 'exact'>,
 ): readonly (Omit<ToolDefinition, 'outputSchema'> & Partial<ToolDefinition>)[] {
   return definitions.map((definition) => {
-    if (!answersInText(definition.name, client, answers ?? 'both')) return definition;
+    if (!answersInText({ isExact: exact.includes(definition.name) }, client, answers)) return definition;
     const { outputSchema: _, ...rest } = definition;
     return rest;
   });

@@ -8,35 +8,25 @@ import { LIMITS } from '../base/limits.ts';
 import type { CallEntry } from './dispatch.ts';
 import type { HttpListener } from './http/http.ts';
 import { listen } from './http/listen.ts';
-import { reasonOf } from './http/rejection.ts';
+import { Rejection } from './http/rejection.ts';
 import { createHostCheck, inUrl } from './http/request-guard.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type Now } from './metrics.ts';
 
-export interface Observation {
-  readonly url: string;
-  onAnswered(status: number): void;
-  /** The listener that callers use; until it is there the server is not ready. */
-  watch(server: Observed): void;
-  close(): Promise<void>;
-}
+export type Observation = Awaited<ReturnType<typeof serveOperation>>;
 
 type Observed = Pick<HttpListener, 'counts' | 'isLeaving'>;
 
 /** What it asks of the rest of the server. */
 export interface ObservedApp {
   onCallEnded(listener: (entry: CallEntry) => void): void;
-  health(): {
-    readonly executions: number;
-    readonly terminals: number;
-    readonly audit: { readonly lines: number; readonly lost: number; readonly problem: string | undefined };
-  };
+  health(): Omit<Now, 'http'>;
 }
 
 export async function serveOperation(options: {
   readonly host: string;
   readonly port: number;
   readonly app: ObservedApp;
-}): Promise<Observation> {
+}) {
   const { host, app } = options;
   let observed: Observed | undefined;
   const metrics = createMetrics(() => ({
@@ -45,7 +35,7 @@ export async function serveOperation(options: {
   }));
   app.onCallEnded(metrics.onCallEnded);
 
-  function readiness(): { readonly status: number; readonly text: string } {
+  function readiness(): Found {
     if (observed === undefined) return { status: 503, text: 'starting' };
     if (observed.isLeaving()) return { status: 503, text: 'shutting down' };
     // The reason may have a path in it; the log has it in full.
@@ -54,26 +44,20 @@ export async function serveOperation(options: {
     return { status: 200, text: 'ready' };
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const send = (status: number, text: string, headers: Record<string, string> = {}): void => {
-      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers });
-      response.end(request.method === 'HEAD' ? '' : text);
-    };
-    const rejection = checkHost(request);
-    if (rejection !== undefined) return send(rejection.status, `${reasonOf(rejection)}\n`);
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      return send(405, 'only GET\n', { allow: 'GET, HEAD' });
-    switch (request.url?.split('?', 1)[0]) {
+  async function find(request: IncomingMessage): Promise<Found> {
+    checkHost(request);
+    const { method, url } = request;
+    if (method !== 'GET' && method !== 'HEAD')
+      return { status: 405, text: 'only GET', headers: { allow: 'GET, HEAD' } };
+    switch (url?.split('?', 1)[0]) {
       case '/healthz':
-        return send(200, 'ok\n');
-      case '/readyz': {
-        const { status, text } = readiness();
-        return send(status, `${text}\n`);
-      }
+        return { status: 200, text: 'ok' };
+      case '/readyz':
+        return readiness();
       case '/metrics':
-        return send(200, await metrics.text(), { 'content-type': metrics.contentType });
+        return { status: 200, text: await metrics.text(), headers: { 'content-type': metrics.contentType } };
       default:
-        return send(404, 'not found; there are /healthz, /readyz and /metrics\n');
+        return { status: 404, text: 'not found; there are /healthz, /readyz and /metrics' };
     }
   }
 
@@ -88,18 +72,39 @@ export async function serveOperation(options: {
   const { port } = server.address() as AddressInfo;
   const checkHost = createHostCheck({ host, port, publicUrl: undefined });
   server.on('request', (request, response) => {
-    answer(request, response).catch(() => response.writeHead(500).end());
+    find(request)
+      .catch(reasonOf)
+      .then((found) => answer(request, response, found))
+      .catch(() => response.writeHead(500).end());
   });
   return {
     url: `http://${inUrl(host)}:${port}`,
     onAnswered: metrics.onAnswered,
-    watch(listener) {
+    /** The listener that callers use; until it is there the server is not ready. */
+    watch(listener: Observed): void {
       observed = listener;
     },
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+}
+
+interface Found {
+  readonly status: number;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function reasonOf(error: unknown): Found {
+  if (error instanceof Rejection) return { status: error.status, text: error.message };
+  throw error;
+}
+
+function answer({ method }: IncomingMessage, response: ServerResponse, found: Found): void {
+  const { status, text, headers } = found;
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers });
+  response.end(method === 'HEAD' ? '' : `${text.trimEnd()}\n`);
 }

@@ -5,8 +5,8 @@
 import type { ElicitRequestURLParams } from '@modelcontextprotocol/server';
 import { randomText, renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
+import { isObject } from '../base/objects.ts';
 import type { Questions } from '../security/questions/questions.ts';
-import { isObject } from './json-rpc.ts';
 
 /** Where the person at a client finds the page: at an address, or wherever one is served on this machine. */
 export type PagePlace = 'local' | URL;
@@ -25,18 +25,7 @@ export interface PageView {
   readonly message: string;
 }
 
-export interface PageLinks {
-  /** A link to a place on the page; undefined where no page is served. */
-  linkTo(view: PageView, page: PagePlace): ElicitRequestURLParams | undefined;
-  canLeadTo(page: PagePlace | undefined): boolean;
-  /** While a call is under way, its client can be led to the page. Returns what ends it. */
-  during(principal: string, opener: PageOpener): () => void;
-  canLead(principal: string): boolean;
-  /** Leads the person at a client of this principal there, where one can be, and not twice at once. */
-  lead(principal: string, view: PageView): Led | undefined;
-  /** Leads there from the answer of a call, where a terminal asks for a password; once for each prompt. */
-  notePrompt(principal: string, data: unknown): void;
-}
+export type PageLinks = ReturnType<typeof createPageLinks>;
 
 /** A person who is asked to open a link. */
 export interface Led {
@@ -75,7 +64,7 @@ export function askToOpen(
   };
 }
 
-export function createPageLinks({ page, isAttended }: Pick<Questions, 'page' | 'isAttended'>): PageLinks {
+export function createPageLinks({ page, isAttended }: Pick<Questions, 'page' | 'isAttended'>) {
   const calls = new Set<{ readonly principal: string; readonly opener: PageOpener }>();
   /** Those that a person was led to and that are not done: nobody is asked twice. */
   const open = new Set<string>();
@@ -84,6 +73,7 @@ export function createPageLinks({ page, isAttended }: Pick<Questions, 'page' | '
 
   const addressOf = (place: PagePlace): string | undefined => (place === 'local' ? page() : place.href);
 
+  /** A link to a place on the page; undefined where no page is served. */
   function linkTo({ path, message }: PageView, place: PagePlace): ElicitRequestURLParams | undefined {
     const address = addressOf(place);
     if (address === undefined) return undefined;
@@ -94,6 +84,7 @@ export function createPageLinks({ page, isAttended }: Pick<Questions, 'page' | '
   const callOf = (principal: string) =>
     [...calls].findLast((call) => call.principal === principal && addressOf(call.opener.page) !== undefined);
 
+  /** Leads the person at a client of this principal there, where one can be, and not twice at once. */
   function lead(principal: string, view: PageView): Led | undefined {
     const call = callOf(principal);
     const key = `${principal} ${view.path}`;
@@ -112,15 +103,18 @@ export function createPageLinks({ page, isAttended }: Pick<Questions, 'page' | '
 
   return {
     linkTo,
-    canLeadTo: (place) => place !== undefined && addressOf(place) !== undefined,
-    during(principal, opener) {
+    canLeadTo: (place: PagePlace | undefined): boolean =>
+      place !== undefined && addressOf(place) !== undefined,
+    /** While a call is under way, its client can be led to the page. Returns what ends it. */
+    during(principal: string, opener: PageOpener): () => void {
       const call = { principal, opener };
       calls.add(call);
       return () => void calls.delete(call);
     },
-    canLead: (principal) => callOf(principal) !== undefined,
+    canLead: (principal: string): boolean => callOf(principal) !== undefined,
     lead,
-    notePrompt(principal, data) {
+    /** Leads there from the answer of a call, where a terminal asks for a password; once for each prompt. */
+    notePrompt(principal: string, data: unknown): void {
       const answer = isObject(data) ? data : {};
       const { terminal_id: id, secret_prompt: isPrompt } = answer;
       // Only an answer after a wait, or the last one, says that there is no prompt.

@@ -8,7 +8,7 @@ import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import type { Tool } from '../tools/tool.ts';
 import { type InputProblem, problemsOf, wordIssue } from './input-problems.ts';
-import { clip, quote } from './quote.ts';
+import { clip, closed, quote } from './quote.ts';
 
 export type InputParser = (args: unknown) => Record<string, unknown>;
 
@@ -61,10 +61,6 @@ function toSentence({ kind, path, problem }: InputProblem): string {
   if (kind === 'unknown')
     return closed(`There is no parameter ${name}${problem.replace('is not known', '')}`);
   return closed(`The parameter ${name} ${problem}`);
-}
-
-function closed(sentence: string): string {
-  return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 function parameterList(parameters: readonly string[]): string {

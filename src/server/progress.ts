@@ -5,11 +5,19 @@
  */
 import { LIMITS } from '../base/limits.ts';
 
-export interface Progress {
-  /** A line or a few; what comes between two notifications becomes one text of many lines. */
-  report(message: string): void;
-  /** Sends what is left and waits for it; for just before the answer. */
-  finish(): Promise<void>;
+/** Undefined where the client did not ask for it: a notification with a token that nobody knows is an error at its end. */
+export function openProgress(
+  progressToken: string | number | undefined,
+  signal: AbortSignal,
+  notify: (notification: {
+    readonly method: 'notifications/progress';
+    readonly params: { progressToken: string | number; progress: number; message: string };
+  }) => Promise<void>,
+) {
+  if (progressToken === undefined) return undefined;
+  const send = (progress: number, message: string): Promise<void> =>
+    notify({ method: 'notifications/progress', params: { progressToken, progress, message } });
+  return createProgress({ send, signal });
 }
 
 export interface ProgressOptions {
@@ -18,7 +26,7 @@ export interface ProgressOptions {
   readonly intervalMs?: number;
 }
 
-export function createProgress(options: ProgressOptions): Progress {
+export function createProgress(options: ProgressOptions) {
   const { send, signal, intervalMs = LIMITS.progressIntervalMs } = options;
   let count = 0;
   let pending = '';
@@ -27,6 +35,7 @@ export function createProgress(options: ProgressOptions): Progress {
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> | undefined;
 
+  /** A line or a few; what comes between two notifications becomes one text of many lines. */
   function report(message: string): void {
     if (finished || signal.aborted || message === '') return;
     const separator = pending === '' || pending.endsWith('\n') ? '' : '\n';
@@ -60,6 +69,7 @@ export function createProgress(options: ProgressOptions): Progress {
       });
   }
 
+  /** Sends what is left and waits for it; for just before the answer. */
   async function finish(): Promise<void> {
     finished = true;
     clearTimeout(timer);

@@ -4,59 +4,52 @@
  * wait in line; what other principals ask for comes between them.
  */
 import { LIMITS } from '../base/limits.ts';
+import { createQuota } from '../base/quota.ts';
 
-export interface Turns {
-  /** Does it when it is the principal's turn; rejects where the signal comes before. */
-  take<Result>(principal: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
-}
+export function createTurns(most: number = LIMITS.readsAtOnce) {
+  const busy = createQuota({ each: most });
+  const queues = new Map<string, Set<() => void>>();
 
-interface Line {
-  busy: number;
-  readonly waiting: Set<() => void>;
-}
-
-export function createTurns(most: number = LIMITS.readsAtOnce): Turns {
-  const lines = new Map<string, Line>();
-
-  async function wait({ waiting }: Line, signal: AbortSignal): Promise<void> {
-    let onAbort: (() => void) | undefined;
-    try {
-      await new Promise<void>((resolve, reject) => {
-        onAbort = () => {
-          waiting.delete(resolve);
-          reject(signal.reason as Error);
-        };
-        signal.addEventListener('abort', onAbort);
-        waiting.add(resolve);
-      });
-    } finally {
-      if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
-    }
+  function wait(principal: string, signal: AbortSignal): Promise<void> {
+    const queue = queues.get(principal) ?? new Set();
+    queues.set(principal, queue);
+    return new Promise<void>((resolve, reject) => {
+      const begin = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const onAbort = (): void => {
+        queue.delete(begin);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      queue.add(begin);
+    });
   }
 
   /** The next in the queue takes over the place directly. */
-  function leave(principal: string, line: Line): void {
-    const [next] = line.waiting;
-    if (next !== undefined) {
-      line.waiting.delete(next);
+  function leave(principal: string): void {
+    const queue = queues.get(principal);
+    const [next] = queue ?? [];
+    if (next === undefined) {
+      queues.delete(principal);
+      busy.giveBack(principal);
+    } else {
+      queue?.delete(next);
       next();
-      return;
     }
-    line.busy--;
-    if (line.busy === 0) lines.delete(principal);
   }
 
   return {
-    async take(principal, signal, work) {
+    /** Does it when it is the principal's turn; rejects where the signal comes before. */
+    async take<Result>(principal: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
       signal.throwIfAborted();
-      const line = lines.get(principal) ?? { busy: 0, waiting: new Set() };
-      lines.set(principal, line);
-      if (line.busy < most) line.busy++;
-      else await wait(line, signal);
+      if (busy.full(principal) === undefined) busy.take(principal);
+      else await wait(principal, signal);
       try {
         return await work();
       } finally {
-        leave(principal, line);
+        leave(principal);
       }
     },
   };

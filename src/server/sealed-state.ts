@@ -19,21 +19,15 @@ export interface SealedState {
   readonly call: string;
 }
 
-export interface Seal {
-  /** The answer to a call whose client is to ask the user, under this name, and to call again. */
-  question(
-    name: string,
-    asked: ElicitRequestFormParams | ElicitRequestURLParams,
-    state: SealedState,
-  ): Promise<InputRequiredResult>;
-  /** Rejects where it is not ours, or is too old. */
-  open(sealed: string, context: ServerContext): Promise<SealedState>;
-}
-
-export function createSeal(seconds: number): Seal {
+export function createSeal(seconds: number) {
   const codec = createRequestStateCodec<SealedState>({ key: randomBytes(32), ttlSeconds: seconds });
   return {
-    question: async (name, asked, state) =>
+    /** The answer to a call whose client is to ask the user, under this name, and to call again. */
+    question: async (
+      name: string,
+      asked: ElicitRequestFormParams | ElicitRequestURLParams,
+      state: SealedState,
+    ): Promise<InputRequiredResult> =>
       inputRequired({
         inputRequests: {
           [name]:
@@ -43,6 +37,7 @@ export function createSeal(seconds: number): Seal {
         },
         requestState: await codec.mint(state),
       }),
-    open: (sealed, context) => codec.verify(sealed, context),
+    /** Rejects where it is not ours, or is too old. */
+    open: (sealed: string, context: ServerContext): Promise<SealedState> => codec.verify(sealed, context),
   };
 }

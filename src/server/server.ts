@@ -17,31 +17,23 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LIMITS } from '../base/limits.ts';
-import type { Settings } from '../base/settings.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { AnswerTimeout, type Person, type Question } from './approvals.ts';
 import type { Caller } from './auth.ts';
-import { MethodError, toErrorObject, UnknownToolError } from './call-errors.ts';
+import { MethodError } from './call-errors.ts';
 import { canAsk, canOpen, clientInfoOf } from './client-info.ts';
-import type { ToolDefinition } from './definitions.ts';
 import type { CallContext, Dispatch } from './dispatch.ts';
 import type { TextResult, ToolResult } from './encode.ts';
 import { allows, EVERYTHING, type Grant } from './grants.ts';
 import { callerIn, type HttpCaller } from './http/auth-info.ts';
-import { LOCAL_PRINCIPAL, listFor, serverInfoOf } from './offer.ts';
+import { LOCAL_PRINCIPAL, listFor, type Offer, serverInfoOf } from './offer.ts';
 import type { PageOpener, PagePlace } from './page-links.ts';
-import { createProgress, type Progress } from './progress.ts';
+import { openProgress } from './progress.ts';
 
-export interface ServerFactoryOptions {
+export interface ServerFactoryOptions extends Omit<Offer, 'dispatch' | 'instructions' | 'methods'> {
   readonly dispatch: Dispatch;
-  readonly definitions: readonly ToolDefinition[];
-  /** Both where absent. */
-  readonly answers?: Settings['answers'];
-  readonly info: { readonly version: string };
-  /** Read for each connection: what holds for its principal, in words, and which tools there are to speak of. */
+  /** Read for each connection, and for each request without one, for which `onCaller` is called as well. */
   readonly instructions: (principal: string, tools: readonly string[]) => string;
-  /** Called for each connection, and for each request without one. */
-  readonly onCaller: (principal: string) => void;
 }
 
 export type ServerFactory = (context: McpRequestContext) => Server;
@@ -49,11 +41,11 @@ export type ServerFactory = (context: McpRequestContext) => Server;
 const LOCAL: Caller = { principal: LOCAL_PRINCIPAL, grant: EVERYTHING };
 
 export function createServerFactory(options: ServerFactoryOptions): ServerFactory {
-  const { dispatch, definitions, answers = 'both', info, instructions, onCaller } = options;
+  const { dispatch, definitions, answers = 'both', exact = [], info, instructions, onCaller } = options;
   // Ours are read-only and name their own JSON Schema type; the SDK only writes them out.
   const allowed = (grant: Grant) => definitions.filter((tool) => allows(grant, tool));
   const listed = (grant: Grant, client: ClientInfo) =>
-    listFor(client, { definitions: allowed(grant), answers }) as unknown as WireTool[];
+    listFor(client, { definitions: allowed(grant), answers, exact }) as unknown as WireTool[];
   return ({ era, authInfo }) => {
     const { principal, grant } = callerIn(authInfo) ?? LOCAL;
     if (definitions.some((tool) => !tool.annotations.readOnlyHint && allows(grant, tool)))
@@ -69,24 +61,23 @@ export function createServerFactory(options: ServerFactoryOptions): ServerFactor
     server.setRequestHandler('tools/list', (_, context) => ({
       tools: listed(callerOf(context).grant, clientOf(context, server)),
     }));
+    const clientIn = (context: ServerContext): CallingClient => ({
+      client: clientOf(context, server),
+      ...(era !== 'modern' && {
+        person: personByRequest(context, server),
+        opener: openerByRequest(context, server),
+      }),
+    });
     server.setRequestHandler('tools/call', (request, context) =>
       callTool(dispatch, request.params, context, {
-        client: clientOf(context, server),
-        ...(era === 'modern'
-          ? { person: personByRetry(context) }
-          : { person: personByRequest(context, server), opener: openerByRequest(context, server) }),
+        ...clientIn(context),
+        // A method's answer has no place for a question.
+        ...(era === 'modern' && { person: personByRetry(context) }),
       }),
     );
     for (const method of dispatch.methods) {
       server.setRequestHandler(method, { params: methodParams }, (params, context) =>
-        invokeMethod(dispatch, method, params, context, {
-          client: clientOf(context, server),
-          // A method's answer has no place for a question.
-          ...(era !== 'modern' && {
-            person: personByRequest(context, server),
-            opener: openerByRequest(context, server),
-          }),
-        }),
+        invokeMethod(dispatch, { method, params }, context, clientIn(context)),
       );
     }
     return server;
@@ -100,8 +91,7 @@ const methodParams = z.record(z.string(), z.unknown()).optional();
 
 async function invokeMethod(
   dispatch: Dispatch,
-  method: string,
-  params: Readonly<Record<string, unknown>> | undefined,
+  { method, params }: { method: string; params: Readonly<Record<string, unknown>> | undefined },
   context: ServerContext,
   caller: CallingClient,
 ): Promise<Record<string, unknown>> {
@@ -114,7 +104,7 @@ async function invokeMethod(
       signal: context.mcpReq.signal,
     });
   } catch (error) {
-    throw error instanceof MethodError ? toProtocolError(error) : error;
+    throw toProtocolError(error);
   }
 }
 
@@ -124,8 +114,8 @@ async function callTool(
   context: ServerContext,
   caller: CallingClient,
 ): Promise<ToolResult | TextResult | Question> {
-  const { signal } = context.mcpReq;
-  const progress = progressOf(context);
+  const { signal, _meta: meta, notify } = context.mcpReq;
+  const progress = openProgress(meta?.progressToken, signal, notify);
   try {
     return await dispatch.call(params.name, params.arguments, {
       ...callerOf(context),
@@ -135,7 +125,7 @@ async function callTool(
       progress: progress?.report,
     });
   } catch (error) {
-    throw error instanceof UnknownToolError ? toProtocolError(error) : error;
+    throw toProtocolError(error);
   } finally {
     await progress?.finish();
   }
@@ -149,9 +139,8 @@ function callerOf({ http }: ServerContext): Caller & Partial<Pick<HttpCaller, 'r
   return caller;
 }
 
-function toProtocolError(error: UnknownToolError | MethodError): ProtocolError {
-  const { code, message, data } = toErrorObject(error);
-  return new ProtocolError(code, message, data);
+function toProtocolError(error: unknown): unknown {
+  return error instanceof MethodError ? new ProtocolError(error.code, error.message, error.data) : error;
 }
 
 /** In the 2026-07-28 revision a server cannot send a request: the client takes the question and calls again. */
@@ -200,18 +189,6 @@ function openerByRequest(context: ServerContext, server: Server): PageOpener | u
         .catch(() => undefined);
     },
   };
-}
-
-/** Only where the client asked for it: a notification with a token that nobody knows is an error at its end. */
-function progressOf({ mcpReq }: ServerContext): Progress | undefined {
-  const { _meta: meta } = mcpReq;
-  const progressToken = meta?.progressToken;
-  if (progressToken === undefined) return undefined;
-  return createProgress({
-    signal: mcpReq.signal,
-    send: (progress, message) =>
-      mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }),
-  });
 }
 
 /** From the request itself in the 2026-07-28 revision, from the handshake in those before. */

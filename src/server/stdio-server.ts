@@ -15,16 +15,16 @@ import type {
   Transport,
 } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
+import { isObject } from '../base/objects.ts';
 import type { ClientInfo } from '../tools/tool.ts';
-import type { Person } from './approvals.ts';
 import { MethodError, toErrorObject } from './call-errors.ts';
 import { canAsk, canOpen, clientInfoOf } from './client-info.ts';
-import { createClientRequests } from './client-request.ts';
+import { type ClientRequests, createClientRequests } from './client-request.ts';
+import type { CallContext } from './dispatch.ts';
 import { EVERYTHING } from './grants.ts';
-import { cancelledId, INVALID_PARAMS, isObject, METHOD_NOT_FOUND } from './json-rpc.ts';
+import { cancelledId, INVALID_PARAMS, METHOD_NOT_FOUND } from './json-rpc.ts';
 import { LOCAL_PRINCIPAL, listFor, type Offer, serverInfoOf } from './offer.ts';
-import type { PageOpener } from './page-links.ts';
-import { createProgress, type Progress } from './progress.ts';
+import { openProgress } from './progress.ts';
 
 export interface StdioServer {
   receive(message: JSONRPCMessage): void;
@@ -52,69 +52,8 @@ interface Asked {
 export function createStdioServer({ offer, send, onError }: StdioServerOptions): StdioServer {
   const underWay = new Map<RequestId, AbortController>();
   const requests = createClientRequests(send);
-  let client: ClientInfo = clientInfoOf(undefined);
-  let capabilities: unknown;
-  let handshake: Promise<Result> | undefined;
-  const names = offer.definitions.map(({ name }) => name);
+  const handle = createMethods({ offer, send, requests });
   if (offer.definitions.some(({ annotations }) => !annotations.readOnlyHint)) offer.onCaller(LOCAL_PRINCIPAL);
-
-  async function shakeHands({ params }: Asked): Promise<Result> {
-    const { protocolVersion, capabilities: offered, clientInfo } = params;
-    if (typeof protocolVersion !== 'string') throw invalid('initialize', 'protocolVersion must be a string');
-    if (!isObject(offered)) throw invalid('initialize', 'capabilities must be an object');
-    if (typeof (clientInfo as { name?: unknown } | null | undefined)?.name !== 'string')
-      throw invalid('initialize', 'clientInfo must have a name');
-    capabilities = offered;
-    client = clientInfoOf(clientInfo);
-    const instructions = await offer.instructions(LOCAL_PRINCIPAL, names);
-    return {
-      protocolVersion: REVISIONS.includes(protocolVersion) ? protocolVersion : REVISIONS[0],
-      capabilities: { tools: {} },
-      serverInfo: serverInfoOf(offer.info),
-      ...(instructions !== '' && { instructions }),
-    };
-  }
-
-  async function callTool({ params, signal }: Asked): Promise<Result> {
-    const { name, arguments: args } = params;
-    if (typeof name !== 'string') throw invalid('tools/call', 'name must be a string');
-    if (args !== undefined && !isObject(args)) throw invalid('tools/call', 'arguments must be an object');
-    const progress = progressOf(params, signal);
-    try {
-      const dispatch = await offer.dispatch();
-      return await dispatch.call(name, args, { ...callerIn(signal), progress: progress?.report });
-    } finally {
-      await progress?.finish();
-    }
-  }
-
-  async function invoke(method: string, { params, signal }: Asked): Promise<Result> {
-    // The protocol's own part of the parameters.
-    const { _meta: _, ...own } = params;
-    const dispatch = await offer.dispatch();
-    return dispatch.invoke(method, own, callerIn(signal));
-  }
-
-  async function handle(method: string, asked: Asked): Promise<Result> {
-    // A client that does not wait for its answer is still answered in the order of the lines.
-    if (method !== 'initialize' && handshake !== undefined) await handshake.catch(() => undefined);
-    switch (method) {
-      case 'initialize':
-        handshake = shakeHands(asked).finally(() => {
-          handshake = undefined;
-        });
-        return handshake;
-      case 'ping':
-        return {};
-      case 'tools/list':
-        return { tools: listFor(client, offer) };
-      case 'tools/call':
-        return callTool(asked);
-      default:
-        if (offer.methods.includes(method)) return invoke(method, asked);
-        throw new MethodError(METHOD_NOT_FOUND, 'Method not found');
-    }
-  }
 
   async function answer({ id, method, params = {} }: JSONRPCRequest): Promise<void> {
     const controller = new AbortController();
@@ -137,50 +76,6 @@ export function createStdioServer({ offer, send, onError }: StdioServerOptions):
     underWay.get(id)?.abort(typeof reason === 'string' ? reason : undefined);
   }
 
-  function callerIn(signal: AbortSignal) {
-    const opener = openerOf();
-    return { principal: LOCAL_PRINCIPAL, grant: EVERYTHING, client, signal, person: personOf(), opener };
-  }
-
-  function openerOf(): PageOpener | undefined {
-    if (!canOpen(capabilities)) return undefined;
-    return {
-      page: 'local',
-      open: (link, timeoutMs, until) =>
-        requests.send('elicitation/create', link, { timeoutMs, signal: until }),
-      complete: (elicitationId) =>
-        void send({
-          jsonrpc: '2.0',
-          method: 'notifications/elicitation/complete',
-          params: { elicitationId },
-        }).catch(() => undefined),
-    };
-  }
-
-  function personOf(): Person | undefined {
-    if (!canAsk(capabilities)) return undefined;
-    return {
-      way: 'request',
-      ask: (question, timeoutMs, until) =>
-        requests.send('elicitation/create', question, { timeoutMs, signal: until }),
-    };
-  }
-
-  /** Only where the client asked for it: a notification with a token that nobody knows is an error at its end. */
-  function progressOf(params: Params, signal: AbortSignal): Progress | undefined {
-    const { progressToken } = (params['_meta'] ?? {}) as { progressToken?: string | number };
-    if (progressToken === undefined) return undefined;
-    return createProgress({
-      signal,
-      send: (progress, message) =>
-        send({
-          jsonrpc: '2.0',
-          method: 'notifications/progress',
-          params: { progressToken, progress, message },
-        }),
-    });
-  }
-
   return {
     receive(message) {
       if (!('method' in message)) {
@@ -197,6 +92,112 @@ export function createStdioServer({ offer, send, onError }: StdioServerOptions):
       for (const controller of underWay.values()) controller.abort(error);
       underWay.clear();
     },
+  };
+}
+
+interface Connection extends Pick<StdioServerOptions, 'offer' | 'send'> {
+  readonly requests: ClientRequests;
+}
+
+/** The methods of a connection, each with its result. */
+function createMethods(connection: Connection): (method: string, asked: Asked) => Promise<Result> {
+  const { offer } = connection;
+  let client: ClientInfo = clientInfoOf(undefined);
+  let capabilities: unknown;
+  let handshake: Promise<Result> | undefined;
+
+  async function shakeHands({ params }: Asked): Promise<Result> {
+    const { protocolVersion, capabilities: offered, clientInfo } = params;
+    if (typeof protocolVersion !== 'string') throw invalid('initialize', 'protocolVersion must be a string');
+    if (!isObject(offered)) throw invalid('initialize', 'capabilities must be an object');
+    if (typeof (clientInfo as { name?: unknown } | null | undefined)?.name !== 'string')
+      throw invalid('initialize', 'clientInfo must have a name');
+    capabilities = offered;
+    client = clientInfoOf(clientInfo);
+    const names = offer.definitions.map(({ name }) => name);
+    const instructions = await offer.instructions(LOCAL_PRINCIPAL, names);
+    return {
+      protocolVersion: REVISIONS.includes(protocolVersion) ? protocolVersion : REVISIONS[0],
+      capabilities: { tools: {} },
+      serverInfo: serverInfoOf(offer.info),
+      ...(instructions !== '' && { instructions }),
+    };
+  }
+
+  const callerIn = (signal: AbortSignal) => ({
+    principal: LOCAL_PRINCIPAL,
+    grant: EVERYTHING,
+    client,
+    signal,
+    ...personAt(connection, capabilities),
+  });
+
+  return async (method, asked) => {
+    // A client that does not wait for its answer is still answered in the order of the lines.
+    if (method !== 'initialize' && handshake !== undefined) await handshake.catch(() => undefined);
+    switch (method) {
+      case 'initialize':
+        handshake = shakeHands(asked).finally(() => {
+          handshake = undefined;
+        });
+        return handshake;
+      case 'ping':
+        return {};
+      case 'tools/list':
+        return { tools: listFor(client, offer) };
+      case 'tools/call':
+        return callTool(asked, connection, callerIn);
+      default:
+        if (offer.methods.includes(method)) return invoke(method, asked, offer, callerIn);
+        throw new MethodError(METHOD_NOT_FOUND, 'Method not found');
+    }
+  };
+}
+
+type CallerIn = (signal: AbortSignal) => CallContext;
+
+async function callTool(asked: Asked, connection: Connection, callerIn: CallerIn): Promise<Result> {
+  const { name, arguments: args } = asked.params;
+  if (typeof name !== 'string') throw invalid('tools/call', 'name must be a string');
+  if (args !== undefined && !isObject(args)) throw invalid('tools/call', 'arguments must be an object');
+  const { progressToken } = (asked.params['_meta'] ?? {}) as { progressToken?: string | number };
+  const progress = openProgress(progressToken, asked.signal, (notification) =>
+    connection.send({ jsonrpc: '2.0', ...notification }),
+  );
+  try {
+    const dispatch = await connection.offer.dispatch();
+    return await dispatch.call(name, args, { ...callerIn(asked.signal), progress: progress?.report });
+  } finally {
+    await progress?.finish();
+  }
+}
+
+async function invoke(
+  method: string,
+  { params, signal }: Asked,
+  offer: Offer,
+  callerIn: CallerIn,
+): Promise<Result> {
+  // The protocol's own part of the parameters.
+  const { _meta: _, ...own } = params;
+  const dispatch = await offer.dispatch();
+  return dispatch.invoke(method, own, callerIn(signal));
+}
+
+/** How a client with these capabilities can ask the person before it, and lead them to the operator's page. */
+function personAt(
+  { requests, send }: Connection,
+  capabilities: unknown,
+): Pick<CallContext, 'person' | 'opener'> {
+  const elicit = (params: object, timeoutMs: number, signal: AbortSignal): Promise<unknown> =>
+    requests.send('elicitation/create', params, { timeoutMs, signal });
+  const complete = (elicitationId: string): void => {
+    const params = { elicitationId };
+    send({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params }).catch(() => undefined);
+  };
+  return {
+    person: canAsk(capabilities) ? { way: 'request', ask: elicit } : undefined,
+    opener: canOpen(capabilities) ? { page: 'local', open: elicit, complete } : undefined,
   };
 }
 

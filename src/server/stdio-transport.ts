@@ -9,7 +9,8 @@
  * left, there was just nothing more to ask: everything is answered first.
  */
 import type { Readable, Writable } from 'node:stream';
-import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JSONRPCMessage, JSONRPCResponse, RequestId, Transport } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import {
@@ -52,33 +53,23 @@ const QUICK_METHODS = new Set(['initialize', 'server/discover', 'ping', 'tools/l
 
 export function createStdioTransport(options: StdioTransportOptions): Transport {
   const { input, output } = options;
-  const owed = new Map<RequestId, Owed>();
-  let shookHands = false;
   let inputEnded = false;
   let closed = false;
-  let goneSaid = false;
-
-  const reader = createLineReader({
-    maxBytes: LIMITS.stdioLineBytes,
-    onLine: receive,
-    onTooLong: refuseTooLong,
-  });
-  const writer = createLineWriter({ output, onDrained: readOn, onBroken: leave });
 
   const transport: Transport = { start, send, close };
+  const deliver = (message: JSONRPCMessage): void => transport.onmessage?.(message);
+  const ledger = createLedger(post, finishIfDone);
+  const inbox = createInbox(ledger, deliver);
+  const writer = createLineWriter({ output, onDrained: readOn, onBroken: leave });
+  let stopReading: (() => void) | undefined;
 
   async function start(): Promise<void> {
     if (options.greeting !== undefined) post(options.greeting);
-    input.on('data', onData);
-    input.on('end', onInputEnd);
-    input.on('close', onInputEnd);
-    input.on('error', leave);
-    // Read to its end before anybody listened: those events will not come any more.
-    if (input.readableEnded || input.destroyed) setImmediate(onInputEnd);
+    stopReading = listenTo(input, { onData, onEnd: onInputEnd, onError: leave });
   }
 
   function onData(chunk: Uint8Array | string): void {
-    reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    inbox.lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
     if (writer.isFull()) input.pause();
   }
 
@@ -86,79 +77,73 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
     if (!closed && input.isPaused()) input.resume();
   }
 
-  function receive(line: Uint8Array): void {
-    const parsed = parseJson(line);
-    if (!parsed.ok) reply(parsed.reply, undefined);
-    else if (Array.isArray(parsed.value)) receiveBatch(parsed.value);
-    else take(classify(parsed.value), undefined);
-  }
-
-  function refuseTooLong(): void {
-    const text = `Invalid request: message too large, a line may have ${LIMITS.stdioLineBytes} bytes`;
-    reply(errorReply(null, INVALID_REQUEST, text), undefined);
-  }
-
-  function receiveBatch(values: readonly unknown[]): void {
-    const { batchMessages } = LIMITS;
-    if (values.length === 0 || values.length > batchMessages) {
-      const problem =
-        values.length === 0 ? 'an empty batch' : `a batch of more than ${batchMessages} messages`;
-      reply(errorReply(null, INVALID_REQUEST, `Invalid request: ${problem}`), undefined);
-      return;
-    }
-    const batch: Batch = { replies: [], owed: new Set() };
-    const messages = values.map((value) => classify(value));
-    for (const incoming of messages) {
-      if (incoming.kind === 'request') batch.owed.add(incoming.message.id);
-    }
-    for (const incoming of messages) take(incoming, batch);
-    if (batch.owed.size === 0) finishBatch(batch);
-  }
-
-  function take(incoming: Incoming, batch: Batch | undefined): void {
-    if (incoming.kind === 'ignored') return;
-    if (incoming.kind === 'invalid') return reply(incoming.reply, batch);
-    const { message } = incoming;
-    if (incoming.kind === 'request') {
-      const { id, method, params } = incoming.message;
-      const before = owed.get(id);
-      if (before !== undefined) {
-        // Its answer is the refusal, unless the id is in use by another message of this very batch.
-        if (before.batch !== batch) batch?.owed.delete(id);
-        return reply(errorReply(id, INVALID_REQUEST, 'Invalid request: this id is in use'), batch);
-      }
-      owed.set(id, { method, batch });
-      shookHands ||= method === 'initialize' || claimsRevision({ params });
-    }
-    transport.onmessage?.(message);
-    if (incoming.kind === 'notification') {
-      const id = cancelledId(incoming.message);
-      // The SDK answers no request that was cancelled, so nothing is owed for it any more.
-      if (id !== undefined) settle(id);
-    }
-  }
-
   async function send(message: JSONRPCMessage): Promise<void> {
-    if (closed) return;
-    if ('method' in message) return writer.write(message);
-    const { id } = message;
-    const entry = id === undefined ? undefined : owed.get(id);
-    // An answer that crossed with the cancellation of its request: the client no longer knows the id.
-    if (id === undefined || entry === undefined) return;
-    const written =
-      entry.batch === undefined ? writer.write(message) : void entry.batch.replies.push(message);
-    settle(id);
-    await written;
-  }
-
-  function reply(error: ErrorReply, batch: Batch | undefined): void {
-    if (batch === undefined) post(error);
-    else batch.replies.push(error);
+    if (!closed) await ('method' in message ? writer.write(message) : ledger.answer(message, writer.write));
   }
 
   /** Nobody waits for it, so a failure (an answer that is no JSON) has nowhere else to go. */
   function post(message: unknown): void {
     writer.write(message).catch((error: unknown) => transport.onerror?.(new Error(messageOf(error))));
+  }
+
+  function onInputEnd(): void {
+    if (inputEnded || closed) return;
+    inbox.lines.end();
+    inputEnded = true;
+    if (inbox.shookHands()) {
+      ledger.callOff(deliver);
+      setTimeout(leave, LIMITS.departureMs).unref();
+    }
+    finishIfDone();
+  }
+
+  function finishIfDone(): void {
+    if (inputEnded && ledger.isEmpty()) void writer.flush().then(leave);
+  }
+
+  /** Nobody reads any more, so there is nothing to wait for. */
+  function leave(): void {
+    if (closed) return;
+    options.onGone();
+    void close();
+  }
+
+  async function close(): Promise<void> {
+    if (closed) return;
+    closed = true;
+    ledger.clear();
+    stopReading?.();
+    input.pause();
+    transport.onclose?.();
+    await Promise.race([writer.flush(), sleep(LIMITS.departureMs, undefined, { ref: false })]);
+    options.onFinished();
+  }
+
+  return transport;
+}
+
+/** Returns what ends it; errors are heard for good. */
+function listenTo(
+  input: Readable,
+  { onData, onEnd, onError }: { onData(chunk: Uint8Array | string): void; onEnd(): void; onError(): void },
+): () => void {
+  input.on('data', onData);
+  input.on('end', onEnd);
+  input.on('close', onEnd);
+  input.on('error', onError);
+  // Read to its end before anybody listened: those events will not come any more.
+  if (input.readableEnded || input.destroyed) setImmediate(onEnd);
+  return () => input.off('data', onData).off('end', onEnd).off('close', onEnd);
+}
+
+type Ledger = ReturnType<typeof createLedger>;
+
+/** What is owed: an answer to each request, and to a batch all of its answers together. */
+function createLedger(post: (message: unknown) => void, onSettled: () => void) {
+  const owed = new Map<RequestId, Owed>();
+
+  function finishBatch({ replies }: Batch): void {
+    if (replies.length > 0) post(replies);
   }
 
   function settle(id: RequestId): void {
@@ -169,60 +154,90 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
       entry.batch.owed.delete(id);
       if (entry.batch.owed.size === 0) finishBatch(entry.batch);
     }
-    if (inputEnded && owed.size === 0) void finish();
+    onSettled();
   }
 
-  function finishBatch({ replies }: Batch): void {
-    if (replies.length > 0) post(replies);
-  }
-
-  function onInputEnd(): void {
-    if (inputEnded || closed) return;
-    reader.end();
-    inputEnded = true;
-    if (shookHands) {
+  return {
+    add: (id: RequestId, entry: Owed): void => void owed.set(id, entry),
+    find: (id: RequestId): Owed | undefined => owed.get(id),
+    isEmpty: () => owed.size === 0,
+    clear: () => owed.clear(),
+    finishBatch,
+    settle,
+    reply(error: ErrorReply, batch: Batch | undefined): void {
+      if (batch === undefined) post(error);
+      else batch.replies.push(error);
+    },
+    async answer(message: JSONRPCResponse, write: (message: unknown) => Promise<void>): Promise<void> {
+      const { id } = message;
+      const entry = id === undefined ? undefined : owed.get(id);
+      // An answer that crossed with the cancellation of its request: the client no longer knows the id.
+      if (id === undefined || entry === undefined) return;
+      const written = entry.batch === undefined ? write(message) : void entry.batch.replies.push(message);
+      settle(id);
+      await written;
+    },
+    /** What takes longer than the client is there. */
+    callOff(deliver: (message: JSONRPCMessage) => void): void {
       for (const [id, { method }] of owed) {
         if (QUICK_METHODS.has(method)) continue;
-        transport.onmessage?.(cancellationOf(id, 'the client left'));
+        deliver(cancellationOf(id, 'the client left'));
         settle(id);
       }
-      setTimeout(leave, LIMITS.departureMs).unref();
+    },
+  };
+}
+
+/** Lines that come in: what cannot be read is answered at once, and the rest is delivered. */
+function createInbox(ledger: Ledger, deliver: (message: JSONRPCMessage) => void) {
+  let shookHands = false;
+  const refuse = (problem: string): void =>
+    ledger.reply(errorReply(null, INVALID_REQUEST, `Invalid request: ${problem}`), undefined);
+
+  function take(incoming: Incoming, batch: Batch | undefined): void {
+    if (incoming.kind === 'ignored') return;
+    if (incoming.kind === 'invalid') return ledger.reply(incoming.reply, batch);
+    if (incoming.kind === 'request') {
+      const { id, method, params } = incoming.message;
+      const before = ledger.find(id);
+      if (before !== undefined) {
+        // Its answer is the refusal, unless the id is in use by another message of this very batch.
+        if (before.batch !== batch) batch?.owed.delete(id);
+        return ledger.reply(errorReply(id, INVALID_REQUEST, 'Invalid request: this id is in use'), batch);
+      }
+      ledger.add(id, { method, batch });
+      shookHands ||= method === 'initialize' || claimsRevision({ params });
     }
-    if (owed.size === 0) void finish();
+    deliver(incoming.message);
+    if (incoming.kind === 'notification') {
+      const id = cancelledId(incoming.message);
+      // The SDK answers no request that was cancelled, so nothing is owed for it any more.
+      if (id !== undefined) ledger.settle(id);
+    }
   }
 
-  async function finish(): Promise<void> {
-    await writer.flush();
-    sayGone();
-    await close();
+  function receiveBatch(values: readonly unknown[]): void {
+    if (values.length === 0) return refuse('an empty batch');
+    if (values.length > LIMITS.batchMessages)
+      return refuse(`a batch of more than ${LIMITS.batchMessages} messages`);
+    const batch: Batch = { replies: [], owed: new Set() };
+    const messages = values.map((value) => classify(value));
+    for (const incoming of messages) {
+      if (incoming.kind === 'request') batch.owed.add(incoming.message.id);
+    }
+    for (const incoming of messages) take(incoming, batch);
+    if (batch.owed.size === 0) ledger.finishBatch(batch);
   }
 
-  /** Nobody reads any more, so there is nothing to wait for. */
-  function leave(): void {
-    if (closed) return;
-    sayGone();
-    void close();
-  }
-
-  function sayGone(): void {
-    if (goneSaid || closed) return;
-    goneSaid = true;
-    options.onGone();
-  }
-
-  async function close(): Promise<void> {
-    if (closed) return;
-    closed = true;
-    owed.clear();
-    input.off('data', onData);
-    input.off('end', onInputEnd);
-    input.off('close', onInputEnd);
-    input.pause();
-    transport.onclose?.();
-    const given = new Promise((resolve) => setTimeout(resolve, LIMITS.departureMs).unref());
-    await Promise.race([writer.flush(), given]);
-    options.onFinished();
-  }
-
-  return transport;
+  const lines = createLineReader({
+    maxBytes: LIMITS.stdioLineBytes,
+    onTooLong: () => refuse(`message too large, a line may have ${LIMITS.stdioLineBytes} bytes`),
+    onLine(line) {
+      const parsed = parseJson(line);
+      if (!parsed.ok) ledger.reply(parsed.reply, undefined);
+      else if (Array.isArray(parsed.value)) receiveBatch(parsed.value);
+      else take(classify(parsed.value), undefined);
+    },
+  });
+  return { lines, shookHands: () => shookHands };
 }

@@ -3,7 +3,7 @@
  * names the 2026-07-28 revision gets the SDK for the whole connection; every other is served without it.
  */
 import type { Readable, Writable } from 'node:stream';
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import type { Transport } from '@modelcontextprotocol/server';
 import { messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { claimsRevision } from './json-rpc.ts';
@@ -19,8 +19,8 @@ export interface StdioConnectionOptions {
   readonly output: Writable;
   readonly offer: Offer;
   readonly log: Log;
-  /** Sends the first message that clients from before MCP wait for. */
-  readonly greets?: boolean;
+  /** Sent first, before the client has said anything. */
+  readonly greeting?: unknown;
   /**
    * The client closed its end or died. Called once: its calls are cancelled by then, or answered where there was no
    * handshake, and what else it could still get is written.
@@ -28,29 +28,9 @@ export interface StdioConnectionOptions {
   readonly onClientGone?: () => void;
 }
 
-export interface StdioConnection {
-  /** Cancels what is under way and stops reading. */
-  close(): Promise<void>;
-  /** Resolves when the connection has ended and its last answer is written, whichever side ended it. */
-  readonly closed: Promise<void>;
-}
+export type StdioConnection = ReturnType<typeof serveStdioConnection>;
 
-/** Exactly as those clients expect it, whatever the toolset is. */
-const GREETING = {
-  jsonrpc: '2.0',
-  id: null,
-  result: {
-    protocolVersion: '2024-11-05',
-    capabilities: {
-      tools: [
-        { name: 'shell_exec', description: 'Execute allowed shell commands' },
-        { name: 'shell_allowed', description: 'List allowed commands' },
-      ],
-    },
-  },
-} as const;
-
-export function serveStdioConnection(options: StdioConnectionOptions): StdioConnection {
+export function serveStdioConnection(options: StdioConnectionOptions) {
   const { input, output, offer, log, onClientGone } = options;
   let finished: () => void = () => undefined;
   const closed = new Promise<void>((resolve) => {
@@ -59,13 +39,13 @@ export function serveStdioConnection(options: StdioConnectionOptions): StdioConn
   const transport = createStdioTransport({
     input,
     output,
-    ...(options.greets === true && { greeting: GREETING }),
+    greeting: options.greeting,
     onGone: () => onClientGone?.(),
     onFinished: () => finished(),
   });
   // Mostly what clients did wrong (an answer nobody asked for, a method of another era); they were answered.
   const onError = (error: Error): void => log.debug('stdio', { error: error.message });
-  let server: Pick<StdioServer, 'receive' | 'close'> | undefined;
+  let server: StdioServer | undefined;
 
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's interface, no DOM event
   transport.onmessage = (message) => {
@@ -82,41 +62,35 @@ export function serveStdioConnection(options: StdioConnectionOptions): StdioConn
   transport.onclose = () => server?.close();
   transport.start().catch((error: unknown) => onError(new Error(messageOf(error))));
   return {
-    async close() {
+    /** Cancels what is under way and stops reading. */
+    async close(): Promise<void> {
       await transport.close();
       await closed;
     },
+    /** Resolves when the connection has ended and its last answer is written, whichever side ended it. */
     closed,
   };
 }
 
 /** What comes while the SDK is being loaded waits in its order. */
-function serveBySdk(
-  offer: Offer,
-  transport: Transport,
-  onError: (error: Error) => void,
-): Pick<StdioServer, 'receive' | 'close'> {
-  const waiting: JSONRPCMessage[] = [];
-  let served: StdioServer | undefined;
+function serveBySdk(offer: Offer, transport: Transport, onError: (error: Error) => void): StdioServer {
   let isClosed = false;
-
-  async function load(): Promise<void> {
-    const { serveWithSdk } = await import('./stdio-sdk.ts');
-    const loaded = await serveWithSdk(offer, transport.send, onError);
-    if (isClosed) return loaded.close();
-    served = loaded;
-    for (const message of waiting) served.receive(message);
-  }
-
-  load().catch((error: unknown) => {
+  const loading = import('./stdio-sdk.ts').then(({ serveWithSdk }) =>
+    serveWithSdk(offer, transport.send, onError),
+  );
+  loading.catch((error: unknown) => {
     onError(new Error(messageOf(error)));
     void transport.close();
   });
+  const whenLoaded = (use: (server: StdioServer) => void): void => {
+    const used = loading.then(use, () => undefined);
+    used.catch((error: unknown) => onError(new Error(messageOf(error))));
+  };
   return {
-    receive: (message) => (served === undefined ? void waiting.push(message) : served.receive(message)),
+    receive: (message) => whenLoaded((server) => (isClosed ? undefined : server.receive(message))),
     close() {
       isClosed = true;
-      served?.close();
+      whenLoaded((server) => server.close());
     },
   };
 }

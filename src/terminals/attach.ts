@@ -5,22 +5,7 @@ import type { Dimensions, Screen, TerminalState } from './protocol.ts';
 
 export type { Screen, TerminalState } from './protocol.ts';
 
-export interface Viewed {
-  readonly state: TerminalState;
-  /** As it was when it was attached to. */
-  readonly screen: Screen;
-  onOutput(listener: (chunk: Buffer) => void): void;
-  /** After redraw, and whenever the terminal is resized; outputs that come later are not in it. */
-  onScreen(listener: (screen: Screen) => void): void;
-  redraw(): void;
-  type(bytes: Buffer): void;
-  resize(dimensions: Dimensions): void;
-  /** Takes it over, so that what the agent types waits, or gives it back; detaching does that too. */
-  hold(isHeld: boolean): Promise<void>;
-  /** Resolves when the terminal has ended, or its host is gone. */
-  readonly ended: Promise<void>;
-  detach(): Promise<void>;
-}
+export type Viewed = Awaited<ReturnType<typeof view>>;
 
 export interface ListedTerminal extends TerminalState {
   /** It waits for a password; false where nobody asked. */
@@ -74,7 +59,7 @@ export async function attachTo(stateDirectory: string, wanted: string): Promise<
 const isMeant = ({ id, sessionName }: TerminalState, wanted: string): boolean =>
   id === wanted || sessionName === wanted || (wanted.length >= 4 && id.startsWith(wanted));
 
-async function view(host: Host, state: TerminalState): Promise<Viewed> {
+async function view(host: Host, state: TerminalState) {
   const outputs: ((chunk: Buffer) => void)[] = [];
   const screens: ((screen: Screen) => void)[] = [];
   host.onEvent((event) => {
@@ -88,15 +73,17 @@ async function view(host: Host, state: TerminalState): Promise<Viewed> {
   const send = (asked: Promise<unknown>): void => void asked.catch(() => undefined);
   return {
     state,
+    /** As it was when it was attached to. */
     screen,
-    onOutput: (listener) => void outputs.push(listener),
-    onScreen: (listener) => void screens.push(listener),
+    onOutput: (listener: (chunk: Buffer) => void) => void outputs.push(listener),
+    /** After redraw, and whenever the terminal is resized; outputs that come later are not in it. */
+    onScreen: (listener: (screen: Screen) => void) => void screens.push(listener),
     redraw: () => send(host.ask('redraw', { id })),
-    type: (bytes) => send(host.ask('type', { id, base64: bytes.toString('base64') })),
-    resize: (dimensions) => send(host.ask('resize', { id, dimensions })),
-    async hold(isHeld) {
-      await host.ask('hold', { id, isHeld });
-    },
+    type: (bytes: Buffer) => send(host.ask('type', { id, base64: bytes.toString('base64') })),
+    resize: (dimensions: Dimensions) => send(host.ask('resize', { id, dimensions })),
+    /** Takes it over, so that what the agent types waits, or gives it back; detaching does that too. */
+    hold: (isHeld: boolean) => host.ask('hold', { id, isHeld }),
+    /** Resolves when the terminal has ended, or its host is gone. */
     ended,
     detach: host.end,
   };

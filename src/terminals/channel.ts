@@ -16,63 +16,69 @@ interface Answered {
 
 type Message = Asked | Answered | { readonly cancel: number } | { readonly event: string };
 
-export interface Channel {
-  /** Throws what the other side threw, or SYSTEM_001 where it is gone. */
-  ask(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>;
-  tell(event: object): void;
-  /** What was said and the other side has not read yet. */
-  readonly pendingBytes: number;
-  onEvent(listener: (event: unknown) => void): void;
-  onClose(listener: () => void): void;
-  /** Resolves when what was said has left. */
-  end(): Promise<void>;
-  destroy(): void;
-}
+export type Channel = ReturnType<typeof createChannel>;
 
 export type Answerer = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
 
 /** A screen with colours has some hundred KiB; a line of this length is nobody's. */
 const MAX_LINE_CHARS = 64 * 1024 * 1024;
 
-export function createChannel(socket: Socket, answer: Answerer): Channel {
-  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
-  const running = new Map<number, AbortController>();
+type Send = (message: object) => void;
+
+export function createChannel(socket: Socket, answer: Answerer) {
   const eventListeners: ((event: unknown) => void)[] = [];
   const closeListeners: (() => void)[] = [];
-  let lastId = 0;
   let isClosed = false;
-  let buffered: string[] = [];
-  let bufferedChars = 0;
 
-  const send = (message: object): void => {
+  const send: Send = (message) => {
     if (!isClosed) socket.write(`${JSON.stringify(message)}\n`);
   };
-
-  async function run({ id, method, params }: Asked): Promise<void> {
-    const controller = new AbortController();
-    running.set(id, controller);
-    try {
-      send({ id, result: (await answer(method, params, controller.signal)) ?? {} });
-    } catch (error) {
-      send({ id, error: encodeError(error instanceof ShellServerError ? error : unexpected(error)) });
-    } finally {
-      running.delete(id);
-    }
-  }
+  const questions = createQuestions(send);
+  const answers = createAnswers(answer, send);
 
   function receive(line: string): void {
     const message = JSON.parse(line) as Message;
-    if ('method' in message) void run(message);
-    else if ('cancel' in message) running.get(message.cancel)?.abort();
+    if ('method' in message) void answers.run(message);
+    else if ('cancel' in message) answers.cancel(message.cancel);
     else if ('event' in message) for (const listener of eventListeners) listener(message);
-    else {
-      const asked = waiting.get(message.id);
-      waiting.delete(message.id);
-      if (message.error === undefined) asked?.resolve(message.result);
-      else asked?.reject(decodeError(message.error));
-    }
+    else questions.settle(message);
   }
 
+  readLines(socket, receive);
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    isClosed = true;
+    answers.cancelAll();
+    questions.rejectAll();
+    for (const listener of closeListeners) listener();
+  });
+
+  return {
+    /** Throws what the other side threw, or SYSTEM_001 where it is gone. */
+    ask: (method: string, params: unknown, signal?: AbortSignal): Promise<unknown> =>
+      isClosed ? Promise.reject(new Gone()) : questions.ask(method, params, signal),
+    tell: send,
+    /** What was said and the other side has not read yet. */
+    get pendingBytes() {
+      return socket.writableLength;
+    },
+    onEvent: (listener: (event: unknown) => void): void => void eventListeners.push(listener),
+    onClose: (listener: () => void): void => void (isClosed ? listener() : closeListeners.push(listener)),
+    /** Resolves when what was said has left. */
+    end: (): Promise<void> =>
+      new Promise((resolve) => {
+        if (isClosed) return resolve();
+        socket.once('close', () => resolve());
+        socket.end();
+      }),
+    destroy: () => void socket.destroy(),
+  };
+}
+
+/** What is not our protocol ends the connection: there is nothing to answer. */
+function readLines(socket: Socket, receive: (line: string) => void): void {
+  let buffered: string[] = [];
+  let bufferedChars = 0;
   socket.setEncoding('utf8');
   socket.on('data', (text: string) => {
     const [first = '', ...rest] = text.split('\n');
@@ -87,58 +93,63 @@ export function createChannel(socket: Socket, answer: Answerer): Channel {
     try {
       for (const line of lines) receive(line);
     } catch {
-      // Not our protocol: there is nothing to answer.
       socket.destroy();
     }
   });
-  socket.on('error', () => undefined);
-  socket.on('close', () => {
-    isClosed = true;
-    for (const controller of running.values()) controller.abort();
-    for (const { reject } of waiting.values()) reject(new Gone());
-    waiting.clear();
-    for (const listener of closeListeners) listener();
-  });
+}
 
+/** Of the other side, while they are being answered. */
+function createAnswers(answer: Answerer, send: Send) {
+  const running = new Map<number, AbortController>();
   return {
-    ask(method, params, signal) {
-      if (isClosed) return Promise.reject(new Gone());
+    async run({ id, method, params }: Asked): Promise<void> {
+      const controller = new AbortController();
+      running.set(id, controller);
+      try {
+        send({ id, result: (await answer(method, params, controller.signal)) ?? {} });
+      } catch (error) {
+        send({ id, error: encodeError(error instanceof ShellServerError ? error : unexpected(error)) });
+      } finally {
+        running.delete(id);
+      }
+    },
+    cancel: (id: number): void => running.get(id)?.abort(),
+    cancelAll(): void {
+      for (const controller of running.values()) controller.abort();
+    },
+  };
+}
+
+/** Ours, until the other side answers. */
+function createQuestions(send: Send) {
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
+  let lastId = 0;
+  return {
+    ask(method: string, params: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+      if (signal?.aborted === true) return Promise.reject(signal.reason);
       const id = ++lastId;
-      return new Promise((resolve, reject) => {
-        const onAbort = (): void => {
-          waiting.delete(id);
-          send({ cancel: id });
-          reject(signal?.reason);
-        };
-        const settle = (): void => signal?.removeEventListener('abort', onAbort);
-        waiting.set(id, {
-          resolve: (value) => {
-            settle();
-            resolve(value);
-          },
-          reject: (error) => {
-            settle();
-            reject(error);
-          },
-        });
-        if (signal?.aborted === true) return onAbort();
-        signal?.addEventListener('abort', onAbort, { once: true });
-        send({ id, method, params });
+      const asked = new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
       });
+      const cancel = (): void => {
+        waiting.get(id)?.reject(signal?.reason);
+        waiting.delete(id);
+        send({ cancel: id });
+      };
+      signal?.addEventListener('abort', cancel, { once: true });
+      send({ id, method, params });
+      return asked.finally(() => signal?.removeEventListener('abort', cancel));
     },
-    tell: send,
-    get pendingBytes() {
-      return socket.writableLength;
+    settle({ id, result, error }: Answered): void {
+      const asked = waiting.get(id);
+      waiting.delete(id);
+      if (error === undefined) asked?.resolve(result);
+      else asked?.reject(decodeError(error));
     },
-    onEvent: (listener) => void eventListeners.push(listener),
-    onClose: (listener) => void (isClosed ? listener() : closeListeners.push(listener)),
-    end: () =>
-      new Promise((resolve) => {
-        if (isClosed) return resolve();
-        socket.once('close', () => resolve());
-        socket.end();
-      }),
-    destroy: () => void socket.destroy(),
+    rejectAll(): void {
+      for (const { reject } of waiting.values()) reject(new Gone());
+      waiting.clear();
+    },
   };
 }
 

@@ -1,23 +1,16 @@
 /** The processes that hold terminals: our own, which is started when there is a first terminal, and those we took over. */
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { attempt, readJson } from '../base/attempt.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { connectSocket } from '../base/sockets.ts';
 import { killOwnProgram, type ProcessIdentity, startOwnProgram } from '../executions/processes.ts';
 import { type Channel, createChannel, Gone } from './channel.ts';
 import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
 
-export interface Host {
-  ask<Name extends MethodName>(
-    method: Name,
-    params: Methods[Name][0],
-    signal?: AbortSignal,
-  ): Promise<Methods[Name][1]>;
-  onEvent(listener: (event: HostEvent) => void): void;
-  onClose(listener: () => void): void;
-  end(): Promise<void>;
-}
+export type Host = ReturnType<typeof describeHost>;
 
 const SOCKET = 'terminals.sock';
 
@@ -35,11 +28,15 @@ const QUIET_MS = 5000;
 /** One that floods answers in tenths of a second. */
 const ANSWER_MS = 15_000;
 
-export interface Watch {
+interface Watch {
   readonly quietMs?: number;
   readonly answerMs?: number;
   /** It did not answer, and was killed. */
   onKilled(): void;
+}
+
+interface WatchedProcess extends Watch {
+  readonly identity: ProcessIdentity | undefined;
 }
 
 /** Starts one, which goes on by itself, and connects to it. */
@@ -68,13 +65,9 @@ export async function startHost(
 }
 
 /** Throws where no host is there or answers, or one of another version. An observer gives nothing to watch. */
-export async function connectHost(
-  socket: string,
-  watch?: Watch & { readonly identity: ProcessIdentity | undefined },
-): Promise<Host> {
+export async function connectHost(socket: string, watch?: WatchedProcess): Promise<Host> {
   const channel = createChannel(await connectSocket(socket), async () => ({}));
-  const hello = { protocol: PROTOCOL, isServer: watch !== undefined };
-  const answered = await inTime(channel.ask('hello', hello), watch?.answerMs ?? ANSWER_MS);
+  const answered = await greet(channel, watch);
   if (answered === LATE) {
     channel.destroy();
     if (watch?.identity !== undefined && killOwnProgram(watch.identity)) watch.onKilled();
@@ -92,18 +85,13 @@ export async function connectHost(
 const NOT_ANSWERING = 'The terminal host did not respond and was killed. Its terminals are lost.';
 const LATE = Symbol('late');
 
-async function inTime(asked: Promise<unknown>, ms: number): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(resolve, ms, LATE);
-  });
-  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+function greet(channel: Channel, watch: WatchedProcess | undefined): Promise<unknown> {
+  const hello = { protocol: PROTOCOL, isServer: watch !== undefined };
+  const late = sleep(watch?.answerMs ?? ANSWER_MS, LATE, { ref: false });
+  return Promise.race([channel.ask('hello', hello), late]);
 }
 
-function describeHost(
-  channel: Channel,
-  watch: (Watch & { readonly identity: ProcessIdentity | undefined }) | undefined,
-): Host {
+function describeHost(channel: Channel, watch: WatchedProcess | undefined) {
   let pending = 0;
   let timer: NodeJS.Timeout | undefined;
   let isKilled = false;
@@ -116,10 +104,7 @@ function describeHost(
   }
 
   async function check(): Promise<void> {
-    const hello = { protocol: PROTOCOL, isServer: true };
-    const answered = await inTime(channel.ask('hello', hello), watch?.answerMs ?? ANSWER_MS).catch(
-      () => undefined,
-    );
+    const answered = await greet(channel, watch).catch(() => undefined);
     timer = undefined;
     if (answered !== LATE) return pending > 0 && answered !== undefined ? arm() : undefined;
     isKilled = true;
@@ -128,11 +113,15 @@ function describeHost(
   }
 
   return {
-    async ask(method, params, signal) {
+    async ask<Name extends MethodName>(
+      method: Name,
+      params: Methods[Name][0],
+      signal?: AbortSignal,
+    ): Promise<Methods[Name][1]> {
       pending++;
       arm();
       try {
-        return (await channel.ask(method, params, signal)) as never;
+        return (await channel.ask(method, params, signal)) as Methods[Name][1];
       } catch (error) {
         throw isKilled && error instanceof Gone ? new Gone(NOT_ANSWERING) : error;
       } finally {
@@ -143,7 +132,8 @@ function describeHost(
         }
       }
     },
-    onEvent: (listener) => channel.onEvent((event) => listener(event as HostEvent)),
+    onEvent: (listener: (event: HostEvent) => void): void =>
+      channel.onEvent((event) => listener(event as HostEvent)),
     onClose: channel.onClose,
     end: channel.end,
   };
@@ -151,14 +141,6 @@ function describeHost(
 
 /** Beside its socket: a host that does not answer cannot be asked who it is. */
 const identityFile = (socket: string): string => `${socket}.host`;
-
-function readIdentity(socket: string): ProcessIdentity | undefined {
-  try {
-    return identitySchema.parse(JSON.parse(readFileSync(identityFile(socket), 'utf8')));
-  } catch {
-    return undefined;
-  }
-}
 
 const identitySchema = z.object({ pid: z.number(), startTime: z.number() });
 
@@ -176,7 +158,7 @@ export async function takeOverHosts(directory: string, id: string, watch: Watch)
     sockets.map(async (socket) => {
       // Not by the server's name alone, by which its directory is known, and goes.
       const kept = join(directory, basename(socket) === SOCKET ? `terminals-${id}.sock` : basename(socket));
-      const identity = readIdentity(socket);
+      const identity = identitySchema.safeParse(readJson(identityFile(socket))).data;
       renameSync(socket, kept);
       if (identity !== undefined) renameSync(identityFile(socket), identityFile(kept));
       try {
@@ -190,22 +172,15 @@ export async function takeOverHosts(directory: string, id: string, watch: Watch)
   return hosts.flat();
 }
 
-function socketsIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-      .filter((name) => name.endsWith('.sock'))
-      .map((name) => join(directory, name));
-  } catch {
-    return [];
-  }
-}
+const namesIn = (directory: string): string[] => attempt(() => readdirSync(directory)) ?? [];
+
+const socketsIn = (directory: string): string[] =>
+  namesIn(directory)
+    .filter((name) => name.endsWith('.sock'))
+    .map((name) => join(directory, name));
 
 /** Sockets of all hosts that servers on this state directory have or had. */
 export function findSockets(stateDirectory: string): string[] {
   const run = join(stateDirectory, 'run');
-  try {
-    return readdirSync(run).flatMap((name) => socketsIn(join(run, name)));
-  } catch {
-    return [];
-  }
+  return namesIn(run).flatMap((name) => socketsIn(join(run, name)));
 }

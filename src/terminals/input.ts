@@ -1,6 +1,5 @@
 /** What is typed, as bytes: text as a person would type or paste it, keys by their names, or bytes as they are. */
-import { ShellServerError } from '../base/errors.ts';
-import { encodeKeys, UnknownKey } from './key-names.ts';
+import { encodeKeys } from './key-names.ts';
 import type { InputModes, Typed } from './protocol.ts';
 
 const ENTER = Buffer.from('\r');
@@ -11,7 +10,7 @@ export const PASTE_ENDS = '\x1b[201~';
 export function encodeTyped(typed: Typed, modes: InputModes): Buffer {
   switch (typed.kind) {
     case 'keys':
-      return Buffer.from(keysOf(typed.keys, modes));
+      return Buffer.from(encodeKeys(typed.keys, modes));
     case 'bytes':
       return withEnter(Buffer.from(typed.base64, 'base64'), typed.isEntered);
     case 'text':
@@ -40,17 +39,4 @@ function textOf(text: string, { bracketedPaste, isAlternate }: InputModes): stri
   if (!/[\r\u0080-\u{10ffff}]/u.test(lines) || !bracketedPaste || isAlternate) return lines;
   // An end of the paste within the text would have the rest typed.
   return `${PASTE_BEGINS}${lines.replaceAll(PASTE_ENDS, '')}${PASTE_ENDS}`;
-}
-
-function keysOf(keys: readonly string[], { applicationCursor }: InputModes): string {
-  try {
-    return encodeKeys(keys, { applicationCursor });
-  } catch (error) {
-    if (!(error instanceof UnknownKey)) throw error;
-    const near = error.nearest.length === 0 ? '' : ` Did you mean ${error.nearest.join(' or ')}?`;
-    throw new ShellServerError('PARAM_002', `${error.message}${near}`, {
-      hint: 'Keys are enter, tab, esc, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown, f1 to f12 or a single character, after ctrl+, alt+ or shift+.',
-      details: { parameter: 'keys' },
-    });
-  }
 }

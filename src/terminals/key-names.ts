@@ -1,20 +1,9 @@
 /** Keys by their names, as the bytes that a terminal sends for them. */
+import { ShellServerError } from '../base/errors.ts';
 import { nearestFew } from '../base/nearest.ts';
+import type { InputModes } from './protocol.ts';
 
-export interface KeyModes {
-  /** The program asked for the other form of the cursor keys (less, vim). */
-  readonly applicationCursor: boolean;
-}
-
-/** A key that has no name here; `nearest` are names that look like it. */
-export class UnknownKey extends Error {
-  readonly nearest: readonly string[];
-
-  constructor(key: string) {
-    super(`There is no key ${JSON.stringify(key.slice(0, 40))}.`);
-    this.nearest = nearestFew(key.toLowerCase(), new Set(KEY_NAMES), 3);
-  }
-}
+type KeyModes = Pick<InputModes, 'applicationCursor'>;
 
 const PLAIN: Readonly<Record<string, string>> = {
   enter: '\r',
@@ -95,7 +84,12 @@ function encodeKey(key: string, modes: KeyModes): string {
 }
 
 function fail(key: string): never {
-  throw new UnknownKey(key);
+  const nearest = nearestFew(key.toLowerCase(), new Set(KEY_NAMES), 3);
+  const near = nearest.length === 0 ? '' : ` Did you mean ${nearest.join(' or ')}?`;
+  throw new ShellServerError('PARAM_002', `There is no key ${JSON.stringify(key.slice(0, 40))}.${near}`, {
+    hint: 'Keys are enter, tab, esc, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown, f1 to f12 or a single character, after ctrl+, alt+ or shift+.',
+    details: { parameter: 'keys' },
+  });
 }
 
 /** "ctrl+c", "ctrl-c" and "C-c"; "+" and "-" are keys themselves. */

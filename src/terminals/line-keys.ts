@@ -27,10 +27,13 @@ export type LineKey =
   /** May run the line, or make the next key do so. */
   | { readonly kind: 'run' };
 
-export interface LineReader {
-  /** `nobody` reads yet: the shell, by whatever means, or the foreground process. */
-  readonly by: 'editor' | 'editor that tells pastes' | 'kernel' | 'kernel with other keys' | 'nobody';
-}
+/** `nobody` reads yet: the shell, by whatever means, or the foreground process. */
+export type LineReader =
+  | 'editor'
+  | 'editor that tells pastes'
+  | 'kernel'
+  | 'kernel with other keys'
+  | 'nobody';
 
 type Rule = readonly [RegExp, LineKey['kind']];
 
@@ -76,7 +79,7 @@ const NOBODY: readonly Rule[] = [
   [/[^]/uy, 'hide'],
 ];
 
-const RULES: Readonly<Record<LineReader['by'], readonly Rule[]>> = {
+const RULES: Readonly<Record<LineReader, readonly Rule[]>> = {
   editor: EDITOR,
   'editor that tells pastes': EDITOR,
   kernel: KERNEL,
@@ -87,7 +90,7 @@ const RULES: Readonly<Record<LineReader['by'], readonly Rule[]>> = {
 /** Inside a paste only the kernel has special characters. */
 const PASTED = /^[^\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]*$/u;
 
-export function readLineKeys(bytes: Uint8Array, { by }: LineReader): LineKey[] {
+export function readLineKeys(bytes: Uint8Array, by: LineReader): LineKey[] {
   const input = Buffer.from(bytes).toString('utf8');
   const keys: LineKey[] = [];
   for (let at = 0; at < input.length; ) {

@@ -2,10 +2,10 @@
 import { randomText, renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Settings } from '../base/settings.ts';
-import type { Execution, Executions, TerminalStart } from '../executions/executions.ts';
+import type { Executions, TerminalStart } from '../executions/executions.ts';
 import type { Security } from '../security/security.ts';
 import type { OwnHost } from './hosts.ts';
-import type { Dimensions, TerminalState } from './protocol.ts';
+import type { Dimensions, TerminalSpec, TerminalState } from './protocol.ts';
 import type { Register } from './register.ts';
 import { findShell, type ShellType } from './shell-start.ts';
 
@@ -21,22 +21,17 @@ export interface Caller {
 }
 
 export interface CreateRequest {
-  readonly sessionName: string | undefined;
-  readonly shellType: ShellType | undefined;
+  readonly sessionName?: string | undefined;
+  readonly shellType?: ShellType | undefined;
   readonly dimensions: Dimensions;
-  readonly workingDirectory: string | undefined;
+  readonly workingDirectory?: string | undefined;
   readonly environment: Readonly<Record<string, string>>;
   /** Whose directory and variables it begins with. */
   readonly sessionId?: string | undefined;
   readonly timeoutMs?: number | undefined;
   readonly autoSaves: boolean;
   /** Typed into the shell when its prompt is there. */
-  readonly command: string | undefined;
-}
-
-export interface Opened {
-  readonly execution: Execution;
-  readonly state: TerminalState;
+  readonly command?: string | undefined;
 }
 
 export interface OpeningOptions {
@@ -48,45 +43,35 @@ export interface OpeningOptions {
   hostOf(): Promise<OwnHost>;
 }
 
-type Open = (request: CreateRequest, caller: Caller) => Promise<Opened>;
+/** One that is being opened. */
+interface Opening {
+  readonly request: CreateRequest;
+  readonly caller: Caller;
+  readonly shell: ReturnType<typeof findShell>;
+  readonly sessionName: string;
+  readonly nonce: string;
+}
 
-export function createOpening(options: OpeningOptions): Open {
-  const { settings, security, executions, register, hostOf } = options;
+export function createOpening(options: OpeningOptions) {
+  const { security, executions, register, hostOf } = options;
 
-  return async (request, caller) => {
-    const { principal, client, requestId, approval, signal } = caller;
+  return async (request: CreateRequest, caller: Caller) => {
+    const { principal, signal } = caller;
     // It takes longer to start than everything else that comes before it is needed.
     const starting = hostOf();
     starting.catch(() => undefined);
     const path = await executions.commandPath();
     const shell = findShell(request.shellType, security.shells.configured, path);
     const { sessionName, release } = register.reserve(principal, request.sessionName);
-    const nonce = randomText();
+    const opening: Opening = { request, caller, shell, sessionName, nonce: randomText() };
     let state: TerminalState | undefined;
 
-    const open: TerminalStart['open'] = async ({ record, permit, directory }) => {
+    const open: TerminalStart['open'] = async (start) => {
       const host = await starting;
-      const id = renameId(record.id, 'term');
+      const spec = describeTerminal(options, opening, start);
+      const { id } = spec;
       const entry = register.remember({ id, owner: principal, sessionName, host });
       release();
-      const spec = {
-        id,
-        owner: principal,
-        sessionName,
-        shell: shell.name,
-        directory,
-        dimensions: request.dimensions,
-        createdAtMs: record.createdAtMs,
-        autoSaves: request.autoSaves,
-        permit,
-        timeoutMs: record.timeoutMs,
-        maxBytes: settings.limits.maxOutputBytes,
-        tailBytes: LIMITS.outputTailBytes,
-        nonce,
-        hasCommandMark: shell.hasCommandMark,
-        rules: security.rulesOf(principal),
-        command: request.command,
-      };
       try {
         const created = await host.ask('create', spec, signal);
         ({ state } = created);
@@ -101,39 +86,70 @@ export function createOpening(options: OpeningOptions): Open {
     };
 
     try {
-      const execution = await executions.start(
-        {
-          principal,
-          client: client.name,
-          requestId,
-          command: request.command ?? shell.name,
-          mode: 'terminal',
-          workingDirectory: request.workingDirectory,
-          environment: request.environment,
-          inputData: undefined,
-          timeoutMs: request.timeoutMs,
-          captureStderr: false,
-          mergeStderr: false,
-          sessionId: request.sessionId,
-          patienceMs: 0,
-          approval,
-          terminal: {
-            record: { sessionName, shell: shell.name, autoSaves: request.autoSaves },
-            command: request.command ?? '',
-            shell: {
-              shell: shell.path,
-              scripts: options.scripts,
-              start: (scripts, about) => shell.start(scripts, { ...about, nonce }),
-            },
-            open,
-          },
-        },
-        signal,
-      );
+      const execution = await executions.start(describeStart(options, opening, open), signal);
       if (state === undefined) throw new Error(`${execution.record.id} was started without a terminal`);
       return { execution, state };
     } finally {
       release();
     }
+  };
+}
+
+/** For the host. */
+function describeTerminal(
+  { settings, security }: OpeningOptions,
+  { request, caller, shell, sessionName, nonce }: Opening,
+  { record, permit, directory }: Parameters<TerminalStart['open']>[0],
+): TerminalSpec {
+  return {
+    id: renameId(record.id, 'term'),
+    owner: caller.principal,
+    sessionName,
+    shell: shell.name,
+    directory,
+    dimensions: request.dimensions,
+    createdAtMs: record.createdAtMs,
+    autoSaves: request.autoSaves,
+    permit,
+    timeoutMs: record.timeoutMs,
+    maxBytes: settings.limits.maxOutputBytes,
+    tailBytes: LIMITS.outputTailBytes,
+    nonce,
+    hasCommandMark: shell.hasCommandMark,
+    rules: security.rulesOf(caller.principal),
+    command: request.command,
+  };
+}
+
+function describeStart(
+  { scripts }: OpeningOptions,
+  { request, caller, shell, sessionName, nonce }: Opening,
+  open: TerminalStart['open'],
+): Parameters<Executions['start']>[0] {
+  return {
+    principal: caller.principal,
+    client: caller.client.name,
+    requestId: caller.requestId,
+    command: request.command ?? shell.name,
+    mode: 'terminal',
+    workingDirectory: request.workingDirectory,
+    environment: request.environment,
+    inputData: undefined,
+    timeoutMs: request.timeoutMs,
+    captureStderr: false,
+    mergeStderr: false,
+    sessionId: request.sessionId,
+    patienceMs: 0,
+    approval: caller.approval,
+    terminal: {
+      record: { sessionName, shell: shell.name, autoSaves: request.autoSaves },
+      command: request.command ?? '',
+      shell: {
+        shell: shell.path,
+        scripts,
+        start: (files, about) => shell.start(files, { ...about, nonce }),
+      },
+      open,
+    },
   };
 }

@@ -52,14 +52,11 @@ export interface TerminalSpec {
 }
 
 /** A terminal as it is at the moment. */
-export interface TerminalState {
-  readonly id: string;
-  readonly owner: string;
-  readonly sessionName: string;
-  readonly shell: string;
-  readonly dimensions: Dimensions;
-  readonly createdAtMs: number;
-  readonly autoSaves: boolean;
+export interface TerminalState
+  extends Pick<
+    TerminalSpec,
+    'id' | 'owner' | 'sessionName' | 'shell' | 'dimensions' | 'createdAtMs' | 'autoSaves' | 'rules'
+  > {
   readonly processId: number;
   readonly lastActivityMs: number;
   /** Only the shell is in the foreground, waiting for a command. */
@@ -72,7 +69,6 @@ export interface TerminalState {
   readonly viewers: number;
   /** A person has taken it over: what others type waits. */
   readonly isHeld: boolean;
-  readonly rules: string;
   readonly outcome: Outcome | undefined;
 }
 
@@ -84,8 +80,8 @@ export interface FrontInfo {
 
 export interface WaitSpec {
   /** A regular expression over what is new. */
-  readonly pattern: string | undefined;
-  readonly idleMs: number | undefined;
+  readonly pattern?: string | undefined;
+  readonly idleMs?: number | undefined;
   readonly timeoutMs: number;
   /** For the first prompt of a shell. */
   readonly untilPrompt?: boolean;
@@ -137,36 +133,39 @@ export interface SendRequest {
   readonly base64: string;
   /** How many lines its echo takes up. */
   readonly echoedLines: number;
-  readonly guard: string | undefined;
+  readonly guard?: string | undefined;
   /** By which this was allowed; where they are others by now, nothing is sent. */
   readonly facts: InputFacts;
   /** The line at the prompt, and the modes, count only where the decision was made by them. */
   readonly decidedBy: { readonly line: boolean; readonly modes: boolean };
-  readonly wait: WaitSpec | undefined;
+  readonly wait?: WaitSpec | undefined;
 }
 
 export interface SendResult {
   readonly sent: 'all' | 'nothing' | 'part';
-  readonly why: 'guard' | 'changed' | 'ended' | 'held' | undefined;
+  /** Of nothing. */
+  readonly why?: 'guard' | 'changed' | 'ended' | 'held' | undefined;
   /** How the terminal has ended. */
   readonly outcome?: Outcome | undefined;
   /** The foreground processes when it was sent, or would have been. */
   readonly front: readonly FrontInfo[];
   readonly bytes: number;
-  readonly waited: Waited | undefined;
+  readonly waited?: Waited | undefined;
   /** The line that the cursor was in before. */
   readonly fromLine: number;
   /** What stood there already: the question, where the answer to it is not echoed. */
   readonly fromText: string;
   /** After the wait: the last lines since `fromLine`, none of them where the shell marked what the command wrote. */
-  readonly after: ReadResult | undefined;
+  readonly after?: ReadResult | undefined;
   /** The first lines from `fromLine` on, where they have left memory. */
   readonly head?: readonly string[] | undefined;
   /** Instead of lines, where the program draws its screen. */
-  readonly screen: readonly string[] | undefined;
+  readonly screen?: readonly string[] | undefined;
   /** As they are now, where they are known. */
-  readonly facts: InputFacts | undefined;
+  readonly facts?: InputFacts | undefined;
 }
+
+export const NOTHING_SENT = { sent: 'nothing', front: [], bytes: 0, fromLine: 0, fromText: '' } as const;
 
 /** Those that everybody has, other control characters, or even letters. */
 export type LineKeys = 'usual' | 'unusual' | 'changed';
@@ -204,13 +203,13 @@ export interface ReadRequest {
   readonly reader: string;
   readonly view: 'scrollback' | 'screen';
   /** undefined: the last lines. */
-  readonly from: number | undefined;
+  readonly from?: number | undefined;
   readonly count: number;
   /** Lines that do not fit are left for another request. */
   readonly maxBytes: number;
   readonly withAnsi: boolean;
   readonly withFront: boolean;
-  readonly wait: WaitSpec | undefined;
+  readonly wait?: WaitSpec | undefined;
 }
 
 export interface ReadResult {
@@ -261,14 +260,14 @@ export interface Methods {
   /** What the terminal writes from now on comes as `output` events; answered with what its screen shows. */
   readonly attach: [{ readonly id: string }, Screen];
   /** The screen comes as an event, in its place among the outputs. */
-  readonly redraw: [{ readonly id: string }, Record<string, never>];
-  readonly type: [{ readonly id: string; readonly base64: string }, Record<string, never>];
+  readonly redraw: [{ readonly id: string }, void];
+  readonly type: [{ readonly id: string; readonly base64: string }, void];
   /** A person takes it over, or gives it back, which the end of the connection does too. */
-  readonly hold: [{ readonly id: string; readonly isHeld: boolean }, Record<string, never>];
+  readonly hold: [{ readonly id: string; readonly isHeld: boolean }, void];
   /** Answered when nobody holds it, or the time is over. */
   readonly untilFree: [{ readonly id: string; readonly timeoutMs: number }, { readonly isFree: boolean }];
   /** Ends every terminal, then the host. */
-  readonly shutdown: [Record<string, never>, Record<string, never>];
+  readonly shutdown: [Record<string, never>, void];
 }
 
 export type MethodName = keyof Methods;

@@ -19,13 +19,7 @@ const MANY_EVENTS = 100_000;
 const LONG_EVENT_MS = 1000;
 const READ_BYTES = 64 * 1024;
 
-export interface Recorder {
-  write(chunk: Uint8Array): void;
-  resize(columns: number, rows: number): void;
-  close(): void;
-}
-
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly maxBytes: number;
   readonly tailBytes: number;
   readonly columns: number;
@@ -36,7 +30,7 @@ export interface RecorderOptions {
   now(): number;
 }
 
-export function createRecorder(directory: string, options: RecorderOptions): Recorder {
+export function createRecorder(directory: string, options: RecorderOptions) {
   const raw: Sink = createSink(join(directory, RAW), {
     limitBytes: options.maxBytes,
     tailBytes: options.tailBytes,
@@ -64,7 +58,7 @@ export function createRecorder(directory: string, options: RecorderOptions): Rec
 
   note(`${options.createdAtMs} s ${options.columns}x${options.rows}`);
   return {
-    write(chunk) {
+    write(chunk: Uint8Array): void {
       if (isClosed) return;
       const at = options.now() - beganAt;
       const longest = events > MANY_EVENTS ? LONG_EVENT_MS : EVENT_MS;
@@ -73,12 +67,12 @@ export function createRecorder(directory: string, options: RecorderOptions): Rec
       pending += chunk.length;
       raw.write(chunk);
     },
-    resize(columns, rows) {
+    resize(columns: number, rows: number): void {
       if (isClosed) return;
       flush();
       note(`${options.now() - beganAt} r ${columns}x${rows}`);
     },
-    close() {
+    close(): void {
       if (isClosed) return;
       isClosed = true;
       flush();
@@ -88,18 +82,17 @@ export function createRecorder(directory: string, options: RecorderOptions): Rec
   };
 }
 
-type Event =
-  | { readonly kind: 'output'; readonly atMs: number; readonly bytes: number }
-  | { readonly kind: 'resize'; readonly atMs: number; readonly columns: number; readonly rows: number };
-
-interface Timing {
-  readonly beganAtMs: number;
+interface Resize {
+  readonly kind: 'resize';
+  readonly atMs: number;
   readonly columns: number;
   readonly rows: number;
-  readonly events: readonly Event[];
 }
+type Event = { readonly kind: 'output'; readonly atMs: number; readonly bytes: number } | Resize;
 
-function readTiming(directory: string): Timing {
+type Timing = ReturnType<typeof readTiming>;
+
+function readTiming(directory: string) {
   let beganAtMs = 0;
   let size = { columns: 80, rows: 24 };
   const events: Event[] = [];
@@ -122,7 +115,7 @@ function readTiming(directory: string): Timing {
 type Piece =
   | { readonly kind: 'bytes'; readonly atMs: number; readonly data: Buffer }
   | { readonly kind: 'gap'; readonly atMs: number; readonly bytes: number }
-  | { readonly kind: 'resize'; readonly atMs: number; readonly columns: number; readonly rows: number };
+  | Resize;
 
 /** All of it, in order. What came after the last event that was noted belongs to it. */
 function* readPieces(directory: string, { events }: Timing): Generator<Piece> {

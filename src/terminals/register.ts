@@ -21,23 +21,9 @@ export interface Entry {
   readonly lastRead: Map<string, { readonly line: number; readonly text: string | undefined }>;
 }
 
-export type KnownEntry = Pick<Entry, 'id' | 'owner' | 'sessionName' | 'host'>;
+export type Register = ReturnType<typeof createRegister>;
 
-export interface Register {
-  readonly entries: Map<string, Entry>;
-  /** Throws RESOURCE_002 where it does not exist, or belongs to another principal. */
-  find(principal: string, id: string): Entry;
-  remember(known: KnownEntry): Entry;
-  /** A name for one that is being opened, until it is released. Throws RESOURCE_004 where it is taken. */
-  reserve(principal: string, asked: string | undefined): Reservation;
-}
-
-export interface Reservation {
-  readonly sessionName: string;
-  release(): void;
-}
-
-export function createRegister(): Register {
+export function createRegister() {
   const entries = new Map<string, Entry>();
   /** Those that have a name and no terminal yet. */
   const opening = new Set<{ readonly owner: string; readonly sessionName: string }>();
@@ -56,19 +42,17 @@ export function createRegister(): Register {
     }
     if (!taken.has(asked)) return asked;
     const id = taken.get(asked);
-    throw new ShellServerError(
-      'RESOURCE_004',
-      `The session name ${JSON.stringify(asked)} is used by ${id ?? 'a terminal that is being opened'}.`,
-      {
-        hint: 'Use that terminal, close it, or choose another name.',
-        details: { ...(id !== undefined && { terminal_id: id }), session_name: asked },
-      },
-    );
+    const message = `The session name ${JSON.stringify(asked)} is used by ${id ?? 'a terminal that is being opened'}.`;
+    throw new ShellServerError('RESOURCE_004', message, {
+      hint: 'Use that terminal, close it, or choose another name.',
+      details: { ...(id !== undefined && { terminal_id: id }), session_name: asked },
+    });
   }
 
   return {
     entries,
-    find(principal, id) {
+    /** Throws RESOURCE_002 where it does not exist, or belongs to another principal. */
+    find(principal: string, id: string): Entry {
       const entry = entries.get(id);
       if (entry !== undefined && entry.owner === principal) return entry;
       const ended = isId('term', id)
@@ -78,7 +62,7 @@ export function createRegister(): Register {
         hint: `terminal_list shows open terminals. Transcripts of closed ones: list_execution_outputs with output_type "log".${ended}`,
       });
     },
-    remember(known) {
+    remember(known: Pick<Entry, 'id' | 'owner' | 'sessionName' | 'host'>): Entry {
       const entry: Entry = {
         ...known,
         typing: createTyping(),
@@ -90,10 +74,11 @@ export function createRegister(): Register {
       entries.set(known.id, entry);
       return entry;
     },
-    reserve(principal, asked) {
+    /** A name for one that is being opened, until it is released. Throws RESOURCE_004 where it is taken. */
+    reserve(principal: string, asked: string | undefined) {
       const reserved = { owner: principal, sessionName: nameOf(principal, asked) };
       opening.add(reserved);
-      return { sessionName: reserved.sessionName, release: () => void opening.delete(reserved) };
+      return { sessionName: reserved.sessionName, release: (): void => void opening.delete(reserved) };
     },
   };
 }

@@ -39,25 +39,15 @@ export async function readRecording(recording: Recording, from: number, to: numb
   try {
     return (await replayApart(recording, { recording: directory, from, to })) as string[];
   } catch {
-    throw new ShellServerError(
-      'EXECUTION_002',
-      'These lines have left memory, and could not be replayed in time.',
-      {
-        hint: 'Read later lines, or close the terminal and read its recording: list_execution_outputs.',
-      },
-    );
+    const message = 'These lines have left memory, and could not be replayed in time.';
+    throw new ShellServerError('EXECUTION_002', message, {
+      hint: 'Read later lines, or close the terminal and read its recording: list_execution_outputs.',
+    });
   }
 }
 
-function replayApart({ program, directory, deadlineMs }: Recording, spec: ReplaySpec): Promise<unknown> {
-  const searchPath = '/usr/bin:/bin';
+function replayApart(recording: Recording, spec: ReplaySpec): Promise<unknown> {
+  const { program: path, directory: cwd, deadlineMs = REPLAY_MS } = recording;
   const what = 'The replay of a terminal';
-  return startOwnProgram({
-    path: program,
-    spec,
-    cwd: directory,
-    searchPath,
-    what,
-    deadlineMs: deadlineMs ?? REPLAY_MS,
-  }).reply;
+  return startOwnProgram({ path, spec, cwd, searchPath: '/usr/bin:/bin', what, deadlineMs }).reply;
 }

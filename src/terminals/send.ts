@@ -7,7 +7,7 @@ import type { Security } from '../security/security.ts';
 import type { Host } from './hosts.ts';
 import { echoedLines, encodeTyped } from './input.ts';
 import type { Caller } from './open-terminal.ts';
-import type { InputFacts, SendResult, Typed, WaitSpec } from './protocol.ts';
+import { type InputFacts, NOTHING_SENT, type SendResult, type Typed, type WaitSpec } from './protocol.ts';
 import type { Entry } from './register.ts';
 import { CANNOT_SEE, type Decision } from './typing.ts';
 
@@ -50,7 +50,7 @@ export function createSending(
   }
 
   return async (entry, input, caller) => {
-    if (!(await isFree(entry, input, caller.signal))) return HELD;
+    if (!(await isFree(entry, input, caller.signal))) return { ...NOTHING_SENT, why: 'held' };
     for (let decisions = 1; ; decisions++) {
       const made = await decide(entry, input.typed, caller.signal);
       authorize(entry, input, caller, made);
@@ -72,19 +72,6 @@ async function isFree(entry: Entry, { wait }: InputOptions, signal: AbortSignal)
   const answer = await entry.host.ask('untilFree', { id: entry.id, timeoutMs }, signal);
   return answer.isFree;
 }
-
-const HELD: SendResult = {
-  sent: 'nothing',
-  why: 'held',
-  front: [],
-  bytes: 0,
-  waited: undefined,
-  fromLine: 0,
-  fromText: '',
-  after: undefined,
-  screen: undefined,
-  facts: undefined,
-};
 
 interface Made {
   readonly decision: Decision;
@@ -187,14 +174,7 @@ function describeTyped(typed: Typed): string {
 
 /** A shell that waits for the next key has shown the ones before it. */
 async function untilShown(host: Host, id: string, signal: AbortSignal, idleMs?: number): Promise<void> {
-  const wait = { pattern: undefined, idleMs, timeoutMs: SHOWN_MS };
-  const screen = {
-    view: 'screen',
-    from: undefined,
-    count: 1,
-    maxBytes: 1,
-    withAnsi: false,
-    withFront: false,
-  } as const;
+  const screen = { view: 'screen', count: 1, maxBytes: 1, withAnsi: false, withFront: false } as const;
+  const wait = { idleMs, timeoutMs: SHOWN_MS };
   await host.ask('read', { ...screen, id, reader: '', wait }, signal);
 }

@@ -8,26 +8,11 @@ import { shellName } from '../security/security.ts';
 export const SHELL_TYPES = ['bash', 'zsh', 'fish', 'sh', 'cmd', 'powershell'] as const;
 export type ShellType = (typeof SHELL_TYPES)[number];
 
-export interface ShellStart {
-  readonly argv: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-export interface StartOptions {
+interface StartOptions {
   readonly nonce: string;
   readonly isSandboxed: boolean;
   /** The environment of the server. */
   readonly inherited: Readonly<Record<string, string>>;
-}
-
-export interface TerminalShell {
-  /** The program. */
-  readonly path: string;
-  readonly name: string;
-  /** It says when a command begins, and not only when a prompt comes. */
-  readonly hasCommandMark: boolean;
-  /** With the scripts where they are found from inside. */
-  start(scripts: string, about: StartOptions): ShellStart;
 }
 
 /** Where programs are looked for that have no path. */
@@ -43,12 +28,18 @@ const PROGRAMS: Readonly<Record<ShellType, readonly string[]>> = {
 };
 
 /** The shell of a type, or the configured one. Throws where it is not there, before anything is started. */
-export function findShell(type: ShellType | undefined, configured: string, path: string): TerminalShell {
+export function findShell(type: ShellType | undefined, configured: string, path: string) {
   const program = type === undefined ? configured : findProgram(PROGRAMS[type], path);
   if (program === undefined || (program.includes('/') && !existsSync(program)))
     throw missing(type ?? configured, path);
   const name = shellName(program);
-  return { path: program, name, hasCommandMark: !PLAIN.has(name), start: startOf(program, name) };
+  return {
+    path: program,
+    name,
+    /** It says when a command begins, and not only when a prompt comes. */
+    hasCommandMark: !PLAIN.has(name),
+    start: startOf(program, name),
+  };
 }
 
 /** Shells that only have a prompt to say things in. */
@@ -57,8 +48,9 @@ const PLAIN = new Set(['sh', 'dash', 'ash', 'busybox']);
 /** In the private /tmp of every sandbox. */
 const FISH_PLACE = '/tmp/.mcp-shell-fish';
 
-function startOf(program: string, name: string): TerminalShell['start'] {
-  return (scripts, { nonce, isSandboxed, inherited }) => {
+/** With the scripts where they are found from inside. */
+function startOf(program: string, name: string) {
+  return (scripts: string, { nonce, isSandboxed, inherited }: StartOptions) => {
     const given = { MCP_SHELL_NONCE: nonce };
     if (name === 'bash')
       return { argv: [program, '--init-file', join(scripts, 'bash.sh'), '-i'], environment: given };

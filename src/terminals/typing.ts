@@ -8,18 +8,7 @@ import { type LineKey, type LineReader, readLineKeys } from './line-keys.ts';
 import type { InputFacts } from './protocol.ts';
 
 /** The shell, as it is at the moment. */
-export type ShellFacts = Pick<
-  InputFacts,
-  | 'isShellInFront'
-  | 'prompts'
-  | 'expandsHistory'
-  | 'promptLine'
-  | 'beforeCursor'
-  | 'isFreshPrompt'
-  | 'lineKeys'
-  | 'modes'
-  | 'byPerson'
->;
+export type ShellFacts = Omit<InputFacts, 'isForShell' | 'isSecretPrompt' | 'workingDirectory' | 'rules'>;
 
 export type Decision =
   /** Nothing is entered. */
@@ -30,21 +19,7 @@ export type Decision =
   | { readonly kind: 'verify'; readonly commands: string; readonly line: string }
   | { readonly kind: 'refuse'; readonly reason: string; readonly hint: string };
 
-export interface Typing {
-  /** What the terminal shows decides, so that it must show everything first. */
-  needsLook(bytes: Uint8Array, shell: ShellFacts): boolean;
-  /** Lines that were entered seem to have ended, and may as well still be on their way. */
-  isUnsettled(shell: ShellFacts): boolean;
-  /** Nothing has come for a while: if there is a prompt, they have. */
-  settle(shell: ShellFacts): void;
-  decide(bytes: Uint8Array, shell: ShellFacts): Decision;
-  /** It was typed at the shell. */
-  commit(bytes: Uint8Array, shell: ShellFacts): void;
-  /** It was typed at another program, which may leave some of it to the shell. */
-  pass(bytes: Uint8Array): void;
-  /** Another client may have typed. */
-  forget(): void;
-}
+export type Typing = ReturnType<typeof createTyping>;
 
 /** What stands on the line: known, cancelled if the shell shows a prompt after it, to be seen, or not even that. */
 type Content =
@@ -67,7 +42,7 @@ const MAX_LINES = 2000;
 const EMPTY: Content = { kind: 'known', text: '' };
 const SHOWN: Content = { kind: 'shown' };
 
-export function createTyping(): Typing {
+export function createTyping() {
   let content: Content = EMPTY;
   /** Entered, and not known to have ended: they have when the shell has shown a prompt for each. */
   let earlier: readonly string[] = [];
@@ -85,45 +60,23 @@ export function createTyping(): Typing {
 
   const open = (shell: ShellFacts): readonly string[] => (shell.prompts < openUntil ? earlier : []);
 
-  function press(bytes: Uint8Array, shell: ShellFacts, from: Content): Line {
-    const keys = readLineKeys(bytes, readerOf(shell));
-    const start: Line = { content: from, entered: [], problem: undefined };
-    return keys.reduce((line, key) => pressKey(line, key, shell), start);
-  }
-
   return {
-    needsLook: (bytes, shell) =>
+    /** What the terminal shows decides, so that it must show everything first. */
+    needsLook: (bytes: Uint8Array, shell: ShellFacts): boolean =>
       shell.isShellInFront && current(shell).kind === 'shown' && hasEnter(bytes, shell),
-    isUnsettled: (shell) => open(shell).length > 0 && shell.prompts > enteredAt && shell.isFreshPrompt,
-    settle(shell) {
+    /** Lines that were entered seem to have ended, and may as well still be on their way. */
+    isUnsettled: (shell: ShellFacts): boolean =>
+      open(shell).length > 0 && shell.prompts > enteredAt && shell.isFreshPrompt,
+    /** Nothing has come for a while: if there is a prompt, they have. */
+    settle(shell: ShellFacts): void {
       if (!shell.isFreshPrompt) return;
       earlier = [];
       openUntil = shell.prompts;
     },
-    decide(bytes, shell) {
-      const before = current(shell);
-      if (!hasEnter(bytes, shell)) {
-        const { problem } = press(bytes, shell, before);
-        return problem === 'run' ? refuse('run') : { kind: 'open' };
-      }
-      if (shell.lineKeys === 'changed') return refuse('keys');
-      const start = before.kind === 'shown' ? lineShown(bytes, shell) : before;
-      if (start === 'edited') return refuse(start);
-      const { entered, problem } = press(bytes, shell, start);
-      if (!shell.isShellInFront && (start.kind !== 'known' || problem !== undefined)) return refuse('ahead');
-      if (start.kind !== 'known') return refuse('hidden');
-      if (problem !== undefined) return refuse(problem);
-      if (shell.prompts > 0 && open(shell).length >= MAX_LINES) return refuse('hidden');
-      const commands = [...open(shell), ...entered].join('\n');
-      if (mayExpand(commands, shell)) return refuse('history');
-      if (before.kind === 'known') return { kind: 'enter', commands, isShown: false };
-      if (start.text !== '') return { kind: 'enter', commands: withShorter(commands, shell), isShown: true };
-      // Nothing is shown: the line is empty, or what stands there cannot be seen.
-      const [line = '', ...others] = entered;
-      const isWhole = others.length === 0 && !line.includes('\n') && line.trim() !== '' && endsLine(bytes);
-      return isWhole ? { kind: 'verify', commands, line } : refuse('hidden');
-    },
-    commit(bytes, shell) {
+    decide: (bytes: Uint8Array, shell: ShellFacts): Decision =>
+      decide(bytes, shell, current(shell), open(shell)),
+    /** It was typed at the shell. */
+    commit(bytes: Uint8Array, shell: ShellFacts): void {
       const before = current(shell);
       const start = before.kind === 'shown' && hasEnter(bytes, shell) ? lineShown(bytes, shell) : before;
       const after = press(bytes, shell, start === 'edited' ? before : start);
@@ -139,7 +92,8 @@ export function createTyping(): Typing {
       }
       ({ byPerson } = shell);
     },
-    pass(bytes) {
+    /** It was typed at another program, which may leave some of it to the shell. */
+    pass(bytes: Uint8Array): void {
       const last = bytes.at(-1);
       const isQuiet =
         bytes.every((byte) => QUIET.has(byte)) && content.kind === 'known' && content.text === '';
@@ -147,11 +101,42 @@ export function createTyping(): Typing {
       else if (bytes.length > 0) content = SHOWN;
       earlier = [];
     },
-    forget() {
+    /** Another client may have typed. */
+    forget(): void {
       content = SHOWN;
       earlier = [];
     },
   };
+}
+
+/** `before` stands on the line; `earlier` are the lines that have not ended yet. */
+function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: readonly string[]): Decision {
+  if (!hasEnter(bytes, shell)) {
+    const { problem } = press(bytes, shell, before);
+    return problem === 'run' ? refuse('run') : { kind: 'open' };
+  }
+  if (shell.lineKeys === 'changed') return refuse('keys');
+  const start = before.kind === 'shown' ? lineShown(bytes, shell) : before;
+  if (start === 'edited') return refuse(start);
+  const { entered, problem } = press(bytes, shell, start);
+  if (!shell.isShellInFront && (start.kind !== 'known' || problem !== undefined)) return refuse('ahead');
+  if (start.kind !== 'known') return refuse('hidden');
+  if (problem !== undefined) return refuse(problem);
+  if (shell.prompts > 0 && earlier.length >= MAX_LINES) return refuse('hidden');
+  const commands = [...earlier, ...entered].join('\n');
+  if (mayExpand(commands, shell)) return refuse('history');
+  if (before.kind === 'known') return { kind: 'enter', commands, isShown: false };
+  if (start.text !== '') return { kind: 'enter', commands: withShorter(commands, shell), isShown: true };
+  // Nothing is shown: the line is empty, or what stands there cannot be seen.
+  const [line = '', ...others] = entered;
+  const isWhole = others.length === 0 && !line.includes('\n') && line.trim() !== '' && endsLine(bytes);
+  return isWhole ? { kind: 'verify', commands, line } : refuse('hidden');
+}
+
+function press(bytes: Uint8Array, shell: ShellFacts, from: Content): Line {
+  const keys = readLineKeys(bytes, readerOf(shell));
+  const start: Line = { content: from, entered: [], problem: undefined };
+  return keys.reduce((line, key) => pressKey(line, key, shell), start);
 }
 
 const CR = 0x0d;
@@ -160,9 +145,9 @@ const LF = 0x0a;
 const QUIET = new Set([0x03, 0x04, 0x1a, 0x1c]);
 
 function readerOf({ lineKeys, modes, isShellInFront }: ShellFacts): LineReader {
-  if (!isShellInFront) return { by: 'nobody' };
-  if (lineKeys !== undefined) return { by: lineKeys === 'usual' ? 'kernel' : 'kernel with other keys' };
-  return { by: modes.bracketedPaste ? 'editor that tells pastes' : 'editor' };
+  if (!isShellInFront) return 'nobody';
+  if (lineKeys !== undefined) return lineKeys === 'usual' ? 'kernel' : 'kernel with other keys';
+  return modes.bracketedPaste ? 'editor that tells pastes' : 'editor';
 }
 
 const hasEnter = (bytes: Uint8Array, shell: ShellFacts): boolean =>

@@ -5,9 +5,9 @@ import { type Call, defineTool } from './tool.ts';
 
 const outputSchema = () =>
   z.object({
-    deleted_outputs: z.array(z.string()).optional(),
-    failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })).optional(),
-    total_deleted: z.number().optional(),
+    deleted_outputs: z.array(z.string()),
+    failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })),
+    total_deleted: z.number(),
   });
 
 export const deleteExecutionOutputs = defineTool({
@@ -24,7 +24,6 @@ export const deleteExecutionOutputs = defineTool({
   run: ({ output_ids: ids, confirm }, call) => deleteOutputs(ids, confirm, call),
 });
 
-/** The same under an earlier name. */
 export async function deleteOutputs(ids: readonly string[], isConfirmed: boolean, call: Call) {
   if (!isConfirmed) {
     throw new ShellServerError('PARAM_002', 'confirm is not true, so nothing was deleted.', {

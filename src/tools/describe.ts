@@ -1,5 +1,5 @@
 /** Small phrases that several answers share. */
-import type { SessionChange } from '../executions/executions.ts';
+import type { Outcome, SessionChange } from '../executions/executions.ts';
 
 export function describeDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -16,8 +16,16 @@ export function describeBytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
+export const toMegabytes = (bytes: number): number => Math.round((bytes / 1024 / 1024) * 10) / 10;
+
 export function listProcesses(processes: readonly { pid: number; name: string }[]): string {
   return listFew(processes.map(({ pid, name }) => `${name} (${pid})`));
+}
+
+/** For the fields of an answer. */
+export function survivorsOf(outcome: Outcome | undefined) {
+  const survivors = outcome?.survivors.map(({ pid, name }) => ({ process_id: pid, name })) ?? [];
+  return survivors.length === 0 ? undefined : survivors;
 }
 
 function listFew(texts: readonly string[]): string {

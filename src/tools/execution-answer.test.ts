@@ -32,7 +32,6 @@ async function answerTo(
     folds,
     why: undefined,
     detail,
-    path: '',
     now: Date.now(),
     signal: new AbortController().signal,
   });

@@ -21,12 +21,15 @@ import {
   describeLostSession,
   describeSession,
   listProcesses,
+  survivorsOf,
 } from './describe.ts';
 import { describeFailure } from './describe-failure.ts';
 import { describePipeline } from './describe-pipeline.ts';
 import { type ExecutionData, leanFields } from './execution-fields.ts';
 import { idsToName, isOnlyStderrCut, renderText } from './execution-text.ts';
-import { hintFor, leavesRunning } from './hints.ts';
+import { answerBytes } from './known-clients.ts';
+import { leavesRunning } from './leaves-running.ts';
+import type { Call } from './tool.ts';
 import { describeUse } from './used.ts';
 
 export { type ExecutionData, executionFields } from './execution-fields.ts';
@@ -35,7 +38,7 @@ export interface AnswerOptions {
   /** Over both streams together. */
   readonly inlineBytes: number;
   /** Of each stream, where the caller said how much. */
-  readonly perStreamBytes: number | undefined;
+  readonly perStreamBytes?: number | undefined;
   /** What the client passes on: no answer holds more. */
   readonly mostBytes: number;
   /** Fold repetitions in output that does not fit. */
@@ -43,9 +46,7 @@ export interface AnswerOptions {
   /** Everything, also what says nothing new. */
   readonly detail: boolean;
   /** Why the caller is answered while it runs. */
-  readonly why: Extract<WaitResult, { kind: 'running' }>['why'] | 'background' | undefined;
-  /** PATH that the command saw, to suggest what is on it. */
-  readonly path: string;
+  readonly why?: Extract<WaitResult, { kind: 'running' }>['why'] | 'background' | undefined;
   readonly now: number;
   /** Where the output begins that the caller has not seen; from its beginning where absent. */
   readonly since?: ReadonlyMap<StreamType, number>;
@@ -55,6 +56,18 @@ export interface AnswerOptions {
   readonly notice?: string | undefined;
   readonly signal: AbortSignal;
 }
+
+/** With the limits of the call. */
+export const answerOptions = (
+  { client, modules, signal }: Call,
+  asked: Pick<AnswerOptions, 'folds' | 'detail' | 'perStreamBytes' | 'why' | 'notice'>,
+): AnswerOptions => ({
+  ...asked,
+  inlineBytes: modules.settings.limits.inlineOutputBytes,
+  mostBytes: answerBytes(client),
+  now: modules.clock.now(),
+  signal,
+});
 
 export async function describeExecution(
   current: Execution,
@@ -66,48 +79,40 @@ export async function describeExecution(
   const outcome = record.outcome;
   const shown = await readStreams(execution, options);
   const failure = await describeFailure(execution, options.signal);
-  const message = [...sentences(execution, shown, options), ...(failure === undefined ? [] : [failure])].join(
-    ' ',
-  );
+  const message = [...sentences(execution, shown, options), failure ?? '']
+    .filter((sentence) => sentence !== '')
+    .join(' ');
   const merged = shown.get('combined');
   const stdout = merged ?? shown.get('stdout') ?? shown.get('log');
-  const stderr = shown.get('stderr');
   const data: ExecutionData = {
     execution_id: record.id,
     status: outcome?.status ?? 'running',
-    ...(outcome !== undefined && {
-      success: outcome.status === 'completed',
-      termination_reason: outcome.reason,
-    }),
-    ...(outcome?.exitCode !== undefined && { exit_code: outcome.exitCode }),
-    ...(outcome?.signal !== undefined && { signal: outcome.signal }),
-    ...(outcome?.errorCode !== undefined && { error_code: outcome.errorCode }),
-    ...(message !== '' && { message }),
+    success: outcome === undefined ? undefined : outcome.status === 'completed',
+    termination_reason: outcome?.reason,
+    exit_code: outcome?.exitCode,
+    signal: outcome?.signal,
+    error_code: outcome?.errorCode,
+    message: message === '' ? undefined : message,
     output_truncated: [...shown.values()].some((part) => part.truncated),
-    ...present(
-      'output_id',
-      bundle.outputId(merged === undefined ? 'stdout' : 'combined') ?? bundle.outputId('log'),
-    ),
-    ...present('stderr_output_id', bundle.outputId('stderr')),
-    ...(outcome?.pipeline !== undefined && {
-      pipeline: outcome.pipeline.map(({ command, exitCode }) => ({ command, exit_code: exitCode })),
-    }),
-    ...(outcome !== undefined &&
-      outcome.survivors.length > 0 && { survivors: outcome.survivors.map(toWire) }),
+    output_id: bundle.outputId(merged === undefined ? 'stdout' : 'combined') ?? bundle.outputId('log'),
+    stderr_output_id: bundle.outputId('stderr'),
+    pipeline: outcome?.pipeline?.map(({ command, exitCode }) => ({ command, exit_code: exitCode })),
+    survivors: survivorsOf(outcome),
     execution_time_ms: durationOf(spanOf(record), options.now),
-    ...present('process_id', pidOf(record.process)),
-    ...present('terminal_id', terminalIdOf(record)),
-    ...(isTransition(options.why) && { transition_reason: options.why }),
-    ...((outcome === undefined || outcome.reason !== 'exit') && { partial_output: true }),
+    process_id: pidOf(record.process),
+    terminal_id: terminalIdOf(record),
+    transition_reason: options.why === 'background' ? undefined : options.why,
+    partial_output: outcome?.reason === 'exit' ? undefined : true,
     working_directory: record.directory,
     default_working_directory: record.defaultDirectory,
     working_directory_changed: record.directory !== record.defaultDirectory,
-    ...sessionFields(execution),
+    session_changes: sessionChangesOf(execution),
+    session_lost: execution.isSessionLost ? true : undefined,
     created_at: isoTime(record.createdAtMs),
-    ...(outcome !== undefined && { completed_at: isoTime(outcome.endedAtMs) }),
+    completed_at: outcome === undefined ? undefined : isoTime(outcome.endedAtMs),
     // Last: some clients show only the beginning of a long answer, and the rest is what leads on.
-    ...(stderr !== undefined && { stderr: stderr.text }),
-    ...(stdout !== undefined && { stdout: stdout.text }),
+    stderr: shown.get('stderr')?.text,
+    stdout: stdout?.text,
   };
   const text = renderText(data, message, idsToName(data, shown, options));
   return { data: options.detail ? data : leanFields(data), text };
@@ -168,46 +173,31 @@ function sentences(
 ): string[] {
   const { record } = execution;
   const { outcome } = record;
-  const said: string[] = [];
-  if (outcome === undefined) said.push(describeRunning(execution, options));
-  else said.push(...describeEnd(outcome, record.timeoutMs), ...[describeUse(execution) ?? []].flat());
-  // In a sandbox nobody sees what was left: the namespace ends with the command.
-  if (outcome?.reason === 'exit' && record.process?.isSandboxed === true && leavesRunning(record.command)) {
-    said.push(
-      'What it started with "&" ended with it. To keep a process, start it with execution_mode "background" and without "&".',
-    );
-  }
-  for (const [type, part] of shown) {
-    if (part.invalidBytes === 0 || part.binary) continue;
-    said.push(
-      `${part.invalidBytes} bytes of ${type} are not UTF-8 and are shown as U+FFFD; read_execution_output with encoding "base64" (or their own encoding) gives them exactly.`,
-    );
-  }
-  said.push(...describeCut(execution, shown, options));
-  if (outcome?.reason === 'exit' && outcome.exitCode !== 0 && outcome.explanation === undefined) {
-    const text = (shown.get('stderr') ?? shown.get('combined'))?.text ?? '';
-    const hint = hintFor({
-      exitCode: outcome.exitCode,
-      stderr: text.slice(-4000),
-      directory: record.directory,
-      isSandboxed: record.process?.isSandboxed === true,
-      // What the caller set goes before what the server would have set.
-      path: record.environment['PATH'] ?? options.path,
-    });
-    if (hint !== undefined) said.push(hint);
-  }
-  if (execution.isSessionLost) said.push(describeLostSession(record.sessionId ?? '', record.directory));
-  const session = describeSession(record.sessionId, execution.sessionChange, options.why !== undefined);
-  if (session !== undefined) said.push(session);
-  if (options.notice !== undefined) said.push(options.notice);
-  return said;
+  const isSandboxed = record.process?.isSandboxed === true;
+  return [
+    ...(outcome === undefined
+      ? [describeRunning(execution, options)]
+      : [...describeEnd(outcome, record.timeoutMs), describeUse(execution) ?? '']),
+    // In a sandbox nobody sees what was left: the namespace ends with the command.
+    outcome?.reason === 'exit' && isSandboxed && leavesRunning(record.command)
+      ? `What it started with "&" ended with it. ${KEEP_RUNNING}`
+      : '',
+    ...[...shown].map(([type, { invalidBytes, binary }]) =>
+      invalidBytes === 0 || binary
+        ? ''
+        : `${invalidBytes} bytes of ${type} are not UTF-8 and are shown as U+FFFD; read_execution_output with encoding "base64" (or their own encoding) gives them exactly.`,
+    ),
+    ...describeCut(execution, shown, options),
+    execution.isSessionLost ? describeLostSession(record.sessionId ?? '', record.directory) : '',
+    describeSession(record.sessionId, execution.sessionChange, options.why !== undefined) ?? '',
+    options.notice ?? '',
+  ];
 }
 
+const KEEP_RUNNING = 'To keep a process, start it with execution_mode "background" and without "&".';
+
 /** Undefined where it has none. */
-export const terminalIdOf = ({
-  id,
-  terminal,
-}: Pick<Execution['record'], 'id' | 'terminal'>): string | undefined =>
+const terminalIdOf = ({ id, terminal }: Execution['record']): string | undefined =>
   terminal === undefined ? undefined : renameId(id, 'term');
 
 function describeCut(
@@ -215,17 +205,14 @@ function describeCut(
   shown: ReadonlyMap<StreamType, HeadAndTail>,
   { perStreamBytes = 0, mostBytes }: AnswerOptions,
 ): string[] {
-  const cut = [...shown].filter(([, { truncated, binary }]) => truncated && !binary);
-  if (cut.length === 0) return [];
+  if (![...shown.values()].some(({ truncated, binary }) => truncated && !binary)) return [];
   return [
-    ...(perStreamBytes > mostBytes
-      ? [`An answer holds at most ${describeBytes(mostBytes)} of output, also where max_output_size is more.`]
-      : []),
-    ...(isOnlyStderrCut(shown)
-      ? [
-          `Only stderr is cut: read_execution_output with output_id "${bundle.outputId('stderr')}" has all of it.`,
-        ]
-      : []),
+    perStreamBytes > mostBytes
+      ? `An answer holds at most ${describeBytes(mostBytes)} of output, also where max_output_size is more.`
+      : '',
+    isOnlyStderrCut(shown)
+      ? `Only stderr is cut: read_execution_output with output_id "${bundle.outputId('stderr')}" has all of it.`
+      : '',
   ];
 }
 
@@ -254,58 +241,51 @@ function describeRunning({ record }: Execution, options: AnswerOptions): string 
 }
 
 function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] {
-  const said: string[] = outcome.pipeline === undefined ? [] : [describePipeline(outcome.pipeline)];
-  if (outcome.reason === 'timeout') {
-    said.push(
-      `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended${outcome.survivors.length === 0 ? ' with everything it had started' : ''}.`,
-    );
-  } else if (outcome.reason === 'terminated') {
-    said.push('It was ended on request.');
-  } else if (outcome.reason === 'memory_limit') {
-    const peak =
-      outcome.peakMemoryBytes === undefined ? '' : ` with ${describeBytes(outcome.peakMemoryBytes)}`;
-    said.push(
-      `It passed the memory limit${peak} and was ended with everything it had started. The operator changes the limit with security.max_memory_mb.`,
-    );
-  } else if (outcome.reason === 'cpu_limit') {
-    said.push('It used more processor time than security.max_cpu_seconds allows and was ended.');
-  } else if (outcome.reason === 'server_shutdown') {
-    said.push('It was ended because the server was shut down.');
-  } else if (outcome.reason === 'server_lost') {
-    said.push(
-      'The process that watched over it was killed, so that how it ended is not known; the output up to then is kept.',
-    );
-  } else if (
-    outcome.reason === 'exit' &&
-    (outcome.exitCode ?? 0) > 128 &&
-    (outcome.exitCode ?? 0) <= 128 + 64
-  ) {
-    said.push(
-      `Exit code ${outcome.exitCode} usually means that a part of it was ended by signal ${(outcome.exitCode ?? 0) - 128}.`,
-    );
+  const { pipeline, unprotected, appeared, endedLeftovers, survivors } = outcome;
+  return [
+    pipeline === undefined ? '' : describePipeline(pipeline),
+    describeReason(outcome, timeoutMs),
+    unprotected === undefined
+      ? ''
+      : `Replaced or removed from outside while it ran, which ends their protection: ${listPaths(unprotected)}. ${outcome.reason === 'protection_lost' ? 'So it was ended with everything it had started. Run it again if it is still needed' : 'It could write to them from then on'}; the user should look at them before a client, a shell or git uses them.`,
+    appeared === undefined
+      ? ''
+      : `New since it began, and executed or obeyed by programs outside the sandbox: ${listPaths(appeared)}. The person should look at that before a client, a shell or git uses it.`,
+    outcome.explanation ??
+      (outcome.errorCode === 'EXECUTION_004'
+        ? 'The disk of the state directory is full: the output is not complete.'
+        : ''),
+    endedLeftovers.length === 0
+      ? ''
+      : `Left running by the shell and ended with it: ${listProcesses(endedLeftovers)}. ${KEEP_RUNNING}`,
+    survivors.length === 0
+      ? ''
+      : `Not ended, and probably or certainly started by it: ${listProcesses(survivors)}.`,
+  ];
+}
+
+function describeReason(outcome: Outcome, timeoutMs: number | undefined): string {
+  const { reason, survivors, peakMemoryBytes, exitCode = 0 } = outcome;
+  switch (reason) {
+    case 'timeout':
+      return `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended${survivors.length === 0 ? ' with everything it had started' : ''}.`;
+    case 'terminated':
+      return 'It was ended on request.';
+    case 'memory_limit':
+      return `It passed the memory limit${peakMemoryBytes === undefined ? '' : ` with ${describeBytes(peakMemoryBytes)}`} and was ended with everything it had started. The operator changes the limit with security.max_memory_mb.`;
+    case 'cpu_limit':
+      return 'It used more processor time than security.max_cpu_seconds allows and was ended.';
+    case 'server_shutdown':
+      return 'It was ended because the server was shut down.';
+    case 'server_lost':
+      return 'The process that watched over it was killed, so that how it ended is not known; the output up to then is kept.';
+    case 'exit':
+      return exitCode > 128 && exitCode <= 128 + 64
+        ? `Exit code ${exitCode} usually means that a part of it was ended by signal ${exitCode - 128}.`
+        : '';
+    default:
+      return '';
   }
-  if (outcome.unprotected !== undefined) {
-    said.push(
-      `Replaced or removed from outside while it ran, which ends their protection: ${listPaths(outcome.unprotected)}. ${outcome.reason === 'protection_lost' ? 'So it was ended with everything it had started. Run it again if it is still needed' : 'It could write to them from then on'}; the user should look at them before a client, a shell or git uses them.`,
-    );
-  }
-  if (outcome.appeared !== undefined) {
-    said.push(
-      `New since it began, and executed or obeyed by programs outside the sandbox: ${listPaths(outcome.appeared)}. The person should look at that before a client, a shell or git uses it.`,
-    );
-  }
-  if (outcome.explanation !== undefined) said.push(outcome.explanation);
-  else if (outcome.errorCode === 'EXECUTION_004') {
-    said.push('The disk of the state directory is full: the output is not complete.');
-  }
-  if (outcome.endedLeftovers.length > 0) {
-    said.push(
-      `Left running by the shell and ended with it: ${listProcesses(outcome.endedLeftovers)}. To keep a process, start it with execution_mode "background" and without "&".`,
-    );
-  }
-  if (outcome.survivors.length > 0)
-    said.push(`Not ended, and probably or certainly started by it: ${listProcesses(outcome.survivors)}.`);
-  return said;
 }
 
 const MAX_PATHS = 60;
@@ -315,25 +295,8 @@ function listPaths(paths: readonly string[]): string {
   return `${paths.slice(0, MAX_PATHS).join(', ')}${more}`;
 }
 
-function sessionFields({
-  sessionChange,
-  isSessionLost,
-}: Execution): Pick<ExecutionData, 'session_changes' | 'session_lost'> {
-  const lost = isSessionLost ? { session_lost: true } : {};
-  if (sessionChange === undefined || sessionChange === 'nothing') return lost;
+function sessionChangesOf({ sessionChange }: Execution): ExecutionData['session_changes'] {
+  if (sessionChange === undefined || sessionChange === 'nothing') return undefined;
   const { directory, set, unset } = sessionChange;
-  return {
-    ...lost,
-    session_changes: { ...present('working_directory', directory), set: [...set], unset: [...unset] },
-  };
-}
-
-function isTransition(why: AnswerOptions['why']): why is NonNullable<ExecutionData['transition_reason']> {
-  return why !== undefined && why !== 'background';
-}
-
-const toWire = ({ pid, name }: { pid: number; name: string }) => ({ process_id: pid, name });
-
-function present<Key extends string, Value>(key: Key, value: Value | undefined): Partial<Record<Key, Value>> {
-  return value === undefined ? {} : ({ [key]: value } as Record<Key, Value>);
+  return { working_directory: directory, set: [...set], unset: [...unset] };
 }

@@ -1,51 +1,51 @@
 /** The fields of an answer about an execution. */
 import { z } from 'zod';
 import { TERMINATION_REASONS } from '../executions/executions.ts';
+import type { DataOf } from './tool.ts';
 
-/** Nothing is required: an error result is checked against the same schema. */
 export const executionFields = () => ({
-  execution_id: z.string().optional(),
-  status: z.enum(['running', 'completed', 'failed', 'timeout']).optional(),
-  success: z.boolean().optional(),
-  exit_code: z.number().optional(),
-  signal: z.string().optional(),
-  termination_reason: z.enum(TERMINATION_REASONS).optional(),
-  error_code: z.string().optional(),
-  stdout: z.string().optional(),
-  stderr: z.string().optional(),
-  output_truncated: z.boolean().optional(),
-  output_id: z.string().optional(),
-  stderr_output_id: z.string().optional(),
-  pipeline: z.array(z.object({ command: z.string(), exit_code: z.number() })).optional(),
-  survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
-  execution_time_ms: z.number().optional(),
-  process_id: z.number().optional(),
-  terminal_id: z.string().optional(),
-  transition_reason: z.enum(['foreground_timeout', 'output_size_limit', 'wait_limit']).optional(),
-  partial_output: z.boolean().optional(),
-  message: z.string().optional(),
-  working_directory: z.string().optional(),
-  default_working_directory: z.string().optional(),
-  working_directory_changed: z.boolean().optional(),
-  session_changes: z
-    .object({
-      working_directory: z.string().optional(),
-      set: z.array(z.string()),
-      unset: z.array(z.string()),
-    })
-    .optional(),
-  session_lost: z.boolean().optional(),
-  created_at: z.string().optional(),
-  completed_at: z.string().optional(),
+  execution_id: z.string(),
+  status: z.enum(['running', 'completed', 'failed', 'timeout']),
+  success: z.boolean(),
+  exit_code: z.number(),
+  signal: z.string(),
+  termination_reason: z.enum(TERMINATION_REASONS),
+  error_code: z.string(),
+  stdout: z.string(),
+  stderr: z.string(),
+  output_truncated: z.boolean(),
+  output_id: z.string(),
+  stderr_output_id: z.string(),
+  pipeline: z.array(z.object({ command: z.string(), exit_code: z.number() })),
+  survivors: z.array(z.object({ process_id: z.number(), name: z.string() })),
+  execution_time_ms: z.number(),
+  process_id: z.number(),
+  terminal_id: z.string(),
+  transition_reason: z.enum(['foreground_timeout', 'output_size_limit', 'wait_limit']),
+  partial_output: z.boolean(),
+  message: z.string(),
+  working_directory: z.string(),
+  default_working_directory: z.string(),
+  working_directory_changed: z.boolean(),
+  session_changes: z.object({
+    working_directory: z.string().optional(),
+    set: z.array(z.string()),
+    unset: z.array(z.string()),
+  }),
+  session_lost: z.boolean(),
+  created_at: z.string(),
+  completed_at: z.string(),
 });
 
 const executionSchema = () => z.object(executionFields());
-export type ExecutionData = z.input<ReturnType<typeof executionSchema>>;
+export type ExecutionData = DataOf<typeof executionSchema>;
 
 /** The fields that say something, in their order. process_get_execution has all of them. */
 export function leanFields(data: ExecutionData): ExecutionData {
   const entries = Object.entries(data) as [keyof ExecutionData, unknown][];
-  return Object.fromEntries(entries.filter(([name]) => !saysNothing(name, data)));
+  return Object.fromEntries(
+    entries.filter(([name, value]) => value !== undefined && !saysNothing(name, data)),
+  );
 }
 
 /** A shorter time is not worth its tokens. */

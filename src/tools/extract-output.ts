@@ -1,5 +1,5 @@
 /** Results in an output as data, and what differs from an earlier run, for read_execution_output. */
-
+import { countFitting } from '../base/fit-lines.ts';
 import type { ByteSource } from '../outputs/types.ts';
 import {
   atPointer,
@@ -53,7 +53,7 @@ export async function extractPart(source: ByteSource, request: ExtractRequest): 
   const maxBytes = kind === 'json' ? JSON_BYTES : TEXT_BYTES;
   const { text, leftOutBytes } = await readText(source, maxBytes, request.signal);
   const results = extractResults(text, kind);
-  const about = { total_size: source.size, ...noteOn(leftOutBytes) };
+  const about = describeSize(source.size, leftOutBytes);
   if (results === undefined)
     return {
       data: { ...about, is_truncated: false },
@@ -61,7 +61,7 @@ export async function extractPart(source: ByteSource, request: ExtractRequest): 
       next: `no ${NAMES[request.kind]} found in it; read it by lines or search it with pattern`,
     };
   const found = results.kind === 'json' ? atPath(results, request.path) : results;
-  if (found.kind === 'json') return { ...showJson(found, request.maxBytes, about) };
+  if (found.kind === 'json') return showJson(found, request.maxBytes, about);
   const { items, isCut } = fit(renderItems(found), request.maxBytes);
   return {
     data: { extracted: cutResults(found, items.length), ...about, is_truncated: isCut },
@@ -70,16 +70,12 @@ export async function extractPart(source: ByteSource, request: ExtractRequest): 
   };
 }
 
-interface About {
-  readonly total_size: number;
-  readonly note?: string;
-}
-
-function noteOn(leftOutBytes: number): { note?: string } {
-  return leftOutBytes === 0
-    ? {}
-    : { note: `${describeBytes(leftOutBytes)} in its middle were not looked at, since it is long` };
-}
+const describeSize = (total_size: number, leftOutBytes: number) => ({
+  total_size,
+  ...(leftOutBytes > 0 && {
+    note: `${describeBytes(leftOutBytes)} in its middle were not looked at, since it is long`,
+  }),
+});
 
 type Json = globalThis.Extract<Results, { kind: 'json' }>;
 
@@ -90,7 +86,7 @@ function atPath(results: Json, path: string | undefined): Json {
 }
 
 /** What is too long is described, so that a path can be chosen. */
-function showJson({ values }: Json, maxBytes: number, about: About): Extracted {
+function showJson({ values }: Json, maxBytes: number, about: ReturnType<typeof describeSize>): Extracted {
   const one = values.length === 1 ? values[0] : values;
   const text = values.length === 0 ? '' : JSON.stringify(one);
   const count = values.length === 0 ? 'nothing at this path' : countResults({ kind: 'json', values });
@@ -140,14 +136,8 @@ function cutResults(results: Exclude<Results, Json>, shown: number): Record<stri
 }
 
 /** As many as fit, and always one. */
-function fit(all: readonly string[], maxBytes: number): { items: string[]; isCut: boolean } {
-  const items: string[] = [];
-  let bytes = 0;
-  for (const item of all) {
-    bytes += Buffer.byteLength(item) + 1;
-    if (bytes > maxBytes && items.length > 0) break;
-    items.push(item);
-  }
+function fit(all: readonly string[], maxBytes: number) {
+  const items = all.slice(0, Math.max(1, countFitting(all, maxBytes)));
   return { items, isCut: items.length < all.length };
 }
 
@@ -168,7 +158,7 @@ export async function comparePart(
   ];
   const kind = request.kind ?? 'auto';
   const change = compareResults(extractResults(before.text, kind), extractResults(after.text, kind));
-  const about = { total_size: source.size, ...noteOn(before.leftOutBytes + after.leftOutBytes) };
+  const about = describeSize(source.size, before.leftOutBytes + after.leftOutBytes);
   if (request.kind !== undefined && change === undefined)
     return {
       data: { ...about, is_truncated: false },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ALL_TOOLS } from '../all-tools.ts';
 import { answersInText, fitQuestion } from './known-clients.ts';
 
 const HEAD = '"git push" needs your agreement (ask: git push).';
@@ -48,6 +49,8 @@ test.each([
   ['shell_exec', 'claude-code', 'auto', false],
   ['shell_allowed', '', 'text', false],
   ['shell', 'codex-mcp-client', 'text', false],
-] as const)('%s answers %s in text alone, where the setting is %s: %s', (tool, name, answers, expected) => {
+] as const)('%s answers %s in text alone, where the setting is %s: %s', (called, name, answers, expected) => {
+  const tool = ALL_TOOLS.find((each) => each.name === called);
+  if (tool === undefined) throw new Error(`there is no ${called}`);
   expect(answersInText(tool, { name, version: '1' }, answers)).toBe(expected);
 });

@@ -2,9 +2,10 @@
  * What is known of clients: how long a call may take before one gives up on it (none that was tried extends its limit on
  * progress), and what of an answer it passes on. Up to most of that is used.
  */
+import { countFitting } from '../base/fit-lines.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Settings } from '../base/settings.ts';
-import type { ClientInfo } from './tool.ts';
+import type { ClientInfo, Tool } from './tool.ts';
 
 interface KnownClient {
   readonly name: RegExp;
@@ -46,21 +47,17 @@ export function answerBytes(client: ClientInfo, charactersPerByte = 1): number {
 }
 
 /** How many rows of a list an answer to it may hold: at least one. */
-export function countRows(rows: readonly string[], client: ClientInfo): number {
-  let left = answerBytes(client);
-  const tooMany = rows.findIndex((row) => {
-    left -= Buffer.byteLength(row) + 1;
-    return left < 0;
-  });
-  return tooMany === -1 ? rows.length : Math.max(1, tooMany);
-}
-
-/** Tools of other interfaces: their text alone does not say everything. */
-const NOT_IN_TEXT: ReadonlySet<string> = new Set(['shell', 'shell_exec', 'shell_allowed']);
+export const countRows = (rows: readonly string[], client: ClientInfo): number =>
+  Math.max(1, countFitting(rows, answerBytes(client)));
 
 /** Whether a tool is listed without an output schema and answered with text alone, a third of the tokens of both. */
-export function answersInText(tool: string, client: ClientInfo, answers: Settings['answers']): boolean {
-  if (NOT_IN_TEXT.has(tool)) return false;
+export function answersInText(
+  { isExact }: Pick<Tool, 'isExact'>,
+  client: ClientInfo,
+  answers: Settings['answers'],
+): boolean {
+  // The text alone does not say everything.
+  if (isExact === true) return false;
   return answers === 'text' || (answers === 'auto' && find(client)?.hidesText === true);
 }
 

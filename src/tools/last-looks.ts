@@ -8,21 +8,18 @@ export interface LastLook {
   readonly unseen: ReadonlyMap<StreamType, number>;
 }
 
-export interface LastLooks {
-  of(reader: string, executionId: string): LastLook;
-  note(reader: string, executionId: string, look: LastLook): void;
-}
+export type LastLooks = ReturnType<typeof createLastLooks>;
 
 /** Some hundred bytes each; who has not looked for so long sees the output from its beginning. */
 const MAX_LOOKS = 5000;
 
 const NOTHING: LastLook = { shown: new Map(), unseen: new Map() };
 
-export function createLastLooks(): LastLooks {
+export function createLastLooks() {
   const looks = new Map<string, LastLook>();
   return {
-    of: (reader, executionId) => looks.get(`${reader} ${executionId}`) ?? NOTHING,
-    note(reader, executionId, look) {
+    of: (reader: string, executionId: string) => looks.get(`${reader} ${executionId}`) ?? NOTHING,
+    note(reader: string, executionId: string, look: LastLook): void {
       const key = `${reader} ${executionId}`;
       looks.delete(key);
       looks.set(key, look);

@@ -6,60 +6,46 @@ import { describeBytes } from './describe.ts';
 import { countRows } from './known-clients.ts';
 import { type Call, defineTool } from './tool.ts';
 
+export const listInput = () =>
+  z.strictObject({
+    output_type: z.enum(['stdout', 'stderr', 'combined', 'log', 'all']).default('all'),
+    execution_id: z.string().optional(),
+    name_pattern: z.string().min(1).optional(),
+    limit: z.number().int().min(1).max(1000).default(100),
+  });
+
 const outputSchema = () =>
   z.object({
-    outputs: z
-      .array(
-        z.object({
-          output_id: z.string(),
-          execution_id: z.string(),
-          output_type: z.string(),
-          name: z.string(),
-          size: z.number(),
-          order: z.enum(['exact', 'approximate']),
-          is_running: z.boolean(),
-          created_at: z.string(),
-        }),
-      )
-      .optional(),
-    total_count: z.number().optional(),
+    outputs: z.array(
+      z.object({
+        output_id: z.string(),
+        execution_id: z.string(),
+        output_type: z.string(),
+        name: z.string(),
+        size: z.number(),
+        order: z.enum(['exact', 'approximate']),
+        is_running: z.boolean(),
+        created_at: z.string(),
+      }),
+    ),
+    total_count: z.number(),
   });
 
 export const listExecutionOutputs = defineTool({
   name: 'list_execution_outputs',
   title: 'List outputs',
   description: 'Stored command outputs, newest first. name_pattern is a regular expression on the command.',
-  input: () =>
-    z.strictObject({
-      output_type: z.enum(['stdout', 'stderr', 'combined', 'log', 'all']).default('all'),
-      execution_id: z.string().optional(),
-      name_pattern: z.string().min(1).optional(),
-      limit: z.number().int().min(1).max(1000).default(100),
-    }),
+  input: listInput,
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   takesTurns: true,
-  run: ({ output_type: type, ...rest }, call) =>
-    listOutputs({ ...rest, types: type === 'all' ? undefined : [type] }, call),
+  run: ({ output_type: type, execution_id: executionId, name_pattern: namePattern, limit }, call) =>
+    listOutputs({ types: type === 'all' ? undefined : [type], executionId, namePattern, limit }, call),
 });
 
-/** The same under an earlier name. */
-export async function listOutputs(
-  asked: {
-    readonly types: OutputFilter['types'];
-    readonly execution_id?: string | undefined;
-    readonly name_pattern?: string | undefined;
-    readonly limit: number;
-  },
-  call: Call,
-) {
+export async function listOutputs(asked: OutputFilter, call: Call) {
   await call.modules.executions.ready();
-  const { outputs: found, total } = call.modules.outputs.list(call.principal, {
-    types: asked.types,
-    ...(asked.execution_id !== undefined && { executionId: asked.execution_id }),
-    ...(asked.name_pattern !== undefined && { namePattern: asked.name_pattern }),
-    limit: asked.limit,
-  });
+  const { outputs: found, total } = call.modules.outputs.list(call.principal, asked);
   const rows = found.map(
     (output) =>
       `${output.outputId} ${output.type} ${describeBytes(output.sizeBytes)} ${isoTime(output.createdAtMs)} ${output.name.split('\n')[0]}`,

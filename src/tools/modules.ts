@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Executions } from '../executions/executions.ts';
-import type { Outputs } from '../outputs/types.ts';
+import type { Outputs } from '../outputs/outputs.ts';
 import type { SearchThread } from '../outputs/views.ts';
 import type { Security } from '../security/security.ts';
 import type { Terminals } from '../terminals/terminals.ts';

@@ -9,51 +9,47 @@ import { LOCAL_PRINCIPAL } from '../base/principals.ts';
 import type { Status } from '../executions/executions.ts';
 import type { AuditHealth } from '../security/security.ts';
 import { describeBytes, describeDuration } from './describe.ts';
-import { type Call, defineTool } from './tool.ts';
+import { type Call, type DataOf, defineTool } from './tool.ts';
 
 const METRICS = ['processes', 'terminals', 'files', 'system'] as const;
 const counts = () => z.record(z.string(), z.number());
 
 const outputSchema = () =>
   z.object({
-    active_processes: z.number().optional(),
-    active_terminals: z.number().optional(),
-    idle_terminals: z.number().optional(),
-    total_files: z.number().optional(),
-    total_file_bytes: z.number().optional(),
-    state_directory: z
-      .object({
-        bytes: z.number(),
-        audit_bytes: z.number(),
-        free_bytes: z.number().optional(),
-        is_partial: z.boolean().optional(),
-      })
-      .optional(),
-    executions_by_status: counts().optional(),
-    policy_decisions: counts().optional(),
-    decisions_since: z.string().optional(),
-    time_range_minutes: z.number().optional(),
-    system_load: z.object({ load_1m: z.number(), load_5m: z.number(), load_15m: z.number() }).optional(),
-    memory_usage: z
-      .object({ server_bytes: z.number(), system_bytes: z.number(), free_bytes: z.number() })
-      .optional(),
-    uptime_seconds: z.number().optional(),
-    sandbox: z
-      .object({ kind: z.string(), summary: z.string(), checks: z.record(z.string(), z.boolean()).optional() })
-      .optional(),
-    limits: z.record(z.string(), z.string()).optional(),
-    audit: z
-      .object({
-        status: z.enum(['good', 'failing']),
-        lines: z.number().optional(),
-        lost: z.number().optional(),
-        last_written_at: z.string().optional(),
-        problem: z.string().optional(),
-      })
-      .optional(),
-    collected_at: z.string().optional(),
+    active_processes: z.number(),
+    active_terminals: z.number(),
+    idle_terminals: z.number(),
+    total_files: z.number(),
+    total_file_bytes: z.number(),
+    state_directory: z.object({
+      bytes: z.number(),
+      audit_bytes: z.number(),
+      free_bytes: z.number().optional(),
+      is_partial: z.boolean().optional(),
+    }),
+    executions_by_status: counts(),
+    policy_decisions: counts(),
+    decisions_since: z.string(),
+    time_range_minutes: z.number(),
+    system_load: z.object({ load_1m: z.number(), load_5m: z.number(), load_15m: z.number() }),
+    memory_usage: z.object({ server_bytes: z.number(), system_bytes: z.number(), free_bytes: z.number() }),
+    uptime_seconds: z.number(),
+    sandbox: z.object({
+      kind: z.string(),
+      summary: z.string(),
+      checks: z.record(z.string(), z.boolean()).optional(),
+    }),
+    limits: z.record(z.string(), z.string()),
+    audit: z.object({
+      status: z.enum(['good', 'failing']),
+      lines: z.number().optional(),
+      lost: z.number().optional(),
+      last_written_at: z.string().optional(),
+      problem: z.string().optional(),
+    }),
+    collected_at: z.string(),
   });
-type Data = z.input<ReturnType<typeof outputSchema>>;
+type Data = DataOf<typeof outputSchema>;
 
 /** One metric: what becomes part of the answer, and the sentence about it. */
 interface Part {
@@ -74,13 +70,11 @@ export const monitoringGetStats = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const wanted = new Set<string>(input.include_metrics ?? METRICS);
-    const parts = await Promise.all([
-      wanted.has('processes') ? processes(call, input.time_range_minutes) : undefined,
-      wanted.has('terminals') ? terminals(call) : undefined,
-      wanted.has('files') ? files(call) : undefined,
-      wanted.has('system') ? system(call) : undefined,
-    ]);
-    const found = parts.filter((part) => part !== undefined);
+    const found = await Promise.all(
+      METRICS.filter((metric) => wanted.has(metric)).map((metric) =>
+        COLLECT[metric](call, input.time_range_minutes),
+      ),
+    );
     return {
       data: Object.assign({}, ...found.map(({ data }) => data), {
         collected_at: isoTime(call.modules.clock.now()),
@@ -92,6 +86,8 @@ export const monitoringGetStats = defineTool({
     };
   },
 });
+
+const COLLECT = { processes, terminals, files, system };
 
 async function processes({ principal, modules }: Call, rangeMinutes: number): Promise<Part> {
   const { executions, security, clock } = modules;

@@ -2,36 +2,48 @@
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
-import type { Execution } from '../executions/executions.ts';
-import { EXECUTION_MODES } from '../executions/executions.ts';
+import { EXECUTION_MODES, type Execution } from '../executions/executions.ts';
+import type { StreamType } from '../outputs/types.ts';
+import { useSource } from '../outputs/views.ts';
 import { escapeText, maskBeginning } from '../security/security.ts';
-import { describeBytes } from './describe.ts';
-import { type AnswerOptions, executionFields } from './execution-answer.ts';
-import { answerBytes, patienceMs } from './known-clients.ts';
-import { type Answer, type Call, defineTool } from './tool.ts';
-import { usedFields } from './used.ts';
+import { describeBytes, toMegabytes } from './describe.ts';
+import { answerOptions, executionFields } from './execution-answer.ts';
+import { patienceMs } from './known-clients.ts';
+import { type Answer, type Call, type DataOf, defineTool } from './tool.ts';
 import { describeMany, describeSeen, waitDataOf, waitFields, waitIn, waitWords } from './wait-answer.ts';
 import { checkConditions, parseConditions } from './wait-input.ts';
 
 /** The caller knows its command; a hundred kilobytes of it at each look would be a waste. */
 const COMMAND_CHARS = 4000;
 
+const inputSchema = () =>
+  z.strictObject({
+    execution_id: z.string().optional(),
+    execution_ids: z.array(z.string()).optional(),
+    wait_seconds: z.number().min(0).max(300).optional(),
+    wait_for: z.array(z.looseObject({})).optional().describe('As in shell_execute'),
+    wait_mode: z.enum(['any', 'all']).default('any'),
+    fold: z.boolean().default(true),
+  });
+
+type WaitInput = z.output<ReturnType<typeof inputSchema>>;
+
 const outputSchema = () =>
   z.object({
     ...executionFields(),
     ...waitFields(),
-    command: z.string().optional(),
-    execution_mode: z.enum(EXECUTION_MODES).optional(),
-    session_id: z.string().optional(),
-    environment_variables: z.record(z.string(), z.string()).optional(),
-    memory_usage_mb: z.number().optional(),
-    peak_memory_mb: z.number().optional(),
-    cpu_seconds: z.number().optional(),
-    cpu_usage_percent: z.number().optional(),
-    process_count: z.number().optional(),
-    started_at: z.string().optional(),
-    stdout_size: z.number().optional(),
-    stderr_size: z.number().optional(),
+    command: z.string(),
+    execution_mode: z.enum(EXECUTION_MODES),
+    session_id: z.string(),
+    environment_variables: z.record(z.string(), z.string()),
+    memory_usage_mb: z.number(),
+    peak_memory_mb: z.number(),
+    cpu_seconds: z.number(),
+    cpu_usage_percent: z.number(),
+    process_count: z.number(),
+    started_at: z.string(),
+    stdout_size: z.number(),
+    stderr_size: z.number(),
   });
 
 export const processGetExecution = defineTool({
@@ -39,15 +51,7 @@ export const processGetExecution = defineTool({
   title: 'Look at an execution',
   description:
     'State, exit code, last output and resource usage of executions. Instead of polling, wait_seconds (max 300) waits for the end, or for wait_for; then only new output is shown.',
-  input: () =>
-    z.strictObject({
-      execution_id: z.string().optional(),
-      execution_ids: z.array(z.string()).optional(),
-      wait_seconds: z.number().min(0).max(300).optional(),
-      wait_for: z.array(z.looseObject({})).optional().describe('As in shell_execute'),
-      wait_mode: z.enum(['any', 'all']).default('any'),
-      fold: z.boolean().default(true),
-    }),
+  input: inputSchema,
   output: outputSchema,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
@@ -65,15 +69,6 @@ export const processGetExecution = defineTool({
 
 const patienceOf = ({ client, modules }: Call): number =>
   patienceMs(client, modules.settings.limits.maxWaitSeconds);
-
-interface WaitInput {
-  readonly execution_id?: string | undefined;
-  readonly execution_ids?: readonly string[] | undefined;
-  readonly wait_seconds?: number | undefined;
-  readonly wait_for?: readonly object[] | undefined;
-  readonly wait_mode: 'any' | 'all';
-  readonly fold: boolean;
-}
 
 const MAX_EXECUTIONS = 50;
 
@@ -96,7 +91,7 @@ async function waitAndDescribe(
   ids: readonly string[],
   input: WaitInput,
   call: Call,
-): Promise<Answer<z.input<ReturnType<typeof outputSchema>>>> {
+): Promise<Answer<DataOf<typeof outputSchema>>> {
   const { executions } = call.modules;
   const targets = await Promise.all(
     ids.map(async (id) => {
@@ -122,50 +117,38 @@ async function waitAndDescribe(
     const { data, text } = await describeOne(first.execution, call, { folds: input.fold, onlyNew: true });
     return { data: { ...data, wait }, text: joinLines(text, words) };
   }
-  const options = answerOptions(call, await executions.commandPath(), input.fold);
   const all = targets.map(({ execution }) => execution);
+  const options = answerOptions(call, { detail: true, folds: input.fold });
   const { data, text } = await describeMany(all, options, call);
   return { data: { executions: data, wait }, text: joinLines(text, words) };
 }
 
 const joinLines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
 
-const answerOptions = ({ client, modules, signal }: Call, path: string, folds: boolean): AnswerOptions => ({
-  detail: true,
-  inlineBytes: modules.settings.limits.inlineOutputBytes,
-  perStreamBytes: undefined,
-  mostBytes: answerBytes(client),
-  folds,
-  why: undefined,
-  path,
-  now: modules.clock.now(),
-  signal,
-});
-
 async function describeOne(
   execution: Execution,
   call: Call,
   { folds, onlyNew }: { readonly folds: boolean; readonly onlyNew: boolean },
 ) {
-  const { executions } = call.modules;
   const { record } = execution;
+  const { outcome } = record;
   const usage = execution.usage();
   const command = maskBeginning(record.command, COMMAND_CHARS);
-  const options = answerOptions(call, await executions.commandPath(), folds);
+  const options = answerOptions(call, { detail: true, folds });
   const { data, text } = await describeSeen(execution, options, call, onlyNew);
   const more = {
     command,
     execution_mode: record.mode,
-    ...(record.sessionId !== undefined && { session_id: record.sessionId }),
+    session_id: record.sessionId,
     environment_variables: record.environment,
-    ...(usage !== undefined && {
-      memory_usage_mb: Math.round((usage.memoryBytes / 1024 / 1024) * 10) / 10,
-      cpu_usage_percent: usage.cpuPercent,
-      process_count: usage.processes,
-    }),
-    ...usedFields(execution),
+    memory_usage_mb: usage && toMegabytes(usage.memoryBytes),
+    cpu_usage_percent: usage?.cpuPercent,
+    peak_memory_mb: outcome?.peakMemoryBytes && toMegabytes(outcome.peakMemoryBytes),
+    cpu_seconds: outcome?.cpuSeconds,
+    process_count: outcome?.processes ?? usage?.processes,
     started_at: isoTime(record.createdAtMs),
-    ...sizes(execution),
+    stdout_size: await sizeOf(execution, 'stdout', 'combined', 'log'),
+    stderr_size: await sizeOf(execution, 'stderr'),
   };
   const using =
     usage === undefined
@@ -178,20 +161,10 @@ async function describeOne(
   };
 }
 
-function sizes({ bundle, record }: Execution): { stdout_size?: number; stderr_size?: number } {
-  const sizeOf = (type: 'stdout' | 'stderr' | 'combined' | 'log'): number | undefined => {
-    if (!record.streams.includes(type)) return undefined;
-    const source = bundle.source(type);
-    const size = source?.size;
-    source?.close();
-    return size;
-  };
-  const stdout = sizeOf('stdout') ?? sizeOf('combined') ?? sizeOf('log');
-  const stderr = sizeOf('stderr');
-  return {
-    ...(stdout !== undefined && { stdout_size: stdout }),
-    ...(stderr !== undefined && { stderr_size: stderr }),
-  };
+/** Of the first of these streams that it has. */
+async function sizeOf({ bundle, record }: Execution, ...types: StreamType[]): Promise<number | undefined> {
+  const type = types.find((each) => record.streams.includes(each));
+  return type && useSource(bundle.source(type), ({ size }) => size);
 }
 
 /** Its lines stay lines; nothing else of it that a terminal would obey does. */

@@ -40,9 +40,9 @@ export const processList = defineTool({
     }),
   output: () =>
     z.object({
-      processes: z.array(processFields()).optional(),
-      total_count: z.number().optional(),
-      filtered_count: z.number().optional(),
+      processes: z.array(processFields()),
+      total_count: z.number(),
+      filtered_count: z.number(),
     }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   takesTurns: true,
@@ -77,17 +77,17 @@ export const processList = defineTool({
 function toWire(summary: Summary, now: number): z.input<ReturnType<typeof processFields>> {
   return {
     execution_id: summary.id,
-    ...(summary.pid !== undefined && { process_id: summary.pid }),
-    ...(summary.mode === 'terminal' && { terminal_id: renameId(summary.id, 'term') }),
+    process_id: summary.pid,
+    terminal_id: summary.mode === 'terminal' ? renameId(summary.id, 'term') : undefined,
     command: summary.command,
     status: summary.status,
     execution_mode: summary.mode,
-    ...(summary.exitCode !== undefined && { exit_code: summary.exitCode }),
-    ...(summary.signal !== undefined && { signal: summary.signal }),
-    ...(summary.sessionId !== undefined && { session_id: summary.sessionId }),
+    exit_code: summary.exitCode,
+    signal: summary.signal,
+    session_id: summary.sessionId,
     working_directory: summary.directory,
     execution_time_ms: durationOf(summary, now),
     created_at: isoTime(summary.createdAtMs),
-    ...(summary.endedAtMs !== undefined && { completed_at: isoTime(summary.endedAtMs) }),
+    completed_at: summary.endedAtMs === undefined ? undefined : isoTime(summary.endedAtMs),
   };
 }

@@ -10,9 +10,9 @@ import {
   pidOf,
   type Sample,
 } from '../executions/executions.ts';
-import { describeBytes } from './describe.ts';
+import { describeBytes, toMegabytes } from './describe.ts';
 import { findTarget } from './find-target.ts';
-import { type Answer, type Call, defineTool } from './tool.ts';
+import { type Answer, type Call, type DataOf, defineTool } from './tool.ts';
 
 const inputSchema = () =>
   z.strictObject({
@@ -30,20 +30,18 @@ const sampleSchema = () => z.object({ at: z.string() }).catchall(z.number());
 
 const outputSchema = () =>
   z.object({
-    monitor_id: z.string().optional(),
-    execution_id: z.string().optional(),
-    process_id: z.number().optional(),
-    status: z.enum(['active', 'ended', 'stopped']).optional(),
-    started_at: z.string().optional(),
-    ended_at: z.string().optional(),
-    monitor_interval_ms: z.number().optional(),
-    unavailable: z.record(z.string(), z.string()).optional(),
-    samples: z.array(sampleSchema()).optional(),
-    samples_dropped: z.number().optional(),
-    sample_count: z.number().optional(),
-    summary: z
-      .record(z.string(), z.object({ min: z.number(), mean: z.number(), max: z.number() }))
-      .optional(),
+    monitor_id: z.string(),
+    execution_id: z.string(),
+    process_id: z.number(),
+    status: z.enum(['active', 'ended', 'stopped']),
+    started_at: z.string(),
+    ended_at: z.string(),
+    monitor_interval_ms: z.number(),
+    unavailable: z.record(z.string(), z.string()),
+    samples: z.array(sampleSchema()),
+    samples_dropped: z.number(),
+    sample_count: z.number(),
+    summary: z.record(z.string(), z.object({ min: z.number(), mean: z.number(), max: z.number() })),
   });
 
 export const processMonitor = defineTool({
@@ -82,7 +80,7 @@ function checkWhich(input: Input): void {
 /** Who only reads must neither end the monitors of who works, nor use up their number. */
 const watcherOf = ({ principal, reader }: Call): string => `${principal} ${reader}`;
 
-async function start(input: Input, call: Call): Promise<Answer<z.input<ReturnType<typeof outputSchema>>>> {
+async function start(input: Input, call: Call): Promise<Answer<DataOf<typeof outputSchema>>> {
   const { executions } = call.modules;
   const { live, record } = await findTarget(input, call);
   const pid = pidOf(record.process);
@@ -102,21 +100,19 @@ async function start(input: Input, call: Call): Promise<Answer<z.input<ReturnTyp
   };
 }
 
-const UNAVAILABLE = {
-  io: 'the kernel does not tell it for this process',
-  network: 'it uses the network of the host, and the kernel does not tell by whom that is used',
-} as const;
+const reasonOf = (metric: string): string =>
+  metric === 'network'
+    ? 'it uses the network of the host, and the kernel does not tell by whom that is used'
+    : 'the kernel does not tell it for this process';
 
-const reasonOf = (metric: string): string => (metric === 'network' ? UNAVAILABLE.network : UNAVAILABLE.io);
-
-function fieldsOf(view: MonitorView): z.input<ReturnType<typeof outputSchema>> {
+function fieldsOf(view: MonitorView): DataOf<typeof outputSchema> {
   return {
     monitor_id: view.id,
     execution_id: view.executionId,
     process_id: view.pid,
     status: view.status,
     started_at: isoTime(view.startedAtMs),
-    ...(view.endedAtMs !== undefined && { ended_at: isoTime(view.endedAtMs) }),
+    ended_at: view.endedAtMs === undefined ? undefined : isoTime(view.endedAtMs),
     monitor_interval_ms: view.intervalMs,
     ...(view.unavailable.length > 0 && {
       unavailable: Object.fromEntries(view.unavailable.map((metric) => [metric, reasonOf(metric)])),
@@ -137,9 +133,8 @@ const NAMES: Readonly<Record<Figure, string>> = {
   sentBytesPerSecond: 'network_send_bytes_per_second',
 };
 
-const MIB = 1024 * 1024;
 const onWire = (figure: Figure, value: number): number =>
-  figure === 'memoryBytes' ? Math.round((value / MIB) * 10) / 10 : value;
+  figure === 'memoryBytes' ? toMegabytes(value) : value;
 
 function toWire({ atMs, figures }: Sample): z.input<ReturnType<typeof sampleSchema>> {
   const entries = Object.entries(figures) as [Figure, number][];
@@ -149,7 +144,7 @@ function toWire({ atMs, figures }: Sample): z.input<ReturnType<typeof sampleSche
   } as z.input<ReturnType<typeof sampleSchema>>;
 }
 
-function describeReading(reading: MonitorReading): Answer<z.input<ReturnType<typeof outputSchema>>> {
+function describeReading(reading: MonitorReading): Answer<DataOf<typeof outputSchema>> {
   const { samples, dropped, summary } = reading;
   const figures = Object.entries(summary.figures) as [Figure, { min: number; mean: number; max: number }][];
   const wire = figures.map(([name, { min, mean, max }]) => [
@@ -158,7 +153,7 @@ function describeReading(reading: MonitorReading): Answer<z.input<ReturnType<typ
   ]);
   const shown = figures.map(
     ([name, { min, mean, max }]) =>
-      `${NAMES[name].replace(/_(?:mb|bytes_per_second)$/, '')}: ${describe(name, min)} at least, ${describe(name, mean)} on average, ${describe(name, max)} at most`,
+      `${titleOf(name)}: ${describe(name, min)} at least, ${describe(name, mean)} on average, ${describe(name, max)} at most`,
   );
   const lines = [
     `${reading.id} (${reading.executionId}, process ${reading.pid}): ${reading.status}, ${summary.samples} samples in all, ${samples.length} new${dropped > 0 ? `, ${dropped} dropped` : ''}.`,
@@ -169,7 +164,7 @@ function describeReading(reading: MonitorReading): Answer<z.input<ReturnType<typ
     data: {
       ...fieldsOf(reading),
       samples: samples.map(toWire),
-      ...(dropped > 0 && { samples_dropped: dropped }),
+      samples_dropped: dropped > 0 ? dropped : undefined,
       sample_count: summary.samples,
       summary: Object.fromEntries(wire),
     },
@@ -183,11 +178,11 @@ const SHOWN_SAMPLES = 10;
 function describeSample({ atMs, figures }: Sample): string {
   const parts = (Object.entries(figures) as [Figure, number][])
     .filter(([name]) => !name.startsWith('disk'))
-    .map(
-      ([name, value]) => `${NAMES[name].replace(/_(?:mb|bytes_per_second)$/, '')} ${describe(name, value)}`,
-    );
+    .map(([name, value]) => `${titleOf(name)} ${describe(name, value)}`);
   return `${isoTime(atMs)} ${parts.join(', ')}`;
 }
+
+const titleOf = (figure: Figure): string => NAMES[figure].replace(/_(?:mb|bytes_per_second)$/, '');
 
 function describe(figure: Figure, value: number): string {
   if (figure === 'cpuPercent') return `${value} %`;

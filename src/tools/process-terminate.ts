@@ -1,7 +1,7 @@
 /** process_terminate: ends an execution, or sends it a signal. */
 import { z } from 'zod';
 import { type EndSignal, type Execution, type Live, pidOf, waitForEnd } from '../executions/executions.ts';
-import { listProcesses } from './describe.ts';
+import { listProcesses, survivorsOf } from './describe.ts';
 import { findTarget } from './find-target.ts';
 import { defineTool } from './tool.ts';
 
@@ -24,14 +24,14 @@ export const processTerminate = defineTool({
   input: inputSchema,
   output: () =>
     z.object({
-      success: z.boolean().optional(),
-      execution_id: z.string().optional(),
-      process_id: z.number().optional(),
-      signal_sent: z.string().optional(),
-      exit_code: z.number().optional(),
-      status: z.string().optional(),
-      survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
-      message: z.string().optional(),
+      success: z.boolean(),
+      execution_id: z.string(),
+      process_id: z.number(),
+      signal_sent: z.string(),
+      exit_code: z.number(),
+      status: z.string(),
+      survivors: z.array(z.object({ process_id: z.number(), name: z.string() })),
+      message: z.string(),
     }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   async run(input, call) {
@@ -68,13 +68,12 @@ async function endWithin(live: Live, signal: EndSignal, caller: AbortSignal): Pr
 }
 
 function describe({ record }: Execution) {
-  const survivors = record.outcome?.survivors ?? [];
   return {
     execution_id: record.id,
-    ...(record.process !== undefined && { process_id: pidOf(record.process) }),
-    ...(record.outcome?.exitCode !== undefined && { exit_code: record.outcome.exitCode }),
+    process_id: pidOf(record.process),
+    exit_code: record.outcome?.exitCode,
     status: record.outcome?.status ?? 'running',
-    ...(survivors.length > 0 && { survivors: survivors.map(({ pid, name }) => ({ process_id: pid, name })) }),
+    survivors: survivorsOf(record.outcome),
   };
 }
 

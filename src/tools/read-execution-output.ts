@@ -3,10 +3,20 @@ import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ByteSource, OutputInfo } from '../outputs/types.ts';
-import { asShown, EXTRACTS, matchesAsShown, readLines, readRange, searchLines } from '../outputs/views.ts';
+import {
+  asShown,
+  EXTRACTS,
+  type Lines,
+  matchesAsShown,
+  readLines,
+  readRange,
+  type SearchResult,
+  searchLines,
+  useSource,
+} from '../outputs/views.ts';
 import { comparePart, extractPart } from './extract-output.ts';
 import { answerBytes } from './known-clients.ts';
-import { type Answer, type Call, defineTool } from './tool.ts';
+import { type Answer, type Call, type DataOf, defineTool } from './tool.ts';
 
 export const readInput = () =>
   z.strictObject({
@@ -36,30 +46,28 @@ export const readInput = () =>
   });
 type Input = z.output<ReturnType<typeof readInput>>;
 
-const outputSchema = () =>
+export const readFields = () =>
   z.object({
-    output_id: z.string().optional(),
-    content: z.string().optional(),
-    size: z.number().optional(),
-    total_size: z.number().optional(),
-    is_truncated: z.boolean().optional(),
-    encoding: z.string().optional(),
-    next_offset: z.number().optional(),
-    offset: z.number().optional(),
-    start_line: z.number().optional(),
-    end_line: z.number().optional(),
-    total_lines: z.number().optional(),
-    next_start_line: z.number().optional(),
-    match_count: z.number().optional(),
-    order: z.enum(['exact', 'approximate']).optional(),
-    is_running: z.boolean().optional(),
-    note: z.string().optional(),
-    extracted: z.record(z.string(), z.unknown()).optional(),
-    differences: z
-      .object({ summary: z.string(), removed: z.array(z.string()), added: z.array(z.string()) })
-      .optional(),
+    output_id: z.string(),
+    content: z.string(),
+    size: z.number(),
+    total_size: z.number(),
+    is_truncated: z.boolean(),
+    encoding: z.string(),
+    next_offset: z.number(),
+    offset: z.number(),
+    start_line: z.number(),
+    end_line: z.number(),
+    total_lines: z.number(),
+    next_start_line: z.number(),
+    match_count: z.number(),
+    order: z.enum(['exact', 'approximate']),
+    is_running: z.boolean(),
+    note: z.string(),
+    extracted: z.record(z.string(), z.unknown()),
+    differences: z.object({ summary: z.string(), removed: z.array(z.string()), added: z.array(z.string()) }),
   });
-type Output = z.input<ReturnType<typeof outputSchema>>;
+type Output = DataOf<typeof readFields>;
 
 export const readExecutionOutput = defineTool({
   name: 'read_execution_output',
@@ -67,26 +75,21 @@ export const readExecutionOutput = defineTool({
   description:
     'Reads a stored output: by bytes (offset, size), by lines (start_line, line_count), or searched on the server (pattern, context_lines); or its results as data (extract). Works while the command still writes.',
   input: readInput,
-  output: outputSchema,
+  output: readFields,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   takesTurns: true,
   run: readOutput,
 });
 
-/** The same under an earlier name. */
 export async function readOutput(input: Input, call: Call): Promise<Answer<Output>> {
   refuseMixtures(input);
   await call.modules.executions.ready();
   const { info, source } = call.modules.outputs.open(call.principal, input.output_id);
-  try {
-    // What a client does not pass on is left for the next call, which the answer names.
-    const isBase64 = input.encoding.toLowerCase() === 'base64';
-    const size = Math.min(input.size, answerBytes(call.client, isBase64 ? 4 / 3 : 1));
-    const part = await readPart(source, { ...input, size }, call);
-    return finish(part, info);
-  } finally {
-    source.close();
-  }
+  // What a client does not pass on is left for the next call, which the answer names.
+  const isBase64 = input.encoding.toLowerCase() === 'base64';
+  const size = Math.min(input.size, answerBytes(call.client, isBase64 ? 4 / 3 : 1));
+  const part = await useSource(source, (opened) => readPart(opened, { ...input, size }, call));
+  return finish(part, info);
 }
 
 interface Part {
@@ -108,13 +111,9 @@ function readPart(source: ByteSource, input: Input, call: Call): Promise<Part> {
 }
 
 async function compare(source: ByteSource, input: Input, earlier: string, call: Call): Promise<Part> {
-  const { source: other } = call.modules.outputs.open(call.principal, earlier);
-  try {
-    const request = { kind: input.extract, maxBytes: input.size, ignoresTimes: input.ignore_times === true };
-    return await comparePart(source, other, { ...request, signal: call.signal });
-  } finally {
-    other.close();
-  }
+  const other = call.modules.outputs.open(call.principal, earlier).source;
+  const request = { kind: input.extract, maxBytes: input.size, ignoresTimes: input.ignore_times === true };
+  return useSource(other, (opened) => comparePart(source, opened, { ...request, signal: call.signal }));
 }
 
 function range(source: ByteSource, input: Input): Part {
@@ -128,8 +127,8 @@ function range(source: ByteSource, input: Input): Part {
       total_size: part.totalBytes,
       is_truncated: part.isTruncated,
       encoding: part.encoding,
-      ...(part.nextOffset !== undefined && { next_offset: part.nextOffset }),
-      ...(part.note !== undefined && { note: part.note }),
+      next_offset: part.nextOffset,
+      note: part.note,
     },
     next: `bytes ${part.offset} to ${end} of ${part.totalBytes}${part.nextOffset === undefined ? '' : `; go on with offset ${part.nextOffset}`}`,
   };
@@ -137,6 +136,14 @@ function range(source: ByteSource, input: Input): Part {
 
 /** By lines and by search, as a terminal would show it. By bytes, or in another encoding, it is exact. */
 const isShown = ({ encoding }: Input): boolean => /^utf-?8$/i.test(encoding);
+
+const describePart = ({ totalBytes, encoding, note }: Lines | SearchResult, content: string) => ({
+  content,
+  size: Buffer.byteLength(content),
+  total_size: totalBytes,
+  encoding,
+  note,
+});
 
 async function lines(source: ByteSource, input: Input, { client, signal }: Call): Promise<Part> {
   const part = await readLines(source, {
@@ -150,16 +157,12 @@ async function lines(source: ByteSource, input: Input, { client, signal }: Call)
   const shown = part.firstLine === undefined ? 'no lines' : `lines ${part.firstLine} to ${part.lastLine}`;
   return {
     data: {
-      content,
-      size: Buffer.byteLength(content),
-      total_size: part.totalBytes,
+      ...describePart(part, content),
       is_truncated: part.isTruncated,
-      encoding: part.encoding,
-      ...(part.firstLine !== undefined && { start_line: part.firstLine }),
-      ...(part.lastLine !== undefined && { end_line: part.lastLine }),
+      start_line: part.firstLine,
+      end_line: part.lastLine,
       total_lines: part.totalLines,
-      ...(part.nextStartLine !== undefined && { next_start_line: part.nextStartLine }),
-      ...(part.note !== undefined && { note: part.note }),
+      next_start_line: part.nextStartLine,
     },
     next: `${shown} of ${part.totalLines}${part.nextStartLine === undefined ? '' : `; go on with start_line ${part.nextStartLine}`}`,
   };
@@ -181,14 +184,10 @@ async function search(source: ByteSource, input: Input, pattern: string, call: C
   const found = `${part.matchCount} ${part.matchCount === 1 ? 'line matches' : 'lines match'}`;
   return {
     data: {
-      content,
-      size: Buffer.byteLength(content),
-      total_size: part.totalBytes,
+      ...describePart(part, content),
       is_truncated: part.hasMore,
-      encoding: part.encoding,
       match_count: part.matchCount,
-      ...(part.nextOffset !== undefined && { next_offset: part.nextOffset }),
-      ...(part.note !== undefined && { note: part.note }),
+      next_offset: part.nextOffset,
     },
     next: `${found}${part.hasMore ? `; there may be more: go on with offset ${part.nextOffset}` : ''}`,
   };
@@ -213,9 +212,9 @@ function finish({ data, text, next }: Part, info: OutputInfo): Answer<Output> {
       ...about,
       order,
       is_running: info.isRunning,
-      ...(content !== undefined && { content }),
-      ...(extracted !== undefined && { extracted }),
-      ...(differences !== undefined && { differences }),
+      content,
+      extracted,
+      differences,
     },
     text: `${shown}${gap}[${[next, ...notes].join('; ')}]`,
   };

@@ -50,32 +50,31 @@ export const securitySetRestrictions = defineTool({
   input: inputSchema,
   output: () =>
     z.object({
-      restriction_id: z.string().optional(),
-      active: z.boolean().optional(),
-      configured_at: z.string().optional(),
-      restrictions: restrictionFields().optional(),
-      changes: z.array(change()).optional(),
+      restriction_id: z.string(),
+      active: z.boolean(),
+      configured_at: z.string(),
+      restrictions: restrictionFields(),
+      changes: z.array(change()),
     }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
     const { security } = call.modules;
-    const { allowed_commands: allowedCommands, allowed_directories: directories } = input;
-    const hasLists = allowedCommands !== undefined || input.blocked_commands !== undefined;
+    const { allowed_commands: allowedCommands } = input;
     const { effective, changes } = security.tighten(call, {
       // Lists without a mode mean that exactly the lists hold.
-      mode: input.security_mode ?? (hasLists && allowedCommands !== undefined ? 'custom' : undefined),
+      mode: input.security_mode ?? (allowedCommands === undefined ? undefined : 'custom'),
       preset: input.security_preset,
       allowedCommands,
       blockedCommands: input.blocked_commands,
-      allowedDirectories: directories,
+      allowedDirectories: input.allowed_directories,
       maxExecutionSeconds: input.max_execution_time,
       maxMemoryMb: input.max_memory_mb,
       enableNetwork: input.enable_network,
     });
     const named = changes.map(({ key, from, to }) => ({
       parameter: wireName(key),
-      ...(from !== undefined && { from: show(from) }),
-      ...(to !== undefined && { to: show(to) }),
+      from: from === undefined ? undefined : show(from),
+      to: to === undefined ? undefined : show(to),
     }));
     const restrictions = describe(effective);
     const { restriction } = effective;
@@ -84,10 +83,8 @@ export const securitySetRestrictions = defineTool({
     );
     return {
       data: {
-        ...(restriction !== undefined && {
-          restriction_id: restriction.id,
-          configured_at: isoTime(restriction.configuredAtMs),
-        }),
+        restriction_id: restriction?.id,
+        configured_at: restriction && isoTime(restriction.configuredAtMs),
         active: restriction !== undefined,
         restrictions,
         changes: named,
@@ -127,11 +124,7 @@ async function keepsNetwork({ principal, modules }: Call): Promise<boolean> {
   return kind !== 'container' && !(kind === 'none' && sandbox === 'off');
 }
 
-function describe({
-  policy,
-  security,
-  restrictions,
-}: Effective): z.input<ReturnType<typeof restrictionFields>> {
+function describe({ policy, security, restrictions }: Effective) {
   const entryText = (entry: string | { readonly entry: string }): string =>
     typeof entry === 'string' ? entry : entry.entry;
   return {
@@ -140,15 +133,11 @@ function describe({
     allowed_commands: policy.allowedTable(),
     blocked_commands: (restrictions.blockedCommands ?? []).map(entryText),
     ask_commands: (restrictions.askCommands ?? []).map(entryText),
-    ...(policy.hasAllowList && { allow_writes: policy.writes }),
-    ...(security.allowedDirectories !== undefined && {
-      allowed_directories: [...security.allowedDirectories],
-    }),
+    allow_writes: policy.hasAllowList ? policy.writes : undefined,
+    allowed_directories: security.allowedDirectories && [...security.allowedDirectories],
     writable_directories: [...security.workspace],
-    ...(restrictions.maxExecutionSeconds !== undefined && {
-      max_execution_time: restrictions.maxExecutionSeconds,
-    }),
-    ...(restrictions.maxMemoryMb !== undefined && { max_memory_mb: restrictions.maxMemoryMb }),
+    max_execution_time: restrictions.maxExecutionSeconds,
+    max_memory_mb: restrictions.maxMemoryMb,
     enable_network: security.network,
     sandbox: security.sandbox,
   };

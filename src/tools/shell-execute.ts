@@ -5,16 +5,24 @@ import { locatePath } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type Execution, waitForEnd } from '../executions/executions.ts';
-import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
-import { answerBytes, patienceMs } from './known-clients.ts';
+import {
+  type AnswerOptions,
+  answerOptions,
+  describeExecution,
+  type ExecutionData,
+  executionFields,
+} from './execution-answer.ts';
+import { patienceMs } from './known-clients.ts';
 import { reportProgress } from './report-progress.ts';
-import { dimensionsInput, shellInput, terminalCaller, toDimensions } from './terminal-fields.ts';
+import { dimensionsInput, shellInput, toDimensions } from './terminal-fields.ts';
 import { type Answer, type Call, defineTool } from './tool.ts';
 import { describeSeen, type WaitData, waitDataOf, waitFields, waitIn, waitWords } from './wait-answer.ts';
-import { conditionInput, parseConditions } from './wait-input.ts';
+import { conditionInput, invalidWait, parseConditions } from './wait-input.ts';
 
 /** The last two are what others call the first two: taken, and not listed. */
 const MODES = ['foreground', 'background', 'detached', 'adaptive', 'sync', 'async'] as const;
+
+const secondsUpTo = (most: number) => z.number().min(1).max(most).optional();
 
 const inputSchema = () =>
   z.strictObject({
@@ -26,18 +34,10 @@ const inputSchema = () =>
     working_directory: z.string().min(1).optional(),
     environment_variables: z.record(z.string(), z.string()).optional(),
     input_data: z.string().optional().describe('stdin'),
-    timeout_seconds: z
-      .number()
-      .min(1)
-      .max(LIMITS.timeoutSecondsMax)
-      .optional()
-      .describe('Kill after, max 3600; foreground: 30'),
-    foreground_timeout_seconds: z
-      .number()
-      .min(1)
-      .max(LIMITS.foregroundTimeoutSecondsMax)
-      .optional()
-      .describe('Default 10, or timeout_seconds; max 300'),
+    timeout_seconds: secondsUpTo(LIMITS.timeoutSecondsMax).describe('Kill after, max 3600; foreground: 30'),
+    foreground_timeout_seconds: secondsUpTo(LIMITS.foregroundTimeoutSecondsMax).describe(
+      'Default 10, or timeout_seconds; max 300',
+    ),
     max_output_size: z
       .number()
       .int()
@@ -112,7 +112,8 @@ export const shellExecute = defineTool({
       }
     }
     if (mode === 'background' || mode === 'detached') return answer(execution, input, call, 'background');
-    return waitAndAnswer(execution, input, mode, call, leftMs);
+    const limits = mode === 'adaptive' ? adaptiveLimits(input) : {};
+    return waitAndAnswer(execution, input, call, { patienceMs: Math.max(leftMs, 0), ...limits });
   },
 });
 
@@ -120,7 +121,6 @@ export const shellExecute = defineTool({
 async function openTerminal(input: Input, call: Call): Promise<Answer<ExecutionData>> {
   const { execution } = await call.modules.terminals.create(
     {
-      sessionName: undefined,
       shellType: input.terminal_shell,
       dimensions: toDimensions(input.terminal_dimensions ?? { width: 120, height: 30 }),
       workingDirectory: input.working_directory,
@@ -130,15 +130,15 @@ async function openTerminal(input: Input, call: Call): Promise<Answer<ExecutionD
       autoSaves: true,
       command: input.command,
     },
-    terminalCaller(call),
+    call,
   );
   return answer(execution, input, call, 'background');
 }
 
 /** Parameters that would do nothing are a mistake about what will happen. */
 function checkTerminalParameters(input: Input): void {
-  const useless = input.create_terminal ? uselessInTerminal(input) : uselessElsewhere(input);
-  const [parameter, hint] = useless[0] ?? [];
+  const parameters = input.create_terminal ? uselessInTerminal(input) : uselessElsewhere(input);
+  const [parameter, hint] = parameters.find(([, , isGiven]) => isGiven) ?? [];
   if (parameter === undefined) return;
   const how = input.create_terminal ? 'with' : 'without';
   throw new ShellServerError('PARAM_002', `${parameter} has no effect ${how} create_terminal.`, {
@@ -147,14 +147,15 @@ function checkTerminalParameters(input: Input): void {
   });
 }
 
-function uselessInTerminal(input: Input): (readonly [name: string, hint: string])[] {
-  const { foreground_timeout_seconds: seconds } = input;
+type Useless = readonly (readonly [name: string, hint: string, isGiven: boolean])[];
+
+function uselessInTerminal(input: Input): Useless {
   const output = 'A terminal has one screen: terminal_get_output reads it.';
   const answered = 'A terminal is answered at once; terminal_get_output with timeout_seconds waits.';
-  const found: [string, string, boolean][] = [
+  return [
     ['input_data', 'A terminal is typed into: terminal_send_input.', input.input_data !== undefined],
     ['execution_mode', answered, !['adaptive', 'background', 'async'].includes(input.execution_mode)],
-    ['foreground_timeout_seconds', answered, seconds !== undefined],
+    ['foreground_timeout_seconds', answered, input.foreground_timeout_seconds !== undefined],
     ['return_partial_on_timeout', answered, !input.return_partial_on_timeout],
     ['max_output_size', output, input.max_output_size !== undefined],
     ['fold', output, !input.fold],
@@ -162,12 +163,12 @@ function uselessInTerminal(input: Input): (readonly [name: string, hint: string]
     ['merge_stderr', output, input.merge_stderr],
     ['wait_for', answered, input.wait_for !== undefined],
   ];
-  return found.flatMap(([name, hint, isGiven]) => (isGiven ? [[name, hint] as const] : []));
 }
 
-function uselessElsewhere(input: Input): (readonly [name: string, hint: string])[] {
-  return (['terminal_shell', 'terminal_dimensions'] as const).flatMap((name) =>
-    input[name] === undefined ? [] : [[name, 'create_terminal: true opens a terminal.'] as const],
+function uselessElsewhere(input: Input): Useless {
+  const hint = 'create_terminal: true opens a terminal.';
+  return (['terminal_shell', 'terminal_dimensions'] as const).map(
+    (name) => [name, hint, input[name] !== undefined] as const,
   );
 }
 
@@ -175,10 +176,10 @@ function uselessElsewhere(input: Input): (readonly [name: string, hint: string])
 async function checkWaitFor(input: Input, mode: string, call: Call): Promise<void> {
   if (input.wait_for === undefined) return;
   if (mode === 'foreground')
-    throw new ShellServerError('PARAM_002', 'wait_for has no effect in the foreground.', {
-      hint: 'Use execution_mode "background" or "adaptive" with it.',
-      details: { parameter: 'wait_for' },
-    });
+    throw invalidWait(
+      'wait_for has no effect in the foreground.',
+      'Use execution_mode "background" or "adaptive" with it.',
+    );
   const { executions, security } = call.modules;
   const { sessions } = executions;
   const carried =
@@ -192,13 +193,9 @@ async function checkWaitFor(input: Input, mode: string, call: Call): Promise<voi
     conditions.some(({ kind }) => kind === 'url') &&
     (await security.waitRules.hasOwnNetwork(call.principal))
   )
-    throw new ShellServerError(
-      'PARAM_002',
+    throw invalidWait(
       'A url cannot be waited for: the sandbox has a network of its own.',
-      {
-        hint: 'Wait for the port or for output instead.',
-        details: { parameter: 'wait_for' },
-      },
+      'Wait for the port or for output instead.',
     );
 }
 
@@ -227,24 +224,13 @@ async function waitForConditions(
 async function waitAndAnswer(
   execution: Execution,
   input: Input,
-  mode: 'foreground' | 'adaptive',
   call: Call,
-  leftMs: number,
+  limits: Parameters<typeof waitForEnd>[1],
 ): Promise<Answer<ExecutionData>> {
   const { live } = execution;
   if (live === undefined) return answer(execution, input, call, undefined);
   reportProgress(execution, call);
-  const waited = await waitForEnd(
-    live,
-    {
-      patienceMs: Math.max(leftMs, 0),
-      ...(mode === 'adaptive' && {
-        foregroundMs: foregroundMs(input),
-        outputBytes: input.max_output_size ?? LIMITS.maxOutputSizeDefault,
-      }),
-    },
-    call.signal,
-  );
+  const waited = await waitForEnd(live, limits, call.signal);
   if (waited.kind === 'aborted') {
     await live.end('terminated');
     call.signal.throwIfAborted();
@@ -262,21 +248,15 @@ async function answer(
   execution: Execution,
   input: Input,
   call: Call,
-  why: Parameters<typeof describeExecution>[1]['why'],
+  why: AnswerOptions['why'],
 ): Promise<Answer<ExecutionData>> {
-  const { settings, executions, clock, security } = call.modules;
-  const options = {
-    inlineBytes: settings.limits.inlineOutputBytes,
+  const options = answerOptions(call, {
     perStreamBytes: input.max_output_size,
-    mostBytes: answerBytes(call.client),
     folds: input.fold,
-    detail: input.detail || settings.tools.includes('legacy'),
+    detail: input.detail,
     why,
-    path: await executions.commandPath(),
-    now: clock.now(),
-    notice: security.shellNotice(call.principal),
-    signal: call.signal,
-  };
+    notice: call.modules.security.shellNotice(call.principal),
+  });
   // What goes on is looked at again, and then shows what is new.
   return why === undefined
     ? describeExecution(execution, options)
@@ -289,29 +269,27 @@ function modeOf(typed: (typeof MODES)[number]): 'foreground' | 'background' | 'd
 }
 
 /** A caller that gives a time to run, and nothing else, waits for it that long. */
-function foregroundMs({
-  foreground_timeout_seconds: asked,
-  timeout_seconds: timeout,
-}: Input): number | undefined {
-  if (asked !== undefined) return asked * 1000;
-  return timeout === undefined ? LIMITS.foregroundTimeoutSecondsDefault * 1000 : undefined;
+function adaptiveLimits(input: Input) {
+  const { foreground_timeout_seconds: asked, timeout_seconds: timeout } = input;
+  const waited = asked ?? (timeout === undefined ? LIMITS.foregroundTimeoutSecondsDefault : undefined);
+  return {
+    foregroundMs: waited && waited * 1000,
+    outputBytes: input.max_output_size ?? LIMITS.maxOutputSizeDefault,
+  };
 }
 
 function timeoutMs(input: Input, mode: string): number | undefined {
-  const seconds = input.timeout_seconds ?? (mode === 'foreground' ? LIMITS.timeoutSecondsDefault : undefined);
-  return seconds === undefined ? undefined : seconds * 1000;
+  const limit = input.timeout_seconds ?? (mode === 'foreground' ? LIMITS.timeoutSecondsDefault : undefined);
+  return limit && limit * 1000;
 }
 
 function checkInputData(data: string | undefined): void {
   if (data === undefined || Buffer.byteLength(data) <= LIMITS.inputDataBytes) return;
-  throw new ShellServerError(
-    'PARAM_002',
-    `input_data is larger than ${LIMITS.inputDataBytes / 1024 / 1024} MiB.`,
-    {
-      hint: 'Write it to a file and let the command read that.',
-      details: { parameter: 'input_data' },
-    },
-  );
+  const mib = LIMITS.inputDataBytes / 1024 / 1024;
+  throw new ShellServerError('PARAM_002', `input_data is larger than ${mib} MiB.`, {
+    hint: 'Write it to a file and let the command read that.',
+    details: { parameter: 'input_data' },
+  });
 }
 
 function checkStreams(input: Input): void {

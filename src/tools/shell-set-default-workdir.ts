@@ -13,11 +13,11 @@ export const shellSetDefaultWorkdir = defineTool({
     }),
   output: () =>
     z.object({
-      working_directory: z.string().optional(),
-      default_working_directory: z.string().optional(),
-      previous_working_directory: z.string().optional(),
-      working_directory_changed: z.boolean().optional(),
-      moved_sessions: z.array(z.string()).optional(),
+      working_directory: z.string(),
+      default_working_directory: z.string(),
+      previous_working_directory: z.string(),
+      working_directory_changed: z.boolean(),
+      moved_sessions: z.array(z.string()),
     }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {

@@ -1,7 +1,7 @@
 /** terminal_close: ends everything in a terminal; what it showed stays as an output, if wanted. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
-import { listProcesses } from './describe.ts';
+import { listProcesses, survivorsOf } from './describe.ts';
 import { describeEnd, endOutput } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
@@ -17,13 +17,13 @@ export const terminalClose = defineTool({
     }),
   output: () =>
     z.object({
-      success: z.boolean().optional(),
-      terminal_id: z.string().optional(),
-      history_saved: z.boolean().optional(),
-      closed_at: z.string().optional(),
+      success: z.boolean(),
+      terminal_id: z.string(),
+      history_saved: z.boolean(),
+      closed_at: z.string(),
       ...endOutput(),
-      recording_output_id: z.string().optional(),
-      survivors: z.array(z.object({ process_id: z.number(), name: z.string() })).optional(),
+      recording_output_id: z.string(),
+      survivors: z.array(z.object({ process_id: z.number(), name: z.string() })),
     }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   async run(input, call) {
@@ -46,10 +46,8 @@ export const terminalClose = defineTool({
         history_saved: isSaved,
         closed_at: isoTime(outcome?.endedAtMs ?? call.modules.clock.now()),
         ...ended,
-        ...(recording !== undefined && { recording_output_id: recording }),
-        ...(survivors.length > 0 && {
-          survivors: survivors.map(({ pid, name }) => ({ process_id: pid, name })),
-        }),
+        recording_output_id: recording,
+        survivors: survivorsOf(outcome),
       },
       text: `${input.terminal_id} is closed.${left}${kept}`,
     };

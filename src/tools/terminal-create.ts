@@ -1,14 +1,13 @@
 /** terminal_create: opens a real terminal with a shell in it. */
 import { z } from 'zod';
 import { ShellServerError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import {
   describeTerminal,
   dimensionsInput,
   shellInput,
-  terminalCaller,
   terminalFields,
   toDimensions,
+  waitSeconds,
 } from './terminal-fields.ts';
 import { lookAt, viewFields } from './terminal-get-output.ts';
 import { defineTool } from './tool.ts';
@@ -27,12 +26,9 @@ export const terminalCreate = defineTool({
       environment_variables: z.record(z.string(), z.string()).optional(),
       auto_save_history: z.boolean().default(true).describe('Keep a transcript when it ends'),
       command: z.string().min(1).optional().describe('Typed into the shell at once'),
-      timeout_seconds: z
-        .number()
-        .min(0.1)
-        .max(LIMITS.terminalWaitSecondsMax)
-        .optional()
-        .describe('Wait (max 300) until command ends or wants input, and show it'),
+      timeout_seconds: waitSeconds().describe(
+        'Wait (max 300) until command ends or wants input, and show it',
+      ),
     }),
   output: () => z.object({ ...viewFields(), ...terminalFields() }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -54,7 +50,7 @@ export const terminalCreate = defineTool({
         autoSaves: input.auto_save_history,
         command: input.command,
       },
-      terminalCaller(call),
+      call,
     );
     const { columns, rows } = state.dimensions;
     const isOpen = `Terminal ${state.id} (${state.sessionName}) is open: ${state.shell}, ${columns}x${rows}, process ${state.processId}.`;

@@ -1,7 +1,6 @@
 /** What the terminal tools have in common: parameters, fields and words. */
 import { z } from 'zod';
 import { isoTime } from '../base/clock.ts';
-import { ShellServerError } from '../base/errors.ts';
 import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { compilePattern } from '../base/pattern.ts';
@@ -28,6 +27,8 @@ export const dimensionsOutput = () => z.object({ width: z.number(), height: z.nu
 /** Those of Windows are taken where they exist, and not listed. */
 export const shellInput = () => z.enum(SHELL_TYPES).meta({ enum: SHELL_TYPES.slice(0, 4) });
 
+export const waitSeconds = () => z.number().min(0.1).max(LIMITS.terminalWaitSecondsMax).optional();
+
 /** Each of them makes the call wait. */
 export const waitInput = () => ({
   wait_for: z
@@ -42,12 +43,9 @@ export const waitInput = () => ({
     .max(60_000)
     .optional()
     .describe('Answer after so long without output'),
-  timeout_seconds: z
-    .number()
-    .min(0.1)
-    .max(LIMITS.terminalWaitSecondsMax)
-    .optional()
-    .describe('Wait at most so long (max 300) for the command to end or to want input'),
+  timeout_seconds: waitSeconds().describe(
+    'Wait at most so long (max 300) for the command to end or to want input',
+  ),
 });
 
 export const frontOutput = () =>
@@ -55,50 +53,47 @@ export const frontOutput = () =>
 
 /** Of a terminal that has ended. */
 export const endOutput = () => ({
-  exit_code: z.number().optional(),
-  termination_reason: z.enum(TERMINATION_REASONS).optional(),
-  output_id: z.string().optional(),
+  exit_code: z.number(),
+  termination_reason: z.enum(TERMINATION_REASONS),
+  output_id: z.string(),
 });
 
 export const waitOutput = () => ({
-  wait_reason: z.enum(WAIT_REASONS).optional(),
-  matched: z.boolean().optional(),
-  matched_line: z.string().optional(),
-  secret_prompt: z.boolean().optional(),
+  wait_reason: z.enum(WAIT_REASONS),
+  matched: z.boolean(),
+  matched_line: z.string(),
+  secret_prompt: z.boolean(),
   ...endOutput(),
 });
 
 export const terminalFields = () => ({
-  terminal_id: z.string().optional(),
-  execution_id: z.string().optional(),
-  session_name: z.string().optional(),
-  shell_type: z.string().optional(),
-  dimensions: dimensionsOutput().optional(),
-  process_id: z.number().optional(),
-  created_at: z.string().optional(),
+  terminal_id: z.string(),
+  execution_id: z.string(),
+  session_name: z.string(),
+  shell_type: z.string(),
+  dimensions: dimensionsOutput(),
+  process_id: z.number(),
+  created_at: z.string(),
 });
 
 export const terminalDetails = () => ({
   ...terminalFields(),
-  status: z.enum(['active', 'idle', 'exited']).optional(),
-  working_directory: z.string().optional(),
-  foreground_process: frontOutput().optional(),
-  last_activity: z.string().optional(),
-  last_exit_code: z.number().optional(),
-  title: z.string().optional(),
-  full_screen: z.boolean().optional(),
-  viewers: z.number().optional(),
+  status: z.enum(['active', 'idle', 'exited']),
+  working_directory: z.string(),
+  foreground_process: frontOutput(),
+  last_activity: z.string(),
+  last_exit_code: z.number(),
+  title: z.string(),
+  full_screen: z.boolean(),
+  viewers: z.number(),
   ...endOutput(),
 });
 
-interface WaitInput {
-  readonly wait_for?: string | undefined;
-  readonly wait_idle_ms?: number | undefined;
-  readonly timeout_seconds?: number | undefined;
-}
-
 /** Undefined where nothing says that it should wait. */
-export function waitOf(input: WaitInput, call: Call): WaitSpec | undefined {
+export function waitOf(
+  input: z.output<z.ZodObject<ReturnType<typeof waitInput>>>,
+  call: Call,
+): WaitSpec | undefined {
   const { wait_for: pattern, wait_idle_ms: idleMs, timeout_seconds: seconds } = input;
   if (pattern === undefined && idleMs === undefined && seconds === undefined) return undefined;
   // Before anything is typed: a mistake in it should not cost the input.
@@ -141,12 +136,10 @@ export function waitWords(waited: Waited | undefined, isSecretPrompt = false): s
   ];
 }
 
-export function toDimensions({ width: columns, height: rows }: { width: number; height: number }): {
-  columns: number;
-  rows: number;
-} {
-  return { columns, rows };
-}
+export const toDimensions = (asked: { width: number; height: number }) => ({
+  columns: asked.width,
+  rows: asked.height,
+});
 
 /** How it ended, with its transcript, once it has. */
 export async function describeEnd(call: Call, terminalId: string, hasEnded: boolean) {
@@ -205,48 +198,4 @@ export function describeFront(front: TerminalState['front']) {
 export function foregroundText(front: TerminalState['front']): string {
   if (front.length === 0) return 'none';
   return front.map(({ pid, name }) => `${escapeText(name)} (${pid})`).join(', ');
-}
-
-export function terminalCaller(call: Call) {
-  const { principal, reader, client, requestId, signal, approval } = call;
-  return { principal, reader, client, requestId, signal, approval };
-}
-
-/** First and last part of what is too long for an answer. */
-export function fitOutput(text: string, bytes: number, how: string): { text: string; isCut: boolean } {
-  if (Buffer.byteLength(text) <= bytes) return { text, isCut: false };
-  const lines = text.split('\n');
-  const head: string[] = [];
-  const tail: string[] = [];
-  let left = bytes;
-  let first = 0;
-  let last = lines.length - 1;
-  // The end is worth more: that is where errors are.
-  for (let turn = 0; first <= last; turn++) {
-    const isHead = turn % 3 === 0;
-    const line = lines[isHead ? first : last] ?? '';
-    left -= Buffer.byteLength(line) + 1;
-    if (left < 0) break;
-    if (isHead) {
-      head.push(line);
-      first++;
-    } else {
-      tail.unshift(line);
-      last--;
-    }
-  }
-  const missing = last - first + 1;
-  if (head.length + tail.length === 0)
-    return {
-      text: `${text.slice(0, bytes / 4)}\n[… the rest of a long line is left out; ${how}]`,
-      isCut: true,
-    };
-  return { text: [...head, `[… ${missing} lines left out; ${how}]`, ...tail].join('\n'), isCut: true };
-}
-
-export function emptyInput(): ShellServerError {
-  return new ShellServerError('PARAM_001', 'input or keys is missing.', {
-    hint: 'Give input, or keys such as ["ctrl+c"]; execute: true alone sends Enter.',
-    details: { name: 'InvalidParameters' },
-  });
 }

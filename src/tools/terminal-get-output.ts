@@ -7,16 +7,15 @@ import {
   describeEnd,
   describeFront,
   describeWait,
-  fitOutput,
   foregroundText,
   frontOutput,
-  terminalCaller,
   waitInput,
   waitOf,
   waitOutput,
   waitWords,
 } from './terminal-fields.ts';
-import { type Answer, type Call, defineTool } from './tool.ts';
+import { fitScreen } from './terminal-output.ts';
+import { type Answer, type Call, type DataOf, defineTool } from './tool.ts';
 
 const inputSchema = () =>
   z.strictObject({
@@ -34,19 +33,19 @@ const inputSchema = () =>
 
 /** What a look at a terminal answers with, whichever tool takes it. */
 export const viewFields = () => ({
-  terminal_id: z.string().optional(),
-  output: z.string().optional(),
-  output_truncated: z.boolean().optional(),
-  start_line: z.number().optional(),
-  line_count: z.number().optional(),
-  total_lines: z.number().optional(),
-  has_more: z.boolean().optional(),
-  next_start_line: z.number().optional(),
-  missing_lines: z.number().optional(),
-  foreground_process: frontOutput().optional(),
-  cursor: z.object({ row: z.number(), column: z.number(), visible: z.boolean() }).optional(),
-  title: z.string().optional(),
-  full_screen: z.boolean().optional(),
+  terminal_id: z.string(),
+  output: z.string(),
+  output_truncated: z.boolean(),
+  start_line: z.number(),
+  line_count: z.number(),
+  total_lines: z.number(),
+  has_more: z.boolean(),
+  next_start_line: z.number(),
+  missing_lines: z.number(),
+  foreground_process: frontOutput(),
+  cursor: z.object({ row: z.number(), column: z.number(), visible: z.boolean() }),
+  title: z.string(),
+  full_screen: z.boolean(),
   ...waitOutput(),
 });
 const viewSchema = () => z.object(viewFields());
@@ -72,11 +71,10 @@ export async function lookAt(terminal_id: string, timeout_seconds: number, call:
   return { data: { ...first.data, ...data }, text };
 }
 
-type Look = Answer<z.input<ReturnType<typeof viewSchema>>>;
+type Look = Answer<DataOf<typeof viewSchema>>;
 
 async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, call: Call): Promise<Look> {
   const { terminals, settings } = call.modules;
-  const caller = terminalCaller(call);
   const view = input.view === 'screen' ? 'screen' : 'scrollback';
   // A page that was asked for may have more than an answer usually has.
   const page = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
@@ -90,16 +88,12 @@ async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, cal
     withFront: input.include_foreground_process,
     wait: waitOf(input, call),
   };
-  const fresh = await terminals.read(input.terminal_id, request, caller);
+  const fresh = await terminals.read(input.terminal_id, request, call);
   const next = fresh.from + fresh.lines.length + fresh.missing;
   const hasMore = view === 'scrollback' && next < fresh.totalLines;
   const isEnd = view === 'scrollback' && !hasMore;
   const lines = isEnd ? withoutTrailing(fresh.lines) : fresh.lines;
-  const { text, isCut } = fitOutput(
-    lines.join('\n'),
-    maxBytes + CUT_NOTE_BYTES,
-    'a smaller terminal shows less',
-  );
+  const { text, isCut } = fitScreen(lines, maxBytes + CUT_NOTE_BYTES, 'a smaller terminal shows less');
   return {
     data: {
       terminal_id: input.terminal_id,

@@ -18,8 +18,8 @@ export const terminalList = defineTool({
     }),
   output: () =>
     z.object({
-      terminals: z.array(z.object(terminalDetails())).optional(),
-      total_count: z.number().optional(),
+      terminals: z.array(z.object(terminalDetails()).partial()),
+      total_count: z.number(),
     }),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {

@@ -1,4 +1,5 @@
 /** What came of an input, as far as an answer has room: its first lines and its last, and where the others are. */
+import { countFitting } from '../base/fit-lines.ts';
 import { LIMITS } from '../base/limits.ts';
 
 export interface Written {
@@ -14,22 +15,31 @@ export interface Written {
 /** The end is worth more: that is where errors are. */
 const HEAD_PART = 1 / 3;
 
-export function fitWritten(written: Written, maxBytes: number): { text: string; isCut: boolean } {
+/** All lines of a screen, of which a reader cannot ask for a part; `how` to see the others. */
+export const fitScreen = (lines: readonly string[], maxBytes: number, how: string) =>
+  fitWritten({ start: 0, head: [], tailFrom: 0, tail: lines }, maxBytes, `; ${how}`);
+
+/** `how` the lines that are left out can be seen, where not by their numbers. */
+export function fitWritten(
+  written: Written,
+  maxBytes: number,
+  how?: string,
+): { text: string; isCut: boolean } {
   const { start, tailFrom, tail } = written;
   const isWhole = start >= tailFrom;
   const whole = tail.join('\n');
   if (isWhole && Buffer.byteLength(whole) <= maxBytes) return { text: whole, isCut: false };
   const end = tailFrom + tail.length;
   const first = isWhole ? tail : written.head;
-  const headCount = countThatFit(first, maxBytes * HEAD_PART);
-  const tailCount = countThatFit([...tail].reverse(), maxBytes * (1 - HEAD_PART));
+  const headCount = countFitting(first, maxBytes * HEAD_PART);
+  const tailCount = countFitting(tail.toReversed(), maxBytes * (1 - HEAD_PART));
   const shownHead = first.slice(0, Math.min(headCount, end - start - tailCount));
   const shownTail = tailCount === 0 ? [] : tail.slice(-tailCount);
   const from = start + shownHead.length;
   const left = end - tailCount - from;
   if (left <= 0) return { text: [...shownHead, ...shownTail].join('\n'), isCut: false };
   const begun = shownHead.length === 0 ? beginningOf(first[0] ?? '', maxBytes * HEAD_PART) : [];
-  return { text: [...shownHead, ...begun, leftOut(from, left), ...shownTail].join('\n'), isCut: true };
+  return { text: [...shownHead, ...begun, leftOut(from, left, how), ...shownTail].join('\n'), isCut: true };
 }
 
 /** Of a line that is too long for an answer. */
@@ -37,19 +47,8 @@ function beginningOf(line: string, maxBytes: number): string[] {
   return line === '' ? [] : [`${new TextDecoder().decode(Buffer.from(line).subarray(0, maxBytes))}…`];
 }
 
-function leftOut(from: number, count: number): string {
+function leftOut(from: number, count: number, how: string | undefined): string {
   const lines = count === 1 ? '1 line' : `${count} lines`;
-  const how = `terminal_get_output with start_line ${from} and line_count ${Math.min(count, LIMITS.terminalLinesMax)}`;
-  return `[… ${lines} left out: ${how}]`;
-}
-
-function countThatFit(lines: readonly string[], maxBytes: number): number {
-  let left = maxBytes;
-  let count = 0;
-  for (const line of lines) {
-    left -= Buffer.byteLength(line) + 1;
-    if (left < 0) break;
-    count++;
-  }
-  return count;
+  const most = Math.min(count, LIMITS.terminalLinesMax);
+  return `[… ${lines} left out${how ?? `: terminal_get_output with start_line ${from} and line_count ${most}`}]`;
 }

@@ -11,10 +11,10 @@ export const terminalResize = defineTool({
   input: () => z.strictObject({ terminal_id: z.string(), dimensions: dimensionsRequired() }),
   output: () =>
     z.object({
-      success: z.boolean().optional(),
-      terminal_id: z.string().optional(),
-      dimensions: dimensionsOutput().optional(),
-      updated_at: z.string().optional(),
+      success: z.boolean(),
+      terminal_id: z.string(),
+      dimensions: dimensionsOutput(),
+      updated_at: z.string(),
     }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(input, call) {

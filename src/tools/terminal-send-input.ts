@@ -15,17 +15,14 @@ import {
   describeEnd,
   describeFront,
   describeWait,
-  emptyInput,
-  fitOutput,
   foregroundText,
   frontOutput,
-  terminalCaller,
   waitInput,
   waitOf,
   waitOutput,
   waitWords,
 } from './terminal-fields.ts';
-import { fitWritten, type Written } from './terminal-output.ts';
+import { fitScreen, fitWritten, type Written } from './terminal-output.ts';
 import { type Call, defineTool } from './tool.ts';
 
 const inputSchema = () =>
@@ -65,20 +62,18 @@ export const terminalSendInput = defineTool({
   input: inputSchema,
   output: () =>
     z.object({
-      success: z.boolean().optional(),
-      terminal_id: z.string().optional(),
-      input_sent: z.string().optional(),
-      control_codes_enabled: z.boolean().optional(),
-      raw_bytes_mode: z.boolean().optional(),
-      program_guard: z
-        .object({ passed: z.boolean(), target: z.string(), foreground_process: frontOutput() })
-        .optional(),
-      timestamp: z.string().optional(),
-      output: z.string().optional(),
-      output_truncated: z.boolean().optional(),
-      full_screen: z.boolean().optional(),
-      foreground_process: frontOutput().optional(),
-      message: z.string().optional(),
+      success: z.boolean(),
+      terminal_id: z.string(),
+      input_sent: z.string(),
+      control_codes_enabled: z.boolean(),
+      raw_bytes_mode: z.boolean(),
+      program_guard: z.object({ passed: z.boolean(), target: z.string(), foreground_process: frontOutput() }),
+      timestamp: z.string(),
+      output: z.string(),
+      output_truncated: z.boolean(),
+      full_screen: z.boolean(),
+      foreground_process: frontOutput(),
+      message: z.string(),
       ...waitOutput(),
     }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -95,8 +90,7 @@ export const terminalSendInput = defineTool({
     const typed = typedOf(input);
     const wait = waitOf(input, call);
     const { terminals, clock } = call.modules;
-    const caller = terminalCaller(call);
-    const result = await terminals.send(input.terminal_id, { typed, guard: input.send_to, wait }, caller);
+    const result = await terminals.send(input.terminal_id, { typed, guard: input.send_to, wait }, call);
     const isSent = result.sent !== 'nothing';
     const said = {
       success: isSent,
@@ -141,7 +135,7 @@ function answerWaited<Said extends object>(
   // A full-screen program has no lines, only what it shows.
   const isDrawn = screen !== undefined && waited?.commandOutput === undefined;
   const { text, isCut } = isDrawn
-    ? fitOutput(screen.join('\n'), maxBytes, 'terminal_get_output with view "screen" has them')
+    ? fitScreen(screen, maxBytes, 'terminal_get_output with view "screen" has them')
     : fitWritten(writtenOf(result, view), maxBytes);
   const words = waitWords(waited, view.isSecretPrompt);
   const front =
@@ -197,7 +191,11 @@ function typedOf(input: Input): Typed {
     });
   }
   if (keys !== undefined) return { kind: 'keys', keys: isEntered ? [...keys, 'enter'] : keys };
-  if (text === undefined && !isEntered) throw emptyInput();
+  if (text === undefined && !isEntered)
+    throw new ShellServerError('PARAM_001', 'input or keys is missing.', {
+      hint: 'Give input, or keys such as ["ctrl+c"]; execute: true alone sends Enter.',
+      details: { name: 'InvalidParameters' },
+    });
   if (Buffer.byteLength(text ?? '') > LIMITS.terminalInputBytes) {
     throw new ShellServerError('PARAM_002', `input is longer than ${LIMITS.terminalInputBytes / 1024} KiB.`, {
       hint: 'Write it to a file with shell_execute (input_data), and let the program read that.',

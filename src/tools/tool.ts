@@ -4,7 +4,6 @@
  */
 import type { z } from 'zod';
 import { once } from '../base/once.ts';
-import type { Settings } from '../base/settings.ts';
 import type { Modules } from './modules.ts';
 
 export interface ClientInfo {
@@ -57,7 +56,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly description: string;
   /** Made when it is first asked for, since a schema takes more time and memory to make than the tool that has it. */
   input(): Input;
-  /** One object, everything optional that can be absent; the edge adds the optional `error`. */
+  /** One object, of which everything can be absent; the edge adds `error`. */
   output(): Output;
   readonly annotations: Annotations;
   /** The parameters that the record of a call tells, where not all of them: the others are recorded elsewhere, or never. */
@@ -68,14 +67,29 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly isExact?: boolean;
   /** MCP `_meta` of the definition, such as "anthropic/alwaysLoad". */
   readonly meta?: Readonly<Record<string, unknown>>;
-  run(input: z.output<Input>, call: Call): Promise<Answer<z.input<Output>>>;
-  /** The tool as these settings make it, where what it says of itself depends on them. */
-  configured?(settings: Settings): Tool;
+  run(input: z.output<Input>, call: Call): Promise<Answer<DataOf<() => Output>>>;
 }
 
-/** Keeps the types of a tool's own schemas while it is written, and forgets them in the catalogue. */
+/** What an answer holds of an output schema. */
+export type DataOf<Schema extends () => z.ZodObject> = {
+  readonly [Name in keyof z.input<ReturnType<Schema>>]?: z.input<ReturnType<Schema>>[Name] | undefined;
+};
+
+/**
+ * Keeps the types of a tool's own schemas while it is written, and forgets them in the catalogue. Nothing of an output
+ * is required, since an error result is checked against the same schema; what is undefined is left out of an answer.
+ */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   tool: Tool<Input, Output>,
 ): Tool {
-  return { ...tool, input: once(tool.input), output: once(tool.output) };
+  return {
+    ...tool,
+    input: once(tool.input),
+    output: once(() => tool.output().partial()),
+    async run(input, call) {
+      const answer = await tool.run(input as z.output<Input>, call);
+      const fields = Object.entries(answer.data).filter(([, value]) => value !== undefined);
+      return { ...answer, data: Object.fromEntries(fields) };
+    },
+  };
 }

@@ -28,20 +28,3 @@ export function describeUse({ record }: Pick<Execution, 'record'>): string | und
   const limits = near.length === 0 ? '' : ` That is near the limit: ${near.join(', ')}.`;
   return `It used ${used.join(', ')}.${limits}`;
 }
-
-/** For the fields of an answer about one that ended. */
-export function usedFields({ record: { outcome } }: Pick<Execution, 'record'>): {
-  peak_memory_mb?: number;
-  cpu_seconds?: number;
-  process_count?: number;
-} {
-  if (outcome === undefined) return {};
-  const { peakMemoryBytes, cpuSeconds, processes } = outcome;
-  return {
-    ...(peakMemoryBytes !== undefined && {
-      peak_memory_mb: Math.round((peakMemoryBytes / 1024 / 1024) * 10) / 10,
-    }),
-    ...(cpuSeconds !== undefined && { cpu_seconds: cpuSeconds }),
-    ...(processes !== undefined && { process_count: processes }),
-  };
-}

@@ -6,7 +6,7 @@ import { describeDuration } from './describe.ts';
 import type { AnswerOptions } from './execution-answer.ts';
 import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
 import type { LastLook } from './last-looks.ts';
-import type { Call } from './tool.ts';
+import type { Call, DataOf } from './tool.ts';
 import { toWire } from './wait-input.ts';
 
 const verdictFields = () =>
@@ -20,18 +20,16 @@ const verdictFields = () =>
 
 /** Of an answer to a call that waited. */
 export const waitFields = () => ({
-  wait: z
-    .object({
-      result: z.enum(['met', 'impossible', 'timeout']),
-      seconds: z.number(),
-      met: z.array(verdictFields()).optional(),
-      impossible: z.array(verdictFields()).optional(),
-    })
-    .optional(),
-  executions: z.array(z.object(executionFields())).optional(),
+  wait: z.object({
+    result: z.enum(['met', 'impossible', 'timeout']),
+    seconds: z.number(),
+    met: z.array(verdictFields()).optional(),
+    impossible: z.array(verdictFields()).optional(),
+  }),
+  executions: z.array(z.object(executionFields()).partial()),
 });
 
-export type WaitData = z.input<ReturnType<typeof waitSchema>>;
+export type WaitData = DataOf<typeof waitSchema>;
 const waitSchema = () => z.object(waitFields());
 
 /** By token and session: each has its own place in what it has seen. */

@@ -29,12 +29,12 @@ export function parseConditions(
   call: Pick<Call, 'principal' | 'modules'>,
 ): Condition[] {
   if (given.length === 0 || given.length > MAX_CONDITIONS)
-    throw invalid(`wait_for has ${given.length} conditions; 1 to ${MAX_CONDITIONS} are allowed.`);
+    throw invalidWait(`wait_for has ${given.length} conditions; 1 to ${MAX_CONDITIONS} are allowed.`);
   return given.map((each) => {
     const read = conditionInput().safeParse(each);
     const fields = Object.entries(each).filter(([, value]) => value !== undefined);
     if (!read.success || fields.length !== 1)
-      throw invalid(
+      throw invalidWait(
         `A condition of wait_for has ${fields.length === 1 ? 'a wrong field or value' : `${fields.length} fields`}: ${JSON.stringify(each).slice(0, 200)}.`,
       );
     return parseCondition(read.data, directory, call);
@@ -48,24 +48,24 @@ function parseCondition(
 ): Condition {
   const { waitRules } = modules.security;
   if ((port !== undefined || url !== undefined) && process.platform !== 'linux')
-    throw invalid('wait_for knows ports and URLs on Linux only.', 'Wait for output instead.');
+    throw invalidWait('wait_for knows ports and URLs on Linux only.', 'Wait for output instead.');
   if (output !== undefined) {
-    if (output === '') throw invalid('The output of wait_for is empty: every line would match.');
+    if (output === '') throw invalidWait('The output of wait_for is empty: every line would match.');
     return { kind: 'output', pattern: compilePattern('wait_for', output), source: output };
   }
   if (quiet !== undefined) {
     if (!(quiet >= 0.1 && quiet <= MAX_QUIET_SECONDS))
-      throw invalid(`quiet_seconds of wait_for must be between 0.1 and ${MAX_QUIET_SECONDS}.`);
+      throw invalidWait(`quiet_seconds of wait_for must be between 0.1 and ${MAX_QUIET_SECONDS}.`);
     return { kind: 'quiet', ms: quiet * 1000 };
   }
   if (port !== undefined) {
     if (!Number.isInteger(port) || port < 1 || port > 65_535)
-      throw invalid('The port of wait_for must be an integer from 1 to 65535.');
+      throw invalidWait('The port of wait_for must be an integer from 1 to 65535.');
     return { kind: 'port', port };
   }
   if (url !== undefined) return { kind: 'url', target: waitRules.url(url, principal) };
   if (file !== undefined) return { kind: 'file', path: waitRules.file(file, directory, principal) };
-  if (exit !== true) throw invalid('exit of wait_for can only be true.');
+  if (exit !== true) throw invalidWait('exit of wait_for can only be true.');
   return { kind: 'exit' };
 }
 
@@ -74,7 +74,7 @@ export function checkConditions(conditions: readonly Condition[], execution: Exe
   for (const condition of conditions) {
     const problem = call.modules.executions.waits.problemOf(condition, execution);
     if (problem === undefined) continue;
-    throw invalid(
+    throw invalidWait(
       `${JSON.stringify(toWire(condition))} cannot be waited for in ${execution.record.id}: ${problem}.`,
       'Wait for another condition.',
     );
@@ -99,6 +99,6 @@ export function toWire(condition: Condition): Record<string, unknown> {
   }
 }
 
-function invalid(message: string, hint = FORM): ShellServerError {
+export function invalidWait(message: string, hint = FORM): ShellServerError {
   return new ShellServerError('PARAM_002', message, { hint, details: { parameter: 'wait_for' } });
 }

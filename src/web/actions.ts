@@ -10,17 +10,12 @@ import type { Session } from './page-sessions.ts';
 type About = 'principal' | 'requestId' | 'session';
 type Entry<Event> = Omit<Extract<AuditEntry, { event: Event }>, About>;
 
-export interface Actions {
-  /** Throws where it cannot be written: then it must not be done. */
-  record(session: Session, action: Omit<Entry<'page_action'>, 'event'>): void;
-  /** The same for what has a line of its own. */
-  write(session: Session, entry: Entry<'approval_revoked'>): void;
-  dispose(): void;
-}
+export type Actions = ReturnType<typeof createActions>;
 
-export function createActions({ stateDir, audit: { syncs } }: Settings): Actions {
+export function createActions({ stateDir, audit: { syncs } }: Settings) {
   let audit: Audit | undefined;
 
+  /** Throws where it cannot be written: then it must not be done. */
   function write(session: Session, entry: Entry<'page_action'> | Entry<'approval_revoked'>): void {
     // With the first action: viewing leaves no trace.
     audit ??= createAudit({
@@ -35,7 +30,8 @@ export function createActions({ stateDir, audit: { syncs } }: Settings): Actions
 
   return {
     write,
-    record: (session, action) => write(session, { event: 'page_action', ...action }),
-    dispose: () => audit?.close(),
+    record: (session: Session, action: Omit<Entry<'page_action'>, 'event'>): void =>
+      write(session, { event: 'page_action', ...action }),
+    dispose: (): void => audit?.close(),
   };
 }

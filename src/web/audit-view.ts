@@ -11,15 +11,12 @@ const BUCKETS = 60;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-export interface AuditView {
-  search(filter: AuditFilter): AuditAnswer;
-  verify(executions: readonly string[]): VerifyAnswer;
-}
+export type AuditView = ReturnType<typeof createAuditView>;
 
-export function createAuditView(stateDir: string): AuditView {
+export function createAuditView(stateDir: string) {
   const directory = join(stateDir, 'audit');
   return {
-    search({ since = '24h', limit = MAX_LINES, ...filter }) {
+    search({ since = '24h', limit = MAX_LINES, ...filter }: AuditFilter): AuditAnswer {
       const nowMs = Date.now();
       const range = { sinceMs: parseWhen('since', since, nowMs), untilMs: nowMs };
       const matches = createMatcher(filter);
@@ -33,25 +30,21 @@ export function createAuditView(stateDir: string): AuditView {
       const { lines, left } = newest.take();
       return { lines: lines.toReversed().map(toAuditRow), left, series: series.take() };
     },
-    verify(executions) {
-      const { lines, files, lost, torn, heads, problems } = verifyAudit({ directory, executions });
-      const newest = heads.toSorted((a, b) => (a.lastTime < b.lastTime ? 1 : -1))[0];
-      return { lines, files, lost, torn: torn.length, problems, lastHash: newest?.hash };
+    verify(executions: readonly string[]): VerifyAnswer {
+      const { lines, files, lost, problems } = verifyAudit({ directory, executions });
+      return { lines, files, lost, problems };
     },
   };
 }
 
 /** Counts of spans of the same length, not shorter than a minute. */
-export function createSeries({ sinceMs = 0, untilMs = 0 }: TimeRange): {
-  add(line: AuditLine): void;
-  take(): AuditSeries;
-} {
+export function createSeries({ sinceMs = 0, untilMs = 0 }: TimeRange) {
   const spanMs = Math.max(MINUTE_MS, Math.ceil(Math.min(untilMs - sinceMs, 366 * DAY_MS) / BUCKETS));
   const firstMs = untilMs - BUCKETS * spanMs;
   const zeros = (): number[] => Array.from({ length: BUCKETS }, () => 0);
   const [ended, failed, denied, longest] = [zeros(), zeros(), zeros(), zeros()];
   return {
-    add({ time, fields }) {
+    add({ time, fields }: AuditLine): void {
       const at = Math.floor((Date.parse(time) - firstMs) / spanMs);
       if (at < 0 || at >= BUCKETS) return;
       const { event, status, decision, durationMs } = fields;
@@ -65,7 +58,7 @@ export function createSeries({ sinceMs = 0, untilMs = 0 }: TimeRange): {
       if (status !== 'completed') count(failed);
       longest[at] = Math.max(longest[at] ?? 0, Number(durationMs) / 1000 || 0);
     },
-    take: () => ({
+    take: (): AuditSeries => ({
       times: ended.map((_, index) => Math.round((firstMs + index * spanMs) / 1000)),
       ended,
       failed,

@@ -6,13 +6,7 @@ import type { PageQuestions } from './page-questions.ts';
 import type { Watched } from './watched.ts';
 import type { ListEvent, Row } from './wire.ts';
 
-export interface Feed {
-  /** Sends the whole list first. Returns what ends it. */
-  subscribe(send: (event: ListEvent) => void): () => void;
-  /** Something has just changed. */
-  refresh(): void;
-  dispose(): void;
-}
+export type Feed = ReturnType<typeof createFeed>;
 
 const LOOK_MS = 1000;
 /** Of those that ended; older ones are for the audit log. */
@@ -22,7 +16,7 @@ export function createFeed(
   watched: Pick<Watched, 'look'>,
   questions: Pick<PageQuestions, 'list'>,
   onError: (error: unknown) => void,
-): Feed {
+) {
   const subscribers = new Map<(event: ListEvent) => void, { hasAll: boolean }>();
   let known = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
@@ -47,6 +41,7 @@ export function createFeed(
     }
   }
 
+  /** Something has just changed. */
   function refresh(): void {
     if (looking !== undefined) {
       isStale = true;
@@ -64,7 +59,8 @@ export function createFeed(
   }
 
   return {
-    subscribe(send) {
+    /** Sends the whole list first. Returns what ends it. */
+    subscribe(send: (event: ListEvent) => void): () => void {
       subscribers.set(send, { hasAll: false });
       refresh();
       return () => {
@@ -73,7 +69,7 @@ export function createFeed(
       };
     },
     refresh,
-    dispose() {
+    dispose(): void {
       subscribers.clear();
       clearTimeout(timer);
     },

@@ -1,18 +1,17 @@
 /** The operator's page below `/ui` of a server over HTTP: for the operator's token alone, and only where it is on. */
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFixtureFactory, createFixtureTools } from '../../test/e2e/support/fixture-tools.ts';
 import { modernRequest } from '../../test/e2e/support/raw-http.ts';
 import { call } from '../../test/e2e/support/raw-streams.ts';
-import { loadSettings } from '../base/config/config.ts';
 import { removeTree } from '../base/files.ts';
 import { silentLog } from '../base/log.ts';
 import { createTokens } from '../server/auth.ts';
 import { type DeniedRequest, type HttpListener, serveHttp } from '../server/http/http.ts';
 import { createPageSite } from './page-site.ts';
-import { type Answer, type Asked, askPort } from './web.fixture.ts';
+import { type Answer, type Asked, askPort, pageOptions } from './web.fixture.ts';
 
 const OPERATOR = 'the-token-of-the-operator';
 const CLIENT = 'the-token-of-some-client';
@@ -30,25 +29,7 @@ afterEach(async () => {
 });
 
 async function start(hasPage: boolean, publicUrl?: string): Promise<void> {
-  const pageDirectory = join(directory, 'page');
-  mkdirSync(pageDirectory);
-  writeFileSync(join(pageDirectory, 'index.html'), '<p>the page');
-  writeFileSync(join(pageDirectory, 'page.js'), '1');
-  const { settings } = loadSettings({
-    flags: { stateDir: join(directory, 'state') },
-    environment: {},
-    cwd: directory,
-    homedir: directory,
-    toolsets: {},
-  });
-  const options = {
-    settings,
-    version: '0',
-    pageDirectory,
-    searchWorkerPath: 'none',
-    isReadOnly: false,
-    log: silentLog,
-  };
+  const options = pageOptions(directory, '<p>the page');
   const operator = { token: OPERATOR, principal: 'local' };
   listener = await serveHttp({
     host: '127.0.0.1',

@@ -4,61 +4,37 @@
  * does it have both secrets of a session.
  */
 import type { IncomingMessage } from 'node:http';
+import type { PageContext, PageDenial } from '../server/http/http.ts';
 import type { Session, Sessions } from './page-sessions.ts';
 import { KEY_PROTOCOL } from './wire.ts';
 
-export interface Refusal {
-  readonly status: number;
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
+export interface Refusal extends PageDenial {
   /** A token can be typed on the page. */
   readonly takesToken?: boolean;
 }
 
 /** Where the page is served. */
-export interface PagePlace {
-  /** The path of the page, with a slash at its end. */
-  readonly base: string;
-  readonly port: number;
-  /** The Host headers that are accepted, each with the Origin that a page there has; the first is for links. */
-  readonly origins: ReadonlyMap<string, string>;
+export interface PagePlace extends Omit<PageContext, 'checkOperator'> {
   /** How an operator without a session gets one. */
   readonly signIn: string;
   /** Why the bearer token of this request gets no link; absent where links are printed only. */
   readonly checkOperator?: (request: IncomingMessage) => Refusal | undefined;
 }
 
-export type Admission =
+type Admission =
   | { readonly ok: true; readonly session: Session }
   | { readonly ok: false; readonly refusal: Refusal };
 
-export interface Guard {
-  /** For everything, the files of the page too, which are no secret. */
-  checkPlace(request: IncomingMessage): Refusal | undefined;
-  /** For a request that changes something, and for upgrades, the Origin must be there. */
-  checkOrigin(request: IncomingMessage, isRequired: boolean): Refusal | undefined;
-  admit(request: IncomingMessage, key: string | undefined): Admission;
-  /** Of a page at the Host of this request, if it is ours. */
-  originOf(request: IncomingMessage): string | undefined;
-  refuseSession(code: string, message: string): Refusal;
-  readonly cookieName: string;
-  readonly cookieRules: string;
-}
+export type Guard = ReturnType<typeof createGuard>;
 
-export const KEY_HEADER = 'x-shell-key';
+const KEY_HEADER = 'x-shell-key';
 
-export function createGuard({
-  place,
-  sessions,
-}: {
-  readonly place: PagePlace;
-  readonly sessions: Sessions;
-}): Guard {
+export function createGuard(place: PagePlace, sessions: Sessions) {
   const { origins, base } = place;
   const isSecure = [...origins.values()].every((origin) => origin.startsWith('https:'));
   // Two pages on one machine have a cookie each.
   const cookieName = `mcp_shell_${place.port}`;
+  /** Of a page at the Host of this request, if it is ours. */
   const originOf = ({ headersDistinct }: IncomingMessage): string | undefined => {
     const given = headersDistinct['host'] ?? [];
     return given.length === 1 ? origins.get(given[0]?.toLowerCase() ?? '') : undefined;
@@ -70,11 +46,13 @@ export function createGuard({
     cookieRules: `HttpOnly; SameSite=Strict; Path=${base}${isSecure ? '; Secure' : ''}`,
     originOf,
     refuseSession,
-    checkPlace(request) {
+    /** For everything, the files of the page too, which are no secret. */
+    checkPlace(request: IncomingMessage): Refusal | undefined {
       if (originOf(request) !== undefined) return undefined;
       return refuse(403, 'HOST', `This Host is not allowed. Use one of ${[...origins.keys()].join(', ')}.`);
     },
-    checkOrigin(request, isRequired) {
+    /** For a request that changes something, and for upgrades, the Origin must be there. */
+    checkOrigin(request: IncomingMessage, isRequired: boolean): Refusal | undefined {
       const { headersDistinct, headers } = request;
       const given = headersDistinct['origin'] ?? [];
       const isOwn = given.length === 1 && given[0] === originOf(request);
@@ -86,7 +64,7 @@ export function createGuard({
         return refuse(403, 'ORIGIN', 'Another site sent this request.');
       return undefined;
     },
-    admit({ headers }, key) {
+    admit({ headers }: IncomingMessage, key: string | undefined): Admission {
       const session = sessions.find(readCookie(headers.cookie, cookieName), key);
       if (session !== undefined) return { ok: true, session };
       return { ok: false, refusal: refuseSession('SESSION', 'No session, or it has expired.') };

@@ -15,29 +15,21 @@ import type { Actions } from './actions.ts';
 import type { Session } from './page-sessions.ts';
 import type { ListEvent } from './wire.ts';
 
-export interface PageQuestions {
-  list(): Pick<ListEvent, 'questions' | 'approvals' | 'secrets'>;
-  /** Servers ask as long as a page is open that can answer. Returns what ends it. */
-  attend(): () => void;
-  allow(session: Session, id: string, remember: Remember): void;
-  deny(session: Session, id: string, reason: string | undefined): void;
-  revoke(session: Session, id: string): void;
-  /** Goes to the program that asks and nowhere else; undefined is a no. */
-  giveSecret(session: Session, id: string, secret: string | undefined): Promise<void>;
-}
+export type PageQuestions = ReturnType<typeof createPageQuestions>;
 
-export function createPageQuestions(stateDir: string, actions: Actions): PageQuestions {
+export function createPageQuestions(stateDir: string, actions: Actions) {
   const { now } = systemClock;
   const nameOf = ({ name }: Session): string => `${currentUser().username}, ${name}`;
   let attended: { close(): void } | undefined;
   let pages = 0;
   return {
-    list: () => ({
+    list: (): Pick<ListEvent, 'questions' | 'approvals' | 'secrets'> => ({
       questions: listQuestions(stateDir, now()),
       approvals: listStandingApprovals(stateDir, now()),
       secrets: listSecretQuestions(stateDir, now()),
     }),
-    attend() {
+    /** Servers ask as long as a page is open that can answer. Returns what ends it. */
+    attend(): () => void {
       pages++;
       attended ??= attendQuestions(stateDir);
       let isOpen = true;
@@ -50,20 +42,21 @@ export function createPageQuestions(stateDir: string, actions: Actions): PageQue
         attended = undefined;
       };
     },
-    allow(session, id, remember) {
+    allow(session: Session, id: string, remember: Remember): void {
       actions.record(session, { action: 'allow', questionId: id });
       answerQuestion(stateDir, id, { decision: 'allow', remember, by: nameOf(session) }, now());
     },
-    deny(session, id, reason) {
+    deny(session: Session, id: string, reason: string | undefined): void {
       actions.record(session, { action: 'deny', questionId: id });
       const by = nameOf(session);
       answerQuestion(stateDir, id, { decision: 'deny', by, ...(reason !== undefined && { reason }) }, now());
     },
-    revoke(session, id) {
+    revoke(session: Session, id: string): void {
       const { command, principal } = revokeApproval(stateDir, id, now());
       actions.write(session, { event: 'approval_revoked', remembered: id, command, of: principal });
     },
-    async giveSecret(session, id, secret) {
+    /** Goes to the program that asks and nowhere else; undefined is a no. */
+    async giveSecret(session: Session, id: string, secret: string | undefined): Promise<void> {
       actions.record(session, { action: secret === undefined ? 'deny' : 'give_secret', questionId: id });
       const by = nameOf(session);
       const answer =

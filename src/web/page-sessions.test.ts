@@ -5,7 +5,7 @@ const MINUTE = 60_000;
 
 function setUp() {
   const clock = { ms: 0, now: () => clock.ms };
-  const sessions = createSessions({ clock });
+  const sessions = createSessions(clock);
   const open = (): Session => {
     const session = sessions.redeem(sessions.createCode());
     if (session === undefined) throw new Error('no session');

@@ -13,18 +13,7 @@ export interface Session {
   readonly key: string;
 }
 
-export interface Sessions {
-  /** A new one for a link. */
-  createCode(): string;
-  /** Undefined for a code that is unknown, used or too old. */
-  redeem(code: string): Session | undefined;
-  /** Both secrets must be those of one session. */
-  find(cookie: string | undefined, key: string | undefined): Session | undefined;
-  /** New secrets for it; the old ones work for another moment, for requests that are under way. */
-  rotate(session: Session): Session;
-  /** Under these secrets or newer ones. */
-  isAlive(session: Session): boolean;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 const CODE_MS = 10 * 60_000;
 /** Without a request for so long it ends; a page that is open asks every few seconds. */
@@ -43,7 +32,7 @@ interface Held {
   isReplaced: boolean;
 }
 
-export function createSessions({ clock }: { readonly clock: Clock }): Sessions {
+export function createSessions(clock: Clock) {
   /** By hash, so that a comparison tells nothing by its time. */
   const codes = new Map<string, number>();
   const held = new Map<string, Held>();
@@ -51,12 +40,8 @@ export function createSessions({ clock }: { readonly clock: Clock }): Sessions {
 
   function open(name: string, createdAtMs: number): Session {
     const session = { name, cookie: secret(), key: secret() };
-    held.set(hash(session.cookie), {
-      session,
-      createdAtMs,
-      untilMs: clock.now() + IDLE_MS,
-      isReplaced: false,
-    });
+    const untilMs = clock.now() + IDLE_MS;
+    held.set(hash(session.cookie), { session, createdAtMs, untilMs, isReplaced: false });
     dropOldest(held, MAX_SESSIONS);
     return session;
   }
@@ -71,27 +56,31 @@ export function createSessions({ clock }: { readonly clock: Clock }): Sessions {
   }
 
   return {
-    createCode() {
+    /** A new one for a link. */
+    createCode(): string {
       const code = secret();
       codes.set(hash(code), clock.now() + CODE_MS);
       dropOldest(codes, MAX_CODES);
       return code;
     },
-    redeem(code) {
+    /** Undefined for a code that is unknown, used or too old. */
+    redeem(code: string): Session | undefined {
       const untilMs = codes.get(hash(code));
       codes.delete(hash(code));
       if (untilMs === undefined || clock.now() >= untilMs) return undefined;
       count++;
       return open(`page ${count}`, clock.now());
     },
-    find(cookie, key) {
+    /** Both secrets must be those of one session. */
+    find(cookie: string | undefined, key: string | undefined): Session | undefined {
       if (cookie === undefined || key === undefined) return undefined;
       const found = alive(cookie);
       if (found === undefined || hash(found.session.key) !== hash(key)) return undefined;
       if (!found.isReplaced) found.untilMs = clock.now() + IDLE_MS;
       return found.session;
     },
-    rotate(session) {
+    /** New secrets for it; the old ones work for another moment, for requests that are under way. */
+    rotate(session: Session): Session {
       const found = alive(session.cookie);
       const next = open(session.name, found?.createdAtMs ?? clock.now());
       if (found !== undefined) {
@@ -100,7 +89,8 @@ export function createSessions({ clock }: { readonly clock: Clock }): Sessions {
       }
       return next;
     },
-    isAlive: ({ name }) =>
+    /** Under these secrets or newer ones. */
+    isAlive: ({ name }: Session): boolean =>
       [...held.values()].some(({ session }) => session.name === name && alive(session.cookie)),
   };
 }

@@ -11,18 +11,19 @@ import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
+import type { MountedPage } from '../server/http/http.ts';
 import { createActions } from './actions.ts';
 import { answerError, answerJson, answerRefusal } from './answer.ts';
 import { createAuditView } from './audit-view.ts';
-import { createFeed, type Feed } from './feed.ts';
+import { createFeed } from './feed.ts';
 import type { Inspect } from './inspect-routes.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
-import { createGuard, type Guard, keyOf, type PagePlace, refuse, securityHeaders } from './page-guard.ts';
+import { createGuard, keyOf, type PagePlace, refuse, securityHeaders } from './page-guard.ts';
 import { createPageQuestions } from './page-questions.ts';
-import { createSessions, type Session, type Sessions } from './page-sessions.ts';
-import { createRoutes, findRoute, type Route, readBody } from './routes.ts';
-import { createTerminalSockets, type TerminalSockets } from './terminal-sockets.ts';
-import { createTickets, type Tickets } from './tickets.ts';
+import { createSessions, type Session } from './page-sessions.ts';
+import { createRoutes, findRoute, readBody } from './routes.ts';
+import { createTerminalSockets } from './terminal-sockets.ts';
+import { createTickets } from './tickets.ts';
 import { createWatched } from './watched.ts';
 import type { LinkAnswer, SessionAnswer } from './wire.ts';
 
@@ -38,21 +39,32 @@ export interface SiteOptions {
   readonly log: Log;
 }
 
-export interface PageSite {
-  answer(request: IncomingMessage, response: ServerResponse): void;
-  upgrade: TerminalSockets['upgrade'];
-  /** A link that works once, for ten minutes. */
-  createLink(): string;
-  /** Ends what the page has open; the connections are the server's. */
-  close(): void;
-  /** When they are gone. */
-  dispose(): Promise<void>;
+export function createPageSite(options: SiteOptions, place: PagePlace): MountedPage {
+  const site = createSite(options, place);
+  const terminals = createTerminalSockets({ ...site, base: place.base });
+  return {
+    answer(request, response) {
+      serve(site, request, response).catch((error: unknown) => answerError(response, error, options.log));
+    },
+    upgrade: terminals.upgrade,
+    createLink: () => linkOf(site, [...place.origins.values()][0] ?? ''),
+    close() {
+      site.closing.abort();
+      terminals.close();
+      site.feed.dispose();
+    },
+    async dispose() {
+      site.actions.dispose();
+      await Promise.all([site.watched.dispose(), options.inspect?.dispose()]);
+    },
+  };
 }
 
-export function createPageSite(options: SiteOptions, place: PagePlace): PageSite {
-  const { settings, log } = options;
-  const files = readPageFiles(options.pageDirectory);
-  const sessions = createSessions({ clock: systemClock });
+type Site = ReturnType<typeof createSite>;
+
+function createSite(options: SiteOptions, place: PagePlace) {
+  const { settings, log, inspect } = options;
+  const sessions = createSessions(systemClock);
   const watched = createWatched(settings, options.searchWorkerPath);
   const actions = createActions(settings);
   const questions = createPageQuestions(settings.stateDir, actions);
@@ -60,71 +72,27 @@ export function createPageSite(options: SiteOptions, place: PagePlace): PageSite
     log.warn('the state directory cannot be read', { error: messageOf(error) }),
   );
   const tickets = createTickets(systemClock.now);
-  const closing = new AbortController();
-  const guard = createGuard({ place, sessions });
-  const site: Site = {
+  const audit = createAuditView(settings.stateDir);
+  return {
     ...options,
     place,
-    guard,
+    files: readPageFiles(options.pageDirectory),
+    guard: createGuard(place, sessions),
     sessions,
+    watched,
+    actions,
+    questions,
     feed,
     tickets,
-    routes: createRoutes({
-      watched,
-      feed,
-      actions,
-      questions,
-      tickets,
-      audit: createAuditView(settings.stateDir),
-      inspect: options.inspect,
-    }),
-    download: watched.download,
-    attend: options.isReadOnly ? () => () => undefined : questions.attend,
-    onSession: (session) => actions.record(session, { action: 'open' }),
-    closing: closing.signal,
-  };
-  const terminals = createTerminalSockets({ ...options, base: place.base, guard, sessions, actions });
-  return {
-    answer(request, response) {
-      serve(site, files, request, response).catch((error: unknown) => answerError(response, error, log));
-    },
-    upgrade: terminals.upgrade,
-    createLink: () => linkOf(site, [...place.origins.values()][0] ?? ''),
-    close() {
-      closing.abort();
-      terminals.close();
-      feed.dispose();
-    },
-    async dispose() {
-      actions.dispose();
-      await Promise.all([watched.dispose(), options.inspect?.dispose()]);
-    },
+    routes: createRoutes({ watched, feed, actions, questions, tickets, audit, inspect }),
+    closing: new AbortController(),
   };
 }
 
 const linkOf = ({ sessions, place }: Site, origin: string): string =>
   `${origin}${place.base}#${sessions.createCode()}`;
 
-interface Site extends SiteOptions {
-  readonly place: PagePlace;
-  readonly guard: Guard;
-  readonly sessions: Sessions;
-  readonly feed: Feed;
-  readonly tickets: Tickets;
-  readonly routes: readonly Route[];
-  download(id: string, stream: string): AsyncGenerator<Buffer>;
-  onSession(session: Session): void;
-  /** An operator can answer questions until the returned function is called. */
-  attend(): () => void;
-  readonly closing: AbortSignal;
-}
-
-async function serve(
-  site: Site,
-  files: ReadonlyMap<string, PageFile>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function serve(site: Site, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const nonce = randomBytes(16).toString('base64');
   const { base } = site.place;
   const misplaced = site.guard.checkPlace(request);
@@ -133,9 +101,10 @@ async function serve(
   if (misplaced !== undefined) return answerRefusal(response, misplaced);
   const [asked = '/', search = ''] = (request.url ?? '/').split('?', 2);
   // Paths on the page are relative to it.
-  if (`${asked}/` === base) return redirect(response, base);
+  if (`${asked}/` === base)
+    return void response.writeHead(308, { location: base, 'content-length': 0 }).end();
   const pathname = asked.startsWith(base) ? asked.slice(base.length - 1) : '';
-  const file = files.get(pathname);
+  const file = site.files.get(pathname);
   if (file !== undefined) return answerFile(request, response, file, nonce);
   if (pathname.startsWith('/download/')) return answerDownload(site, request, response, pathname);
   if (!pathname.startsWith('/api/')) return answerRefusal(response, refuse(404, 'PATH', 'Not found.'));
@@ -151,11 +120,6 @@ async function serve(
   if (pathname === '/api/session/renew' && request.method === 'POST')
     return answerSession(site, site.sessions.rotate(session), response);
   await answerRoute(site, { request, response, pathname, search, session });
-}
-
-function redirect(response: ServerResponse, location: string): void {
-  response.writeHead(308, { location, 'content-length': 0 });
-  response.end();
 }
 
 function answerFile(
@@ -195,26 +159,17 @@ async function openSession(site: Site, request: IncomingMessage, response: Serve
   const { code } = codeBody.parse(await readBody(request));
   const session = site.sessions.redeem(code);
   if (session === undefined) {
-    return answerRefusal(
-      response,
-      site.guard.refuseSession('CODE', 'This link was used already, or is too old.'),
-    );
+    const refusal = site.guard.refuseSession('CODE', 'This link was used already, or is too old.');
+    return answerRefusal(response, refusal);
   }
-  site.onSession(session);
+  site.actions.record(session, { action: 'open' });
   answerSession(site, session, response);
 }
 
-function answerSession(site: Site, session: Session, response: ServerResponse): void {
-  response.setHeader(
-    'set-cookie',
-    `${site.guard.cookieName}=${session.cookie}; ${site.guard.cookieRules}; Max-Age=86400`,
-  );
-  const answer: SessionAnswer = {
-    key: session.key,
-    isReadOnly: site.isReadOnly,
-    version: site.version,
-    stateDirectory: site.settings.stateDir,
-  };
+function answerSession(site: Site, { cookie, key }: Session, response: ServerResponse): void {
+  const { guard, isReadOnly, version, settings } = site;
+  response.setHeader('set-cookie', `${guard.cookieName}=${cookie}; ${guard.cookieRules}; Max-Age=86400`);
+  const answer: SessionAnswer = { key, isReadOnly, version, stateDirectory: settings.stateDir };
   answerJson(response, 200, answer);
 }
 
@@ -222,25 +177,26 @@ function answerSession(site: Site, session: Session, response: ServerResponse): 
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 function answerEvents(
-  { feed, sessions, closing, attend }: Site,
+  { feed, sessions, closing, isReadOnly, questions }: Site,
   session: Session,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   response.flushHeaders();
-  const leave = attend();
+  // An operator can answer questions until it ends.
+  const leave = isReadOnly ? undefined : questions.attend();
   const unsubscribe = feed.subscribe((event) => {
     if (!sessions.isAlive(session) || response.writableLength > MAX_WAITING_BYTES) response.destroy();
     else response.write(`data: ${JSON.stringify(event)}\n\n`);
   });
   const stop = (): void => {
     unsubscribe();
-    leave();
+    leave?.();
   };
   request.once('close', stop);
   response.once('close', stop);
-  closing.addEventListener('abort', () => response.end(), { once: true });
+  closing.signal.addEventListener('abort', () => response.end(), { once: true });
 }
 
 interface RouteRequest {
@@ -257,11 +213,10 @@ async function answerRoute(site: Site, asked: RouteRequest): Promise<void> {
   if (found === undefined) return answerRefusal(response, refuse(404, 'PATH', 'Not found.'));
   if (found === 'method')
     return answerRefusal(response, refuse(405, 'METHOD', 'This method is not allowed here.'));
-  if (found.route.isChange && site.isReadOnly)
-    return answerRefusal(
-      response,
-      refuse(403, 'READ_ONLY', 'This page only shows: it was started with --read-only.'),
-    );
+  if (found.route.isChange && site.isReadOnly) {
+    const refusal = refuse(403, 'READ_ONLY', 'This page only shows: it was started with --read-only.');
+    return answerRefusal(response, refusal);
+  }
   const leaving = new AbortController();
   response.once('close', () => leaving.abort());
   const data = await found.route.run({
@@ -292,5 +247,5 @@ async function answerDownload(
     'content-disposition': `attachment; filename="${id}.${stream === 'cast' ? 'cast' : `${stream}.txt`}"`,
     'cache-control': 'no-store',
   });
-  await pipeline(Readable.from(site.download(id, stream)), response).catch(() => response.destroy());
+  await pipeline(Readable.from(site.watched.download(id, stream)), response).catch(() => response.destroy());
 }

@@ -1,4 +1,5 @@
 /** A terminal's recording (asciicast, version 2) in pieces that a page plays one after the other. */
+import { attempt } from '../base/attempt.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ByteSource } from '../outputs/outputs.ts';
 import type { RecordedEvent, RecordingAnswer } from './wire.ts';
@@ -57,13 +58,7 @@ function parseEvent(line: string): RecordedEvent[] {
     : [];
 }
 
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return undefined;
-  }
-}
+const parse = (line: string): unknown => attempt(() => JSON.parse(line) as unknown);
 
 const sizeOf = (value: unknown, most: number, otherwise: number): number =>
   typeof value === 'number' && value >= 1 ? Math.min(Math.floor(value), most) : otherwise;

@@ -57,54 +57,40 @@ export function createRoutes(needs: RouteNeeds): readonly Route[] {
     read('/api/executions/*/search', ({ parts: [id = ''], query, signal }) =>
       watched.search(id, { ...searchWanted.parse(query), signal }),
     ),
-    {
-      method: 'POST',
-      path: '/api/executions/*/download',
-      isChange: false,
-      async run({ session, parts: [id = ''], body }) {
-        const { stream } = z.object({ stream: z.string() }).parse(body);
-        await watched.details(id);
-        return { url: `download/${tickets.create(session, { id, stream })}` };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/executions/*/end',
-      isChange: true,
-      async run({ session, parts: [id = ''] }) {
-        await watched.details(id);
-        actions.record(session, { action: 'end', executionId: id });
-        const result = await watched.end(id, () => undefined);
-        feed.refresh();
-        return { result };
-      },
-    },
+    post('/api/executions/*/download', async ({ session, parts: [id = ''], body }) => {
+      const { stream } = z.object({ stream: z.string() }).parse(body);
+      await watched.details(id);
+      return { url: `download/${tickets.create(session, { id, stream })}` };
+    }),
+    change('/api/executions/*/end', async ({ session, parts: [id = ''] }) => {
+      await watched.details(id);
+      actions.record(session, { action: 'end', executionId: id });
+      const result = await watched.end(id);
+      feed.refresh();
+      return { result };
+    }),
   ];
 }
 
 function questionRoutes({ questions, feed }: RouteNeeds): readonly Route[] {
-  const change = (path: string, run: (call: RouteCall, id: string) => void | Promise<void>): Route => ({
-    method: 'POST',
-    path,
-    isChange: true,
-    async run(call) {
+  const answer = (path: string, run: (call: RouteCall, id: string) => void | Promise<void>): Route =>
+    change(path, async (call) => {
       await run(call, call.parts[0] ?? '');
       feed.refresh();
       return {};
-    },
-  });
+    });
   return [
-    change('/api/questions/*/allow', ({ session, body }, id) =>
+    answer('/api/questions/*/allow', ({ session, body }, id) =>
       questions.allow(session, id, z.object({ remember: z.enum(REMEMBER) }).parse(body).remember),
     ),
-    change('/api/questions/*/deny', ({ session, body }, id) =>
+    answer('/api/questions/*/deny', ({ session, body }, id) =>
       questions.deny(session, id, z.object({ reason: z.string().max(500).optional() }).parse(body).reason),
     ),
-    change('/api/approvals/*/revoke', ({ session }, id) => questions.revoke(session, id)),
-    change('/api/secrets/*/give', ({ session, body }, id) =>
+    answer('/api/approvals/*/revoke', ({ session }, id) => questions.revoke(session, id)),
+    answer('/api/secrets/*/give', ({ session, body }, id) =>
       questions.giveSecret(session, id, z.object({ secret: z.string() }).parse(body).secret),
     ),
-    change('/api/secrets/*/deny', ({ session }, id) => questions.giveSecret(session, id, undefined)),
+    answer('/api/secrets/*/deny', ({ session }, id) => questions.giveSecret(session, id, undefined)),
   ];
 }
 
@@ -119,15 +105,10 @@ function auditRoutes({ audit, watched }: RouteNeeds): readonly Route[] {
 function inspectRoutes({ inspect }: RouteNeeds): readonly Route[] {
   if (inspect === undefined) return [];
   return [
-    {
-      method: 'POST',
-      path: '/api/policy/explain',
-      isChange: false,
-      run({ body }) {
-        const { command, ...options } = explainWanted.parse(body);
-        return inspect.explain(command, options);
-      },
-    },
+    post('/api/policy/explain', ({ body }) => {
+      const { command, ...options } = explainWanted.parse(body);
+      return inspect.explain(command, options);
+    }),
     read('/api/settings', async () => inspect.settings()),
     read('/api/doctor', () => inspect.doctor()),
   ];
@@ -155,9 +136,9 @@ function dropEmpty(filter: z.infer<typeof auditFilter>): AuditFilter {
   );
 }
 
-function read(path: string, run: Route['run']): Route {
-  return { method: 'GET', path, isChange: false, run };
-}
+const read = (path: string, run: Route['run']): Route => ({ method: 'GET', path, isChange: false, run });
+const post = (path: string, run: Route['run']): Route => ({ method: 'POST', path, isChange: false, run });
+const change = (path: string, run: Route['run']): Route => ({ method: 'POST', path, isChange: true, run });
 
 const linesWanted = z.object({
   stream: z.string(),

@@ -6,6 +6,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
+import { attempt } from '../base/attempt.ts';
 import { messageOf } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -16,11 +17,6 @@ import type { Actions } from './actions.ts';
 import { type Guard, keyOfUpgrade, type Refusal, refuse } from './page-guard.ts';
 import type { Session, Sessions } from './page-sessions.ts';
 import { TERMINAL_PROTOCOL, type TerminalMessage, type TerminalWish } from './wire.ts';
-
-export interface TerminalSockets {
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  close(): void;
-}
 
 interface SocketNeeds {
   readonly settings: Pick<Settings, 'stateDir'>;
@@ -40,7 +36,7 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** Between two looks whether the session still holds. */
 const CHECK_MS = 15_000;
 
-export function createTerminalSockets(needs: SocketNeeds): TerminalSockets {
+export function createTerminalSockets(needs: SocketNeeds) {
   const { guard, log } = needs;
   const path = `${needs.base}api/terminals/`;
   const server = new WebSocketServer({
@@ -61,7 +57,7 @@ export function createTerminalSockets(needs: SocketNeeds): TerminalSockets {
   }
 
   return {
-    upgrade(request, socket, head) {
+    upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
       socket.on('error', () => socket.destroy());
       const decided = decide(request);
       if ('status' in decided) {
@@ -78,7 +74,7 @@ export function createTerminalSockets(needs: SocketNeeds): TerminalSockets {
         });
       });
     },
-    close() {
+    close(): void {
       for (const client of server.clients) client.terminate();
       server.close();
     },
@@ -156,13 +152,8 @@ function createHearing(
   };
 }
 
-function readWish(data: RawData): TerminalWish | undefined {
-  try {
-    return wishSchema.parse(JSON.parse((data as Buffer).toString('utf8')));
-  } catch {
-    return undefined;
-  }
-}
+const readWish = (data: RawData): TerminalWish | undefined =>
+  attempt(() => wishSchema.parse(JSON.parse((data as Buffer).toString('utf8'))));
 
 function tell(socket: WebSocket, message: TerminalMessage): void {
   socket.send(JSON.stringify(message));

@@ -4,17 +4,18 @@ import { systemClock } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { isId, renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
-import { silentLog } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import { createObserver, type ObservedExecution } from '../executions/executions.ts';
+import { openStoredOutputs } from '../commands/stored-outputs.ts';
+import { createObserver, type ObservedExecution, type Observer } from '../executions/executions.ts';
 import {
   type Bundle,
   type ByteSource,
-  createOutputs,
   createSearchThread,
   readLines,
+  type SearchThread,
   type StreamType,
   searchLines,
+  useSource,
 } from '../outputs/outputs.ts';
 import { type AuditLine, byTime, readAudit } from '../security/security.ts';
 import { type ListedTerminal, listTerminals } from '../terminals/attach.ts';
@@ -29,30 +30,16 @@ import type {
   SearchAnswer,
 } from './wire.ts';
 
-export interface Watched {
-  look(): Promise<{ readonly servers: number; readonly rows: readonly Row[] }>;
-  /** Throws RESOURCE_001, as everything below does. */
-  details(id: string): Promise<ExecutionDetails>;
-  read(id: string, request: LinesWanted): Promise<OutputAnswer>;
-  search(id: string, request: SearchWanted): Promise<SearchAnswer>;
-  /** A piece of a terminal's recording. */
-  recording(id: string, offset: number): Promise<RecordingAnswer>;
-  /** All bytes of a stream that were kept, in pieces. */
-  download(id: string, stream: string): AsyncGenerator<Buffer>;
-  end(id: string, onDirect: () => void): Promise<EndAnswer['result']>;
-  /** Of all executions that left a record. */
-  ids(): Promise<readonly string[]>;
-  dispose(): Promise<void>;
-}
+export type Watched = ReturnType<typeof createWatched>;
 
-export interface LinesWanted {
+interface LinesWanted {
   readonly stream: string;
   /** From 1; negative counts from the end. */
   readonly line: number;
   readonly count: number;
 }
 
-export interface SearchWanted {
+interface SearchWanted {
   readonly stream: string;
   readonly pattern: string;
   readonly fromOffset: number;
@@ -70,40 +57,109 @@ const MAX_AUDIT_LINES = 200;
 const MAX_OPEN = 16;
 const ENCODING = 'utf-8';
 
-export function createWatched(settings: Settings, searchWorkerPath: string): Watched {
-  const { stateDir, limits, retention } = settings;
+export function createWatched(settings: Settings, searchWorkerPath: string) {
+  const { stateDir } = settings;
   const observer = createObserver({ stateDir, clock: systemClock });
-  const outputs = createOutputs({
-    directory: join(stateDir, 'executions'),
-    limits: { maxOutputBytes: limits.maxOutputBytes, tailBytes: LIMITS.outputTailBytes },
-    retention,
-    clock: systemClock,
-    log: silentLog,
-  });
+  const bundleOf = createBundles(settings, observer);
   const thread = createSearchThread(searchWorkerPath);
+  const { showRunning, forgetEnded } = createShowing(observer);
+
+  async function know(id: string): Promise<void> {
+    if (observer.store.summary(id) === undefined) await observer.look();
+  }
+
+  async function look() {
+    const [{ executions, servers }, terminals] = await Promise.all([
+      observer.look(),
+      listTerminals(stateDir, { findsPrompts: true }).catch(() => []),
+    ]);
+    forgetEnded();
+    const screens = new Map(terminals.map((state) => [renameId(state.id, 'exec'), state]));
+    return { servers, rows: executions.map((each) => toRow(each, screens.get(each.id), observer)) };
+  }
+
+  async function open(id: string, stream: string): Promise<ByteSource | undefined> {
+    await know(id);
+    return bundleOf(id).source(typeOf(stream));
+  }
+
+  return {
+    look,
+    /** Throws RESOURCE_001, as everything below does. */
+    async details(id: string): Promise<ExecutionDetails> {
+      const { rows } = await look();
+      const row = rows.find((each) => each.id === id);
+      const record = observer.store.read(id);
+      if (row === undefined || record === undefined) throw notFound(id);
+      if (row.state === 'running') showRunning(id);
+      const { command, environment, sessionId, timeoutMs, outcome } = record;
+      const audit = auditOf(join(stateDir, 'audit'), id, record.createdAtMs);
+      const streams = await streamsOf(bundleOf(id));
+      return { row, command, environment, sessionId, timeoutMs, outcome, streams, audit };
+    },
+    async read(id: string, wanted: LinesWanted): Promise<OutputAnswer> {
+      await know(id);
+      const isRunning = showRunning(id);
+      return { ...(await readFrom(await open(id, wanted.stream), wanted)), isRunning };
+    },
+    search: async (id: string, wanted: SearchWanted) =>
+      searchIn(await open(id, wanted.stream), wanted, thread),
+    /** A piece of a terminal's recording. */
+    async recording(id: string, offset: number): Promise<RecordingAnswer> {
+      const piece = await useSource(await open(id, 'cast'), (source) => readRecordingPiece(source, offset));
+      if (piece === undefined) throw notFound(id, 'recording of the execution');
+      return piece;
+    },
+    /** All bytes of a stream that were kept, in pieces. */
+    async *download(id: string, stream: string): AsyncGenerator<Buffer> {
+      const source = await open(id, stream);
+      if (source !== undefined) yield* piecesOf(source);
+    },
+    end: async (id: string): Promise<EndAnswer['result']> =>
+      isId('exec', id) ? observer.end(id, () => undefined) : 'unknown',
+    /** Of all executions that left a record. */
+    async ids(): Promise<readonly string[]> {
+      await observer.look();
+      return observer.store.summaries().map(({ id }) => id);
+    },
+    dispose: thread.dispose,
+  };
+}
+
+function createShowing({ store, show }: Observer) {
+  const shown = new Set<string>();
+  const isRunning = (id: string): boolean => store.summary(id)?.status === 'running';
+  return {
+    /** Whether it runs; then it is shown, for which once is enough: from then on it is in files. */
+    showRunning(id: string): boolean {
+      if (!isRunning(id)) return false;
+      if (!shown.has(id)) show(id);
+      shown.add(id);
+      return true;
+    },
+    forgetEnded(): void {
+      for (const id of shown) if (!isRunning(id)) shown.delete(id);
+    },
+  };
+}
+
+/** The outputs of each execution, of which a few stay open. */
+function createBundles(settings: Settings, { store }: Observer) {
+  const outputs = openStoredOutputs(settings);
   /** Whether it was running when it was opened: its outputs move when it ends. */
   const open = new Map<string, { readonly bundle: Bundle; readonly isRunning: boolean }>();
-
-  const shown = new Set<string>();
-
-  function bundleOf(id: string): Bundle {
-    const summary = isId('exec', id) ? observer.store.summary(id) : undefined;
+  return (id: string): Bundle => {
+    const summary = isId('exec', id) ? store.summary(id) : undefined;
     if (summary === undefined) throw notFound(id);
     const isRunning = summary.status === 'running';
     const known = open.get(id);
     open.delete(id);
-    const bundle =
-      known?.isRunning === isRunning
-        ? known.bundle
-        : outputs.adoptBundle(
-            {
-              ...summary,
-              name: summary.sessionName ?? summary.command,
-              storage: observer.store.storageOf(id),
-              isRunning: () => isRunning,
-            },
-            { isChanged: true },
-          );
+    const adopt = (): Bundle => {
+      const name = summary.sessionName ?? summary.command;
+      const adopted = { ...summary, name, storage: store.storageOf(id), isRunning: () => isRunning };
+      return outputs.adoptBundle(adopted, { isChanged: true });
+    };
+    const bundle = known?.isRunning === isRunning ? known.bundle : adopt();
     open.set(id, { bundle, isRunning });
     for (const oldest of open.keys()) {
       if (open.size <= MAX_OPEN) break;
@@ -111,134 +167,49 @@ export function createWatched(settings: Settings, searchWorkerPath: string): Wat
       outputs.forget(oldest);
     }
     return bundle;
-  }
-
-  async function know(id: string): Promise<void> {
-    if (observer.store.summary(id) === undefined) await observer.look();
-  }
-
-  async function withSource<Value>(
-    id: string,
-    stream: string,
-    use: (source: ByteSource) => Promise<Value>,
-  ): Promise<Value | undefined> {
-    const source = bundleOf(id).source(typeOf(stream));
-    if (source === undefined) return undefined;
-    try {
-      return await use(source);
-    } finally {
-      source.close();
-    }
-  }
-
-  function streamsOf(id: string): ExecutionDetails['streams'] {
-    const bundle = bundleOf(id);
-    return STREAMS.flatMap((name) => {
-      const source = bundle.source(name);
-      if (source === undefined) return [];
-      const sizeBytes = source.size;
-      source.close();
-      return [{ name, sizeBytes }];
-    });
-  }
-
-  /** Once is enough: from then on it is in files. */
-  function show(id: string): void {
-    if (shown.has(id)) return;
-    shown.add(id);
-    observer.show(id);
-  }
-
-  async function look(): ReturnType<Watched['look']> {
-    const [{ executions, servers }, terminals] = await Promise.all([
-      observer.look(),
-      listTerminals(stateDir, { findsPrompts: true }).catch(() => []),
-    ]);
-    for (const id of shown) if (observer.store.summary(id)?.status !== 'running') shown.delete(id);
-    const screens = new Map(terminals.map((state) => [renameId(state.id, 'exec'), state]));
-    return { servers, rows: executions.map((each) => toRow(each, screens.get(each.id))) };
-  }
-
-  return {
-    look,
-    async details(id) {
-      const { rows } = await look();
-      const row = rows.find((each) => each.id === id);
-      const record = observer.store.read(id);
-      if (row === undefined || record === undefined) throw notFound(id);
-      if (row.state === 'running') show(id);
-      const { command, environment, sessionId, timeoutMs, outcome } = record;
-      const audit = auditOf(join(stateDir, 'audit'), id, record.createdAtMs);
-      return { row, command, environment, sessionId, timeoutMs, outcome, streams: streamsOf(id), audit };
-    },
-    async read(id, { stream, line, count }) {
-      await know(id);
-      const isRunning = observer.store.summary(id)?.status === 'running';
-      if (isRunning) show(id);
-      const found = await withSource(id, stream, (source) =>
-        readLines(source, {
-          startLine: line,
-          lineCount: Math.min(count, MAX_LINES),
-          maxBytes: MAX_BYTES,
-          encoding: ENCODING,
-        }),
-      );
-      const { content = '', firstLine, totalLines = 0, totalBytes = 0, note } = found ?? {};
-      return {
-        lines: firstLine === undefined ? [] : content.split('\n'),
-        firstLine: firstLine ?? 1,
-        totalLines,
-        totalBytes,
-        isRunning,
-        note,
-      };
-    },
-    async search(id, { stream, pattern, fromOffset, signal }) {
-      await know(id);
-      const found = await withSource(id, stream, (source) =>
-        searchLines(
-          source,
-          {
-            pattern,
-            contextLines: 0,
-            maxMatches: MAX_MATCHES,
-            fromOffset,
-            deadlineMs: LIMITS.searchMs,
-            encoding: ENCODING,
-            signal,
-          },
-          thread,
-        ),
-      );
-      const matches = (found?.content ?? '').split('\n').flatMap((text) => {
-        const [, number, line = ''] = /^(\d+): (.*)$/s.exec(text) ?? [];
-        return number === undefined ? [] : [{ line: Number(number), text: line }];
-      });
-      return { matches, nextOffset: found?.nextOffset };
-    },
-    async recording(id, offset) {
-      await know(id);
-      const piece = await withSource(id, 'cast', async (source) => readRecordingPiece(source, offset));
-      if (piece === undefined) throw notFound(id, 'recording of the execution');
-      return piece;
-    },
-    async *download(id, stream) {
-      await know(id);
-      const source = bundleOf(id).source(typeOf(stream));
-      if (source === undefined) return;
-      try {
-        yield* piecesOf(source);
-      } finally {
-        source.close();
-      }
-    },
-    end: (id, onDirect) => (isId('exec', id) ? observer.end(id, onDirect) : Promise.resolve('unknown')),
-    async ids() {
-      await observer.look();
-      return observer.store.summaries().map(({ id }) => id);
-    },
-    dispose: thread.dispose,
   };
+}
+
+async function streamsOf(bundle: Bundle): Promise<ExecutionDetails['streams']> {
+  const found = STREAMS.map((name) =>
+    useSource(bundle.source(name), ({ size: sizeBytes }) => ({ name, sizeBytes })),
+  );
+  return (await Promise.all(found)).filter((stream) => stream !== undefined);
+}
+
+async function readFrom(source: ByteSource | undefined, { line, count }: LinesWanted) {
+  const wanted = {
+    startLine: line,
+    lineCount: Math.min(count, MAX_LINES),
+    maxBytes: MAX_BYTES,
+    encoding: ENCODING,
+  };
+  const found = await useSource(source, (opened) => readLines(opened, wanted));
+  const { content = '', firstLine, totalLines = 0, totalBytes = 0, note } = found ?? {};
+  const lines = firstLine === undefined ? [] : content.split('\n');
+  return { lines, totalLines, totalBytes, note };
+}
+
+async function searchIn(
+  source: ByteSource | undefined,
+  { pattern, fromOffset, signal }: SearchWanted,
+  thread: SearchThread,
+): Promise<SearchAnswer> {
+  const wanted = {
+    pattern,
+    contextLines: 0,
+    maxMatches: MAX_MATCHES,
+    fromOffset,
+    deadlineMs: LIMITS.searchMs,
+    encoding: ENCODING,
+    signal,
+  };
+  const found = await useSource(source, (opened) => searchLines(opened, wanted, thread));
+  const matches = (found?.content ?? '').split('\n').flatMap((text) => {
+    const [, number, line = ''] = /^(\d+): (.*)$/s.exec(text) ?? [];
+    return number === undefined ? [] : [{ line: Number(number), text: line }];
+  });
+  return { matches, nextOffset: found?.nextOffset };
 }
 
 const STREAMS: readonly StreamType[] = ['combined', 'stdout', 'stderr', 'log', 'cast'];
@@ -254,30 +225,39 @@ const notFound = (id: string, what = 'execution'): ShellServerError =>
 
 function* piecesOf(source: ByteSource): Generator<Buffer> {
   const { size } = source;
-  for (let offset = 0; offset < size; ) {
-    const piece = source.read(offset, Math.min(PIECE_BYTES, size - offset));
-    if (piece.length > 0) {
-      yield Buffer.from(piece);
-      offset += piece.length;
-      continue;
+  try {
+    for (let offset = 0; offset < size; ) {
+      const piece = source.read(offset, Math.min(PIECE_BYTES, size - offset));
+      if (piece.length > 0) {
+        yield Buffer.from(piece);
+        offset += piece.length;
+        continue;
+      }
+      const gap = source.gaps.find(({ from, to }) => offset >= from && offset < to);
+      if (gap === undefined) return;
+      offset = gap.to;
     }
-    const gap = source.gaps.find(({ from, to }) => offset >= from && offset < to);
-    if (gap === undefined) return;
-    offset = gap.to;
+  } finally {
+    source.close();
   }
 }
 
-function toRow(execution: ObservedExecution, screen: ListedTerminal | undefined): Row {
-  const { id, state, owner, command, mode, directory, pid, createdAtMs, endedAtMs, usage } = execution;
-  const isClosed = mode === 'terminal' && state === 'failed' && execution.signal === 'SIGHUP';
+/** Hung up, on request or with its server; a shell that ignores the signal was killed. */
+function isClosed({ id, mode, state, signal }: ObservedExecution, { store }: Observer): boolean {
+  if (mode !== 'terminal' || state !== 'failed') return false;
+  const reason = store.read(id)?.outcome?.reason;
+  return signal === 'SIGHUP' || reason === 'terminated' || reason === 'server_shutdown';
+}
+
+function toRow(execution: ObservedExecution, screen: ListedTerminal | undefined, observer: Observer): Row {
+  const { id, state, owner, command, mode, directory, createdAtMs, endedAtMs, usage } = execution;
   return {
     id,
-    state: isClosed ? 'closed' : state,
+    state: isClosed(execution, observer) ? 'closed' : state,
     owner,
     command,
     mode,
     directory,
-    pid,
     startedAtMs: createdAtMs,
     endedAtMs,
     durationMs: endedAtMs === undefined ? undefined : execution.durationMs,
@@ -298,9 +278,7 @@ function toTerminal(screen: ListedTerminal | undefined, sessionName: string | un
     sessionName: sessionName ?? screen.sessionName,
     foreground: screen.front.map(({ name }) => name).join(', '),
     title: screen.title,
-    columns: screen.dimensions.columns,
-    rows: screen.dimensions.rows,
-    viewers: screen.viewers,
+    ...screen.dimensions,
     isIdle: screen.isIdle,
     isHeld: screen.isHeld,
     asksSecret: screen.asksSecret,

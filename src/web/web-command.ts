@@ -4,9 +4,9 @@ import { ShellServerError } from '../base/errors.ts';
 import type { WebFlags } from '../commands/command-line.ts';
 import type { CommandContext } from '../commands/context.ts';
 import { startHelper } from '../executions/helper.ts';
-import type { PageContext } from '../server/http/http.ts';
+import type { MountedPage, PageContext } from '../server/http/http.ts';
 import { createInspect, type InspectOptions } from './inspect-routes.ts';
-import { createPageSite, type PageSite, type SiteOptions } from './page-site.ts';
+import { createPageSite, type SiteOptions } from './page-site.ts';
 import { serveWeb, type WebOptions } from './web.ts';
 
 export { createInspect } from './inspect-routes.ts';
@@ -45,7 +45,7 @@ type HttpPageOptions = Omit<SiteOptions, 'settings' | 'isReadOnly' | 'inspect'> 
   Omit<InspectOptions, 'openApp'> & { readonly app: App };
 
 /** The page of a server over HTTP, which has an app already. */
-export function openHttpPage(options: HttpPageOptions): (context: PageContext) => PageSite {
+export function openHttpPage(options: HttpPageOptions): (context: PageContext) => MountedPage {
   const { app, loaded } = options;
   const inspect = {
     ...createInspect({ ...options, openApp: async () => app }),

@@ -1,4 +1,9 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
+import { loadSettings } from '../base/config/config.ts';
+import { silentLog } from '../base/log.ts';
+import type { SiteOptions } from './page-site.ts';
 
 export interface Answer {
   readonly status: number;
@@ -40,4 +45,27 @@ export function askPort(
     sent.on('error', reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
+}
+
+/** For a page whose files, state and home are below this directory. */
+export function pageOptions(directory: string, html: string): SiteOptions {
+  const pageDirectory = join(directory, 'page');
+  mkdirSync(pageDirectory, { recursive: true });
+  writeFileSync(join(pageDirectory, 'index.html'), html);
+  writeFileSync(join(pageDirectory, 'page.js'), '1');
+  const { settings } = loadSettings({
+    flags: { stateDir: join(directory, 'state') },
+    environment: {},
+    cwd: directory,
+    homedir: directory,
+    toolsets: {},
+  });
+  return {
+    settings,
+    version: '0',
+    pageDirectory,
+    searchWorkerPath: 'none',
+    isReadOnly: false,
+    log: silentLog,
+  };
 }

@@ -1,13 +1,12 @@
 /** The page's server as anything but the page meets it: other sites, other ports, rebound names, forged requests. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadSettings } from '../base/config/config.ts';
+import { auditLines } from '../../test/support/stored.ts';
 import { removeTree } from '../base/files.ts';
-import { silentLog } from '../base/log.ts';
 import { createRoutes, type RouteNeeds } from './routes.ts';
-import { type Answer, type Asked, askPort } from './web.fixture.ts';
+import { type Answer, type Asked, askPort, pageOptions } from './web.fixture.ts';
 import { serveWeb, type Web } from './web.ts';
 
 let directory: string;
@@ -22,27 +21,9 @@ afterEach(async () => {
 });
 
 function start(isReadOnly: boolean): Promise<Web> {
-  const pageDirectory = join(directory, 'page');
-  mkdirSync(pageDirectory, { recursive: true });
-  writeFileSync(join(pageDirectory, 'index.html'), '<meta name="style-nonce" content="%NONCE%">');
-  writeFileSync(join(pageDirectory, 'page.js'), '1');
-  writeFileSync(join(pageDirectory, 'secret.key'), 'not a file of the page');
-  const { settings } = loadSettings({
-    flags: { stateDir: join(directory, 'state') },
-    environment: {},
-    cwd: directory,
-    homedir: directory,
-    toolsets: {},
-  });
-  return serveWeb({
-    settings,
-    version: '0',
-    pageDirectory,
-    searchWorkerPath: 'none',
-    port: 0,
-    isReadOnly,
-    log: silentLog,
-  });
+  const options = pageOptions(directory, '<meta name="style-nonce" content="%NONCE%">');
+  writeFileSync(join(options.pageDirectory, 'secret.key'), 'not a file of the page');
+  return serveWeb({ ...options, port: 0, isReadOnly });
 }
 
 const ask = (asked: Asked): Promise<Answer> => askPort(web.port, asked);
@@ -65,13 +46,6 @@ async function secrets(): Promise<{ cookie: string; 'x-shell-key': string; origi
   return { cookie, 'x-shell-key': (JSON.parse(text) as { key: string }).key, origin: originOf() };
 }
 
-const audited = (): string[] =>
-  readdirSync(join(directory, 'state/audit')).flatMap((name) =>
-    readFileSync(join(directory, 'state/audit', name), 'utf8')
-      .trimEnd()
-      .split('\n'),
-  );
-
 const ENDING = '/api/executions/exec_22222222222222222222222222/end';
 
 describe('a link', () => {
@@ -85,11 +59,11 @@ describe('a link', () => {
       ),
     ]);
     expect((await open({ body: { code } })).status).toBe(401);
-    const lines = audited().map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = auditLines(join(directory, 'state'));
     expect(lines.filter(({ event }) => event === 'page_action')).toMatchObject([
       { action: 'open', principal: 'operator', session: 'page 1' },
     ]);
-    expect(audited().join('')).not.toContain(code);
+    expect(JSON.stringify(lines)).not.toContain(code);
   });
 
   test.each([

@@ -12,16 +12,11 @@ export interface WebOptions extends SiteOptions {
   readonly port: number;
 }
 
-export interface Web {
-  readonly port: number;
-  /** A link that works once, for ten minutes. */
-  createLink(): string;
-  close(): Promise<void>;
-}
+export type Web = Awaited<ReturnType<typeof serveWeb>>;
 
 const HOST = '127.0.0.1';
 
-export async function serveWeb(options: WebOptions): Promise<Web> {
+export async function serveWeb(options: WebOptions) {
   const server = createServer({ requireHostHeader: false, maxHeaderSize: 16 * 1024 });
   const port = await listen(server, options.port);
   const hosts = [HOST, 'localhost', '[::1]'].map((name) => `${name}:${port}`);
@@ -39,8 +34,9 @@ export async function serveWeb(options: WebOptions): Promise<Web> {
     : announcePage(options.settings.stateDir, `http://${HOST}:${port}/`);
   return {
     port,
+    /** A link that works once, for ten minutes. */
     createLink: site.createLink,
-    async close() {
+    async close(): Promise<void> {
       announced?.close();
       site.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -9,7 +9,6 @@ export interface Row {
   readonly command: string;
   readonly mode: string;
   readonly directory: string;
-  readonly pid?: number | undefined;
   readonly startedAtMs: number;
   readonly endedAtMs?: number | undefined;
   /** Of one that ended. */
@@ -32,7 +31,6 @@ export interface TerminalRow {
   readonly title: string;
   readonly columns: number;
   readonly rows: number;
-  readonly viewers: number;
   readonly isIdle: boolean;
   /** A person has taken it over. */
   readonly isHeld: boolean;
@@ -55,35 +53,32 @@ export interface ListEvent {
   readonly nowMs: number;
 }
 
-/** A program of a command that asks for a password. */
-export interface SecretRow {
+/** A question that waits for a person's answer. */
+export interface AskedRow {
   readonly id: string;
-  readonly executionId: string;
   readonly principal: string;
   readonly client: string;
   readonly command: string;
   readonly directory: string;
-  /** The program's own words, which may be false. */
-  readonly prompt: string;
   readonly askedAt: string;
   readonly expiresAt: string;
 }
 
+/** A program of a command that asks for a password. */
+export interface SecretRow extends AskedRow {
+  readonly executionId: string;
+  /** The program's own words, which may be false. */
+  readonly prompt: string;
+}
+
 /** A command that waits for a person's approval. */
-export interface QuestionRow {
-  readonly id: string;
-  readonly principal: string;
-  readonly client: string;
+export interface QuestionRow extends AskedRow {
   readonly tool: string;
-  readonly command: string;
   /** The simple commands in it. */
   readonly parts: readonly string[];
-  readonly directory: string;
   readonly rule: string;
   /** All of it as one text, with the variables and the input that count. */
   readonly text: string;
-  readonly askedAt: string;
-  readonly expiresAt: string;
 }
 
 /** An approval that is remembered. */
@@ -127,8 +122,6 @@ export interface StreamInfo {
 
 export interface OutputAnswer {
   readonly lines: readonly string[];
-  /** The number of the first one, from 1. */
-  readonly firstLine: number;
   readonly totalLines: number;
   readonly totalBytes: number;
   readonly isRunning: boolean;
@@ -217,9 +210,7 @@ export interface VerifyAnswer {
   readonly lines: number;
   readonly files: number;
   readonly lost: number;
-  readonly torn: number;
   readonly problems: readonly { readonly kind: string; readonly text: string }[];
-  readonly lastHash?: string | undefined;
 }
 
 export interface ExplainAnswer {

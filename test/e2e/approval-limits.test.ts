@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { pickTools } from '../../src/all-tools.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { ShellServerError } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
@@ -17,7 +18,6 @@ import { type ApprovalEntry, createDispatch } from '../../src/server/dispatch.ts
 import { type HttpListener, serveHttp } from '../../src/server/http/http.ts';
 import { createServerFactory } from '../../src/server/server.ts';
 import { createLastLooks } from '../../src/tools/last-looks.ts';
-import { pickTools } from '../../src/tools/tools.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { connectHttp } from './support/clients.ts';
 import { until } from './support/long-command.ts';

@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isInContainer } from '../../src/security/sandbox/probe.ts';
 import { connectStdio } from './support/clients.ts';
-import { CLI, createPlace, type Place, type Product, startProduct } from './support/product.ts';
+import { type Ran, runProgram } from './support/principals.ts';
+import { CLI, createPlace, type Place, type Product } from './support/product.ts';
+import { connectHere, openProduct } from './support/product-here.ts';
 import { startRaw } from './support/raw-process.ts';
 import { call as toolCall } from './support/raw-streams.ts';
 
@@ -16,7 +18,10 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+const run = (...args: string[]): Promise<Ran> => runProgram(place, args);
+
+/** In a process of its own. */
+async function start(...args: string[]): Promise<Ran> {
   const { env, cwd } = place.command();
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [CLI, ...args], {
@@ -25,26 +30,28 @@ async function run(...args: string[]): Promise<{ code: number; stdout: string; s
     });
     return { code: 0, stdout, stderr };
   } catch (error) {
-    return error as { code: number; stdout: string; stderr: string };
+    return error as Ran;
   }
 }
 
 describe('the command line', () => {
   test('-h and --help name every flag, -V and --version the version', async () => {
-    for (const flag of ['-h', '--help']) {
-      const { code, stdout } = await run(flag);
+    for (const { code, stdout } of [await run('-h'), await start('--help')]) {
       expect(code).toBe(0);
       for (const name of ['--shell', '--help', '--version', '--config', '--state-dir', '--tools', '--http']) {
         expect(stdout).toContain(name);
       }
     }
-    for (const flag of ['-V', '--version']) {
-      expect(await run(flag)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    for (const ran of [await run('-V'), await start('--version')]) {
+      expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
     }
   });
 
-  const mistakes: { args: string[]; says: RegExp }[] = [
-    { args: ['--tols', 'x'], says: /unknown option.*--tools/s },
+  interface Mistake {
+    readonly args: string[];
+    readonly says: RegExp;
+  }
+  const mistakes: Mistake[] = [
     { args: ['serve'], says: /unknown command 'serve'/ },
     { args: ['doctr'], says: /unknown command 'doctr'\n\(Did you mean doctor\?\)/ },
     { args: ['audti', 'search'], says: /Did you mean audit\?/ },
@@ -70,6 +77,10 @@ describe('the command line', () => {
       args: ['executions', '--stat'],
       says: /Did you mean --status\?\)\n\(mcp-shell-server executions --help/,
     },
+  ];
+  /** One for each way on which the program itself ends. */
+  const ending: Mistake[] = [
+    { args: ['--tols', 'x'], says: /unknown option.*--tools/s },
     { args: ['--tools', 'standrad'], says: /standard/ },
     {
       args: ['--config', '/no/such/file.toml'],
@@ -77,8 +88,11 @@ describe('the command line', () => {
     },
     { args: ['--http', 'somewhere:port'], says: /port/ },
   ];
-  test.for(mistakes)('a mistake is explained and exits with 1: $args', async ({ args, says }) => {
-    const { code, stdout, stderr } = await run(...args);
+  test.for([
+    ...mistakes.map((mistake) => ({ ...mistake, call: run })),
+    ...ending.map((mistake) => ({ ...mistake, call: start })),
+  ])('a mistake is explained and exits with 1: $args', async ({ args, says, call }) => {
+    const { code, stdout, stderr } = await call(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(says);
     expect(existsSync(place.stateDir)).toBe(false);
@@ -87,7 +101,7 @@ describe('the command line', () => {
   test('a mistake in a settings file names key, file and line', async () => {
     const file = join(place.directory, 'my.toml');
     writeFileSync(file, '[limits]\nmax_processes = 0\nmax_proceses = 5\n');
-    const { code, stderr } = await run('--config', file);
+    const { code, stderr } = await start('--config', file);
     expect(code).toBe(1);
     expect(stderr).toMatch(/limits\.max_processes.*my\.toml:2/);
     expect(stderr).toMatch(/max_proceses.*max_processes.*my\.toml:3/);
@@ -162,7 +176,7 @@ describe('a network that no sandbox keeps', () => {
   const withSettings = (toml: string): Promise<Product> => {
     const file = join(place.directory, 'network.toml');
     writeFileSync(file, toml);
-    return startProduct({ place, args: ['--config', file] });
+    return openProduct({ place, args: ['--config', file] });
   };
 
   test('held to domains: every command is refused, and that is said', async () => {
@@ -197,7 +211,7 @@ describe('a network that no sandbox keeps', () => {
       const server = startRaw(place.command(config));
       server.end();
       await server.rest();
-      const examined = await run(...config, 'doctor');
+      const examined = await start(...config, 'doctor');
       const warning = 'WARNING: the settings have the network off, but commands can reach it';
       expect(instructions).toContain('not restricted by this server');
       expect({
@@ -213,14 +227,14 @@ describe('a network that no sandbox keeps', () => {
 
 describe('settings', () => {
   test('--shell names the shell that runs commands', async () => {
-    const product = await startProduct({ place, args: ['--shell', '/bin/sh'] });
+    const product = await openProduct({ place, args: ['--shell', '/bin/sh'] });
     expect((await product.execute('echo $0')).data.stdout).toBe('/bin/sh\n');
     await product.close();
   });
 
   test('a shell that is not there is an error, by path and by name', async () => {
     for (const shell of ['/no/such/shell', 'no-such-shell']) {
-      const product = await startProduct({ place, args: ['--shell', shell] });
+      const product = await openProduct({ place, args: ['--shell', shell] });
       const { data } = await product.execute('true');
       expect(data.error).toMatchObject({ code: 'EXECUTION_001', message: expect.stringContaining(shell) });
       await product.close();
@@ -228,13 +242,13 @@ describe('settings', () => {
   });
 
   test('a $SHELL that is not POSIX does not run commands', async () => {
-    const product = await startProduct({ place, env: { SHELL: '/usr/bin/fish' } });
+    const product = await openProduct({ place, env: { SHELL: '/usr/bin/fish' } });
     expect((await product.execute('x=1; [[ $x == 1 ]] && echo $BASH')).data.stdout).toBe('/bin/bash\n');
     await product.close();
   });
 
   test('--tools picks what is listed and what can be called', async () => {
-    const client = await connectStdio('v2 auto', place.command(['--tools', 'shell_execute,process_list']));
+    const client = await connectHere('v2 auto', place.command(['--tools', 'shell_execute,process_list']));
     expect((await client.listTools()).map(({ name }) => name)).toEqual(['shell_execute', 'process_list']);
     await expect(client.callTool('process_terminate', { process_id: 5 })).rejects.toMatchObject({
       code: -32602,
@@ -247,7 +261,7 @@ describe('settings', () => {
     const inner = join(place.work, 'inner');
     mkdirSync(inner);
     const env = { MCP_SHELL_DEFAULT_WORKDIR: inner, MCP_SHELL_ALLOWED_WORKDIRS: `${place.work},/usr/share` };
-    const product = await startProduct({ place, env });
+    const product = await openProduct({ place, env });
     expect((await product.execute('pwd', { detail: true })).data).toMatchObject({
       stdout: `${inner}\n`,
       working_directory: inner,

@@ -1,10 +1,9 @@
 /** shell/exec and shell/allowed, the methods of 001, as a client of 001 uses them: raw lines and raw requests. */
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { longCommand, until } from './support/long-command.ts';
+import { longCommand, runsWith, until } from './support/long-command.ts';
 import { createPlace, type Place } from './support/product.ts';
 import { openRaw, type RawHere } from './support/product-here.ts';
 import { openProductHttp, type ServedProduct } from './support/product-http.ts';
@@ -297,8 +296,7 @@ describe('over HTTP', () => {
 
   test('a connection that is closed ends the command', async () => {
     const seconds = `36${Math.random().toString().slice(2, 12)}`;
-    const isRunning = (): boolean =>
-      execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' }).includes(`sleep ${seconds}`);
+    const isRunning = (): boolean => runsWith(`sleep ${seconds}`);
     const going = httpRequest(http.url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
 import { createPlace, type Place, type Product } from './support/product.ts';
 import { openProduct as open } from './support/product-here.ts';
@@ -29,11 +29,16 @@ const auditText = (): string =>
     .map((name) => readFileSync(join(place.stateDir, 'audit', name), 'utf8'))
     .join('');
 
-describe('what is recognised as destructive', () => {
+describe('without any setting', () => {
+  let product: Product;
+  beforeAll(async () => {
+    product = await open();
+  });
+  afterAll(() => product.close());
+
   test.for(['rm -rf /', 'sudo rm -rf "$HOME"', ':(){ :|:& };:', 'mkfs.ext4 /dev/sda1', 'echo x > /dev/sda'])(
-    'is refused without any setting: %s',
+    'what is recognised as destructive is refused: %s',
     async (command) => {
-      const product = await openProduct({ place });
       const { data } = await product.execute(command);
       expect(data.error).toMatchObject({
         code: 'SECURITY_001',
@@ -42,10 +47,17 @@ describe('what is recognised as destructive', () => {
     },
   );
 
-  test('is text where it is text', async () => {
-    const product = await openProduct({ place });
+  test('what is recognised as destructive is text where it is text', async () => {
     expect((await product.execute('echo "rm -rf /"')).data).toMatchObject({ stdout: 'rm -rf /\n' });
   });
+
+  test.for(['LD_PRELOAD', 'BASH_ENV', 'LD_AUDIT'])(
+    '%s from a caller is refused in every mode',
+    async (name) => {
+      const { data } = await product.execute('true', { environment_variables: { [name]: '/tmp/x' } });
+      expect(data.error).toMatchObject({ code: 'SECURITY_003' });
+    },
+  );
 });
 
 describe('an allow-list', () => {
@@ -107,15 +119,6 @@ describe('an allow-list', () => {
     expect(path.data.error).toMatchObject({ code: 'SECURITY_003' });
   });
 });
-
-test.for(['LD_PRELOAD', 'BASH_ENV', 'LD_AUDIT'])(
-  '%s from a caller is refused in every mode',
-  async (name) => {
-    const product = await openProduct({ place });
-    const { data } = await product.execute('true', { environment_variables: { [name]: '/tmp/x' } });
-    expect(data.error).toMatchObject({ code: 'SECURITY_003' });
-  },
-);
 
 describe('restrictions of a caller', () => {
   test('get tighter, and hold from then on', async () => {

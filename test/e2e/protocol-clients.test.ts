@@ -32,7 +32,7 @@ beforeAll(async () => {
     factory: createFixtureFactory(fixtures),
     tokens: createTokens([{ token: TOKEN, principal: 'alice' }]),
     log: silentLog,
-    resumeWindowMs: 500,
+    limits: { resumeWindowMs: 500 },
   });
 });
 afterAll(async () => {

@@ -7,8 +7,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT_KINDS, connectHttp, connectStdio, type TestClient } from './support/clients.ts';
 import { longCommand, until } from './support/long-command.ts';
 import { createPlace, type Place } from './support/product.ts';
+import { openRaw, type RawHere } from './support/product-here.ts';
 import { type RunningProduct, startProductHttp } from './support/product-http.ts';
-import { modernRequest, openRaw, openSession, sendRaw } from './support/raw-http.ts';
+import { modernRequest, openRaw as openRawHttp, openSession, sendRaw } from './support/raw-http.ts';
 import { type RawProcess, startRaw } from './support/raw-process.ts';
 import { call, initialize, type Message, modern, request } from './support/raw-streams.ts';
 
@@ -28,13 +29,21 @@ afterAll(async () => {
 });
 
 const started: RawProcess[] = [];
-afterEach(() => {
+const opened: RawHere[] = [];
+afterEach(async () => {
   for (const process of started.splice(0)) process.kill();
+  await Promise.all(opened.splice(0).map((server) => server.leave()));
 });
+/** In a process of its own, for what is about its end. */
 function start(): RawProcess {
   const process = startRaw(place.command());
   started.push(process);
   return process;
+}
+function open(): RawHere {
+  const server = openRaw(place.command());
+  opened.push(server);
+  return server;
 }
 
 const handshake = (protocolVersion: string): Message => ({
@@ -44,7 +53,7 @@ const handshake = (protocolVersion: string): Message => ({
 
 describe('over stdio', () => {
   it.each(LEGACY_REVISIONS)('revision %s shakes hands and runs a command', async (revision) => {
-    const server = start();
+    const server = open();
     server.say(handshake(revision), { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect(await server.next()).toMatchObject({
       id: 0,
@@ -55,7 +64,7 @@ describe('over stdio', () => {
   });
 
   it('revision 2026-07-28 is discovered and runs a command', async () => {
-    const server = start();
+    const server = open();
     server.say(modern(request(1, 'server/discover')), modern(call(2, 'shell_execute', ECHO)));
     expect(await server.next()).toMatchObject({ id: 1, result: { supportedVersions: ['2026-07-28'] } });
     expect(await server.next()).toMatchObject({
@@ -65,13 +74,13 @@ describe('over stdio', () => {
   });
 
   it('a revision that nobody knows is answered with the newest of its era', async () => {
-    const server = start();
+    const server = open();
     server.say(handshake('1999-01-01'));
     expect(await server.next()).toMatchObject({ result: { protocolVersion: '2025-11-25' } });
   });
 
   it('garbage is answered and survived', async () => {
-    const server = start();
+    const server = open();
     const garbage: [string | Uint8Array, number][] = [
       ['not json\n', -32700],
       ['{"jsonrpc":"2.0","id":1,\n', -32700],
@@ -92,7 +101,7 @@ describe('over stdio', () => {
   });
 
   it('a batch is answered as one', async () => {
-    const server = start();
+    const server = open();
     server.say([
       call(1, 'shell_execute', ECHO),
       request(2, 'ping'),
@@ -121,16 +130,6 @@ describe('over stdio', () => {
     server.end();
     expect((await server.rest(5000)).code).toBe(0);
     expect(command.isRunning()).toBe(false);
-  });
-
-  it.each(CLIENT_KINDS)('%s runs a command and cancels one', async (kind) => {
-    const client = await connectStdio(kind, place.command());
-    expect(await runAndCancel(client, `stdio ${kind}`)).toEqual({
-      hasTool: true,
-      stdout: 'hi\n',
-      isRunning: false,
-    });
-    await client.close();
   });
 });
 
@@ -168,24 +167,55 @@ describe('over HTTP', () => {
       execution_mode: 'foreground',
     });
     const params = { ...(body['params'] as Message), _meta: { progressToken: 1 } };
-    const stream = await openRaw(http.url, modernRequest({ ...body, params }, http.token));
+    const stream = await openRawHttp(http.url, modernRequest({ ...body, params }, http.token));
     await stream.until((text) => text.includes('started'));
     await until('the command started', () => command.hasStarted() && command.isRunning());
     stream.drop();
     await until('the command ended', () => !command.isRunning(), 5000);
     expect(command.isRunning()).toBe(false);
   });
-
-  it.each(CLIENT_KINDS)('%s runs a command and cancels one', async (kind) => {
-    const client = await connectHttp(kind, http.url, http.token);
-    expect(await runAndCancel(client, `http ${kind}`)).toEqual({
-      hasTool: true,
-      stdout: 'hi\n',
-      isRunning: false,
-    });
-    await client.close();
-  });
 });
+
+describe.each(CLIENT_KINDS.flatMap((kind) => (['stdio', 'http'] as const).map((via) => ({ kind, via }))))(
+  '$kind over $via',
+  ({ kind, via }) => {
+    let client: TestClient;
+    beforeAll(async () => {
+      client =
+        via === 'stdio'
+          ? await connectStdio(kind, place.command())
+          : await connectHttp(kind, http.url, http.token);
+    });
+    afterAll(() => client.close());
+
+    it('runs a command and cancels one', async () => {
+      expect(await runAndCancel(client, `${via} ${kind}`)).toEqual({
+        hasTool: true,
+        stdout: 'hi\n',
+        isRunning: false,
+      });
+    });
+
+    it('waits for output, and is told of what ends meanwhile', async () => {
+      const go = join(place.work, `go-${via}-${kind.replaceAll(' ', '-')}`);
+      const background = await client.callTool('shell_execute', {
+        command: `echo ready; until [ -e '${go}' ]; do sleep 0.05; done; exit 3`,
+        execution_mode: 'background',
+        wait_for: [{ output: 'rea.y' }],
+      });
+      expect(background.structuredContent).toMatchObject({
+        status: 'running',
+        wait: { result: 'met', met: [{ line: 'ready' }] },
+      });
+      writeFileSync(go, '');
+      const id = String(background.structuredContent?.['execution_id']);
+      const finished = { event: 'finished', execution_id: id, exit_code: 3 };
+      await expect
+        .poll(async () => (await client.callTool('shell_execute', ECHO)).structuredContent)
+        .toMatchObject({ events: expect.arrayContaining([expect.objectContaining(finished)]) });
+    });
+  },
+);
 
 async function runAndCancel(client: TestClient, name: string): Promise<object> {
   const tools = await client.listTools();
@@ -208,32 +238,3 @@ async function runAndCancel(client: TestClient, name: string): Promise<object> {
     isRunning: command.isRunning(),
   };
 }
-
-describe.each(CLIENT_KINDS.flatMap((kind) => (['stdio', 'http'] as const).map((via) => ({ kind, via }))))(
-  '$kind over $via',
-  ({ kind, via }) => {
-    it('waits for output, and is told of what ends meanwhile', async () => {
-      const client =
-        via === 'stdio'
-          ? await connectStdio(kind, place.command())
-          : await connectHttp(kind, http.url, http.token);
-      const go = join(place.work, `go-${via}-${kind.replaceAll(' ', '-')}`);
-      const background = await client.callTool('shell_execute', {
-        command: `echo ready; until [ -e '${go}' ]; do sleep 0.05; done; exit 3`,
-        execution_mode: 'background',
-        wait_for: [{ output: 'rea.y' }],
-      });
-      expect(background.structuredContent).toMatchObject({
-        status: 'running',
-        wait: { result: 'met', met: [{ line: 'ready' }] },
-      });
-      writeFileSync(go, '');
-      const id = String(background.structuredContent?.['execution_id']);
-      const finished = { event: 'finished', execution_id: id, exit_code: 3 };
-      await expect
-        .poll(async () => (await client.callTool('shell_execute', ECHO)).structuredContent)
-        .toMatchObject({ events: expect.arrayContaining([expect.objectContaining(finished)]) });
-      await client.close();
-    });
-  },
-);

@@ -14,6 +14,7 @@ import {
   type SecretQuestion,
 } from '../../src/security/questions/questions.ts';
 import { lacks, needs } from '../setup/needs.ts';
+import { auditLines } from '../support/stored.ts';
 import type { TestClient } from './support/clients.ts';
 import { type Called, createPlace, type Place, read } from './support/product.ts';
 import { connectHere } from './support/product-here.ts';
@@ -83,14 +84,7 @@ describe.skipIf(cannot).each(['auto', 'off'])('with sandbox = "%s"', (sandbox) =
     return over;
   }
 
-  const lines = (): Record<string, unknown>[] =>
-    readdirSync(join(place.stateDir, 'audit'))
-      .flatMap((file) =>
-        readFileSync(join(place.stateDir, 'audit', file), 'utf8')
-          .trimEnd()
-          .split('\n'),
-      )
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = (): Record<string, unknown>[] => auditLines(place.stateDir);
 
   it.skipIf(needs('git'))('git gets a name and a password, and nothing else does', async () => {
     const command = "printf 'protocol=https\\nhost=example.invalid\\n\\n' | git credential fill";

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
 import { connectStdio } from './support/clients.ts';
+import { type Ran, runProgram } from './support/principals.ts';
 import { CLI, createPlace, type Place } from './support/product.ts';
 
 let place: Place;
@@ -13,13 +14,11 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-interface Ran {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+const run = (args: readonly string[], input = '', env: Record<string, string> = {}): Promise<Ran> =>
+  runProgram(place, args, { input, env });
 
-function run(args: readonly string[], input = '', env: Record<string, string> = {}): Ran {
+/** In a process of its own: what looks at the whole machine, or reads answers from a pipe. */
+function start(args: readonly string[], env: Record<string, string> = {}, input = ''): Ran {
   const server = place.command(args, env);
   const ran = spawnSync(server.command, server.args, {
     cwd: server.cwd ?? place.work,
@@ -27,7 +26,7 @@ function run(args: readonly string[], input = '', env: Record<string, string> = 
     input,
     encoding: 'utf8',
   });
-  return { code: ran.status, stdout: ran.stdout, stderr: ran.stderr };
+  return { code: ran.status ?? -1, stdout: ran.stdout, stderr: ran.stderr };
 }
 
 const userFile = (): string => join(place.directory, '.config/mcp-shell-server/mcp-shell-server.toml');
@@ -38,10 +37,11 @@ const saidIn = (file: string): string[] =>
     .filter((line) => /^\w/.test(line));
 
 describe('config init', () => {
-  test('asks, understands, and writes a file with comments that the server reads', () => {
+  test('asks, understands, and writes a file with comments that the server reads', async () => {
     mkdirSync(join(place.work, 'inner'));
-    const { code, stdout, stderr } = run(
+    const { code, stdout, stderr } = start(
       ['config', 'init'],
+      {},
       'sandbx\nsandbox\n/no/such\ninner\nmaybe\nyes\ngh, nothing\ngh,~/notes\n',
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -64,7 +64,9 @@ describe('config init', () => {
     expect(text).toMatch(/^# Values: list of toolsets \(standard, /m);
     expect(text.match(/^# Values: /gm)).toHaveLength(text.match(/^(?:# )?\w+ =/gm)?.length ?? 0);
     expect(text.split('\n').every((line) => line.length <= 110)).toBe(true);
-    const shown = JSON.parse(run(['config', 'show', '--json']).stdout) as { settings: { key: string }[] };
+    const shown = JSON.parse((await run(['config', 'show', '--json'])).stdout) as {
+      settings: { key: string }[];
+    };
     expect(shown.settings.find(({ key }) => key === 'security.preset')).toEqual({
       key: 'security.preset',
       value: 'sandbox',
@@ -73,50 +75,50 @@ describe('config init', () => {
     });
   });
 
-  test('takes the defaults where nobody answers, and what was said on the line', () => {
+  test('takes the defaults where nobody answers, and what was said on the line', async () => {
     expect(
-      run(['config', 'init', '--yes', '--project', '--preset', 'minimal', '--workspace', 'any']).code,
+      (await run(['config', 'init', '--yes', '--project', '--preset', 'minimal', '--workspace', 'any'])).code,
     ).toBe(0);
     expect(saidIn(join(place.work, 'mcp-shell-server.toml'))).toEqual(['preset = "minimal"']);
-    expect(run(['config', 'show']).stdout).not.toContain('# warning');
-    expect(run(['config', 'init', '--yes', '--project', '--force', '--expose', 'gh'])).toMatchObject({
+    expect((await run(['config', 'show'])).stdout).not.toContain('# warning');
+    expect(await run(['config', 'init', '--yes', '--project', '--force', '--expose', 'gh'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('cannot expose'),
     });
-    expect(run(['config', 'init', '--no-network'], '').code).toBe(0);
+    expect((await run(['config', 'init', '--no-network'], '')).code).toBe(0);
     expect(saidIn(userFile())).toContain('enable_network = false');
   });
 
-  test('does not replace a file unless it is told to, and then keeps it', () => {
+  test('does not replace a file unless it is told to, and then keeps it', async () => {
     mkdirSync(join(userFile(), '..'), { recursive: true });
     writeFileSync(userFile(), '# mine\n');
-    expect(run(['config', 'init', '--yes'])).toMatchObject({
+    expect(await run(['config', 'init', '--yes'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('exists already'),
     });
     expect(readFileSync(userFile(), 'utf8')).toBe('# mine\n');
-    expect(run(['config', 'init', '--yes', '--force']).code).toBe(0);
+    expect((await run(['config', 'init', '--yes', '--force'])).code).toBe(0);
     const backup = readdirSync(join(userFile(), '..')).find((name) => name.includes('.backup-'));
     expect(readFileSync(join(userFile(), '..', backup ?? ''), 'utf8')).toBe('# mine\n');
   });
 
-  test('a wrong answer on the line is a mistake', () => {
+  test('a wrong answer on the line is a mistake', async () => {
     for (const args of [
       ['--preset', 'none'],
       ['--workspace', '/no/such'],
       ['--expose', 'everything'],
     ])
-      expect(run(['config', 'init', '--yes', ...args]).code, args.join(' ')).toBe(1);
+      expect((await run(['config', 'init', '--yes', ...args])).code, args.join(' ')).toBe(1);
     expect(existsSync(userFile())).toBe(false);
   });
 });
 
 describe('config show and schema', () => {
-  test('say where each value came from', () => {
+  test('say where each value came from', async () => {
     mkdirSync(join(userFile(), '..'), { recursive: true });
     writeFileSync(userFile(), '\nlimits.max_processes = 7\nhttp.port = 1\n');
     writeFileSync(join(place.work, 'mcp-shell-server.toml'), 'limits.max_processes = 3\nhttp.port = 5\n');
-    const { stdout } = run(['--tools', 'simple', 'config', 'show'], '', {
+    const { stdout } = await run(['--tools', 'simple', 'config', 'show'], '', {
       MCP_SHELL_SECURITY_PRESET: 'sandbox',
     });
     expect(stdout).toMatch(/^tools = \["simple"\] +# flag --tools$/m);
@@ -127,10 +129,10 @@ describe('config show and schema', () => {
     expect(stdout).toMatch(/^# warning: http\.port: ignored: a project file cannot set it/m);
   });
 
-  test('say what the preset decides, and which settings have no effect', () => {
+  test('say what the preset decides, and which settings have no effect', async () => {
     mkdirSync(join(userFile(), '..'), { recursive: true });
     writeFileSync(userFile(), 'security.preset = "minimal"\nsecurity.allowed_domains = ["a.example"]\n');
-    const { stdout } = run(['config', 'show'], '', { SHELL: '/bin/sh' });
+    const { stdout } = await run(['config', 'show'], '', { SHELL: '/bin/sh' });
     expect(stdout).toMatch(/^shell = "\/bin\/sh" +# environment SHELL$/m);
     expect(stdout).toMatch(/^sandbox = "required" +# preset minimal$/m);
     expect(stdout).toMatch(/^enable_network = false +# preset minimal$/m);
@@ -142,8 +144,8 @@ describe('config show and schema', () => {
     expect(stdout).not.toContain('as the preset says');
   });
 
-  test('the schema is the one that is published', () => {
-    expect(run(['config', 'schema']).stdout).toBe(
+  test('the schema is the one that is published', async () => {
+    expect((await run(['config', 'schema'])).stdout).toBe(
       readFileSync(join(CLI, '../../docs/reference/settings.schema.json'), 'utf8'),
     );
   });
@@ -151,10 +153,13 @@ describe('config show and schema', () => {
 
 describe('install', () => {
   test('what it writes starts a server that works', async () => {
-    const shown = run(['--tools', 'simple', 'install', 'cursor', '--dry-run']);
+    const shown = await run(['--tools', 'simple', 'install', 'cursor', '--dry-run']);
     expect(shown.stdout).toContain('+       "command"');
     expect(existsSync(join(place.directory, '.cursor'))).toBe(false);
-    expect(run(['--tools', 'simple', 'install', 'cursor'], 'y\n')).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['--tools', 'simple', 'install', 'cursor'], 'y\n')).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     const file = readFileSync(join(place.directory, '.cursor/mcp.json'), 'utf8');
     const { command, args } = (
       JSON.parse(file) as { mcpServers: { shell: { command: string; args: string[] } } }
@@ -168,8 +173,8 @@ describe('install', () => {
     [['install', 'cursor', '--http', '--yes'], 'http://127.0.0.1:3737/mcp', '-'],
     [['install', '--http', 'cursor', '--yes', '--preset', 'sandbox'], 'http://127.0.0.1:3737/mcp', 'sandbox'],
     [['install', 'cursor', '--http', '127.0.0.1:4000', '--yes'], 'http://127.0.0.1:4000/mcp', '-'],
-  ])('%j connects to a server that runs, with a token of its own', (args, url, preset) => {
-    expect(run(args)).toMatchObject({
+  ])('%j connects to a server that runs, with a token of its own', async (args, url, preset) => {
+    expect(await run(args)).toMatchObject({
       code: 0,
       stderr: '',
       stdout: expect.stringContaining('Bearer <token>'),
@@ -180,45 +185,53 @@ describe('install', () => {
         shell: { url, headers: { Authorization: expect.stringMatching(/^Bearer mcpsh_\S{43}$/) } },
       },
     });
-    expect(run(['token', 'list']).stdout).toMatch(new RegExp(`^cursor-shell +${preset} `, 'm'));
-    expect(run(['install', 'cursor', '--uninstall', '--yes']).stdout).toContain('token revoke cursor-shell');
+    expect((await run(['token', 'list'])).stdout).toMatch(new RegExp(`^cursor-shell +${preset} `, 'm'));
+    expect((await run(['install', 'cursor', '--uninstall', '--yes'])).stdout).toContain(
+      'token revoke cursor-shell',
+    );
   });
 
-  test('without a fixed port, or with a loose preset, nothing is written', () => {
-    expect(run(['install', 'cursor', '--http', ':0', '--yes'])).toMatchObject({ code: 1 });
+  test('without a fixed port, or with a loose preset, nothing is written', async () => {
+    expect(await run(['install', 'cursor', '--http', ':0', '--yes'])).toMatchObject({ code: 1 });
     const env = { MCP_SHELL_SECURITY_PRESET: 'minimal' };
-    const loose = run(['install', 'cursor', '--http', '--yes', '--preset', 'development'], '', env);
+    const loose = await run(['install', 'cursor', '--http', '--yes', '--preset', 'development'], '', env);
     expect(loose).toMatchObject({ code: 1, stderr: expect.stringContaining('looser than minimal') });
     expect(existsSync(join(place.directory, '.cursor'))).toBe(false);
   });
 
-  test('writes nothing without a yes', () => {
+  test('writes nothing without a yes', async () => {
     for (const answer of ['', '\n', 'n\n', 'yesterday\n'])
-      expect(run(['install', 'cursor'], answer), answer).toMatchObject({ code: 1 });
+      expect(await run(['install', 'cursor'], answer), answer).toMatchObject({ code: 1 });
     expect(existsSync(join(place.directory, '.cursor'))).toBe(false);
   });
 
-  test('--all takes those that are there, and --uninstall takes it back', () => {
-    expect(run(['install', '--all', '--yes'])).toMatchObject({
+  test('--all takes those that are there, and --uninstall takes it back', async () => {
+    expect(await run(['install', '--all', '--yes'])).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('No client was found'),
     });
     mkdirSync(join(place.directory, '.codex'));
     writeFileSync(join(place.directory, '.codex/config.toml'), '# mine\nmodel = "x"\n');
     mkdirSync(join(place.directory, '.gemini'));
-    expect(run(['install', '--all', '--yes', '--name', 'my-shell']).code).toBe(0);
+    expect((await run(['install', '--all', '--yes', '--name', 'my-shell'])).code).toBe(0);
     expect(readFileSync(join(place.directory, '.codex/config.toml'), 'utf8')).toContain(
       '# mine\nmodel = "x"\n\n[mcp_servers.my-shell]\n',
     );
-    expect(run(['install', '--all', '--yes', '--name', 'my-shell', '--uninstall']).code).toBe(0);
+    expect((await run(['install', '--all', '--yes', '--name', 'my-shell', '--uninstall'])).code).toBe(0);
     expect(readFileSync(join(place.directory, '.codex/config.toml'), 'utf8')).toBe('# mine\nmodel = "x"\n');
   });
 
-  test('mistakes are explained', () => {
-    expect(run(['install'])).toMatchObject({ code: 1, stderr: expect.stringContaining('claude-desktop') });
-    expect(run(['install', 'curser'])).toMatchObject({ code: 1, stderr: expect.stringContaining('cursor') });
-    expect(run(['install', 'cursor', '--name', '__proto__'])).toMatchObject({ code: 1 });
-    expect(run(['install', 'cursor', '--name', 'a b'])).toMatchObject({ code: 1 });
+  test('mistakes are explained', async () => {
+    expect(await run(['install'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('claude-desktop'),
+    });
+    expect(await run(['install', 'curser'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cursor'),
+    });
+    expect(await run(['install', 'cursor', '--name', '__proto__'])).toMatchObject({ code: 1 });
+    expect(await run(['install', 'cursor', '--name', 'a b'])).toMatchObject({ code: 1 });
   });
 });
 
@@ -228,18 +241,18 @@ describe('doctor', () => {
     ['sandbox', 'off', 'warning', 'not enforced'],
   ])('who keeps the size of /tmp: %s, sandbox %s', (preset, sandbox, state, text) => {
     const env = { MCP_SHELL_SECURITY_PRESET: preset, MCP_SHELL_SECURITY_SANDBOX: sandbox };
-    const findings = JSON.parse(run(['doctor', '--json'], '', env).stdout) as { name: string }[];
+    const findings = JSON.parse(start(['doctor', '--json'], env).stdout) as { name: string }[];
     const found = findings.find(({ name }) => name === 'limit tmp_size');
     expect(found).toMatchObject({ state, text });
   });
 
-  test('reports shells, PATH and clients, with fixes', () => {
+  test('reports shells, PATH and clients, with fixes', async () => {
     mkdirSync(join(place.directory, '.cursor'));
     const open = join(place.directory, 'open');
     mkdirSync(open);
     execFileSync('chmod', ['777', open]);
     const env = { PATH: `${open}:${process.env['PATH'] ?? ''}`, SHELL: '/bin/false' };
-    const { code, stdout } = run(['doctor', '--json'], '', env);
+    const { code, stdout } = start(['doctor', '--json'], env);
     expect(code).toBe(1);
     const findings = JSON.parse(stdout) as { name: string; state: string; text: string; fix?: string }[];
     expect(findings).toEqual(
@@ -260,13 +273,13 @@ describe('doctor', () => {
         },
       ]),
     );
-    run(['install', 'cursor', '--yes']);
-    expect(run(['doctor']).stdout).toMatch(/^ok {4}client cursor {4}installed in Cursor: /m);
+    await run(['install', 'cursor', '--yes']);
+    expect(start(['doctor']).stdout).toMatch(/^ok {4}client cursor {4}installed in Cursor: /m);
   });
 });
 
 describe('completion', () => {
-  const script = (shell: string): string => run(['completion', shell]).stdout;
+  const script = async (shell: string): Promise<string> => (await run(['completion', shell])).stdout;
   const WORDS: [line: string, offered: string[]][] = [
     ['mcp-shell-server inst', ['install']],
     ['mcp-shell-server install cla', ['claude-code', 'claude-desktop']],
@@ -278,9 +291,9 @@ describe('completion', () => {
     ['mcp-shell-server install --state', ['--state-dir']],
   ];
 
-  test('in bash', () => {
+  test('in bash', async () => {
     const file = join(place.directory, 'completion.bash');
-    writeFileSync(file, script('bash'));
+    writeFileSync(file, await script('bash'));
     for (const [line, offered] of WORDS) {
       const code = `source "$1"; read -ra COMP_WORDS <<<"$2"; COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _mcp_shell_server; printf '%s\\n' "\${COMPREPLY[@]}"`;
       const out = execFileSync('bash', ['-c', code, 'bash', file, line], { encoding: 'utf8' });
@@ -288,9 +301,9 @@ describe('completion', () => {
     }
   });
 
-  test.skipIf(needs('fish'))('in fish', () => {
+  test.skipIf(needs('fish'))('in fish', async () => {
     const file = join(place.directory, 'completion.fish');
-    writeFileSync(file, script('fish'));
+    writeFileSync(file, await script('fish'));
     for (const [line, offered] of WORDS) {
       const out = execFileSync('fish', ['-c', 'source $argv[1]; complete -C $argv[2]', file, line], {
         encoding: 'utf8',
@@ -303,9 +316,9 @@ describe('completion', () => {
     }
   });
 
-  test.skipIf(needs('zsh'))('in zsh', () => {
+  test.skipIf(needs('zsh'))('in zsh', async () => {
     const file = join(place.directory, '_mcp-shell-server');
-    writeFileSync(file, script('zsh'));
+    writeFileSync(file, await script('zsh'));
     // The completion system shows what it offers only to a person; what can be asked is that it takes the functions.
     const code =
       'autoload -U compinit; compinit -D -u; source $1; print $_comps[mcp-shell-server]; whence -w _mcp_shell_server_config_init';
@@ -316,42 +329,45 @@ describe('completion', () => {
 
   describe('of names that the state directory has', () => {
     /** Completion calls the program by its name. */
-    const installed = (): Record<string, string> => {
+    const installed = async (): Promise<Record<string, string>> => {
       const bin = join(place.directory, 'bin');
       mkdirSync(bin);
       writeFileSync(join(bin, 'mcp-shell-server'), `#!/bin/sh\nexec '${process.execPath}' '${CLI}' "$@"\n`, {
         mode: 0o755,
       });
-      for (const name of ['ci', 'cafe']) expect(run(['token', 'create', name]).code).toBe(0);
+      for (const name of ['ci', 'cafe']) expect((await run(['token', 'create', name])).code).toBe(0);
       return { ...place.command().env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
     };
 
-    test('in bash', () => {
+    test('in bash', async () => {
       const file = join(place.directory, 'completion.bash');
-      writeFileSync(file, script('bash'));
+      writeFileSync(file, await script('bash'));
       const code =
         'source "$1"; COMP_WORDS=(mcp-shell-server token revoke c); COMP_CWORD=3; _mcp_shell_server; echo "${COMPREPLY[@]}"';
-      const out = execFileSync('bash', ['-c', code, 'bash', file], { encoding: 'utf8', env: installed() });
+      const out = execFileSync('bash', ['-c', code, 'bash', file], {
+        encoding: 'utf8',
+        env: await installed(),
+      });
       expect(out.trim().split(' ').toSorted()).toEqual(['cafe', 'ci']);
     });
 
-    test.skipIf(needs('fish'))('in fish', () => {
+    test.skipIf(needs('fish'))('in fish', async () => {
       const file = join(place.directory, 'completion.fish');
-      writeFileSync(file, script('fish'));
+      writeFileSync(file, await script('fish'));
       const code = 'source $argv[1]; complete -C "mcp-shell-server token revoke c"';
-      const out = execFileSync('fish', ['-c', code, file], { encoding: 'utf8', env: installed() });
+      const out = execFileSync('fish', ['-c', code, file], { encoding: 'utf8', env: await installed() });
       expect(out.trim().split('\n').toSorted()).toEqual(['cafe', 'ci']);
     });
 
-    test('which the help does not list', () => {
-      expect(run(['names', 'terminals'])).toEqual({ code: 0, stdout: '', stderr: '' });
-      expect(run(['names', 'executions'])).toEqual({ code: 0, stdout: '', stderr: '' });
-      expect(run(['--help']).stdout).not.toMatch(/^ {2}names/m);
+    test('which the help does not list', async () => {
+      expect(await run(['names', 'terminals'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(await run(['names', 'executions'])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect((await run(['--help'])).stdout).not.toMatch(/^ {2}names/m);
     });
   });
 
-  test('no other shell', () => {
-    expect(run(['completion', 'tcsh'])).toMatchObject({
+  test('no other shell', async () => {
+    expect(await run(['completion', 'tcsh'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('bash, zsh, fish'),
     });
@@ -359,8 +375,8 @@ describe('completion', () => {
 });
 
 describe('the manual page', () => {
-  test('names every command, option and setting, and is built with the program', () => {
-    const { stdout } = run(['man']);
+  test('names every command, option and setting, and is built with the program', async () => {
+    const { stdout } = await run(['man']);
     expect(readFileSync(join(CLI, '../mcp-shell-server.1'), 'utf8')).toBe(stdout);
     for (const name of [
       'policy explain',
@@ -378,8 +394,8 @@ describe('the manual page', () => {
     expect([...new Set(commands)].toSorted()).toEqual(['.B', '.I', '.SH', '.SS', '.TH', '.TP', '.br']);
   });
 
-  test('--help has examples and groups', () => {
-    const { stdout } = run(['--help']);
+  test('--help has examples and groups', async () => {
+    const { stdout } = await run(['--help']);
     for (const text of ['Setting up:', 'Examples:', 'install', 'config', 'doctor', 'completion'])
       expect(stdout).toContain(text);
   });

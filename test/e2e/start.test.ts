@@ -5,11 +5,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createCatalogue, defineTools, offerTools, TOOLSETS } from '../../src/all-tools.ts';
 import { loadSettings } from '../../src/base/config/config.ts';
+import { silentLog } from '../../src/base/log.ts';
 import { listChildren } from '../../src/executions/processes.ts';
-import { createCatalogue } from '../../src/server/create-catalogue.ts';
-import { createDefinitions } from '../../src/server/definitions.ts';
-import { pickMethods, pickTools, TOOLSETS } from '../../src/tools/tools.ts';
 import { ROOT } from '../support/root.ts';
 import { createPlace, type Place } from './support/product.ts';
 import { type RawProcess, startRaw } from './support/raw-process.ts';
@@ -34,9 +33,9 @@ function start(args: readonly string[] = [], env: Readonly<Record<string, string
 /** As it is on the wire. */
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('the catalogue that was built is the one that the code makes', () => {
+test('the catalogue that was built is the one that the code makes', async () => {
   const built: unknown = JSON.parse(readFileSync(join(ROOT, 'dist/catalogue.json'), 'utf8'));
-  expect(built).toEqual(json(createCatalogue()));
+  expect(built).toEqual(json(await createCatalogue()));
 });
 
 describe('the list of tools is what the code makes of the settings', () => {
@@ -54,16 +53,16 @@ describe('the list of tools is what the code makes of the settings', () => {
       cwd: place.work,
       homedir: place.directory,
     });
-    const tools = pickTools(settings.tools).map((tool) => tool.configured?.(settings) ?? tool);
+    const { tools, methods } = offerTools(settings, silentLog);
     const server = start(args, env);
     server.say(initialize, request(1, 'tools/list'), request(2, 'shell/allowed'));
     expect(await server.next()).toMatchObject({ id: 0 });
     expect(await server.next()).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      result: { tools: json(createDefinitions(tools)) },
+      result: { tools: json(await defineTools(tools)) },
     });
-    const isOpen = pickMethods(tools).some(({ name }) => name === 'shell/allowed');
+    const isOpen = methods.some(({ name }) => name === 'shell/allowed');
     expect(await server.next()).toMatchObject({ id: 2, ...(isOpen ? { result: {} } : { error: {} }) });
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listProcesses } from '../../src/executions/process-table.ts';
 import { needs } from '../setup/needs.ts';
+import { auditLines } from '../support/stored.ts';
 import { createPlace, type Place, type Product } from './support/product.ts';
 import { openProduct } from './support/product-here.ts';
 import { LONG, openTerminal, writePrompts } from './support/terminal.ts';
@@ -25,15 +26,7 @@ async function start(env: Record<string, string> = {}): Promise<void> {
 
 const create = async (args: object = {}) => (await product.call('terminal_create', { ...args })).data;
 
-const audited = (event: string): Record<string, unknown>[] =>
-  readdirSync(join(place.stateDir, 'audit'))
-    .flatMap((name) =>
-      readFileSync(join(place.stateDir, 'audit', name), 'utf8')
-        .trimEnd()
-        .split('\n'),
-    )
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter((line) => line['event'] === event);
+const audited = (event: string): Record<string, unknown>[] => auditLines(place.stateDir, event);
 
 /** Files of the state directory in which a text occurs. */
 const filesWith = (text: string): string[] =>

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
+import { auditLines } from '../support/stored.ts';
 import { launchBrowser, type ServedPage, servePage } from './support/page.ts';
 import { type Called, createPlace, type Place, type Product, startProduct } from './support/product.ts';
 
@@ -50,15 +51,7 @@ describe.skipIf(needs('chromium'))('the page', () => {
   const start = async (command: string): Promise<string> =>
     (await product.execute(command, { execution_mode: 'background' })).data.execution_id;
   const group = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-  const audited = (event: string): Record<string, unknown>[] =>
-    readdirSync(join(place.stateDir, 'audit'))
-      .flatMap((name) =>
-        readFileSync(join(place.stateDir, 'audit', name), 'utf8')
-          .trimEnd()
-          .split('\n'),
-      )
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter((line) => line['event'] === event);
+  const audited = (event: string): Record<string, unknown>[] => auditLines(place.stateDir, event);
 
   test('a command is watched live and ended, with the keyboard alone', async () => {
     const first = join(place.work, 'go on');
@@ -180,14 +173,22 @@ describe.skipIf(needs('chromium'))('the page', () => {
     return page;
   }
 
+  /** To close a terminal is no failure. */
+  const closedIn = (page: Page) =>
+    page
+      .getByRole('region', { name: 'Execution', exact: true })
+      .locator('.state', { hasText: /^closed$/ })
+      .count();
+
+  test('a terminal is closed even if its shell had to be killed for that', async () => {
+    const page = await openRecording(await recordTerminal("trap '' HUP"));
+    await expect.poll(() => closedIn(page)).toBe(1);
+  });
+
   test('the recording of a terminal is played, and searched on its time line', async () => {
     const id = await recordTerminal('echo first-"act"', 'echo second-"act"');
     const page = await openRecording(id);
-    // To close a terminal is no failure.
-    await page
-      .getByRole('region', { name: 'Execution', exact: true })
-      .locator('.state', { hasText: /^closed$/ })
-      .waitFor();
+    await expect.poll(() => closedIn(page)).toBe(1);
     const screen = page.getByRole('region', { name: 'Recording' });
     const timeLine = page.getByRole('slider', { name: 'Time line' });
     await page.getByRole('button', { name: 'Play' }).click();

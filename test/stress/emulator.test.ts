@@ -63,10 +63,10 @@ test.for(Array.from({ length: 40 }, (_, index) => index + 1))('seed %i', (seed) 
       ? hostile(random).repeat(500)
       : Array.from({ length: 1000 }, () => hostile(random)).join('');
   const bytes = Buffer.from(text).subarray(0, 16 * 1024);
-  const began = performance.now();
+  const before = process.cpuUsage();
   screen.write(bytes);
   screen.catchUp();
-  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);
   expect(screen.view().title.length).toBeLessThanOrEqual(256);
   expect(screen.totalLines()).toBeGreaterThan(0);
   screen.dispose();
@@ -89,9 +89,9 @@ test.for(
   const screen = createScreen({ columns: 500, rows: 300 });
   screen.write(Buffer.from('line\r\n'.repeat(2500)));
   screen.catchUp();
-  const began = performance.now();
+  const before = process.cpuUsage();
   screen.write(Buffer.from(`${ESC}${sequence}`.repeat(8192)).subarray(0, 16 * 1024));
   screen.catchUp();
-  expect(performance.now() - began).toBeLessThan(8000);
+  expect(process.cpuUsage(before).user).toBeLessThan(8_000_000);
   screen.dispose();
 });

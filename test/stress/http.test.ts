@@ -13,6 +13,7 @@ beforeAll(async () => {
   http = await startProductHttp(place, [], {
     MCP_SHELL_HTTP_METRICS_PORT: '0',
     MCP_SHELL_LIMITS_MAX_OUTPUT_MB: '1',
+    MCP_SHELL_LIMITS_MAX_WAIT_SECONDS: '600',
     // What was cancelled takes a moment to end, and its caller goes on.
     MCP_SHELL_LIMITS_MAX_PROCESSES_TOTAL: '1000',
     MCP_SHELL_LIMITS_MAX_PROCESSES: '100',

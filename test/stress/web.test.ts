@@ -1,5 +1,5 @@
 /** The operator's page under what `npm test` has no time for: large outputs, floods, a server that dies, several people. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { grouped } from '../../src/web/page/format.ts';
 import { launchBrowser, type ServedPage, servePage } from '../e2e/support/page.ts';
 import { type Called, createPlace, type Place, type Product, startProduct } from '../e2e/support/product.ts';
 import { needs } from '../setup/needs.ts';
+import { auditLines } from '../support/stored.ts';
 
 const ENV = {
   MCP_SHELL_SECURITY_ASK_COMMANDS: 'touch asked',
@@ -46,16 +47,7 @@ describe.skipIf(needs('chromium'))('the page', () => {
   const start = async (command: string): Promise<string> =>
     (await product.execute(command, { execution_mode: 'background' })).data.execution_id;
   /** Processes that have opened a log. */
-  const openedBy = (): unknown[] =>
-    readdirSync(join(place.stateDir, 'audit'))
-      .flatMap((name) =>
-        readFileSync(join(place.stateDir, 'audit', name), 'utf8')
-          .trimEnd()
-          .split('\n'),
-      )
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ event }) => event === 'log_opened')
-      .map(({ pid }) => pid);
+  const openedBy = (): unknown[] => auditLines(place.stateDir, 'log_opened').map(({ pid }) => pid);
   const group = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
   const output = (page: Page) => page.getByRole('region', { name: 'Output' });
   const scrollTo = (page: Page, part: number): Promise<void> =>

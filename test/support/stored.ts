@@ -1,4 +1,5 @@
 /** What lies in a state directory, as somebody sees it who only looks. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { silentLog } from '../../src/base/log.ts';
 import type { ExecutionRecord } from '../../src/executions/record.ts';
@@ -22,4 +23,13 @@ export async function storedExecution(stateDir: string, id: string): Promise<Exe
   const found = (await storedExecutions(stateDir)).find((record) => record.id === id);
   if (found === undefined) throw new Error(`there is no execution ${id}`);
   return found;
+}
+
+/** Lines of the audit log, of one event or all. */
+export function auditLines(stateDir: string, event?: string): Record<string, unknown>[] {
+  const directory = join(stateDir, 'audit');
+  return readdirSync(directory)
+    .flatMap((name) => readFileSync(join(directory, name), 'utf8').trimEnd().split('\n'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter((line) => event === undefined || line['event'] === event);
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { defaultSettings } from '../../src/base/config/defaults.fixture.ts';
 import { PRESETS } from '../../src/base/config/presets.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
@@ -19,8 +20,8 @@ import {
   type StartRequest,
   waitForEnd,
 } from '../../src/executions/executions.ts';
+import type { Outputs } from '../../src/outputs/outputs.ts';
 import { createOutputs } from '../../src/outputs/outputs.ts';
-import type { Outputs } from '../../src/outputs/types.ts';
 import { createSandbox } from '../../src/security/sandbox/sandbox.ts';
 import { createSecurity, type Security } from '../../src/security/security.ts';
 import { chooseShells } from '../../src/security/shells.ts';
@@ -63,75 +64,22 @@ export function createWorld(options: WorldOptions = {}): World {
   const work = join(directory, 'work');
   mkdirSync(work, { recursive: true });
   const { security = {}, ...rest } = options.settings ?? {};
+  const defaults = defaultSettings(work);
   const settings: Settings = {
-    defaultWorkdir: work,
-    tools: ['standard'],
-    answers: 'auto',
+    ...defaults,
     shell: '/bin/bash',
     stateDir: join(directory, 'state'),
-    verbose: false,
-    files: [],
-    limits: {
-      maxProcesses: LIMITS.processes,
-      maxTerminals: LIMITS.terminals,
-      maxProcessesTotal: LIMITS.processesTotal,
-      maxTerminalsTotal: LIMITS.terminalsTotal,
-      terminalGraceMs: LIMITS.terminalGraceSeconds * 1000,
-      maxOutputBytes: LIMITS.outputBytes,
-      inlineOutputBytes: LIMITS.inlineOutputBytes,
-      maxWaitSeconds: undefined,
-      shellExecSeconds: LIMITS.timeoutSecondsDefault,
-    },
-    shellTool: {
-      defaultTimeoutSeconds: LIMITS.shellToolSecondsDefault,
-      maxTimeoutSeconds: LIMITS.shellToolSecondsMax,
-      allowedDirectories: undefined,
-      maxOutputBytes: 10_000_000,
-      blockedCommands: [],
-      logsCommands: true,
-      abortFile: undefined,
-    },
-    retention: {
-      maxAgeHours: LIMITS.retentionHours,
-      maxTotalBytes: LIMITS.retentionTotalBytes,
-      maxCount: LIMITS.retentionCount,
-    },
-    audit: { syncs: false, maxFileBytes: LIMITS.auditFileBytes },
-    http: {
-      host: '127.0.0.1',
-      port: 0,
-      publicUrl: undefined,
-      tls: undefined,
-      hasPage: false,
-      metrics: { host: '127.0.0.1', port: undefined },
-    },
+    http: { ...defaults.http, port: 0 },
     environment: definedOnly(process.env),
     ...rest,
     security: {
+      ...defaults.security,
       ...PRESETS[security.preset ?? 'development'],
-      preset: 'development',
       // Most tests are about something else; those of the sandbox ask for it.
       sandbox: 'off',
       mode: undefined,
-      allowedCommands: undefined,
-      blockedCommands: [],
-      askCommands: [],
-      allowedArguments: undefined,
-      extendsAllowed: false,
-      allowWrites: undefined,
-      allowedDomains: [],
-      allowedEnvironment: [],
-      masksOutput: false,
-      asksSecrets: false,
-      allowedDirectories: undefined,
-      workspace: [work],
-      readablePaths: [],
-      writablePaths: [],
-      expose: [],
       maxMemoryBytes: undefined,
       maxPids: undefined,
-      maxCpuPercent: undefined,
-      maxCpuSeconds: undefined,
       ...security,
     },
   };

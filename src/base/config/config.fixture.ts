@@ -6,23 +6,10 @@ import { onTestFinished } from 'vitest';
 import { ShellServerError } from '../errors.ts';
 import { type LoadedSettings, loadSettings, type SettingsInput } from './config.ts';
 
-export interface Place {
-  readonly root: string;
-  readonly home: string;
-  readonly project: string;
-  /** Writes a file below the root, with its directories. */
-  write(path: string, text: string | Uint8Array): string;
-  makeDirectory(path: string): string;
-  link(path: string, target: string): void;
-  load(input?: Partial<SettingsInput>): LoadedSettings;
-  /** The sentences of the SYSTEM_003 that loading ends in. */
-  mistakes(input?: Partial<SettingsInput>): readonly string[];
-}
-
 export const PROJECT_FILE = 'home/project/mcp-shell-server.toml';
 export const USER_FILE = 'home/.config/mcp-shell-server/mcp-shell-server.toml';
 
-export function createPlace(): Place {
+export function createPlace() {
   // macOS has its temporary directory behind a link.
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'config-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -36,22 +23,24 @@ export function createPlace(): Place {
     root,
     home,
     project,
-    write(path, text) {
+    /** Writes a file below the root, with its directories. */
+    write(path: string, text: string | Uint8Array): string {
       const full = join(root, path);
       mkdirSync(dirname(full), { recursive: true });
       writeFileSync(full, text);
       return full;
     },
-    makeDirectory(path) {
+    makeDirectory(path: string): string {
       const full = join(root, path);
       mkdirSync(full, { recursive: true });
       return full;
     },
-    link(path, target) {
+    link(path: string, target: string): void {
       symlinkSync(target, join(root, path));
     },
     load,
-    mistakes(input) {
+    /** The sentences of the SYSTEM_003 that loading ends in. */
+    mistakes(input?: Partial<SettingsInput>): readonly string[] {
       try {
         load(input);
       } catch (error) {

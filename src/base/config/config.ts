@@ -1,6 +1,6 @@
 /**
  * Settings, from what was typed to what the server reads: flags, environment, the project's file, the user's file,
- * defaults, in this order. A file that was merely found in the project can only tighten (project-rules.ts); the file
+ * defaults, in this order. A file that was merely found in the project can only tighten (strictness.ts); the file
  * that `--config` names replaces both files and is the operator's own.
  *
  * Nothing is written and nothing is started here. Every mistake of every source is reported at once, as SYSTEM_003.
@@ -9,26 +9,33 @@ import { dirname, resolve } from 'node:path';
 import { ShellServerError } from '../errors.ts';
 import { findSettingsFiles } from './find-files.ts';
 import { readFlagLayer } from './flags.ts';
-import { isVerbose, readEnvironmentLayer } from './from-environment.ts';
+import { readEnvironmentLayer } from './from-environment.ts';
 import type { SettingFlags } from './kinds.ts';
 import type { Layer, Mistakes } from './layers.ts';
 import { realPathOf } from './paths.ts';
-import type { Toolsets } from './project-rules.ts';
 import { type LoadedSettings, resolveSettings } from './resolve.ts';
+import type { Toolsets } from './strictness.ts';
 import { readSettingsFile } from './toml-file.ts';
 import { unknownTools } from './tool-names.ts';
 
 export { SETTINGS_FILE_NAME } from './find-files.ts';
 export { readEnvironment } from './from-environment.ts';
-export { modeOf, ownList, presetValues } from './in-force.ts';
-export { flagOf, OTHER_VARIABLES, SETTING_KEYS, SETTINGS, type SettingKey, variablesOf } from './keys.ts';
+export { hasAllowList, ownList } from './in-force.ts';
+export {
+  flagOf,
+  OTHER_VARIABLES,
+  SETTING_KEYS,
+  SETTINGS,
+  type SettingKey,
+  unsetText,
+  variablesOf,
+} from './keys.ts';
 export type { Setting, SettingFlags } from './kinds.ts';
 export type { Source } from './layers.ts';
 export { userConfigDirectory } from './paths.ts';
-export type { Toolsets } from './project-rules.ts';
 export type { LoadedSettings, Origin } from './resolve.ts';
-export { settingsJsonSchema } from './schema.ts';
-export { BY_PRESET } from './security-keys.ts';
+export { SECTIONS, settingsJsonSchema } from './schema.ts';
+export { operatorOnly, type Toolsets } from './strictness.ts';
 export { checkSettingsText } from './toml-file.ts';
 
 export interface SettingsInput {
@@ -69,7 +76,6 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     projectDirectory,
     files,
     mistakes,
-    verbose: isVerbose(environment),
   });
   if (mistakes.length > 0) throw mistakesError(mistakes);
   return resolved;

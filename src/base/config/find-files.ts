@@ -3,6 +3,7 @@
  */
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { attempt, succeeds } from '../attempt.ts';
 import type { SettingFlags } from './kinds.ts';
 import { type Mistakes, mistake } from './layers.ts';
 import { locatePath, realPathOf, userConfigDirectory } from './paths.ts';
@@ -58,21 +59,10 @@ function findInProject(cwd: string, homedir: string): string | undefined {
  * What is there and cannot be read is a mistake, since it may hold restrictions; a broken link is there. What cannot
  * even be seen is not there: under another user, $HOME is often a directory that the server may not enter.
  */
-function isSeen(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isSeen = (path: string): boolean => succeeds(() => lstatSync(path));
 
 function isWritableByAll(directory: string): boolean {
   // Windows has no such bit, and Node sets it for every directory there.
   if (process.platform === 'win32') return false;
-  try {
-    return (statSync(directory).mode & 0o002) !== 0;
-  } catch {
-    return true;
-  }
+  return attempt(() => (statSync(directory).mode & 0o002) !== 0) ?? true;
 }

@@ -24,11 +24,8 @@ export function readFlagLayer(flags: SettingFlags, options: { base: PathBase; mi
     }
   }
   const entries: Entries = {};
-  for (const [key, text] of typed) {
-    const where = flagOf(key) ?? key;
-    const problem = enterText(entries, text, { key, where, base });
-    if (problem !== undefined) mistakes.push(mistake(key, problem, where));
-  }
+  for (const [key, text] of typed)
+    enterText(entries, text, { key, where: flagOf(key) ?? key, base, mistakes });
   return { source: 'flag', entries };
 }
 

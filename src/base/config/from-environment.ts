@@ -2,7 +2,7 @@
  * Settings from the environment: `limits.max_processes` is `MCP_SHELL_LIMITS_MAX_PROCESSES`. An unknown variable with
  * our prefix is a mistake, because a restriction with a slip in its name must not silently do nothing.
  */
-import { nearest } from '../nearest.ts';
+import { didYouMean } from '../nearest.ts';
 import { MARKS, OTHER_VARIABLES, SETTING_KEYS, variablesOf } from './keys.ts';
 import { type Entries, enterText, type Layer, type Mistakes, mistake } from './layers.ts';
 import type { PathBase } from './paths.ts';
@@ -33,16 +33,13 @@ export function readEnvironmentLayer(
       mistakes.push(mistake(key, 'is set by two variables; keep one of them', set.join(', ')));
       continue;
     }
-    const problem = enterText(entries, environment[where] ?? '', { key, where, base });
-    if (problem !== undefined) mistakes.push(mistake(key, problem, where));
+    enterText(entries, environment[where] ?? '', { key, where, base, mistakes });
   }
   for (const name of Object.keys(environment).sort()) {
     // Lower case is a slip too, where the system tells the two apart.
     if (!name.toUpperCase().startsWith(PREFIX) || known.has(name) || MARKS.includes(name)) continue;
-    const suggestion = nearest(name, known);
-    const what =
-      suggestion === undefined ? 'no such setting' : `no such setting; did you mean ${suggestion}?`;
-    mistakes.push(mistake(name, what, 'environment'));
+    const hint = didYouMean(name, known, (meant) => `; did you mean ${meant}?`);
+    mistakes.push(mistake(name, `no such setting${hint}`, 'environment'));
   }
   return { source: 'environment', entries };
 }

@@ -6,6 +6,7 @@
  * them, and wherever it is wrong the worst that comes of it is a wrong number in a message.
  */
 import { parse } from 'smol-toml';
+import { attempt } from '../attempt.ts';
 
 /** Names of tables and keys, and the places of items in lists. */
 export type DocumentPath = readonly (string | number)[];
@@ -46,7 +47,7 @@ export function findKeyLines(toml: string): LineOf {
       lines.note(path, start);
     }
     if (toml[reader.at] === '=') reader.at++;
-    reader.skipBlank();
+    reader.take(BLANK);
     readValue(path);
   };
 
@@ -59,83 +60,64 @@ export function findKeyLines(toml: string): LineOf {
       });
     } else if (first === '{') {
       reader.readItems('}', () => readPair(path));
-    } else if (first === '"' || first === "'") {
-      reader.skipString();
-    } else {
-      reader.skipWhile(/[^,\]}#\r\n]/);
-    }
+    } else if (reader.take(STRING) === '') reader.take(BARE_VALUE);
   };
 
-  reader.skipBlank();
+  reader.take(BLANK);
   while (reader.at < toml.length) {
     const start = reader.at;
     if (toml[start] === '[') readHeader(start);
     else readPair(table);
-    reader.skipBlank();
+    reader.take(BLANK);
     // Only in a document that is not valid; it must not hang the server either.
     if (reader.at === start) reader.at++;
   }
   return lines.lineOf;
 }
 
+/** White space, line ends, comments, and the byte order mark, which is white space to a RegExp. */
+const BLANK = /(?:\s|#[^\n]*)*/y;
+const SPACE = /[ \t]*/y;
+/** The text of a block may itself end in one or two quotes, and the last three of them are the end. */
+const STRING = /"""(?:\\[^]|[^\\])*?"{3,5}|'''[^]*?'{3,5}|"(?:\\.|[^"\\])*"|'[^']*'/y;
+const BARE_KEY = /[^\s.=\]]*/y;
+const BARE_VALUE = /[^,\]}#\r\n]*/y;
+
 /** Moves over the pieces of a document; `at` is the place of the next character. */
 function createReader(toml: string) {
   const reader = {
     at: 0,
 
-    skipWhile(characters: RegExp): void {
-      while (reader.at < toml.length && characters.test(toml[reader.at] ?? '')) reader.at++;
-    },
-
-    /** White space, line ends, comments, and the byte order mark, which is white space to a RegExp. */
-    skipBlank(): void {
-      reader.skipWhile(/\s/);
-      while (toml[reader.at] === '#') {
-        reader.skipWhile(/[^\n]/);
-        reader.skipWhile(/\s/);
-      }
+    /** What matches here, which is moved over; empty where nothing does. */
+    take(pattern: RegExp): string {
+      pattern.lastIndex = reader.at;
+      const [text = ''] = pattern.exec(toml) ?? [];
+      reader.at += text.length;
+      return text;
     },
 
     /** A key with its dots: `a."b c".d` is three names. */
     readKey(): string[] {
       const key: string[] = [];
-      for (;;) {
-        reader.skipWhile(/[ \t]/);
-        const start = reader.at;
-        const quoted = toml[start] === '"' || toml[start] === "'";
-        if (quoted) reader.skipString();
-        else reader.skipWhile(/[^\s.=\]]/);
-        const written = toml.slice(start, reader.at);
-        key.push(quoted ? unquote(written) : written);
-        reader.skipWhile(/[ \t]/);
-        if (toml[reader.at] !== '.') return key;
-        reader.at++;
-      }
-    },
-
-    skipString(): void {
-      const quote = toml[reader.at] ?? '';
-      const isBlock = toml.startsWith(quote.repeat(3), reader.at);
-      const end = isBlock ? quote.repeat(3) : quote;
-      reader.at += end.length;
-      while (reader.at < toml.length && !toml.startsWith(end, reader.at)) {
-        reader.at += quote === '"' && toml[reader.at] === '\\' ? 2 : 1;
-      }
-      reader.at += end.length;
-      // The text of a block may itself end in one or two quotes, and the last three of them are the end.
-      if (isBlock) for (let more = 0; more < 2 && toml[reader.at] === quote; more++) reader.at++;
+      do {
+        reader.take(SPACE);
+        const quoted = reader.take(STRING);
+        key.push(quoted === '' ? reader.take(BARE_KEY) : unquote(quoted));
+        reader.take(SPACE);
+      } while (reader.take(/\./y) !== '');
+      return key;
     },
 
     /** The items of a list or of an inline table, from its opening bracket past its closing one. */
     readItems(close: string, readItem: (index: number) => void): void {
       reader.at++;
       for (let index = 0; ; index++) {
-        reader.skipBlank();
+        reader.take(BLANK);
         if (reader.at >= toml.length) return;
         if (toml[reader.at] === close) break;
         const start = reader.at;
         readItem(index);
-        reader.skipBlank();
+        reader.take(BLANK);
         if (toml[reader.at] === ',' || reader.at === start) reader.at++;
       }
       reader.at++;
@@ -167,10 +149,6 @@ function createLineBook(toml: string): { note(path: DocumentPath, at: number): v
 
 /** smol-toml knows the escapes. */
 function unquote(written: string): string {
-  try {
-    const { key } = parse(`key = ${written}`);
-    return typeof key === 'string' ? key : written;
-  } catch {
-    return written;
-  }
+  const key = attempt(() => parse(`key = ${written}`)['key']);
+  return typeof key === 'string' ? key : written;
 }

@@ -3,8 +3,8 @@
  * becomes of it. keys.ts picks one for each key.
  */
 import { locatePath, type PathBase } from './paths.ts';
-import type { ProjectRule } from './project-rules.ts';
 import { isTable, leaf, listOf, oneOf, type Shape, tableOf, text, truth, wholeNumber } from './shapes.ts';
+import type { PerPreset, ProjectRule, Strictness } from './strictness.ts';
 
 /** The settings that have a flag, as typed. */
 export interface SettingFlags {
@@ -17,20 +17,31 @@ export interface SettingFlags {
 }
 
 /** What an entry of the table says, whatever its kind. */
-export interface Words<Value> {
+export type Words<Value> = {
   /** One sentence, for the reference page and the JSON Schema. */
   readonly description: string;
   readonly default?: Value;
-  /** Where the default is found out and not a constant, or where there is none: what holds then. */
+  /** Where the default is found out and not a constant, nor the preset's, or where there is none: what holds then. */
   readonly unset?: string;
   /** A second name in the environment, beside the one that is made from the key. */
   readonly variable?: string;
   readonly flag?: keyof SettingFlags;
-  readonly fromProject: ProjectRule<Value>;
-}
+  /** Of Settings, in its section; without it, the key in camel case. */
+  readonly field?: string;
+  /** What it opens: files, variables and credentials of the host, or commands beside the list of a preset that has one. */
+  readonly opens?: 'host' | 'commands';
+} & (
+  | {
+      /** Without it, nobody but the operator sets it. */
+      readonly strictness?: ProjectRule<Value>;
+      readonly presets?: never;
+    }
+  /** The default of each preset, which overrules weaker sources where it is stricter. */
+  | { readonly strictness: Strictness<Value>; readonly presets: PerPreset<Value> }
+);
 
 /** Methods, not properties of a function type, so that a table may hold settings of several types. */
-export interface Setting<Value> extends Words<Value> {
+export interface Kind<Value, Field = Value> {
   readonly shape: Shape<Value>;
   /** What may be written, in words. */
   readonly values: string;
@@ -38,26 +49,35 @@ export interface Setting<Value> extends Words<Value> {
   fromText(text: string): unknown;
   /** The value as the server uses it; only paths change. */
   locate(value: Value, base: PathBase): Value;
+  /** The value in the unit of Settings. */
+  toField(value: Value): Field;
 }
 
-export function integer(range: { min: number; max: number }, words: Words<number>): Setting<number> {
+export type Setting<Value, Field = Value> = Words<Value> & Kind<Value, Field>;
+
+/** What most kinds have in common. */
+const PLAIN = {
+  fromText: (typed: string): unknown => typed,
+  locate: <Value>(value: Value): Value => value,
+  toField: <Value>(value: Value): Value => value,
+};
+
+/** Settings has it `unit` times as large. */
+export function integer({ unit = 1, ...range }: { min: number; max: number; unit?: number }): Kind<number> {
   return {
-    ...words,
+    ...PLAIN,
     shape: wholeNumber(range),
     values: `whole number, ${range.min} to ${range.max}`,
     fromText: (typed) => (/^[+-]?\d+$/.test(typed) ? Number(typed) : typed),
-    locate: (value) => value,
+    toField: (value) => value * unit,
   };
 }
 
 /** Bytes, as a number or with a unit ("10MB", "512 KiB"); parseSize says how many. */
-export function size(
-  range: { min: number; max: number },
-  words: Words<number | string>,
-): Setting<number | string> {
+export function size(range: { min: number; max: number }): Kind<number | string, number> {
   const error = `must be a size between ${range.min} and ${range.max} bytes, such as "10MB"`;
   return {
-    ...words,
+    ...PLAIN,
     shape: leaf(SIZE_SCHEMA, (value) => {
       const isSize = Number.isSafeInteger(value) || (typeof value === 'string' && SIZE.test(value));
       const bytes = isSize ? parseSize(value as number | string) : Number.NaN;
@@ -65,7 +85,7 @@ export function size(
     }),
     values: `bytes, or a size such as \`"10MB"\`, ${range.min} to ${range.max} bytes`,
     fromText: (typed) => (/^\d+$/.test(typed) ? Number(typed) : typed),
-    locate: (value) => value,
+    toField: parseSize,
   };
 }
 
@@ -78,7 +98,7 @@ const SIZE_SCHEMA = {
 };
 
 /** KB, MB and GB are thousands, KiB, MiB and GiB are of 1024; a letter alone is one of 1024, as everywhere. */
-export function parseSize(typed: number | string): number {
+function parseSize(typed: number | string): number {
   if (typeof typed === 'number') return typed;
   const [, number = '', prefix = '', binary = ''] = SIZE.exec(typed) ?? [];
   const isThousands = binary === '' && /b\s*$/i.test(typed);
@@ -86,69 +106,64 @@ export function parseSize(typed: number | string): number {
   return Math.floor(Number(number) * (isThousands ? 1000 : 1024) ** power);
 }
 
+const OWN_PATH = /^(?!~[^/\\])/;
+
+const pathText = text({ pattern: OWN_PATH.source }, (path) => {
+  if (!OWN_PATH.test(path)) return "must not name another user's home directory (~ alone is your own)";
+  return path.includes('\0') ? 'must not contain a NUL character' : undefined;
+});
+
 /** Any text; its user gives it a meaning. */
-export function freeText(words: Words<string>): Setting<string> {
-  return { ...words, shape: pathText, values: 'string', fromText: asIs, locate: (value) => value };
-}
+export const freeText: Kind<string> = { ...PLAIN, shape: pathText, values: 'string' };
 
-export function directory(words: Words<string>): Setting<string> {
-  return { ...words, shape: pathText, values: 'path of a directory', fromText: asIs, locate: locatePath };
-}
+export const directory: Kind<string> = {
+  ...PLAIN,
+  shape: pathText,
+  values: 'path of a directory',
+  locate: locatePath,
+};
 
-export function file(words: Words<string>): Setting<string> {
-  return { ...words, shape: pathText, values: 'path of a file', fromText: asIs, locate: locatePath };
-}
-
-export function directories(words: Words<readonly string[]>): Setting<readonly string[]> {
-  return {
-    ...words,
-    shape: listOf(pathText, LIST, 'must name at least one directory; leave the key out to allow all'),
-    values: 'list of paths',
-    fromText: splitList,
-    locate: (entries, base) => entries.map((path) => locatePath(path, base)),
-  };
-}
-
-export function names(words: Words<readonly string[]>): Setting<readonly string[]> {
-  const name = text({ pattern: NAME.source }, (value) =>
-    NAME.test(value) ? undefined : 'must be one name without spaces or commas',
-  );
-  return {
-    ...words,
-    shape: listOf(name, LIST, 'must name at least one'),
-    values: 'list of names',
-    fromText: splitList,
-    locate: (value) => value,
-  };
-}
-
-const NAME = /^[^\s,]+$/;
-const LIST = 'must be a list of strings';
+export const file: Kind<string> = { ...directory, values: 'path of a file' };
 
 /** A path, or a bare name that is looked up on PATH at the start. */
-export function program(words: Words<string>): Setting<string> {
-  return {
-    ...words,
-    shape: pathText,
-    values: 'path, or a name on PATH',
-    fromText: asIs,
-    locate: (value, base) => (/[/\\]/.test(value) ? locatePath(value, base) : value),
-  };
-}
+export const program: Kind<string> = {
+  ...PLAIN,
+  shape: pathText,
+  values: 'path, or a name on PATH',
+  locate: (value, base) => (/[/\\]/.test(value) ? locatePath(value, base) : value),
+};
+
+const LIST = 'must be a list of strings';
 
 /** Any number of texts, none included. */
-export function list(
-  words: Words<readonly string[]>,
-  check: (entry: string) => string | undefined = () => undefined,
-): Setting<readonly string[]> {
-  return {
-    ...words,
-    shape: listOf(text({}, check), LIST),
-    values: 'list of strings',
-    fromText: splitList,
-    locate: (value) => value,
-  };
+export function list(check?: (entry: string) => string | undefined): Kind<readonly string[]> {
+  return { ...PLAIN, shape: listOf(text({}, check), LIST), values: 'list of strings', fromText: splitList };
 }
+
+/** Files or directories, of which there may be none. */
+export const paths: Kind<readonly string[]> = {
+  ...list(),
+  shape: listOf(pathText, LIST),
+  values: 'list of paths',
+  locate: (entries, base) => entries.map((path) => locatePath(path, base)),
+};
+
+export const directories: Kind<readonly string[]> = {
+  ...paths,
+  shape: listOf(pathText, LIST, 'must name at least one directory; leave the key out to allow all'),
+};
+
+const NAME = /^[^\s,]+$/;
+
+const oneName = text({ pattern: NAME.source }, (value) =>
+  NAME.test(value) ? undefined : 'must be one name without spaces or commas',
+);
+
+export const names: Kind<readonly string[]> = {
+  ...list(),
+  shape: listOf(oneName, LIST, 'must name at least one'),
+  values: 'list of names',
+};
 
 /** A rule for commands: its text alone, or with commands that it must and must not meet. */
 export type CommandEntry =
@@ -189,93 +204,52 @@ function hasOnlyExamples(table: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-export function commands(words: Words<readonly CommandEntry[]>): Setting<readonly CommandEntry[]> {
-  return {
-    ...words,
-    shape: listOf(commandEntry, 'must be a list of commands'),
-    values: 'list of commands, or of tables with `entry`, `match` and `not_match`',
-    fromText: splitList,
-    locate: (value) => value,
-  };
-}
-
-/** Commands with the first arguments that they may have. */
-export function argumentTable(
-  words: Words<Readonly<Record<string, readonly string[]>>>,
-): Setting<Readonly<Record<string, readonly string[]>>> {
-  return {
-    ...words,
-    shape: tableOf(listOf(anyText, LIST), 'must be a table of lists'),
-    values: 'table of lists of strings',
-    fromText: (typed) => {
-      try {
-        return JSON.parse(typed);
-      } catch {
-        return typed;
-      }
-    },
-    locate: (value) => value,
-  };
-}
-
-/** Files or directories, of which there may be none. */
-export function paths(words: Words<readonly string[]>): Setting<readonly string[]> {
-  return {
-    ...words,
-    shape: listOf(pathText, LIST),
-    values: 'list of paths',
-    fromText: splitList,
-    locate: (entries, base) => entries.map((path) => locatePath(path, base)),
-  };
-}
-
-export function choice<const Name extends string>(
-  options: readonly Name[],
-  words: Words<NoInfer<Name>>,
-): Setting<Name> {
-  return {
-    ...words,
-    shape: oneOf(options),
-    values: options.map((name) => `\`${name}\``).join(', '),
-    fromText: asIs,
-    locate: (value) => value,
-  };
-}
-
-export function toggle(words: Words<boolean>): Setting<boolean> {
-  return {
-    ...words,
-    shape: truth,
-    values: '`true` or `false`',
-    fromText: (typed) => (/^(?:true|false)$/i.test(typed) ? typed.toLowerCase() === 'true' : typed),
-    locate: (value) => value,
-  };
-}
-
-const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:.]*:[0-9a-f:.]*(?:%\w+)?$/i;
-
-export function host(words: Words<string>): Setting<string> {
-  return {
-    ...words,
-    shape: text({ pattern: HOST_NAME.source }, (value) =>
-      HOST_NAME.test(value) ? undefined : 'must be a host name or an IP address, without brackets or port',
-    ),
-    values: 'host name or IP address',
-    fromText: asIs,
-    locate: (value) => value,
-  };
-}
-
-const OWN_PATH = /^(?!~[^/\\])/;
-
-const pathText = text({ pattern: OWN_PATH.source }, (path) => {
-  if (!OWN_PATH.test(path)) return "must not name another user's home directory (~ alone is your own)";
-  return path.includes('\0') ? 'must not contain a NUL character' : undefined;
-});
+export const commands: Kind<readonly CommandEntry[]> = {
+  ...PLAIN,
+  shape: listOf(commandEntry, 'must be a list of commands'),
+  values: 'list of commands, or of tables with `entry`, `match` and `not_match`',
+  fromText: splitList,
+};
 
 const anyText: Shape<string> = leaf({ type: 'string' }, (value) =>
   typeof value === 'string' ? undefined : 'must be a string',
 );
+
+/** Commands with the first arguments that they may have. */
+export const argumentTable: Kind<Readonly<Record<string, readonly string[]>>> = {
+  ...PLAIN,
+  shape: tableOf(listOf(anyText, LIST), 'must be a table of lists'),
+  values: 'table of lists of strings',
+  fromText: (typed) => {
+    try {
+      return JSON.parse(typed);
+    } catch {
+      return typed;
+    }
+  },
+};
+
+export function choice<const Name extends string>(options: readonly Name[]): Kind<Name> {
+  const values = options.map((name) => `\`${name}\``).join(', ');
+  return { ...PLAIN, shape: oneOf(options), values };
+}
+
+export const toggle: Kind<boolean> = {
+  ...PLAIN,
+  shape: truth,
+  values: '`true` or `false`',
+  fromText: (typed) => (/^(?:true|false)$/i.test(typed) ? typed.toLowerCase() === 'true' : typed),
+};
+
+const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:.]*:[0-9a-f:.]*(?:%\w+)?$/i;
+
+export const host: Kind<string> = {
+  ...PLAIN,
+  shape: text({ pattern: HOST_NAME.source }, (value) =>
+    HOST_NAME.test(value) ? undefined : 'must be a host name or an IP address, without brackets or port',
+  ),
+  values: 'host name or IP address',
+};
 
 /** Empty entries are what a trailing comma or an unset shell variable leaves behind, and mean nothing. */
 function splitList(typed: string): string[] {
@@ -283,8 +257,4 @@ function splitList(typed: string): string[] {
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
-}
-
-function asIs(value: string): string {
-  return value;
 }

@@ -54,12 +54,15 @@ export function enterValue<Key extends SettingKey>(
 export function enterText<Key extends SettingKey>(
   entries: Entries,
   text: string,
-  typed: Typed<Key>,
-): string | undefined {
+  typed: Typed<Key> & { readonly mistakes: Mistakes },
+): void {
   const trimmed = text.trim();
   // An unset shell variable must not lift a restriction, so that empty is not the same as absent.
-  if (trimmed === '') return 'must not be empty; leave it out instead';
-  return enterValue(entries, SETTINGS[typed.key].fromText(trimmed), typed);
+  const problem =
+    trimmed === ''
+      ? 'must not be empty; leave it out instead'
+      : enterValue(entries, SETTINGS[typed.key].fromText(trimmed), typed);
+  if (problem !== undefined) typed.mistakes.push(mistake(typed.key, problem, typed.where));
 }
 
 /** The message of a shape with the value that broke it. */

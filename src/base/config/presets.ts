@@ -1,33 +1,22 @@
 /**
- * The four presets: what holds of [security] where a setting does not say otherwise. From open to strict, in this
- * order; a project's file may choose a stricter one, never an opener one.
+ * The four presets: what holds of [security] where a setting does not say otherwise. Defaults of settings are in the
+ * table; the traits below belong to the presets alone.
  */
-const MIB = 1024 * 1024;
-const GIB = 1024 * MIB;
+import { type FieldName, type FieldValue, fieldName } from './fields.ts';
+import type { Kind, Setting } from './kinds.ts';
+import { PRESET_NAMES, type PresetName } from './preset-names.ts';
+import { SECURITY_TABLE } from './security-keys.ts';
+import { later, only, type PerPreset, type Strictness } from './strictness.ts';
 
-export const PRESET_NAMES = ['development', 'sandbox', 'production', 'minimal'] as const;
-export type PresetName = (typeof PRESET_NAMES)[number];
+export * from './preset-names.ts';
 
-export const SANDBOX_MODES = ['auto', 'required', 'container', 'off'] as const;
-export type SandboxMode = (typeof SANDBOX_MODES)[number];
+/** From open to strict: all but the private ones, what programs need, or the allowed programs alone. */
+const ROOTS = ['host', 'minimal', 'programs'] as const;
+export type RootView = (typeof ROOTS)[number];
 
-export const POLICY_MODES = ['permissive', 'restrictive', 'custom'] as const;
-export type PolicyMode = (typeof POLICY_MODES)[number];
-
-/** From open to strict: all of the server's, without what looks like a secret, or named variables alone. */
-export const ENVIRONMENT_MODES = ['inherited', 'filtered', 'allowed'] as const;
-export type EnvironmentMode = (typeof ENVIRONMENT_MODES)[number];
-
-/** What of the host's files is there: all but the private ones, what programs need, or the allowed programs alone. */
-export type RootView = 'host' | 'minimal' | 'programs';
-
-export interface Preset {
-  /** Which commands may run; the lists for it are the policy's. */
-  readonly mode: PolicyMode;
-  readonly sandbox: SandboxMode;
+export interface PresetTraits {
+  /** What of the host's files is there. */
   readonly root: RootView;
-  readonly network: boolean;
-  readonly environment: EnvironmentMode;
   /** Caches of package managers in the home directory are writable. */
   readonly hasToolCaches: boolean;
   /** /tmp is one directory a principal and kept, rather than empty memory for each execution. */
@@ -36,67 +25,75 @@ export interface Preset {
   readonly allowsPtrace: boolean;
   /** What is typed into one cannot be held to rules about arguments. */
   readonly hasTerminals: boolean;
-  readonly maxMemoryBytes: number;
-  readonly maxPids: number;
-  readonly maxFileBytes: number | undefined;
-  readonly maxTmpBytes: number | undefined;
-  readonly maxExecutionTimeSeconds: number | undefined;
 }
 
-const SHUT = {
-  sandbox: 'required',
-  network: false,
-  environment: 'allowed',
-  hasToolCaches: false,
-  keepsTmp: false,
-  allowsPtrace: false,
-  hasTerminals: true,
-  maxPids: 256,
-  maxTmpBytes: 256 * MIB,
-} as const;
+interface Trait<Value> {
+  readonly presets: PerPreset<Value>;
+  readonly strictness: Strictness<Value>;
+}
 
-export const PRESETS: Readonly<Record<PresetName, Preset>> = {
-  development: {
-    mode: 'permissive',
-    sandbox: 'auto',
-    root: 'host',
-    network: true,
-    environment: 'inherited',
-    hasToolCaches: true,
-    keepsTmp: true,
-    allowsPtrace: true,
-    hasTerminals: true,
-    // Compilers and test suites need much of both.
-    maxMemoryBytes: 4 * GIB,
-    maxPids: 1024,
-    maxFileBytes: undefined,
-    maxTmpBytes: undefined,
-    // Dev servers run for days.
-    maxExecutionTimeSeconds: undefined,
+const ONLY_DEVELOPMENT: Trait<boolean> = {
+  presets: { development: true, sandbox: false, production: false, minimal: false },
+  strictness: only(false),
+};
+
+const TRAITS: { readonly [Name in keyof PresetTraits]: Trait<PresetTraits[Name]> } = {
+  root: {
+    presets: { development: 'host', sandbox: 'minimal', production: 'programs', minimal: 'programs' },
+    strictness: later(ROOTS),
   },
-  sandbox: {
-    ...SHUT,
-    mode: 'permissive',
-    root: 'minimal',
-    maxMemoryBytes: GIB,
-    maxFileBytes: 512 * MIB,
-    maxExecutionTimeSeconds: 300,
-  },
-  production: {
-    ...SHUT,
-    mode: 'restrictive',
-    root: 'programs',
-    maxMemoryBytes: GIB,
-    maxFileBytes: 256 * MIB,
-    maxExecutionTimeSeconds: 300,
-  },
-  minimal: {
-    ...SHUT,
-    mode: 'restrictive',
-    hasTerminals: false,
-    root: 'programs',
-    maxMemoryBytes: 512 * MIB,
-    maxFileBytes: 256 * MIB,
-    maxExecutionTimeSeconds: 30,
+  hasToolCaches: ONLY_DEVELOPMENT,
+  keepsTmp: ONLY_DEVELOPMENT,
+  allowsPtrace: ONLY_DEVELOPMENT,
+  hasTerminals: {
+    presets: { development: true, sandbox: true, production: true, minimal: false },
+    strictness: only(false),
   },
 };
+
+type Table = typeof SECURITY_TABLE;
+type Decided = {
+  [Key in keyof Table as Table[Key] extends Trait<unknown> ? Key : never]: Table[Key];
+};
+
+/** All that a preset decides, by the fields of Settings. */
+export type Preset = PresetTraits & {
+  readonly [Key in keyof Decided as FieldName<Key, Decided[Key]>]: FieldValue<Decided[Key]>;
+};
+
+const SETTINGS: Readonly<Record<string, Setting<unknown, unknown>>> = SECURITY_TABLE;
+
+const DECIDED: readonly (Trait<unknown> & Partial<Kind<unknown>> & { readonly name: string })[] = [
+  ...Object.entries(TRAITS).map(([name, trait]) => ({ ...trait, name })),
+  ...Object.entries(SETTINGS).flatMap(([key, setting]) =>
+    setting.presets === undefined ? [] : [{ ...setting, name: fieldName(key, setting) }],
+  ),
+];
+
+export const PRESETS = Object.fromEntries(
+  PRESET_NAMES.map((preset) => [
+    preset,
+    Object.fromEntries(
+      DECIDED.map(({ name, presets: { [preset]: value }, toField }) => [
+        name,
+        value === undefined ? undefined : (toField?.(value) ?? value),
+      ]),
+    ),
+  ]),
+) as unknown as Readonly<Record<PresetName, Preset>>;
+
+/** The stricter of the settings and the preset in every respect but the commands, which are the policy's. */
+export function tightenTo<Settings extends Omit<Preset, 'mode'>>(
+  settings: Settings,
+  preset: PresetName,
+): Settings {
+  const next: Record<string, unknown> = Object.fromEntries(Object.entries(settings));
+  const says: Readonly<Record<string, unknown>> = { ...PRESETS[preset] };
+  for (const { name, strictness } of DECIDED) {
+    if (name === 'mode') continue;
+    const [held, asked] = [next[name], says[name]];
+    next[name] =
+      held === undefined || asked === undefined ? (held ?? asked) : strictness.stricter(held, asked);
+  }
+  return next as Settings;
+}

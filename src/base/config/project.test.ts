@@ -406,6 +406,33 @@ describe('limits of the preset', () => {
   });
 });
 
+describe('the preset of the operator', () => {
+  it.each([
+    ['environment', '"inherited"', 'allowed'],
+    ['environment', '"filtered"', 'allowed'],
+    ['max_execution_time', '301', 300],
+    ['max_memory_mb', '1025', 1024],
+    ['max_pids', '257', 256],
+    ['max_file_mb', '513', 512],
+    ['max_tmp_mb', '257', 256],
+  ] as const)('is not loosened by %s = %s of a project', (name, value, held) => {
+    const place = createPlace();
+    place.write(USER_FILE, 'security.preset = "sandbox"');
+    place.write(PROJECT_FILE, `security.${name} = ${value}`);
+    const { values, origins, warnings } = place.load();
+    expect([values[`security.${name}`], origins[`security.${name}`].source]).toEqual([held, 'preset']);
+    expect(warnings).toEqual([
+      `security.${name} = ${value} (${FILE}:1) does not hold: the preset sandbox (${place.root}/${USER_FILE}:1) is stricter`,
+    ]);
+  });
+
+  it('is tightened by the environment mode of a project', () => {
+    const place = createPlace();
+    place.write(PROJECT_FILE, 'security.environment = "filtered"');
+    expect(place.load().settings.security.environment).toBe('filtered');
+  });
+});
+
 it('adds commands to those that the operator blocks, and takes none away', () => {
   const place = createPlace();
   place.write(USER_FILE, 'security.blocked_commands = ["rm -rf"]');

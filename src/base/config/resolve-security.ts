@@ -3,133 +3,66 @@
  * says without it; and a preset from a stronger source than a setting yields the stricter of the two, so that
  * an old file does not open what a flag has shut.
  */
-import type { SecuritySettings } from '../settings.ts';
 import type { DefaultWorkdir } from './default-workdir.ts';
-import type { SettingKey, SettingValues } from './keys.ts';
+import { ownList } from './in-force.ts';
+import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
 import { isWeaker, loosenings } from './loosenings.ts';
 import { isInside, realPathOf, startDirectory } from './paths.ts';
-import {
-  ENVIRONMENT_MODES,
-  type EnvironmentMode,
-  type PolicyMode,
-  PRESETS,
-  type SandboxMode,
-} from './presets.ts';
-import type { Held, ResolveContext } from './resolved.ts';
+import type { PresetName } from './preset-names.ts';
+import type { Held, HeldSettings, InForce, Origin, ResolveContext } from './resolved.ts';
+import { commonDirectories } from './strictness.ts';
 
-const MIB = 1024 * 1024;
-
-type HoldKey = <Key extends SettingKey>(key: Key) => Held<SettingValues[Key]>;
-
-interface Around {
-  readonly allowed: Held<readonly string[]>;
-  readonly workdir: DefaultWorkdir;
-  readonly context: ResolveContext;
-  /** Called with each setting that the preset overrules. */
-  readonly warn: (warning: string) => void;
-}
-
-export function resolveSecurity(hold: HoldKey, around: Around): SecuritySettings {
-  const chosen = hold('security.preset');
-  const preset = chosen.value ?? 'development';
-  const says = PRESETS[preset];
-  const settle = <Key extends PresetKey>(
-    key: Key,
-    fromPreset: SettingValues[Key] | undefined,
-    stricter: (one: SettingValues[Key], other: SettingValues[Key]) => SettingValues[Key],
-  ): SettingValues[Key] | undefined => {
-    const { value, origin } = hold(key);
-    if (value === undefined || fromPreset === undefined) return value ?? fromPreset;
-    if (!isWeaker(origin, chosen.origin)) return value;
-    const strict = stricter(value, fromPreset);
-    if (strict !== value)
-      around.warn(
-        `${key} = ${JSON.stringify(value)} (${origin.where}) does not hold: the preset ${preset} (${chosen.origin.where}) is stricter`,
+/** A value that nothing else sets, or that is stricter than the one that was set, comes from the preset. */
+export function withPreset(held: HeldSettings): InForce & { readonly warnings: readonly string[] } {
+  const { value: preset = 'development', origin: chosen } = held['security.preset'];
+  const list = ownList({
+    allowedCommands: held['security.allowed_commands'].value,
+    allowedArguments: held['security.allowed_arguments'].value,
+  });
+  const values: Partial<Record<SettingKey, unknown>> = {};
+  const origins: Partial<Record<SettingKey, Origin>> = {};
+  const warnings = loosenings(held);
+  for (const key of SETTING_KEYS) {
+    const { value, origin } = held[key];
+    // Lists of one's own may be stricter than those of a preset; without lists, "custom" allows everything.
+    const isExact = key === 'security.mode' && list !== undefined && (value ?? 'custom') === 'custom';
+    const settled = isExact ? 'custom' : settle(key, held[key], preset, chosen);
+    values[key] = settled;
+    origins[key] = settled === value ? origin : { source: 'preset', where: preset };
+    if (isExact && value === undefined) origins[key] = held[list].origin;
+    else if (value !== undefined && settled !== value)
+      warnings.push(
+        `${key} = ${JSON.stringify(value)} (${origin.where}) does not hold: the preset ${preset} (${chosen.where ?? chosen.source}) is stricter`,
       );
-    return strict;
-  };
-  const limit = (key: LimitKey, unit: number, otherwise: number | undefined): number | undefined => {
-    const value = settle(key, otherwise === undefined ? undefined : otherwise / unit, Math.min);
-    if (value === undefined) return undefined;
-    // The operator may go beyond the preset; a file that came with a clone may not.
-    const isProjects = hold(key).origin.source === 'project';
-    return Math.min(value * unit, isProjects ? (otherwise ?? Infinity) : Infinity);
-  };
-  const listOf = (
-    key:
-      | 'security.readable_paths'
-      | 'security.writable_paths'
-      | 'security.expose'
-      | 'security.allowed_domains'
-      | 'security.allowed_environment',
-  ): readonly string[] => hold(key).value ?? [];
-  const hasLists =
-    (hold('security.allowed_commands').value ?? hold('security.allowed_arguments').value) !== undefined;
-  for (const warning of loosenings(hold)) around.warn(warning);
-  return {
-    ...says,
-    preset,
-    // Without one, the preset's lists hold.
-    mode: hold('security.mode').value && settle('security.mode', says.mode, stricterMode(hasLists)),
-    allowedCommands: hold('security.allowed_commands').value,
-    blockedCommands: hold('security.blocked_commands').value ?? [],
-    askCommands: hold('security.ask_commands').value ?? [],
-    allowedArguments: hold('security.allowed_arguments').value,
-    extendsAllowed: hold('security.extend_allowed').value ?? false,
-    allowWrites: hold('security.allow_writes').value,
-    sandbox: settle('security.sandbox', says.sandbox, stricterSandbox) ?? says.sandbox,
-    network: settle('security.enable_network', says.network, (one, other) => one && other) ?? says.network,
-    allowedDomains: listOf('security.allowed_domains'),
-    environment: settle('security.environment', says.environment, stricterEnvironment) ?? says.environment,
-    allowedEnvironment: listOf('security.allowed_environment'),
-    masksOutput: hold('security.mask_output').value ?? false,
-    asksSecrets: hold('security.askpass').value ?? false,
-    allowedDirectories: around.allowed.value,
-    workspace: workspaceOf(around),
-    readablePaths: listOf('security.readable_paths'),
-    writablePaths: listOf('security.writable_paths'),
-    expose: listOf('security.expose'),
-    maxExecutionTimeSeconds: limit('security.max_execution_time', 1, says.maxExecutionTimeSeconds),
-    maxMemoryBytes: limit('security.max_memory_mb', MIB, says.maxMemoryBytes),
-    maxPids: limit('security.max_pids', 1, says.maxPids),
-    maxFileBytes: limit('security.max_file_mb', MIB, says.maxFileBytes),
-    maxTmpBytes: limit('security.max_tmp_mb', MIB, says.maxTmpBytes),
-    maxCpuPercent: hold('security.max_cpu_percent').value,
-    maxCpuSeconds: hold('security.max_cpu_seconds').value,
-  };
+  }
+  // The keys are those of the table, with values of their types.
+  return { values: values as InForce['values'], origins: origins as InForce['origins'], warnings };
 }
 
-type LimitKey =
-  | 'security.max_execution_time'
-  | 'security.max_memory_mb'
-  | 'security.max_pids'
-  | 'security.max_file_mb'
-  | 'security.max_tmp_mb';
-type PresetKey =
-  | LimitKey
-  | 'security.sandbox'
-  | 'security.enable_network'
-  | 'security.environment'
-  | 'security.mode';
-
-/** Whether there is a container around the server the operator knows, not the preset. */
-const stricterSandbox = (one: SandboxMode, other: SandboxMode): SandboxMode =>
-  one === 'container' || other === 'auto' ? one : other;
-
-/** Lists of one's own may be stricter than those of a preset; without lists, "custom" allows everything. */
-const stricterMode =
-  (hasLists: boolean) =>
-  (one: PolicyMode, other: PolicyMode): PolicyMode =>
-    other === 'restrictive' && !(one === 'custom' && hasLists) ? other : one;
-
-const stricterEnvironment = (one: EnvironmentMode, other: EnvironmentMode): EnvironmentMode =>
-  ENVIRONMENT_MODES.indexOf(one) > ENVIRONMENT_MODES.indexOf(other) ? one : other;
+function settle<Key extends SettingKey>(
+  key: Key,
+  { value, origin }: Held<SettingValues[Key]>,
+  preset: PresetName,
+  chosen: Origin,
+): SettingValues[Key] | undefined {
+  const setting = SETTINGS[key];
+  if (setting.presets === undefined) return value;
+  const says = setting.presets[preset];
+  if (value === undefined || says === undefined) return value ?? says;
+  // The operator may go beyond the preset; a file that came with a clone may not.
+  const holds = origin.source !== 'project' && !isWeaker(origin, chosen);
+  return holds ? value : setting.strictness.stricter(value, says);
+}
 
 /**
  * What the operator allowed, else where the server was started and where the operator has commands run. A project's
  * file only narrows that: it may lie above the directory that was started in.
  */
-function workspaceOf({ allowed, workdir, context }: Around): readonly string[] {
+export function workspaceOf(
+  allowed: Held<readonly string[]>,
+  workdir: DefaultWorkdir,
+  context: ResolveContext,
+): readonly string[] {
   const listed = allowed.value?.filter((path) => realPathOf(path) !== '/');
   const isOperators = allowed.origin.source !== 'project';
   if (listed !== undefined && isOperators && listed.length === allowed.value?.length) return listed;
@@ -140,10 +73,5 @@ function workspaceOf({ allowed, workdir, context }: Around): readonly string[] {
   // "/" restricts nothing, and as a whole it is never written to.
   if (listed === undefined || isOperators)
     return [...given, ...(listed ?? []).filter((path) => !given.includes(path))];
-  const bounds = given.map(realPathOf);
-  return (allowed.value ?? []).flatMap((path) => {
-    const real = realPathOf(path);
-    if (bounds.some((bound) => isInside(real, bound))) return [real];
-    return bounds.filter((bound) => isInside(bound, real));
-  });
+  return commonDirectories(given, allowed.value ?? []);
 }

@@ -3,117 +3,93 @@
  */
 import type { Settings } from '../settings.ts';
 import { resolveDefaultWorkdir } from './default-workdir.ts';
-import { withPreset } from './in-force.ts';
+import { placeField } from './fields.ts';
+import { isVerbose } from './from-environment.ts';
 import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
-import { parseSize } from './kinds.ts';
+import type { Setting } from './kinds.ts';
 import { type Layer, mistake } from './layers.ts';
 import { defaultStateDirectory, directoryProblem } from './paths.ts';
-import type { Project } from './project-rules.ts';
-import { resolveSecurity } from './resolve-security.ts';
-import type { Held, Origin, ResolveContext } from './resolved.ts';
+import { PRESETS } from './presets.ts';
+import { withPreset, workspaceOf } from './resolve-security.ts';
+import type { Held, HeldSettings, InForce, ResolveContext } from './resolved.ts';
+import { operatorOnly, type Project } from './strictness.ts';
 import { settingsWithoutEffect } from './without-effect.ts';
 
 export type { Origin } from './resolved.ts';
 
-export interface LoadedSettings {
+export interface LoadedSettings extends InForce {
   readonly settings: Settings;
-  /** Those in force; absent where nothing sets one. */
-  readonly values: Readonly<Partial<SettingValues>>;
-  readonly origins: Readonly<Record<SettingKey, Origin>>;
   /** For the log: what a project's file asked for and did not get, and directories that are not there. */
   readonly warnings: readonly string[];
   /** Settings that were made and change nothing. */
   readonly withoutEffect: readonly string[];
 }
 
-const KIB = 1024;
-const MIB = 1024 * KIB;
-
 export function resolveSettings(layers: readonly Layer[], context: ResolveContext): LoadedSettings {
-  // The default directory is judged by the allowed ones, which are therefore found out first.
-  const allowed = hold('security.allowed_directories', layers, projectOf(context, undefined));
-  const project = projectOf(context, allowed.value);
-  const find = <Key extends SettingKey>(key: Key) => hold(key, layers, project).value;
-  const get = <Key extends SettingKey>(key: Key): SettingValues[Key] => {
-    const value = find(key);
-    if (value === undefined) throw new Error(`The table of settings has no default for ${key}.`);
-    return value;
+  const held = holdAll(layers, context);
+  const allowed = held['security.allowed_directories'];
+  const workdir = resolveDefaultWorkdir(held.default_workdir, allowed, context);
+  const { values: decided, origins: found, warnings: overruled } = withPreset(held);
+  const values = {
+    ...decided,
+    default_workdir: workdir.path,
+    state_dir: decided.state_dir ?? defaultStateDirectory(context),
   };
-  const workdir = resolveDefaultWorkdir(hold('default_workdir', layers, project), allowed, context);
-
-  const overruled: string[] = [];
+  const origins = { ...found, default_workdir: workdir.origin };
+  const fields = fieldsOf(values);
+  const { shellTool } = fields;
   const settings: Settings = {
-    defaultWorkdir: workdir.path,
-    tools: get('tools'),
-    answers: get('answers'),
-    shell: find('shell'),
-    stateDir: find('state_dir') ?? defaultStateDirectory(context),
-    verbose: context.verbose,
+    ...fields,
+    verbose: isVerbose(context.environment),
     // The key of the certificate is as secret as they are.
-    files: [...context.files, ...present(find('http.tls_key'))],
-    security: resolveSecurity(<Key extends SettingKey>(key: Key) => hold(key, layers, project), {
-      allowed,
-      workdir,
-      context,
-      warn: (warning) => overruled.push(warning),
-    }),
-    limits: {
-      maxProcesses: get('limits.max_processes'),
-      maxProcessesTotal: get('limits.max_processes_total'),
-      maxTerminals: get('limits.max_terminals'),
-      maxTerminalsTotal: get('limits.max_terminals_total'),
-      terminalGraceMs: get('limits.terminal_grace_seconds') * 1000,
-      maxOutputBytes: get('limits.max_output_mb') * MIB,
-      inlineOutputBytes: get('limits.inline_output_kb') * KIB,
-      maxWaitSeconds: find('limits.max_wait_seconds'),
-      shellExecSeconds: get('limits.shell_exec_seconds'),
+    files: [...context.files, values['http.tls_key'] ?? []].flat(),
+    security: {
+      ...PRESETS[fields.security.preset],
+      ...fields.security,
+      // Without one, the preset's lists hold.
+      mode: held['security.mode'].value && values['security.mode'],
+      workspace: workspaceOf(allowed, workdir, context),
     },
     shellTool: {
-      defaultTimeoutSeconds: Math.min(get('shell_tool.default_timeout'), get('shell_tool.max_timeout')),
-      maxTimeoutSeconds: get('shell_tool.max_timeout'),
-      allowedDirectories: find('shell_tool.allowed_directories'),
-      maxOutputBytes: parseSize(get('shell_tool.max_output_size')),
-      blockedCommands: get('shell_tool.blocked_commands'),
-      logsCommands: get('shell_tool.log_commands'),
-      abortFile: find('shell_tool.abort_file'),
+      ...shellTool,
+      defaultTimeoutSeconds: Math.min(shellTool.defaultTimeoutSeconds, shellTool.maxTimeoutSeconds),
     },
-    retention: {
-      maxAgeHours: get('retention.max_age_hours'),
-      maxTotalBytes: get('retention.max_total_mb') * MIB,
-      maxCount: get('retention.max_count'),
-    },
-    audit: { syncs: get('audit.fsync'), maxFileBytes: get('audit.max_file_mb') * MIB },
-    http: {
-      host: get('http.host'),
-      port: get('http.port'),
-      publicUrl: find('http.public_url'),
-      tls: resolveTls(hold('http.tls_cert', layers, project), hold('http.tls_key', layers, project), context),
-      hasPage: get('http.ui'),
-      metrics: { host: get('http.metrics_host'), port: find('http.metrics_port') },
-    },
+    http: { ...fields.http, tls: resolveTls(held['http.tls_cert'], held['http.tls_key'], context) },
     environment: context.environment,
   };
-  const all = SETTING_KEYS.map((key) => [key, hold(key, layers, project)] as const);
-  const said = {
-    values: {
-      ...Object.fromEntries(all.map(([key, held]) => [key, held.value])),
-      default_workdir: workdir.path,
-      state_dir: settings.stateDir,
-    },
-    origins: { ...originsOf(all), default_workdir: workdir.origin },
-  };
-  const inForce = withPreset(settings.security, said);
   return {
     settings,
-    ...inForce,
-    withoutEffect: settingsWithoutEffect(settings, { ...inForce, toolsets: context.toolsets }),
+    values,
+    origins,
+    withoutEffect: settingsWithoutEffect(settings, { values, origins, toolsets: context.toolsets }),
     warnings: [
-      ...all.flatMap(([, held]) => held.refusals),
+      ...SETTING_KEYS.flatMap((key) => held[key].refusals),
       ...overruled,
       ...missingDirectories(allowed),
       ...workdir.warnings,
     ],
   };
+}
+
+/** The entries of the table, each as its field. */
+function fieldsOf(values: InForce['values']): Settings {
+  const fields: Record<string, unknown> = {};
+  for (const key of SETTING_KEYS) {
+    const value = values[key];
+    const setting: Setting<unknown, unknown> = SETTINGS[key];
+    placeField(fields, key, setting, value === undefined ? undefined : setting.toField(value));
+  }
+  // As FieldsOf says.
+  return fields as unknown as Settings;
+}
+
+function holdAll(layers: readonly Layer[], context: ResolveContext): HeldSettings {
+  // The default directory is judged by the allowed ones, which are therefore found out first.
+  const allowed = hold('security.allowed_directories', layers, projectOf(context, undefined)).value;
+  const project = projectOf(context, allowed);
+  const all = Object.fromEntries(SETTING_KEYS.map((key) => [key, hold(key, layers, project)]));
+  // fromEntries forgets which keys it was given.
+  return all as unknown as HeldSettings;
 }
 
 function projectOf(context: ResolveContext, allowed: readonly string[] | undefined): Project | undefined {
@@ -137,13 +113,11 @@ function hold<Key extends SettingKey>(
   const isOutranked = operator?.source === 'flag' || operator?.source === 'environment';
   if (found === undefined || project === undefined || isOutranked) return without;
 
-  const verdict = setting.fromProject.judge(found.value, without.value, project);
+  const verdict = (setting.strictness ?? operatorOnly).judge(found.value, without.value, project);
   const refusals = verdict.refusals.map((refusal) => mistake(key, refusal, found.where));
   if (verdict.value === undefined) return { ...without, refusals };
   return { value: verdict.value, origin: { source: 'project', where: found.where }, refusals };
 }
-
-const present = <Value>(value: Value | undefined): Value[] => (value === undefined ? [] : [value]);
 
 /** A certificate is nothing without its key. */
 function resolveTls(
@@ -169,10 +143,4 @@ function missingDirectories(allowed: Held<readonly string[]>): string[] {
     if (problem === undefined) return [];
     return [mistake('security.allowed_directories', `${JSON.stringify(path)} ${problem}`, where)];
   });
-}
-
-function originsOf(all: readonly (readonly [SettingKey, Held<unknown>])[]): Record<SettingKey, Origin> {
-  const origins = Object.fromEntries(all.map(([key, held]) => [key, held.origin]));
-  // fromEntries forgets which keys it was given.
-  return origins as Record<SettingKey, Origin>;
 }

@@ -1,7 +1,8 @@
 /** What resolving the settings works with. */
+import type { SettingKey, SettingValues } from './keys.ts';
 import type { Mistakes, Source } from './layers.ts';
 import type { Surroundings } from './paths.ts';
-import type { Toolsets } from './project-rules.ts';
+import type { Toolsets } from './strictness.ts';
 
 export interface Origin {
   readonly source: Source;
@@ -14,7 +15,6 @@ export interface ResolveContext extends Surroundings {
   /** Where the file of the project lies, symbolic links followed; undefined: there is none. */
   readonly projectDirectory: string | undefined;
   readonly toolsets: Toolsets | undefined;
-  readonly verbose: boolean;
   /** The operator's files that were read. */
   readonly files: readonly string[];
   /** What cannot hold is added here. */
@@ -28,4 +28,12 @@ export interface Held<Value> {
   readonly origin: Origin;
   /** What the project's file asked for in vain. */
   readonly refusals: readonly string[];
+}
+
+export type HeldSettings = { readonly [Key in SettingKey]: Held<SettingValues[Key]> };
+
+export interface InForce {
+  /** Absent where nothing sets one. */
+  readonly values: Readonly<Partial<SettingValues>>;
+  readonly origins: Readonly<Record<SettingKey, Origin>>;
 }

@@ -1,6 +1,7 @@
 /**
  * The schema of a settings file, put together from the table.
  */
+import { splitKey } from './fields.ts';
 import { SETTING_KEYS, SETTINGS, type SettingKey } from './keys.ts';
 import { below, isTable, type JsonSchema, type Problem } from './shapes.ts';
 
@@ -50,14 +51,8 @@ function documented(key: SettingKey): JsonSchema {
   return { ...shape.json, description, ...(value === undefined ? {} : { default: value }) };
 }
 
-/** The table of a TOML file that holds the key (undefined: none), and its name there. */
-export function splitKey(key: string): readonly [section: string | undefined, name: string] {
-  const dot = key.indexOf('.');
-  return dot === -1 ? [undefined, key] : [key.slice(0, dot), key.slice(dot + 1)];
-}
-
 /** The keys of each table by their names there; those outside of any table first. */
-const SECTIONS: ReadonlyMap<string | undefined, ReadonlyMap<string, SettingKey>> = groupKeys();
+export const SECTIONS: ReadonlyMap<string | undefined, ReadonlyMap<string, SettingKey>> = groupKeys();
 
 function groupKeys(): Map<string | undefined, Map<string, SettingKey>> {
   const sections = new Map<string | undefined, Map<string, SettingKey>>();

@@ -2,6 +2,8 @@
  * What a value in a settings file must look like: a check that names every problem, and the same as JSON Schema. By
  * hand and without a schema library, because settings are read at every start, before anything can be answered.
  */
+import { isObject } from '../objects.ts';
+
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 export interface Problem {
@@ -91,5 +93,5 @@ export function below(name: string | number, problems: readonly Problem[]): Prob
 }
 
 export function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date);
+  return isObject(value) && !(value instanceof Date);
 }

@@ -6,11 +6,13 @@ import { dirname, relative } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { errnoOf, messageOf } from '../errors.ts';
 import { nearest } from '../nearest.ts';
+import { isObject } from '../objects.ts';
+import { splitKey } from './fields.ts';
 import { type DocumentPath, findKeyLines, type LineOf } from './key-lines.ts';
-import { SETTING_KEYS, type SettingKey } from './keys.ts';
+import { SETTING_KEYS } from './keys.ts';
 import { type Entries, enterValue, type Layer, type Mistakes, mistake, withGot } from './layers.ts';
 import { isInside } from './paths.ts';
-import { checkDocument, type DocumentProblem, splitKey } from './schema.ts';
+import { checkDocument, type DocumentProblem } from './schema.ts';
 
 export interface SettingsFile {
   readonly path: string;
@@ -40,7 +42,7 @@ export function readSettingsFile(
     }
     const base = { directory: dirname(file.path), homedir };
     for (const key of SETTING_KEYS) {
-      const path = documentPath(key);
+      const path = key.split('.');
       const value = valueAt(document, path);
       // What is wrong with it was reported above; the rest of the file goes on to be checked.
       if (value !== undefined) enterValue(entries, value, { key, where: where(path), base });
@@ -78,13 +80,8 @@ function describeFailure(error: unknown, shown: string): string {
   return `${shown}: the settings file cannot be read: ${errnoOf(error) ?? messageOf(error)}`;
 }
 
-interface Found {
-  readonly path: DocumentPath;
-  readonly what: string;
-}
-
 /** In the order of the document. */
-function describeProblems(problems: readonly DocumentProblem[], lineOf: LineOf): Found[] {
+function describeProblems(problems: readonly DocumentProblem[], lineOf: LineOf) {
   return problems
     .map(({ path, message, input, isUnknown }) => ({
       path,
@@ -111,19 +108,11 @@ function nearestKey(path: DocumentPath): string | undefined {
   return keys.find((key) => splitKey(key)[1] === name);
 }
 
-function documentPath(key: SettingKey): readonly string[] {
-  const [section, name] = splitKey(key);
-  return section === undefined ? [name] : [section, name];
-}
-
-function valueAt(document: unknown, path: readonly string[]): unknown {
-  let value: unknown = document;
-  for (const name of path) {
-    if (value === null || typeof value !== 'object') return undefined;
-    value = Object.getOwnPropertyDescriptor(value, name)?.value;
-  }
-  return value;
-}
+const valueAt = (document: unknown, path: readonly string[]): unknown =>
+  path.reduce(
+    (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+    document,
+  );
 
 /** As it would be written: names that need quotes have them, and items of lists their number. */
 function keyText(path: DocumentPath): string {

@@ -3,7 +3,7 @@
  */
 import { nearest } from '../nearest.ts';
 import { type Layer, mistake } from './layers.ts';
-import type { Toolsets } from './project-rules.ts';
+import type { Toolsets } from './strictness.ts';
 
 /** A sentence for each name that is neither a toolset nor a tool. */
 export function unknownTools(layers: readonly Layer[], toolsets: Toolsets): string[] {

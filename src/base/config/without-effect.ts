@@ -1,8 +1,9 @@
 /** Settings without effect, because another setting overrides them. */
 import type { Settings } from '../settings.ts';
-import { type InForce, modeOf, ownList } from './in-force.ts';
-import type { SettingKey } from './keys.ts';
-import type { Toolsets } from './project-rules.ts';
+import { hasAllowList, modeOf, ownList } from './in-force.ts';
+import { SETTING_KEYS, type SettingKey } from './keys.ts';
+import type { InForce } from './resolved.ts';
+import type { Toolsets } from './strictness.ts';
 
 interface Around extends InForce {
   readonly toolsets: Toolsets | undefined;
@@ -10,18 +11,22 @@ interface Around extends InForce {
 
 /** One sentence a setting. */
 export function settingsWithoutEffect(settings: Settings, around: Around): string[] {
-  return Object.entries(REASONS).flatMap(([name, reason]) => {
-    const key = name as keyof typeof REASONS;
+  return SETTING_KEYS.flatMap((key) => {
     const { source, where } = around.origins[key];
     const value: unknown = around.values[key];
     const isEmpty = Array.isArray(value) && value.length === 0;
-    const why = source === 'default' || isEmpty ? undefined : reason(settings, around);
+    const why = source === 'default' || isEmpty ? undefined : reasonFor(key, settings, around);
     return why === undefined ? [] : [`${key} = ${JSON.stringify(value)} (${where}) has no effect: ${why}`];
   });
 }
 
+function reasonFor(key: SettingKey, settings: Settings, around: Around): string | undefined {
+  const own = key.startsWith('shell_tool.') ? withoutShellTool(settings, around, key) : undefined;
+  return own ?? REASONS[key]?.(settings, around, key);
+}
+
 /** Why the setting has no effect; undefined where it has. */
-type Reason = (settings: Settings, around: Around) => string | undefined;
+type Reason = (settings: Settings, around: Around, key: SettingKey) => string | undefined;
 
 const withoutSandbox: Reason = ({ security: { sandbox } }) =>
   sandbox === 'off' || sandbox === 'container' ? `security.sandbox is "${sandbox}"` : undefined;
@@ -39,30 +44,28 @@ const withoutShellTool: Reason = ({ tools }, { toolsets }) =>
 
 /** A limit of one, where the limit of all is lower. */
 const above =
-  (key: SettingKey, other: SettingKey): Reason =>
-  (_settings, { values }) =>
+  (other: SettingKey): Reason =>
+  (_settings, { values }, key) =>
     Number(values[key]) > Number(values[other]) ? `${other} is ${Number(values[other])}` : undefined;
 
 const either =
   (one: Reason, other: Reason): Reason =>
-  (settings, around) =>
-    one(settings, around) ?? other(settings, around);
+  (...about) =>
+    one(...about) ?? other(...about);
 
-const REASONS = {
+/** Settings of the tool `shell` have one more: that the tool is not there. */
+const REASONS: Partial<Record<SettingKey, Reason>> = {
   'security.allowed_commands': permissive,
   'security.allowed_arguments': permissive,
-  'security.extend_allowed': ({ security }, around) =>
-    around.values['security.extend_allowed'] !== true || ownList(security) !== undefined
+  'security.extend_allowed': ({ security }) =>
+    !security.extendsAllowed || ownList(security) !== undefined
       ? undefined
       : 'neither security.allowed_commands nor security.allowed_arguments is set',
-  'security.allow_writes': ({ security }) =>
-    modeOf(security) === 'restrictive' || (modeOf(security) === 'custom' && ownList(security) !== undefined)
-      ? undefined
-      : 'there is no allow-list',
+  'security.allow_writes': ({ security }) => (hasAllowList(security) ? undefined : 'there is no allow-list'),
   'security.readable_paths': withoutSandbox,
   'security.expose': withoutSandbox,
-  'security.enable_network': (settings, around) =>
-    settings.security.network ? undefined : withoutSandbox(settings, around),
+  'security.enable_network': (settings, ...about) =>
+    settings.security.network ? undefined : withoutSandbox(settings, ...about),
   'security.allowed_domains': ({ security }) => (security.network ? undefined : 'the network is off'),
   'security.allowed_environment': ({ security: { environment } }) =>
     environment === 'allowed' ? undefined : `security.environment is "${environment}"`,
@@ -71,23 +74,11 @@ const REASONS = {
       keepsTmp ? `under the preset ${preset} /tmp is on disk` : undefined,
     withoutSandbox,
   ),
-  'limits.max_processes': above('limits.max_processes', 'limits.max_processes_total'),
-  'limits.max_terminals': either(
-    withoutTerminals,
-    above('limits.max_terminals', 'limits.max_terminals_total'),
-  ),
+  'limits.max_processes': above('limits.max_processes_total'),
+  'limits.max_terminals': either(withoutTerminals, above('limits.max_terminals_total')),
   'limits.max_terminals_total': withoutTerminals,
   'limits.terminal_grace_seconds': withoutTerminals,
   'http.metrics_host': ({ http }) =>
     http.metrics.port === undefined ? 'http.metrics_port is not set' : undefined,
-  'shell_tool.default_timeout': either(
-    withoutShellTool,
-    above('shell_tool.default_timeout', 'shell_tool.max_timeout'),
-  ),
-  'shell_tool.max_timeout': withoutShellTool,
-  'shell_tool.allowed_directories': withoutShellTool,
-  'shell_tool.max_output_size': withoutShellTool,
-  'shell_tool.blocked_commands': withoutShellTool,
-  'shell_tool.log_commands': withoutShellTool,
-  'shell_tool.abort_file': withoutShellTool,
-} as const satisfies Partial<Record<SettingKey, Reason>>;
+  'shell_tool.default_timeout': above('shell_tool.max_timeout'),
+};

@@ -1,7 +1,7 @@
 /** `audit search` and `audit tail`: lines that were written, and lines as they are written. */
 import { ShellServerError } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
-import { nearest } from '../../base/nearest.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import {
   AUDIT_EVENTS,
   type AuditLine,
@@ -12,7 +12,7 @@ import {
 } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
 import { createPaint, widthOf } from '../paint.ts';
-import { parseWhen } from '../when.ts';
+import { rangeOf } from '../when.ts';
 import { auditDirectory } from './directory.ts';
 import { showLine } from './show-line.ts';
 
@@ -25,21 +25,17 @@ export interface SearchOptions {
   readonly status?: string;
   readonly event?: string;
   readonly execution?: string;
-  readonly text?: string;
+  readonly text?: string | undefined;
   readonly security?: boolean;
   readonly limit: number;
   readonly json?: boolean;
 }
 
 /** Ends with 1 where nothing was found, as grep does. */
-export function searchAudit(context: CommandContext, options: SearchOptions): void {
-  const nowMs = Date.now();
-  const range = {
-    sinceMs: options.since === undefined ? undefined : parseWhen('--since', options.since, nowMs),
-    untilMs: options.until === undefined ? undefined : parseWhen('--until', options.until, nowMs),
-  };
+export function searchAudit(context: CommandContext, text: string | undefined, options: SearchOptions): void {
+  const range = rangeOf(options);
   checkNames(options);
-  const matches = createMatcher(options);
+  const matches = createMatcher({ ...options, text });
   const newest = keepNewest(options.limit);
   for (const line of readAudit(auditDirectory(context), range)) if (matches(line)) newest.add(line);
   const { lines, left } = newest.take();
@@ -55,9 +51,9 @@ export function searchAudit(context: CommandContext, options: SearchOptions): vo
 /** A filter that can meet no line is a slip. */
 function checkNames({ event, execution }: SearchOptions): void {
   if (event !== undefined && !AUDIT_EVENTS.includes(event)) {
-    const meant = nearest(event, AUDIT_EVENTS);
+    const hint = didYouMean(event, AUDIT_EVENTS, (meant) => `Did you mean ${meant}? `);
     throw new ShellServerError('PARAM_002', `There is no event ${JSON.stringify(event)}.`, {
-      hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}The events: ${AUDIT_EVENTS.join(', ')}.`,
+      hint: `${hint}The events: ${AUDIT_EVENTS.join(', ')}.`,
     });
   }
   if (execution !== undefined && !isId('exec', execution) && !isId('term', execution))

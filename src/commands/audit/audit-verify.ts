@@ -4,7 +4,7 @@ import { ShellServerError } from '../../base/errors.ts';
 import { createObserver } from '../../executions/executions.ts';
 import { type Verification, verifyAudit } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
-import { showJson } from '../json.ts';
+import { print } from '../json.ts';
 import { createPaint, type Paint } from '../paint.ts';
 import { many, showTime } from '../when.ts';
 import { auditDirectory } from './directory.ts';
@@ -20,16 +20,14 @@ export async function verifyCommand(context: CommandContext, options: VerifyOpti
   // Listed first: a record is written after its line.
   const executions = await listExecutions(context.settings().stateDir);
   const verification = verifyAudit({ directory: auditDirectory(context), anchors, executions });
-  context.output.write(
-    options.json === true ? showJson(verification) : renderVerification(verification, createPaint(context)),
-  );
+  print(context, options, verification, () => renderVerification(verification, createPaint(context)));
   context.setExitCode(verification.problems.length === 0 ? 0 : 1);
 }
 
 /** Of servers, in the text; --json has all. */
 const SHOWN = 10;
 
-export function renderVerification(found: Verification, paint: Paint): string {
+function renderVerification(found: Verification, paint: Paint): string {
   const { lines, files, heads, torn, lost, problems } = found;
   const servers = heads.filter(({ isServer }) => isServer).length;
   const commands = heads.length - servers;
@@ -37,16 +35,13 @@ export function renderVerification(found: Verification, paint: Paint): string {
   const counted = `${many(lines, 'line')} in ${many(files, 'file')} of ${who}`;
   const newest = heads.toSorted((a, b) => (a.lastTime < b.lastTime ? 1 : -1));
   const open = heads.filter(({ isClosed }) => !isClosed).length;
+  const entries = lost === 1 ? '1 entry' : `${lost} entries`;
   const text = [
     ...problems.map(({ kind, text: what }) => `${paint('bad', kind.toUpperCase())} ${what}`),
     problems.length === 0
       ? `${paint('good', 'The audit log is whole')}: ${counted}.`
       : `${paint('bad', 'The audit log is not what was written')}: ${counted} are as they should be.`,
-    ...(lost > 0
-      ? [
-          `${paint('warn', lost === 1 ? '1 entry' : `${lost} entries`)} could not be written, as the log itself says.`,
-        ]
-      : []),
+    ...(lost === 0 ? [] : [`${paint('warn', entries)} could not be written, as the log itself says.`]),
     ...(torn.length > 0 ? [`Half a line ends ${torn.join(', ')}: a server was killed while it wrote.`] : []),
     ...(open > 0 ? [`${many(open, 'log')} without an end: the server is running or was killed.`] : []),
     ...newest
@@ -65,13 +60,10 @@ export function renderVerification(found: Verification, paint: Paint): string {
 
 function checkAnchor(text: string): string {
   if (/^[0-9a-f]{64}$/.test(text)) return text;
-  throw new ShellServerError(
-    'PARAM_002',
-    `--anchor is not the hash of a line: ${JSON.stringify(text.slice(0, 80))}.`,
-    {
-      hint: 'It has 64 hexadecimal digits, as audit verify prints them.',
-    },
-  );
+  const given = JSON.stringify(text.slice(0, 80));
+  throw new ShellServerError('PARAM_002', `--anchor is not the hash of a line: ${given}.`, {
+    hint: 'It has 64 hexadecimal digits, as audit verify prints them.',
+  });
 }
 
 async function listExecutions(stateDir: string): Promise<string[]> {

@@ -7,8 +7,9 @@ import { showSpan, showTime } from '../when.ts';
 const WORD_COLUMNS = 9;
 
 export function showLine(line: AuditLine, paint: Paint, width = Infinity): string {
-  const { tone, word, text } = describe(line.fields);
-  const who = textOf(line.fields['principal']) || 'server';
+  const say: Say = (name) => textOf(line.fields[name]);
+  const { tone, word, text } = describe(line.fields, say);
+  const who = say('principal') || 'server';
   const before = `${showTime(line.time)} ${padTo(word, WORD_COLUMNS)} ${who}`;
   const rest = fitTo(escapeText(text), width - before.length - 1);
   return `${paint('quiet', showTime(line.time))} ${paint(tone, padTo(word, WORD_COLUMNS))} ${paint('quiet', who)} ${rest}`;
@@ -21,101 +22,86 @@ interface Described {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+/** A field of the line as text; empty where there is none. */
+type Say = (name: string) => string;
 
-function describe(fields: Fields): Described {
+const TONES: Readonly<Record<string, Tone>> = { allow: 'good', deny: 'bad', ask: 'warn' };
+
+function describe(fields: Fields, say: Say): Described {
   const { event, decision } = fields;
   switch (event) {
     case 'execution_ended':
-      return describeEnd(fields);
+      return describeEnd(say);
     case 'execution_not_started':
-      return { tone: 'bad', word: 'failed', text: `not started: ${textOf(fields['reason'])}` };
+      return { tone: 'bad', word: 'failed', text: `not started: ${say('reason')}` };
     case 'call':
-      return describeCall(fields);
+      return describeCall(say);
     case 'terminal_input':
-      return { tone: 'plain', word: 'typed', text: describeTyped(fields) };
+      return { tone: 'plain', word: 'typed', text: describeTyped(fields, say) };
     case 'log_opened':
-      return {
-        tone: 'quiet',
-        word: 'opened',
-        text: `${textOf(fields['instance'])}, pid ${textOf(fields['pid'])}`,
-      };
+      return { tone: 'quiet', word: 'opened', text: `${say('instance')}, pid ${say('pid')}` };
     case 'log_closed':
       return { tone: 'quiet', word: 'closed', text: '' };
     case 'entries_lost':
-      return {
-        tone: 'bad',
-        word: 'lost',
-        text: `${textOf(fields['count'])} entries: ${textOf(fields['reason'])}`,
-      };
+      return { tone: 'bad', word: 'lost', text: `${say('count')} entries: ${say('reason')}` };
     default:
       return {
-        tone:
-          decision === 'allow' ? 'good' : decision === 'deny' ? 'bad' : decision === 'ask' ? 'warn' : 'plain',
-        word: textOf(decision) || 'event',
+        tone: TONES[String(decision)] ?? 'plain',
+        word: say('decision') || 'event',
         text: joined([
           event === 'execution_allowed' || event === 'execution_denied'
             ? ''
             : String(event).replaceAll('_', ' '),
-          commandOf(fields),
-          decision === 'allow' ? '' : joined([textOf(fields['code']), textOf(fields['reason'])]),
-          textOf(
-            fields['restrictionId'] ??
-              fields['executionIds'] ??
-              fields['terminalId'] ??
-              fields['scope'] ??
-              fields['from'],
-          ),
-          fields['others'] === undefined ? '' : `and ${textOf(fields['others'])} more like it`,
+          commandOf(say),
+          decision === 'allow' ? '' : joined([say('code'), say('reason')]),
+          ['restrictionId', 'executionIds', 'terminalId', 'scope', 'from'].map(say).find(Boolean) ?? '',
+          fields['others'] === undefined ? '' : `and ${say('others')} more like it`,
         ]),
       };
   }
 }
 
 /** A terminal runs a shell, which nobody typed: it is known by its name. */
-function commandOf(fields: Fields): string {
-  const command = textOf(fields['command']);
-  const id = textOf(fields['executionId']);
-  return command === '' && isId('exec', id) ? `terminal ${renameId(id, 'term')}` : command;
+function commandOf(say: Say): string {
+  const id = say('executionId');
+  return say('command') || (isId('exec', id) ? `terminal ${renameId(id, 'term')}` : '');
 }
 
 const STATUS_TONES: Readonly<Record<string, Tone>> = { completed: 'good', failed: 'bad', timeout: 'warn' };
 
-function describeEnd(fields: Fields): Described {
-  const status = textOf(fields['status']);
-  const how =
-    fields['signal'] === undefined ? `exit ${textOf(fields['exitCode'])}` : textOf(fields['signal']);
-  const why = fields['reason'] === 'exit' || fields['reason'] === 'signal' ? '' : textOf(fields['reason']);
-  const mark = textOf(fields['securityEvent']).replaceAll('_', ' ');
-  const facts = [how, why, mark, showSpan(Number(fields['durationMs']))].filter((fact) => fact !== '');
+function describeEnd(say: Say): Described {
+  const status = say('status');
+  const why = ['exit', 'signal'].includes(say('reason')) ? '' : say('reason');
+  const mark = say('securityEvent').replaceAll('_', ' ');
+  const how = say('signal') || `exit ${say('exitCode')}`;
+  const facts = [how, why, mark, showSpan(Number(say('durationMs')))].filter((fact) => fact !== '');
   return {
     tone: STATUS_TONES[status] ?? 'plain',
     word: status,
-    text: joined([facts.join(', '), commandOf(fields)]),
+    text: joined([facts.join(', '), commandOf(say)]),
   };
 }
 
-function describeCall(fields: Fields): Described {
-  const outcome =
-    fields['outcome'] === 'answered' ? '' : joined([textOf(fields['outcome']), textOf(fields['code'])]);
+function describeCall(say: Say): Described {
+  const tool = say('tool');
   return {
     tone: 'quiet',
     word: 'call',
     text: joined([
-      textOf(fields['tool']),
+      tool,
       // What there is not is known by what it was called.
-      fields['tool'] === 'unknown' ? textOf(fields['calledAs']) : '',
-      outcome,
-      showSpan(Number(fields['durationMs'])),
+      tool === 'unknown' ? say('calledAs') : '',
+      say('outcome') === 'answered' ? '' : joined([say('outcome'), say('code')]),
+      showSpan(Number(say('durationMs'))),
       // Its command has lines of its own.
-      fields['tool'] === 'shell_execute' ? '' : textOf(fields['input']),
+      tool === 'shell_execute' ? '' : say('input'),
     ]),
   };
 }
 
-function describeTyped(fields: Fields): string {
-  const input = fields['input'] as { readonly text?: string; readonly isSecret?: boolean } | undefined;
-  const typed = input?.isSecret === true ? '(at a password prompt)' : (input?.text ?? '');
-  return joined([textOf(fields['terminalId']), typed]);
+function describeTyped({ input }: Fields, say: Say): string {
+  const { text = '', isSecret } = (input ?? {}) as { readonly text?: string; readonly isSecret?: boolean };
+  return joined([say('terminalId'), isSecret === true ? '(at a password prompt)' : text]);
 }
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('  ');

@@ -1,36 +1,15 @@
 /** `audit stats`: what the log says in numbers: most used, most denied, slowest, and failures over time. */
 import { type AuditLine, escapeText, readAudit } from '../../security/security.ts';
 import type { CommandContext } from '../context.ts';
-import { showJson } from '../json.ts';
+import { print } from '../json.ts';
 import { bar, clipTo, createPaint, type Paint, padTo, widthOf } from '../paint.ts';
-import { many, parseWhen, showSpan, showTime } from '../when.ts';
+import { many, rangeOf, showSpan, showTime } from '../when.ts';
+import type { SearchOptions } from './audit-search.ts';
 import { auditDirectory } from './directory.ts';
 
-export interface StatsOptions {
-  readonly since?: string;
-  readonly until?: string;
-  readonly principal?: string;
-  readonly json?: boolean;
-}
+type StatsOptions = Pick<SearchOptions, 'since' | 'until' | 'principal' | 'json'>;
 
-export interface AuditStats {
-  readonly lines: number;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-  readonly decisions: Readonly<Record<string, number>>;
-  readonly statuses: Readonly<Record<string, number>>;
-  readonly securityEvents: Readonly<Record<string, number>>;
-  readonly principals: readonly Counted[];
-  readonly clients: readonly Counted[];
-  readonly mostUsed: readonly Counted[];
-  readonly mostDenied: readonly Counted[];
-  readonly slowest: readonly {
-    readonly command: string;
-    readonly executionId: string;
-    readonly durationMs: number;
-  }[];
-  readonly overTime: readonly { readonly from: string; readonly ended: number; readonly failed: number }[];
-}
+type AuditStats = ReturnType<typeof countAudit>;
 
 interface Counted {
   readonly name: string;
@@ -53,24 +32,14 @@ const SPANS_MS = [
 const MAX_SPANS = 16;
 
 export function statsCommand(context: CommandContext, options: StatsOptions): void {
-  const nowMs = Date.now();
-  const range = {
-    sinceMs: options.since === undefined ? undefined : parseWhen('--since', options.since, nowMs),
-    untilMs: options.until === undefined ? undefined : parseWhen('--until', options.until, nowMs),
-  };
-  const stats = countAudit(readAudit(auditDirectory(context), range), options.principal);
-  context.output.write(
-    options.json === true
-      ? showJson(stats)
-      : renderStats(stats, createPaint(context), widthOf(context.output)),
-  );
+  const stats = countAudit(readAudit(auditDirectory(context), rangeOf(options)), options.principal);
+  print(context, options, stats, () => renderStats(stats, createPaint(context), widthOf(context.output)));
 }
 
-export function countAudit(lines: Iterable<AuditLine>, principal?: string): AuditStats {
-  const [decisions, statuses, events, principals, clients, used, denied] = Array.from(
-    { length: 7 },
-    createCounter,
-  );
+function countAudit(lines: Iterable<AuditLine>, principal?: string) {
+  const [decisions, statuses, events] = [createCounter(), createCounter(), createCounter()];
+  const [principals, clients] = [createCounter(), createCounter()];
+  const [used, denied] = [createCounter(), createCounter()];
   const slowest: { command: string; executionId: string; durationMs: number }[] = [];
   /** By minute: how many ended, and how many of them failed. */
   const minutes = new Map<number, { ended: number; failed: number }>();
@@ -84,14 +53,14 @@ export function countAudit(lines: Iterable<AuditLine>, principal?: string): Audi
     if (from === undefined || time < from) from = time;
     if (to === undefined || time > to) to = time;
     if (event === 'execution_allowed' || event === 'execution_denied') {
-      decisions?.add(fields['decision']);
-      principals?.add(fields['principal']);
-      clients?.add(fields['client']);
-      (event === 'execution_allowed' ? used : denied)?.add(nameOf(command));
+      decisions.add(fields['decision']);
+      principals.add(fields['principal']);
+      clients.add(fields['client']);
+      (event === 'execution_allowed' ? used : denied).add(nameOf(command));
     }
     if (event !== 'execution_ended') continue;
-    statuses?.add(status);
-    events?.add(fields['securityEvent']);
+    statuses.add(status);
+    events.add(fields['securityEvent']);
     const minute = minutes.get(Math.floor(Date.parse(time) / 60_000)) ?? { ended: 0, failed: 0 };
     minute.ended++;
     if (status !== 'completed') minute.failed++;
@@ -107,13 +76,13 @@ export function countAudit(lines: Iterable<AuditLine>, principal?: string): Audi
     lines: count,
     from,
     to,
-    decisions: decisions?.all() ?? {},
-    statuses: statuses?.all() ?? {},
-    securityEvents: events?.all() ?? {},
-    principals: principals?.top() ?? [],
-    clients: clients?.top() ?? [],
-    mostUsed: used?.top() ?? [],
-    mostDenied: denied?.top() ?? [],
+    decisions: decisions.all(),
+    statuses: statuses.all(),
+    securityEvents: events.all(),
+    principals: principals.top(),
+    clients: clients.top(),
+    mostUsed: used.top(),
+    mostDenied: denied.top(),
     slowest: slowest.sort(byDuration).slice(0, TOP),
     overTime: overTime(minutes),
   };
@@ -151,7 +120,7 @@ function nameOf(command: unknown): string {
 }
 
 /** In equal spans, none left out between the first and the last. */
-function overTime(minutes: ReadonlyMap<number, { ended: number; failed: number }>): AuditStats['overTime'] {
+function overTime(minutes: ReadonlyMap<number, { ended: number; failed: number }>) {
   if (minutes.size === 0) return [];
   const keys = [...minutes.keys()];
   const first = keys.reduce((a, b) => Math.min(a, b)) * 60_000;
@@ -170,7 +139,7 @@ function overTime(minutes: ReadonlyMap<number, { ended: number; failed: number }
   return spans;
 }
 
-export function renderStats(stats: AuditStats, paint: Paint, width: number): string {
+function renderStats(stats: AuditStats, paint: Paint, width: number): string {
   if (stats.lines === 0) return 'The audit log has nothing of that time.\n';
   const ended = Object.values(stats.statuses).reduce((sum, count) => sum + count, 0);
   const most = Math.max(1, ...stats.overTime.map((span) => span.ended));
@@ -179,6 +148,10 @@ export function renderStats(stats: AuditStats, paint: Paint, width: number): str
     Object.entries(of)
       .map(([name, count]) => `${count} ${name.replaceAll('_', ' ')}`)
       .join(', ') || 'none';
+  const named = (title: string, entries: readonly Counted[]): string[] =>
+    entries.length > 1
+      ? [`${title}: ${entries.map(({ name, count }) => `${escapeText(name)} ${count}`).join(', ')}`]
+      : [];
   const ranking = (title: string, entries: readonly Counted[]): string[] =>
     entries.length === 0
       ? []
@@ -195,14 +168,8 @@ export function renderStats(stats: AuditStats, paint: Paint, width: number): str
     `decided: ${counts(stats.decisions)}`,
     `ended: ${counts(stats.statuses)}`,
     `security events: ${counts(stats.securityEvents)}`,
-    ...(stats.clients.length > 1
-      ? [`clients: ${stats.clients.map(({ name, count }) => `${escapeText(name)} ${count}`).join(', ')}`]
-      : []),
-    ...(stats.principals.length > 1
-      ? [
-          `principals: ${stats.principals.map(({ name, count }) => `${escapeText(name)} ${count}`).join(', ')}`,
-        ]
-      : []),
+    ...named('clients', stats.clients),
+    ...named('principals', stats.principals),
     ...ranking('Most used', stats.mostUsed),
     ...ranking('Most denied', stats.mostDenied),
     ...(stats.slowest.length === 0 ? [] : ['', paint('strong', 'Slowest')]),

@@ -2,8 +2,8 @@
  * `mcp-shell-server config init`: asks a person the few questions that matter and writes a settings file in which every
  * other setting stands with its default, commented out.
  */
-import { presetValues, SETTING_KEYS, SETTINGS, type SettingKey } from '../../base/config/config.ts';
-import { directoryProblem, locatePath } from '../../base/config/paths.ts';
+import { SECTIONS, SETTINGS, type SettingKey, unsetText } from '../../base/config/config.ts';
+import { directoryProblem, locatePath, type PathBase } from '../../base/config/paths.ts';
 import { PRESET_NAMES, PRESETS, type PresetName } from '../../base/config/presets.ts';
 import { ShellServerError } from '../../base/errors.ts';
 import { EXPOSURES } from '../../security/security.ts';
@@ -34,12 +34,8 @@ const ABOUT: Readonly<Record<PresetName, string>> = {
 };
 
 /** What was said on the command line is not asked; without anybody to ask, the default holds. */
-export async function askWishes(
-  wishes: Wishes,
-  asker: Asker,
-  base: { readonly directory: string; readonly homedir: string },
-): Promise<Answers> {
-  const preset = await settle(wishes.preset, (typed) => parsePreset(typed), {
+export async function askWishes(wishes: Wishes, asker: Asker, base: PathBase): Promise<Answers> {
+  const preset = await settle(wishes.preset, parsePreset, {
     about: [
       'The preset decides what commands may do:',
       ...PRESET_NAMES.map((name) => `  ${name.padEnd(12)} ${ABOUT[name]}`),
@@ -57,16 +53,12 @@ export async function askWishes(
     usual: base.directory,
     asker,
   });
-  const network = await settle(
-    wishes.network === undefined ? undefined : String(wishes.network),
-    parseYesNo,
-    {
-      about: ['Whether commands have the network: yes or no.'],
-      question: 'Network',
-      usual: PRESETS[preset].network ? 'yes' : 'no',
-      asker,
-    },
-  );
+  const network = await settle(wishes.network?.toString(), parseYesNo, {
+    about: ['Whether commands have the network: yes or no.'],
+    question: 'Network',
+    usual: PRESETS[preset].network ? 'yes' : 'no',
+    asker,
+  });
   const expose = await settle(wishes.expose, parseExpose, {
     about: [
       'Credentials and sockets of yours that commands may use, separated by commas:',
@@ -79,58 +71,57 @@ export async function askWishes(
   return { preset, workspace, network, expose };
 }
 
-/** A parsed value, or what is wrong with it. */
-type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
+const invalid = (problem: string): ShellServerError => new ShellServerError('PARAM_002', `${problem}.`);
 
 const TRIES = 5;
 
+/** `parse` throws `invalid`: a person is then asked again. */
 async function settle<Value>(
   given: string | undefined,
-  parse: (typed: string) => Parsed<Value>,
+  parse: (typed: string) => Value,
   question: { about: readonly string[]; question: string; usual: string; asker: Asker },
 ): Promise<Value> {
   const { asker, usual } = question;
   if (given === undefined) asker.say(`\n${question.about.join('\n')}\n`);
   for (let tries = 0; tries < TRIES; tries++) {
-    const parsed = parse((given ?? (await asker.ask(question.question, usual))).trim());
-    if ('value' in parsed) return parsed.value;
-    if (given !== undefined) throw new ShellServerError('PARAM_002', `${parsed.problem}.`);
-    asker.say(`${parsed.problem}.\n`);
+    const typed = (given ?? (await asker.ask(question.question, usual))).trim();
+    try {
+      return parse(typed);
+    } catch (error) {
+      if (given !== undefined || !(error instanceof ShellServerError)) throw error;
+      asker.say(`${error.message}\n`);
+    }
   }
-  throw new ShellServerError('PARAM_002', `No valid answer to "${question.question}".`);
+  throw invalid(`No valid answer to "${question.question}"`);
 }
 
-function parsePreset(typed: string): Parsed<PresetName> {
-  const value = PRESET_NAMES.find((name) => name === typed);
-  return value === undefined
-    ? { problem: `${JSON.stringify(typed)} is none of ${PRESET_NAMES.join(', ')}` }
-    : { value };
+function parsePreset(typed: string): PresetName {
+  const preset = PRESET_NAMES.find((name) => name === typed);
+  if (preset !== undefined) return preset;
+  throw invalid(`${JSON.stringify(typed)} is none of ${PRESET_NAMES.join(', ')}`);
 }
 
-function parseWorkspace(
-  typed: string,
-  base: { readonly directory: string; readonly homedir: string },
-): Parsed<string | undefined> {
-  if (typed === 'any') return { value: undefined };
-  const value = locatePath(typed, base);
-  const problem = directoryProblem(value);
-  return problem === undefined ? { value } : { problem: `${value} ${problem}` };
+function parseWorkspace(typed: string, base: PathBase): string | undefined {
+  if (typed === 'any') return undefined;
+  const path = locatePath(typed, base);
+  const problem = directoryProblem(path);
+  if (problem !== undefined) throw invalid(`${path} ${problem}`);
+  return path;
 }
 
-function parseYesNo(typed: string): Parsed<boolean> {
-  if (/^(?:y|yes|true|on)$/i.test(typed)) return { value: true };
-  return /^(?:n|no|false|off)$/i.test(typed) ? { value: false } : { problem: 'Say yes or no' };
+function parseYesNo(typed: string): boolean {
+  const isYes = /^(?:y|yes|true|on)$/i.test(typed);
+  if (!isYes && !/^(?:n|no|false|off)$/i.test(typed)) throw invalid('Say yes or no');
+  return isYes;
 }
 
-function parseExpose(typed: string): Parsed<readonly string[]> {
+function parseExpose(typed: string): readonly string[] {
   const names = typed.split(',').map((name) => name.trim());
-  const value = names.filter((name) => name !== '' && name !== 'none');
-  const unknown = value.find((name) => !Object.hasOwn(EXPOSURES, name) && !/[/~]/.test(name));
-  return unknown === undefined
-    ? { value }
-    : {
-        problem: `${JSON.stringify(unknown)} is neither a path nor one of ${Object.keys(EXPOSURES).join(', ')}`,
-      };
+  const exposed = names.filter((name) => name !== '' && name !== 'none');
+  const unknown = exposed.find((name) => !Object.hasOwn(EXPOSURES, name) && !/[/~]/.test(name));
+  if (unknown === undefined) return exposed;
+  const known = Object.keys(EXPOSURES).join(', ');
+  throw invalid(`${JSON.stringify(unknown)} is neither a path nor one of ${known}`);
 }
 
 /**
@@ -151,19 +142,15 @@ export function renderFile(
       : [['security.enable_network', network] as const]),
     ...(isForProject || expose.length === 0 ? [] : [['security.expose', expose] as const]),
   ]);
-  const sections = new Map<string, SettingKey[]>();
-  for (const key of SETTING_KEYS) {
-    const section = key.includes('.') ? key.slice(0, key.indexOf('.')) : '';
-    sections.set(section, [...(sections.get(section) ?? []), key]);
-  }
-  const usual = new Map(presetValues(PRESETS[preset]));
   const values = new Map<SettingKey, string>([
     ['tools', `list of toolsets (${toolNames.join(', ')}) and single tools`],
     ['security.expose', `list of names (${Object.keys(EXPOSURES).join(', ')}) and paths`],
   ]);
-  const blocks = [...sections].map(([section, keys]) => {
-    const settings = keys.map((key) => renderSetting(key, { chosen, usual, values: values.get(key) }));
-    return [...(section === '' ? [] : [`[${section}]`]), settings.join('\n\n')].join('\n');
+  const blocks = Array.from(SECTIONS, ([section, keys]) => {
+    const settings = Array.from(keys, ([name, key]) =>
+      renderSetting(name, key, { chosen, preset, values: values.get(key) }),
+    );
+    return [...(section === undefined ? [] : [`[${section}]`]), settings.join('\n\n')].join('\n');
   });
   return `${HEAD}\n\n${blocks.join('\n\n')}\n`;
 }
@@ -177,16 +164,17 @@ const HEAD = wrap(
 ).join('\n');
 
 function renderSetting(
+  name: string,
   key: SettingKey,
   file: {
     readonly chosen: ReadonlyMap<SettingKey, unknown>;
-    readonly usual: ReadonlyMap<SettingKey, unknown>;
+    readonly preset: PresetName;
     readonly values: string | undefined;
   },
 ): string {
-  const { description, default: constant, unset } = SETTINGS[key];
-  const name = key.slice(key.indexOf('.') + 1);
-  const usual = constant ?? file.usual.get(key);
+  const { description, default: constant, presets } = SETTINGS[key];
+  const unset = unsetText(key);
+  const usual = constant ?? presets?.[file.preset];
   const about = [
     ...wrap(`${description}${constant === undefined && unset !== undefined ? ` Default: ${unset}.` : ''}`),
     ...wrap(`Values: ${file.values ?? SETTINGS[key].values}.`),

@@ -1,10 +1,10 @@
 /** `mcp-shell-server config show`: every setting, the value in force, and where it comes from. */
 import { resolve } from 'node:path';
 import {
-  BY_PRESET,
+  hasAllowList,
   type LoadedSettings,
-  modeOf,
   ownList,
+  SECTIONS,
   SETTING_KEYS,
   SETTINGS,
   type SettingKey,
@@ -43,10 +43,9 @@ const NO_MORE = 'no further commands';
 function findDefaults({ settings }: LoadedSettings): Partial<Record<SettingKey, Found>> {
   const { security, environment } = settings;
   const { allowedArguments } = PRESET_COMMANDS[security.preset];
-  const mode = modeOf(security);
   const isBuiltIn = ownList(security) === undefined;
-  const hasAllowList = mode === 'restrictive' || (mode === 'custom' && !isBuiltIn);
-  const allowsAll = hasAllowList ? undefined : 'all commands';
+  const isListed = hasAllowList(security);
+  const allowsAll = isListed ? undefined : 'all commands';
   const usesPreset = security.mode === undefined && isBuiltIn && allowedArguments !== undefined;
   const shell = chooseShells(undefined, environment['SHELL']).forCommands;
   return {
@@ -60,7 +59,7 @@ function findDefaults({ settings }: LoadedSettings): Partial<Record<SettingKey, 
     'security.allowed_arguments': usesPreset
       ? { value: allowedArguments, source: 'preset', where: security.preset }
       : { about: allowsAll ?? NO_MORE },
-    'security.allow_writes': hasAllowList
+    'security.allow_writes': isListed
       ? { value: !isBuiltIn && !security.extendsAllowed }
       : { about: 'there is no allow-list' },
     'security.allowed_directories': {
@@ -71,33 +70,21 @@ function findDefaults({ settings }: LoadedSettings): Partial<Record<SettingKey, 
 
 /** As a settings file would say it, so that a part of it can be pasted into one. */
 export function renderSettings(loaded: LoadedSettings, cwd: string): string {
-  const shown = listSettings(loaded, cwd).map((setting) => ({ ...splitKey(setting.key), ...setting }));
-  const sections = [...new Set(shown.map(({ section }) => section))];
-  const blocks = sections.map((section) => {
-    const rows = shown.filter((setting) => setting.section === section);
-    const lines = rows.map(({ name, key, value, source, where, about }) =>
-      value === undefined
-        ? { text: `# ${name}`, about: about ?? unsetText(key) }
-        : {
-            text: `${name} = ${tomlValue(value)}`,
-            about: where === undefined ? source : `${source} ${where}`,
-          },
-    );
+  const shown = new Map(listSettings(loaded, cwd).map((setting) => [setting.key, setting]));
+  const blocks = Array.from(SECTIONS, ([section, keys]) => {
+    const lines = Array.from(keys, ([name, key]) => {
+      const { value, source = 'default', where, about = withoutValue(key) } = shown.get(key) ?? {};
+      if (value === undefined) return { text: `# ${name}`, about };
+      const text = `${name} = ${tomlValue(value)}`;
+      return { text, about: where === undefined ? source : `${source} ${where}` };
+    });
     const width = Math.min(48, Math.max(...lines.map(({ text }) => text.length)));
     const body = lines.map(({ text, about }) => `${text.padEnd(width)}  # ${about}`);
-    return [...(section === '' ? [] : [`[${section}]`]), ...body].join('\n');
+    return [...(section === undefined ? [] : [`[${section}]`]), ...body].join('\n');
   });
   const warnings = [...loaded.warnings, ...loaded.withoutEffect].map((warning) => `# warning: ${warning}`);
   return `${[...blocks, ...(warnings.length === 0 ? [] : [warnings.join('\n')])].join('\n\n')}\n`;
 }
 
 /** A preset without a value of its own sets no limit. */
-function unsetText(key: SettingKey): string {
-  const { unset } = SETTINGS[key];
-  return unset === undefined || unset === BY_PRESET ? 'no limit' : unset.replaceAll('`', '');
-}
-
-function splitKey(key: string): { section: string; name: string } {
-  const dot = key.indexOf('.');
-  return { section: dot === -1 ? '' : key.slice(0, dot), name: key.slice(dot + 1) };
-}
+const withoutValue = (key: SettingKey): string => SETTINGS[key].unset?.replaceAll('`', '') ?? 'no limit';

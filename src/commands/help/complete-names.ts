@@ -4,8 +4,7 @@ import { createObserver } from '../../executions/executions.ts';
 import { listTokens } from '../../security/tokens/tokens.ts';
 import { listTerminals } from '../../terminals/attach.ts';
 
-export const NAME_KINDS = ['tokens', 'terminals', 'executions'] as const;
-export type NameKind = (typeof NAME_KINDS)[number];
+export type NameKind = keyof typeof FIND;
 
 /** More than anybody reads. */
 const MAX_NAMES = 200;
@@ -16,12 +15,12 @@ export async function listNames(kind: NameKind, stateDir: string): Promise<strin
   return [...new Set(names)].filter((name) => /^[\w.@:-]+$/.test(name)).slice(0, MAX_NAMES);
 }
 
-const FIND: Readonly<Record<NameKind, (stateDir: string) => Promise<string[]>>> = {
-  tokens: async (stateDir) => listTokens(stateDir).map(({ name }) => name),
-  terminals: async (stateDir) =>
+const FIND = {
+  tokens: async (stateDir: string) => listTokens(stateDir).map(({ name }) => name),
+  terminals: async (stateDir: string) =>
     (await listTerminals(stateDir))
       .filter(({ outcome }) => outcome === undefined)
       .flatMap(({ id, sessionName }) => [sessionName, id]),
-  executions: async (stateDir) =>
+  executions: async (stateDir: string) =>
     (await createObserver({ stateDir, clock: systemClock }).look()).executions.map(({ id }) => id),
 };

@@ -2,17 +2,18 @@
  * `mcp-shell-server completion <shell>`: a script that completes commands, options and their values. Written from the
  * program's definition, so that it knows whatever the program does.
  */
+import type { Command } from 'commander';
 import type { NameKind } from './complete-names.ts';
-import { allCommands, type CommandShape, type OptionShape } from './shape.ts';
+import { allCommands, type CommandShape, type OptionShape, shapeOf } from './shape.ts';
 
 export const COMPLETED_SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type CompletedShell = (typeof COMPLETED_SHELLS)[number];
 
 /** Words for values that are called so, beside files and directories. */
-export type ValueWords = Readonly<Record<string, readonly string[]>>;
+type ValueWords = Readonly<Record<string, readonly string[]>>;
 
-export function renderCompletion(shell: CompletedShell, program: CommandShape, words: ValueWords): string {
-  return { bash: renderBash, zsh: renderZsh, fish: renderFish }[shell](program, words);
+export function renderCompletion(shell: CompletedShell, program: Command, words: ValueWords): string {
+  return { bash: renderBash, zsh: renderZsh, fish: renderFish }[shell](shapeOf(program), words);
 }
 
 /** How a value is completed, by what it is called. */

@@ -1,17 +1,7 @@
 /** The program's commands and options as plain data, read from their one definition: what completions and the man page are written from. */
-import type { Command } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 
-export interface OptionShape {
-  /** "-s, --shell <path>" */
-  readonly flags: string;
-  readonly short: string | undefined;
-  readonly long: string | undefined;
-  readonly description: string;
-  /** What the value is called; undefined where there is none. */
-  readonly value: string | undefined;
-  readonly isValueOptional: boolean;
-  readonly choices: readonly string[];
-}
+export type OptionShape = ReturnType<typeof shapeOfOption>;
 
 export interface CommandShape {
   /** Without the program's own: `['policy', 'explain']`. */
@@ -19,12 +9,7 @@ export interface CommandShape {
   readonly name: string;
   readonly description: string;
   readonly options: readonly OptionShape[];
-  readonly arguments: readonly {
-    readonly name: string;
-    readonly description: string;
-    readonly isRequired: boolean;
-    readonly choices: readonly string[];
-  }[];
+  readonly arguments: readonly ReturnType<typeof shapeOfArgument>[];
   readonly commands: readonly CommandShape[];
 }
 
@@ -34,27 +19,33 @@ export function shapeOf(command: Command, path: readonly string[] = []): Command
     path,
     name: command.name(),
     description: command.description(),
-    options: help.visibleOptions(command).map((option) => ({
-      flags: option.flags,
-      short: option.short,
-      long: option.long,
-      description: option.description,
-      value: /[<[]([^>\]]+)[>\]]/.exec(option.flags)?.[1],
-      isValueOptional: option.optional,
-      choices: option.argChoices ?? [],
-    })),
-    arguments: command.registeredArguments.map((argument) => ({
-      name: argument.name(),
-      description: argument.description,
-      isRequired: argument.required,
-      choices: argument.argChoices ?? [],
-    })),
+    options: help.visibleOptions(command).map(shapeOfOption),
+    arguments: command.registeredArguments.map(shapeOfArgument),
     commands: help
       .visibleCommands(command)
       .filter((each) => each.name() !== 'help')
       .map((each) => shapeOf(each, [...path, each.name()])),
   };
 }
+
+const shapeOfOption = ({ flags, short, long, description, optional, argChoices = [] }: Option) => ({
+  /** "-s, --shell <path>" */
+  flags,
+  short,
+  long,
+  description,
+  /** What the value is called; undefined where there is none. */
+  value: /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1],
+  isValueOptional: optional,
+  choices: argChoices,
+});
+
+const shapeOfArgument = (argument: Argument) => ({
+  name: argument.name(),
+  description: argument.description,
+  isRequired: argument.required,
+  choices: argument.argChoices ?? [],
+});
 
 /** It and all below it. */
 export function allCommands(shape: CommandShape): CommandShape[] {

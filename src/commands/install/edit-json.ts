@@ -11,7 +11,9 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser';
-import { EditRefused, isTable, type Table } from './table.ts';
+import { succeeds } from '../../base/attempt.ts';
+import { isObject } from '../../base/objects.ts';
+import { EditRefused, type Table } from './table.ts';
 
 export function readJson(text: string): Table {
   const errors: ParseError[] = [];
@@ -23,7 +25,7 @@ export function readJson(text: string): Table {
     const line = body.slice(0, first.offset).split('\n').length;
     throw new EditRefused(`it is not valid JSON: ${printParseErrorCode(first.error)} in line ${line}`);
   }
-  if (!isTable(value)) throw new EditRefused('it does not hold an object');
+  if (!isObject(value)) throw new EditRefused('it does not hold an object');
   return value;
 }
 
@@ -171,14 +173,7 @@ function startsLine(text: string, offset: number): boolean {
   return text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset).trim() === '';
 }
 
-function isStrictJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isStrictJson = (text: string): boolean => succeeds(() => JSON.parse(text));
 
 /** Windows editors put a byte order mark first. */
 const withoutMark = (text: string): string => text.replace(/^\ufeff/, '');

@@ -3,6 +3,8 @@
  * written inline, it gets wrong, and edit.ts then finds that the result is not what was meant.
  */
 import { parse, TomlError } from 'smol-toml';
+import { attempt } from '../../base/attempt.ts';
+import { isObject } from '../../base/objects.ts';
 import { tomlKey, tomlValue } from '../config/toml-value.ts';
 import { EditRefused, type Table } from './table.ts';
 
@@ -46,21 +48,17 @@ function findSection(lines: readonly string[], path: readonly string[]): Section
 
 /** The path that a header opens; undefined for any other line. */
 function headerOf(line: string): string[] | undefined {
-  if (!line.trimStart().startsWith('[')) return undefined;
-  try {
-    const path: string[] = [];
-    let at: unknown = parse(line);
-    while (at !== null && typeof at === 'object' && !Array.isArray(at)) {
-      const [name] = Object.keys(at);
-      if (name === undefined) return path;
-      path.push(name);
-      at = (at as Table)[name];
-    }
-    // A list of tables, which is no table of ours.
-    return [...path, ''];
-  } catch {
-    return undefined;
+  let at: unknown = line.trimStart().startsWith('[') ? attempt(() => parse(line)) : undefined;
+  if (at === undefined) return undefined;
+  const path: string[] = [];
+  while (isObject(at)) {
+    const [name] = Object.keys(at);
+    if (name === undefined) return path;
+    path.push(name);
+    at = at[name];
   }
+  // A list of tables, which is no table of ours.
+  return [...path, ''];
 }
 
 function isSame(one: readonly string[] | undefined, other: readonly string[]): boolean {
@@ -108,19 +106,11 @@ function setField(lines: string[], section: Section, name: string, value: unknow
   // A value may go on over lines: it ends where it can be read.
   for (let last = at; last < section.end; last++) {
     const piece = lines.slice(at, last + 1).join('\n');
-    const read = tryParse(piece);
+    const read = attempt(() => parse(piece));
     if (read === undefined) continue;
     if (JSON.stringify(read[name]) === JSON.stringify(value)) return;
     lines.splice(at, last - at + 1, written);
     section.end -= last - at;
     return;
-  }
-}
-
-function tryParse(text: string): Table | undefined {
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -4,10 +4,11 @@
  * comparing it with what was meant. A file that cannot be changed so is left alone.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../base/objects.ts';
 import type { Client, ServerEntry } from './clients.ts';
 import { editJson, readJson } from './edit-json.ts';
 import { editToml, readToml } from './edit-toml.ts';
-import { EditRefused, isTable, type Table } from './table.ts';
+import { EditRefused, type Table } from './table.ts';
 
 export interface EditOptions {
   readonly client: Client;
@@ -58,7 +59,7 @@ function fieldsOf(entry: ServerEntry, found: Table | undefined, options: EditOpt
     return { ...fields, ...approval };
   }
   const { command, args, variables } = entry;
-  const known = isTable(found?.['env']) ? found['env'] : {};
+  const known = isObject(found?.['env']) ? found['env'] : {};
   return {
     ...(found === undefined && client.extra),
     command,
@@ -88,10 +89,10 @@ function verify(result: Table, before: Table, meant: EditOptions & { fields: Tab
 function entryIn(file: Table, { key }: Client, name: string): Table | undefined {
   const servers = file[key];
   if (servers === undefined) return undefined;
-  if (!isTable(servers)) throw new EditRefused(`"${key}" in it is not a table of servers`);
+  if (!isObject(servers)) throw new EditRefused(`"${key}" in it is not a table of servers`);
   if (!Object.hasOwn(servers, name)) return undefined;
   const entry = servers[name];
-  if (!isTable(entry)) throw new EditRefused(`"${key}.${name}" in it is not a server`);
+  if (!isObject(entry)) throw new EditRefused(`"${key}.${name}" in it is not a server`);
   return entry;
 }
 

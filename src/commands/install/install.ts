@@ -3,15 +3,17 @@
  * is written that could not be checked, and what was there is kept as a backup.
  */
 import { existsSync } from 'node:fs';
+import { attempt } from '../../base/attempt.ts';
 import { ShellServerError } from '../../base/errors.ts';
-import { nearest } from '../../base/nearest.ts';
+import { didYouMean } from '../../base/nearest.ts';
+import { isObject } from '../../base/objects.ts';
 import { TOKEN_PREFIX } from '../../security/tokens/tokens.ts';
 import { wrapText } from '../paint.ts';
 import { CLIENTS, type Client, findClient, type Machine, type ServerEntry } from './clients.ts';
 import { editFile, findEntry } from './edit.ts';
 import { type FoundFile, readFile, replaceFile } from './replace-file.ts';
 import { showChange } from './show-change.ts';
-import { EditRefused, isTable, type Table } from './table.ts';
+import { EditRefused, type Table } from './table.ts';
 
 export interface InstallOptions {
   readonly clients: readonly Client[];
@@ -42,18 +44,18 @@ export async function install(options: InstallOptions): Promise<boolean> {
 
 /** The clients that are meant: one by its name, or all that are on this machine. */
 export function chooseClients(id: string | undefined, all: boolean, machine: Machine): readonly Client[] {
+  const ids = CLIENTS.map((each) => each.id);
+  const known = `The clients: ${ids.join(', ')}.`;
   if (all === (id !== undefined)) {
     throw new ShellServerError('PARAM_002', 'Name one client, or all that are found with --all.', {
-      hint: `The clients: ${CLIENTS.map((client) => client.id).join(', ')}.`,
+      hint: known,
     });
   }
   if (id === undefined) return foundClients(machine);
   const client = findClient(id);
   if (client !== undefined) return [client];
-  const ids = CLIENTS.map((each) => each.id);
-  const meant = nearest(id, ids);
   throw new ShellServerError('PARAM_002', `There is no client ${JSON.stringify(id)}.`, {
-    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}The clients: ${ids.join(', ')}.`,
+    hint: didYouMean(id, ids, (meant) => `Did you mean ${meant}? `) + known,
   });
 }
 
@@ -66,11 +68,8 @@ export function foundClients(machine: Machine): readonly Client[] {
 
 /** Whether this server, of wherever, stands in the client's file under any name. */
 export function isInstalled(client: Client, machine: Machine): boolean {
-  try {
-    return /mcp-shell-server|dist[\\/]+cli\.js|mcpsh_/.test(readFile(client.file(machine)).text);
-  } catch {
-    return false;
-  }
+  const text = attempt(() => readFile(client.file(machine)).text) ?? '';
+  return /mcp-shell-server|dist[\\/]+cli\.js|mcpsh_/.test(text);
 }
 
 async function installOne(client: Client, options: InstallOptions): Promise<boolean> {
@@ -166,7 +165,7 @@ function reasonOf(error: unknown): string | undefined {
 /** It starts a program of this name, or has one of our tokens. */
 function isOurs(other: Table, program: string): boolean {
   const headers = [other['headers'], other['http_headers']].flatMap((table) =>
-    isTable(table) ? Object.values(table) : [],
+    isObject(table) ? Object.values(table) : [],
   );
   if (headers.some((value) => typeof value === 'string' && value.startsWith(`Bearer ${TOKEN_PREFIX}`)))
     return true;

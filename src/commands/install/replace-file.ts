@@ -5,10 +5,8 @@
 import {
   chmodSync,
   chownSync,
-  closeSync,
   fsyncSync,
   lstatSync,
-  openSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -18,7 +16,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { makePrivateDirectory, writeAllSync } from '../../base/files.ts';
+import { makePrivateDirectory, withFile, writeAllSync } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
 import { EditRefused } from './table.ts';
 
@@ -77,13 +75,10 @@ function keep({ path, text, about }: FoundFile, nowMs: number): string {
 
 function write(path: string, text: string, like: Stats | undefined): void {
   // Private until it has its owner: such files hold tokens.
-  const fd = openSync(path, 'wx', 0o600);
-  try {
+  withFile(path, 'wx', (fd) => {
     writeAllSync(fd, Buffer.from(text));
     fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  });
   if (like === undefined || process.platform === 'win32') return;
   const own = statSync(path);
   if (own.uid !== like.uid || own.gid !== like.gid) chownSync(path, like.uid, like.gid);

@@ -31,8 +31,8 @@ function linesOf(text: string): string[] {
 /** `"API_TOKEN": "…"` and `API_TOKEN = "…"`. */
 function maskPairs(line: string): string {
   return line.replaceAll(
-    /(["']?)([\w-]+)\1(\s*[:=]\s*)(["'])(?:[^"'\\]|\\.)*\4/g,
-    (whole, quote, name, sign, mark) =>
-      isMaskedName(String(name)) ? `${quote}${name}${quote}${sign}${mark}${MASK}${mark}` : whole,
+    /((["']?)([\w-]+)\2\s*[:=]\s*)(["'])(?:[^"'\\]|\\.)*\4/g,
+    (whole: string, ...[start, , name, mark]: string[]) =>
+      isMaskedName(name ?? '') ? `${start}${mark}${MASK}${mark}` : whole,
   );
 }

@@ -23,49 +23,25 @@ export interface Size {
 interface Column {
   readonly title: string;
   readonly width: number;
-  readonly isRight: boolean;
-  readonly minColumns: number;
+  readonly isRight?: true;
+  /** Of the window; narrower ones go without it. */
+  readonly minColumns?: number;
   show(row: TopRow): string;
 }
 
 const COLUMNS: readonly Column[] = [
-  { title: 'STATE', width: 9, isRight: false, minColumns: 0, show: ({ state }) => state },
-  {
-    title: 'TIME',
-    width: 8,
-    isRight: true,
-    minColumns: 0,
-    show: ({ durationMs }) => showClock(durationMs),
-  },
-  {
-    title: 'CPU%',
-    width: 6,
-    isRight: true,
-    minColumns: 0,
-    show: ({ cpuPercent }) => (cpuPercent === undefined ? '' : cpuPercent.toFixed(1)),
-  },
+  { title: 'STATE', width: 9, show: ({ state }) => state },
+  { title: 'TIME', width: 8, isRight: true, show: ({ durationMs }) => showClock(durationMs) },
+  { title: 'CPU%', width: 6, isRight: true, show: ({ cpuPercent }) => cpuPercent?.toFixed(1) ?? '' },
   {
     title: 'MEMORY',
     width: 8,
     isRight: true,
-    minColumns: 0,
     show: ({ memoryBytes }) => (memoryBytes === undefined ? '' : showBytes(memoryBytes)),
   },
-  {
-    title: 'PROC',
-    width: 5,
-    isRight: true,
-    minColumns: 70,
-    show: ({ processes }) => (processes === undefined ? '' : String(processes)),
-  },
-  {
-    title: 'PID',
-    width: 8,
-    isRight: true,
-    minColumns: 70,
-    show: ({ pid }) => (pid === undefined ? '' : String(pid)),
-  },
-  { title: 'WHO', width: 12, isRight: false, minColumns: 100, show: ({ owner }) => escapeText(owner) },
+  { title: 'PROC', width: 5, isRight: true, minColumns: 70, show: ({ processes }) => `${processes ?? ''}` },
+  { title: 'PID', width: 8, isRight: true, minColumns: 70, show: ({ pid }) => `${pid ?? ''}` },
+  { title: 'WHO', width: 12, minColumns: 100, show: ({ owner }) => escapeText(owner) },
 ];
 
 const HEAD_LINES = 3;
@@ -73,7 +49,7 @@ const FOOT_LINES = 2;
 
 export function drawTop(view: TopView, size: Size, paint: Paint): string[] {
   const running = view.rows.filter(({ endedAtMs, canEnd }) => canEnd && endedAtMs === undefined).length;
-  const columns = COLUMNS.filter(({ minColumns }) => size.columns >= minColumns);
+  const columns = COLUMNS.filter(({ minColumns = 0 }) => size.columns >= minColumns);
   const room = Math.max(1, size.rows - HEAD_LINES - FOOT_LINES);
   const shown = windowAround(view.rows, view.chosen, room);
   const chosen = view.rows.find(({ id }) => id === view.chosen);
@@ -115,7 +91,7 @@ function drawRow(
 
 function fit(text: string, { width, isRight }: Column): string {
   const cut = clipTo(text, width);
-  return isRight ? cut.padStart(width) : padTo(cut, width);
+  return isRight === true ? cut.padStart(width) : padTo(cut, width);
 }
 
 /** So many rows, with the chosen one among them. */

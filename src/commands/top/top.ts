@@ -1,8 +1,9 @@
 /** `mcp-shell-server top`: what runs now on a state directory, live, until a person has seen enough. */
+import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { isId, renameId } from '../../base/ids.ts';
 import type { CommandContext } from '../context.ts';
-import { showJson } from '../json.ts';
+import { print } from '../json.ts';
 import { createPaint, type Paint, widthOf } from '../paint.ts';
 import { createSource, type TopRow, type TopSource } from './rows.ts';
 import { drawTop, type TopView } from './top-screen.ts';
@@ -18,22 +19,18 @@ const REFRESH_MS = 1000;
 const ENDED_MS = 600_000;
 
 export async function top(context: CommandContext, options: TopOptions): Promise<void> {
-  const { stateDir } = context.settings();
-  const source = createSource(stateDir);
+  const source = createSource(context.settings());
   if (options.end !== undefined) return endOne(context, source, options.end);
   const isLive =
     options.once !== true && options.json !== true && context.output.isTTY && context.input.isTTY;
   if (isLive) return watch(context, source);
   const { rows, servers } = await source.look();
-  if (options.json === true) {
-    context.output.write(showJson({ servers, rows }));
-    return;
-  }
-  const all = viewOf(rows, { servers, showsEnded: true, chosen: undefined, message: '' });
-  const view = { ...all, chosen: undefined };
-  const size = { columns: widthOf(context.output), rows: view.rows.length + 6 };
-  const lines = drawTop(view, size, createPaint(context)).slice(0, 3 + Math.max(1, view.rows.length));
-  context.output.write(`${lines.join('\n')}\n`);
+  print(context, options, { servers, rows }, () => {
+    const all = viewOf(rows, { servers, showsEnded: true, chosen: undefined, message: '' });
+    const size = { columns: widthOf(context.output), rows: all.rows.length + 6 };
+    const lines = drawTop({ ...all, chosen: undefined }, size, createPaint(context));
+    return `${lines.slice(0, 3 + Math.max(1, all.rows.length)).join('\n')}\n`;
+  });
 }
 
 async function endOne(context: CommandContext, source: TopSource, asked: string): Promise<void> {
@@ -68,14 +65,13 @@ interface State {
   asked: TopRow | undefined;
 }
 
-async function watch(context: CommandContext, source: TopSource): Promise<void> {
-  const { input, output, interrupted } = context;
+/** Draws what there is and what a person does with it, until they leave. */
+async function createWatch(context: CommandContext, source: TopSource, leaving: AbortController) {
+  const { output } = context;
   const paint = createPaint(context);
   const state: State = { chosen: undefined, showsEnded: true, message: '', asked: undefined };
   let view: TopView = viewOf([], { servers: 0, ...state });
   let seen = await source.look();
-  const leaving = new AbortController();
-  const leave = (): void => leaving.abort();
 
   function draw(): void {
     view = viewOf(seen.rows, { servers: seen.servers, ...state });
@@ -111,7 +107,7 @@ async function watch(context: CommandContext, source: TopSource): Promise<void> 
     if (state.asked !== undefined) answer(key === 'y' || key === 'Y');
     else {
       state.message = '';
-      if (key === 'q' || key === '\u0003' || key === '\u0004') return leave();
+      if (key === 'q' || key === '\u0003' || key === '\u0004') return leaving.abort();
       if (key === '\u001b[A' || key === '\u001bOA' || key === 'k') move(-1);
       if (key === '\u001b[B' || key === '\u001bOB' || key === 'j') move(1);
       if (key === '\u001b[5~') move(-10);
@@ -133,6 +129,13 @@ async function watch(context: CommandContext, source: TopSource): Promise<void> 
     state.message = `End it${row.pid === undefined ? '' : ` (process ${row.pid})`} with everything it started? y/n`;
   }
 
+  return { draw, refresh, press };
+}
+
+async function watch(context: CommandContext, source: TopSource): Promise<void> {
+  const { input, output, interrupted } = context;
+  const leaving = new AbortController();
+  const { draw, refresh, press } = await createWatch(context, source, leaving);
   /** Several may come at once. */
   const onKeys = (chunk: Buffer): void => {
     // oxlint-disable-next-line no-control-regex
@@ -140,13 +143,13 @@ async function watch(context: CommandContext, source: TopSource): Promise<void> 
       press(key);
   };
   const timer = setInterval(() => void refresh(), REFRESH_MS);
-  interrupted.addEventListener('abort', leave);
+  interrupted.addEventListener('abort', () => leaving.abort());
   output.write(ENTER);
   input.setRawMode(true);
   input.on('data', onKeys);
   output.on('resize', draw);
   draw();
-  await new Promise<void>((resolve) => leaving.signal.addEventListener('abort', () => resolve()));
+  await once(leaving.signal, 'abort');
   clearInterval(timer);
   input.off('data', onKeys);
   input.setRawMode(false);

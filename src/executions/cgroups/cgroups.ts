@@ -1,7 +1,7 @@
 /**
  * A cgroup for each execution, where the kernel lets us make one. Its member list is the one list of processes that no
  * setsid, double fork or cleared environment escapes, and its limits are the only ones that nothing outruns. Needs a
- * directory that we may create at our own group: root has one, and a session that was delegated to its user.
+ * directory that we may create at our own group: root has one, and so has a scope that systemd delegates to its user.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,43 +12,49 @@ import { makePlace, type Place, removeAbandoned } from './group-directories.ts';
 import { findHierarchies } from './hierarchies.ts';
 import { createPool } from './pool.ts';
 import { tryPlaces } from './trial.ts';
+import { planMove } from './user-scope.ts';
 
 export type { Enforcement, GroupUsage, Held, TreeLimits } from './controls.ts';
 export { type ExecutionGroup, openGroup } from './group.ts';
 
-export interface Cgroups {
-  /** An empty group with those of the limits that are held; undefined where there can be none. */
-  create(name: string, limits?: TreeLimits): ExecutionGroup | undefined;
-  /** Which limits the kernel keeps, as tried with a process. */
-  held(): Enforcement;
-  dispose(): void;
-}
+export type Cgroups = ReturnType<typeof createCgroups>;
 
-interface Found {
-  /** Where groups have their list of members. */
-  readonly main: Place;
-  readonly memory: Place | undefined;
-  readonly processes: Place | undefined;
-  readonly cpu: Place | undefined;
-  /** Version 1 only: what is used of the processor is measured apart. */
-  readonly cpuTime: Place | undefined;
-  readonly held: Enforcement;
-}
+type Found = NonNullable<ReturnType<typeof tryOut>>;
 
 const NOTHING: Enforcement = { memory: undefined, processes: undefined, cpu: undefined };
 
-export function createCgroups(): Cgroups {
+export function createCgroups() {
   let found: Found | undefined | null;
   const pool = createPool();
+  let isMoving = false;
+  let moved: Promise<void> | undefined;
+
+  /** Asked for once, and in the background: commands that come before are measured. */
+  function settle(): Promise<void> {
+    if (moved !== undefined) return moved;
+    const move = planMove();
+    isMoving = move !== undefined;
+    moved = Promise.resolve(move?.())
+      // Refused, or too late: then the groups that there are, are tried.
+      .catch(() => true)
+      .then((isTogether) => {
+        if (isTogether === false) found = null;
+        isMoving = false;
+      });
+    return moved;
+  }
 
   /** The first use tries it out, with a real process; a refusal is remembered. */
   function find(): Found | undefined {
+    void settle();
+    if (isMoving) return undefined;
     if (found === undefined) found = tryOut() ?? null;
     return found ?? undefined;
   }
 
   return {
-    create(name, limits = {}) {
+    /** An empty group with those of the limits that are held; undefined where there can be none. */
+    create(name: string, limits: TreeLimits = {}): ExecutionGroup | undefined {
       const places = find();
       if (places === undefined) return undefined;
       const chosen = choosePlaces(places, limits);
@@ -59,8 +65,11 @@ export function createCgroups(): Cgroups {
         return undefined;
       }
     },
-    held: () => find()?.held ?? NOTHING,
-    dispose() {
+    /** Which limits the kernel keeps, as tried with a process. */
+    held: (): Enforcement => find()?.held ?? NOTHING,
+    /** Resolves when it is known whether systemd gives us a group; until then there are none. Takes 5 s at most. */
+    settled: settle,
+    dispose(): void {
       if (found === undefined || found === null) return;
       pool.dispose();
       const { main, memory, processes, cpu, cpuTime } = found;
@@ -87,7 +96,7 @@ function choosePlaces(places: Found, limits: TreeLimits): Place[] {
 
 const CONTROLLERS = ['memory', 'pids', 'cpu', 'cpuacct'];
 
-function tryOut(): Found | undefined {
+function tryOut() {
   const self = findProcess(process.pid);
   if (self === undefined) return undefined;
   const name = `mcp-shell-${self.pid}-${self.startTime}`;
@@ -113,12 +122,14 @@ function tryOut(): Found | undefined {
   if (isMissing('pids') || CONTROLLERS.some((one) => isMissing(one) && offers.includes(one))) settle(2);
 
   const [memory, processes, cpu, cpuTime] = CONTROLLERS.map(having);
+  // Where groups have their list of members.
   const main = processes?.version === 1 ? processes : places.find(canKill);
   if (main === undefined) {
     for (const { directory } of places) removeQuietly(directory);
     return undefined;
   }
-  const held = { memory: nameOf(memory), processes: nameOf(processes), cpu: nameOf(cpu) };
+  const held: Enforcement = { memory: nameOf(memory), processes: nameOf(processes), cpu: nameOf(cpu) };
+  // What is used of the processor is measured apart in version 1 only.
   return { main, memory, processes, cpu, cpuTime, held };
 }
 

@@ -22,15 +22,7 @@ export interface Enforcement {
   readonly cpu: Held;
 }
 
-export interface GroupUsage {
-  /** With the page cache that the group filled. */
-  readonly memoryBytes: number | undefined;
-  readonly peakMemoryBytes: number | undefined;
-  /** How many the kernel killed for lack of memory. */
-  readonly oomKills: number | undefined;
-  readonly cpuSeconds: number | undefined;
-  readonly processes: number | undefined;
-}
+export type GroupUsage = ReturnType<typeof readUsage>;
 
 /** What only ever grows, so that a group which is used again begins with it. */
 export interface Counters {
@@ -81,48 +73,45 @@ export function writeLimits(directory: GroupDirectory, limits: TreeLimits): void
 }
 
 /** Which limits a group has, as the kernel shows them. */
-export function readEnforcement(directories: readonly GroupDirectory[]): Enforcement {
-  const heldBy = (...names: readonly string[]): Held => {
-    const holder = directories.find((directory) =>
-      names.some((name) => isLimit(readControl(directory, name))),
-    );
-    return holder && `cgroup v${holder.version}`;
-  };
-  return {
-    memory: heldBy('memory.max', 'memory.limit_in_bytes'),
-    processes: heldBy('pids.max'),
-    cpu: heldBy('cpu.max', 'cpu.cfs_quota_us'),
-  };
-}
+export const readEnforcement = (directories: readonly GroupDirectory[]): Enforcement =>
+  findHolders(directories, (directory, name) => isLimit(readControl(directory, name)));
 
 /** With what it was made; a quota that a group above has already is enforced there. */
-export function enforcementOf(directories: readonly GroupDirectory[], limits: TreeLimits): Enforcement {
-  const heldBy = (limit: number | undefined, ...names: readonly string[]): Held => {
-    const holder =
-      limit === undefined
-        ? undefined
-        : directories.find((directory) => names.some((name) => hasFile(directory, name)));
+export const enforcementOf = (directories: readonly GroupDirectory[], limits: TreeLimits): Enforcement =>
+  findHolders(
+    directories,
+    (directory, name, limit) => limits[limit] !== undefined && hasFile(directory, name),
+  );
+
+function findHolders(
+  directories: readonly GroupDirectory[],
+  isHeld: (directory: GroupDirectory, name: string, limit: keyof TreeLimits) => boolean,
+): Enforcement {
+  const heldBy = (limit: keyof TreeLimits, ...names: readonly string[]): Held => {
+    const holder = directories.find((directory) => names.some((name) => isHeld(directory, name, limit)));
     return holder && `cgroup v${holder.version}`;
   };
   return {
-    memory: heldBy(limits.memoryBytes, 'memory.max', 'memory.limit_in_bytes'),
-    processes: heldBy(limits.processes, 'pids.max'),
-    cpu: heldBy(limits.cpuPercent, 'cpu.max', 'cpu.cfs_quota_us'),
+    memory: heldBy('memoryBytes', 'memory.max', 'memory.limit_in_bytes'),
+    processes: heldBy('processes', 'pids.max'),
+    cpu: heldBy('cpuPercent', 'cpu.max', 'cpu.cfs_quota_us'),
   };
 }
 
 /** Each figure is read when it is asked for. */
-export function readUsage(directories: readonly GroupDirectory[], before = NO_COUNTERS): GroupUsage {
+export function readUsage(directories: readonly GroupDirectory[], before = NO_COUNTERS) {
   const read = (name: string, pattern = /^(\d+)$/): number | undefined =>
     readNumber(directories, name, pattern);
   const since = (now: number | undefined, then: number): number | undefined => now && now - then;
   return {
+    /** With the page cache that the group filled. */
     get memoryBytes() {
       return read('memory.current') ?? read('memory.usage_in_bytes');
     },
     get peakMemoryBytes() {
       return read('memory.peak') ?? read('memory.max_usage_in_bytes');
     },
+    /** How many the kernel killed for lack of memory. */
     get oomKills() {
       const pattern = /^oom_kill (\d+)$/m;
       return since(read('memory.events', pattern) ?? read('memory.oom_control', pattern), before.oomKills);

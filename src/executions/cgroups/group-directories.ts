@@ -4,12 +4,14 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { succeeds } from '../../base/attempt.ts';
 import { errnoOf } from '../../base/errors.ts';
 import { findProcess, isAlive } from '../process-table.ts';
 import type { GroupDirectory } from './control-files.ts';
 import { enforcementOf, type TreeLimits, writeLimits } from './controls.ts';
 import { createGroup, type ExecutionGroup, removeQuietly, removeWithInner, tryWrite } from './group.ts';
 import { type Hierarchy, listDirectories, readText, readWords } from './hierarchies.ts';
+import { OWN_SCOPE } from './user-scope.ts';
 
 export interface Place {
   readonly version: 1 | 2;
@@ -115,15 +117,22 @@ function makeBeside(own: string, name: string, wanted: readonly string[]): Place
   return place;
 }
 
+/** A login shell that reads the user's files forks meanwhile. */
+const STEP_ROUNDS = 5;
+
 /** Whether groups in our own get the controllers, once everything that we may do for it is done. */
 function handsDown(own: string, name: string, wanted: readonly string[]): boolean {
   if (isFree(own)) return enable(own, wanted).length > 0;
   const inside = readWords(join(own, 'cgroup.procs')).map(Number);
-  if (!inside.every((pid) => pid === process.pid || findProcess(pid)?.parentPid === process.pid))
-    return false;
+  const isOurs = (pid: number): boolean =>
+    pid === process.pid || findProcess(pid)?.parentPid === process.pid || OWN_SCOPE.test(own);
+  if (!inside.every(isOurs)) return false;
   const aside = join(own, `${name}-server`);
   if (!tryMake(aside)) return false;
-  for (const pid of inside) tryWrite(join(aside, 'cgroup.procs'), String(pid));
+  for (let round = 0; round < STEP_ROUNDS && !isFree(own); round++) {
+    for (const pid of readWords(join(own, 'cgroup.procs')).map(Number).filter(isOurs))
+      tryWrite(join(aside, 'cgroup.procs'), String(pid));
+  }
   if (isFree(own) && enable(own, wanted).length > 0) return true;
   for (const pid of inside) tryWrite(join(own, 'cgroup.procs'), String(pid));
   removeQuietly(aside);
@@ -147,11 +156,4 @@ function enable(directory: string, controllers: readonly string[]): string[] {
 }
 
 /** It may be there already, from another part of this process. */
-function tryMake(directory: string): boolean {
-  try {
-    mkdirSync(directory, { recursive: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
+const tryMake = (directory: string): boolean => succeeds(() => mkdirSync(directory, { recursive: true }));

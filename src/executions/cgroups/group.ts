@@ -1,6 +1,7 @@
 /** The group of one execution: joined before anything is forked, listed, measured, ended and removed. */
 import { existsSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt, succeeds } from '../../base/attempt.ts';
 import type { GroupDirectory } from './control-files.ts';
 import {
   type Counters,
@@ -14,33 +15,12 @@ import {
 } from './controls.ts';
 import { listDirectories, readText } from './hierarchies.ts';
 
-export interface ExecutionGroup {
-  /** What `openGroup` finds it by after a restart. */
-  readonly path: string;
-  /** For a shell with one thread that is about to become the command: `echo 0` into each joins the group. */
-  readonly joinFiles: readonly string[];
-  /** It has limits: where a file of `joinFiles` cannot be written, nothing may be run. */
-  readonly mustJoin: boolean;
-  /** Where the kernel kills one for lack of memory it kills all. */
-  readonly killsTogether: boolean;
-  /** Pids of everything inside; undefined where the group is gone. */
-  members(): number[] | undefined;
-  /** Which limits the kernel keeps for this group. */
-  held(): Enforcement;
-  /** What everything inside uses and has used; undefined where the group is gone. */
-  usage(): GroupUsage | undefined;
-  /** How often a limit was hit that refuses instead of killing. */
-  limitHits(): { readonly processes: number | undefined };
-  /** Ends everything inside at once. */
-  kill(): void;
-  /** Gives it up: its directories go or serve another execution, unless something is left inside. */
-  remove(): void;
-}
+export type ExecutionGroup = ReturnType<typeof createGroup>;
 
 /** No group can have it in its name, since /proc/<pid>/cgroup could not be read then. */
 const SEPARATOR = '\n';
 
-export const encodePath = (directories: readonly GroupDirectory[]): string =>
+const encodePath = (directories: readonly GroupDirectory[]): string =>
   directories.map(({ path }) => path).join(SEPARATOR);
 
 /** A group that is there already. */
@@ -60,40 +40,48 @@ export function createGroup(
   directories: readonly GroupDirectory[],
   held: () => Enforcement,
   before: Counters = NO_COUNTERS,
-): ExecutionGroup {
+) {
   const [main] = directories;
   if (main === undefined) throw new Error('a group without a directory');
   /** Ending in version 1 refuses forks, which are no hits of the limit. */
   let hitsBeforeKill: number | undefined;
-  const joinFiles = directories.map(({ path, version }) =>
-    join(path, version === 1 ? 'tasks' : 'cgroup.procs'),
-  );
-  const mustJoin = (): boolean => Object.values(held()).some((by) => by !== undefined);
   const countHits = (): number | undefined => {
     const hits = readForkRefusals(directories);
     return hits && hits - before.forkRefusals;
   };
 
   return {
+    /** What `openGroup` finds it by after a restart. */
     path: encodePath(directories),
-    joinFiles,
-    get mustJoin() {
-      return mustJoin();
+    /** For a shell with one thread that is about to become the command: `echo 0` into each joins the group. */
+    joinFiles: directories.map(({ path, version }) => join(path, version === 1 ? 'tasks' : 'cgroup.procs')),
+    /** It has limits: where a file of `joinFiles` cannot be written, nothing may be run. */
+    get mustJoin(): boolean {
+      return Object.values(held()).some((by) => by !== undefined);
     },
-    get killsTogether() {
+    /** Where the kernel kills one for lack of memory it kills all. */
+    get killsTogether(): boolean {
       return directories.some((directory) => hasFile(directory, 'memory.oom.group'));
     },
-    members: () => listMembers(main),
+    /** Pids of everything inside; undefined where the group is gone. */
+    members: (): number[] | undefined => listMembers(main),
+    /** Which limits the kernel keeps for this group. */
     held,
-    usage: () =>
+    /** What everything inside uses and has used; undefined where the group is gone. */
+    usage: (): GroupUsage | undefined =>
       main.opened !== undefined || existsSync(main.path) ? readUsage(directories, before) : undefined,
-    limitHits: () => ({ processes: hitsBeforeKill ?? countHits() }),
-    kill() {
+    /** How often a limit was hit that refuses instead of killing. */
+    limitHits: (): { readonly processes: number | undefined } => ({
+      processes: hitsBeforeKill ?? countHits(),
+    }),
+    /** Ends everything inside at once. */
+    kill(): void {
       if (hasFile(main, 'cgroup.kill') && tryWrite(join(main.path, 'cgroup.kill'), '1')) return;
       hitsBeforeKill ??= countHits();
       killOneByOne(main);
     },
-    remove() {
+    /** Gives it up: its directories go or serve another execution, unless something is left inside. */
+    remove(): void {
       for (const directory of directories) removeWithInner(directory.path);
     },
   };
@@ -107,7 +95,7 @@ export function createGroup(
  * which takes some 10 ms. A shell has one thread, but only version 1 lets a single one leave its process.
  */
 export function joining(
-  { joinFiles, mustJoin }: Pick<ExecutionGroup, 'joinFiles' | 'mustJoin'>,
+  { joinFiles, mustJoin }: { readonly joinFiles: readonly string[]; readonly mustJoin: boolean },
   argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): string[] {
@@ -122,7 +110,7 @@ export function joining(
 }
 
 /** With those of the groups inside, which a server makes that was started by a command. */
-export function listMembers(directory: GroupDirectory): number[] | undefined {
+function listMembers(directory: GroupDirectory): number[] | undefined {
   const { path, version } = directory;
   try {
     // Not "threads": a process is listed once, and a zombie is not listed at all.
@@ -151,33 +139,18 @@ function killOneByOne(directory: GroupDirectory): void {
   for (let round = 0; round < 2; round++) {
     for (const pid of listMembers(directory) ?? []) {
       if (!(pid > 1) || pid === process.pid || pid === process.ppid) continue;
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It ended by itself.
-      }
+      // It may have ended by itself.
+      attempt(() => process.kill(pid, 'SIGKILL'));
     }
   }
 }
 
-export function tryWrite(path: string, text: string): boolean {
-  try {
-    writeFileSync(path, text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const tryWrite = (path: string, text: string): boolean => succeeds(() => writeFileSync(path, text));
 
 export function removeWithInner(path: string): void {
   for (const inner of listDirectories(path)) removeWithInner(join(path, inner));
   removeQuietly(path);
 }
 
-export function removeQuietly(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch {
-    // Still populated, or gone already.
-  }
-}
+/** Unless it is still populated, or gone already. */
+export const removeQuietly = (path: string): void => attempt(() => rmdirSync(path));

@@ -4,6 +4,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
+import { parseMounts } from '../mounts.ts';
 
 export interface Hierarchy {
   readonly version: 1 | 2;
@@ -30,48 +32,23 @@ export function findHierarchies(): Hierarchy[] {
 
 /** From the texts of /proc/self/cgroup and /proc/self/mountinfo. The controllers of version 2 stand in a file. */
 export function parseHierarchies(cgroups: string, mountInfo: string): Hierarchy[] {
-  const mounts = mountInfo.split('\n').flatMap((line) => parseMount(line) ?? []);
+  const mounts = parseMounts(mountInfo);
   return cgroups.split('\n').flatMap((line) => {
     const [, names, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
     if (names === undefined || path === undefined) return [];
     const controllers = names.split(',').filter((name) => name !== '');
     const version = controllers.length === 0 ? 2 : 1;
-    for (const mount of mounts) {
-      if (mount.version !== version || !controllers.every((name) => mount.options.includes(name))) continue;
-      const below = pathBelow(mount.root, path);
-      if (below !== undefined)
-        return { version, controllers, own: join(mount.point, below), mount: mount.point };
+    for (const { type, root, point, options } of mounts) {
+      const offered = options.split(',');
+      if (type !== TYPES[version] || !controllers.every((name) => offered.includes(name))) continue;
+      const below = pathBelow(root, path);
+      if (below !== undefined) return { version, controllers, own: join(point, below), mount: point };
     }
     return [];
   });
 }
 
-interface Mount {
-  readonly version: 1 | 2;
-  /** The group that is seen at the mount point: a container may be shown its own part only. */
-  readonly root: string;
-  readonly point: string;
-  readonly options: readonly string[];
-}
-
-function parseMount(line: string): Mount | undefined {
-  const [, root, point, type, options] =
-    /^\S+ \S+ \S+ (\S+) (\S+) .*?- (cgroup2?) \S+ (\S+)$/.exec(line) ?? [];
-  if (root === undefined || point === undefined || options === undefined) return undefined;
-  return {
-    version: type === 'cgroup2' ? 2 : 1,
-    root: unescape(root),
-    point: unescape(point),
-    options: options.split(','),
-  };
-}
-
-/** Spaces and the like are written as octal numbers there. */
-function unescape(text: string): string {
-  return text.replaceAll(/\\([0-7]{3})/g, (_, code: string) =>
-    String.fromCodePoint(Number.parseInt(code, 8)),
-  );
-}
+const TYPES = { 1: 'cgroup', 2: 'cgroup2' };
 
 function pathBelow(root: string, path: string): string | undefined {
   // Outside of what the namespace shows.
@@ -81,24 +58,14 @@ function pathBelow(root: string, path: string): string | undefined {
 }
 
 /** Small files of the kernel; undefined where there is none, or none for us. */
-export function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    return undefined;
-  }
-}
+export const readText = (path: string): string | undefined =>
+  attempt(() => readFileSync(path, 'utf8').trim());
 
 export function readWords(path: string): string[] {
   return (readText(path) ?? '').split(/\s+/).filter((word) => word !== '');
 }
 
 export function listDirectories(path: string): string[] {
-  try {
-    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-      entry.isDirectory() ? [entry.name] : [],
-    );
-  } catch {
-    return [];
-  }
+  const entries = attempt(() => readdirSync(path, { withFileTypes: true })) ?? [];
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 }

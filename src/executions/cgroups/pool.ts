@@ -18,12 +18,6 @@ import {
 import { createGroup, type ExecutionGroup, isEmpty, removeWithInner } from './group.ts';
 import { makeDirectories, type Place } from './group-directories.ts';
 
-export interface Pool {
-  /** A group of these places with these limits, made under that name where none is left. Throws where it is refused. */
-  take(places: readonly Place[], name: string, limits: TreeLimits): ExecutionGroup;
-  dispose(): void;
-}
-
 interface Idle {
   readonly key: string;
   readonly directories: readonly GroupDirectory[];
@@ -38,10 +32,12 @@ const MAX_OPEN = 8;
 const MAX_LEFT_BYTES = 1024 * 1024;
 /** What the kernel charges ahead for each processor, and takes back at its leisure. */
 const AHEAD_BYTES = 256 * 1024 * availableParallelism();
+const REMOVE_ATTEMPTS = 20;
+const REMOVE_PAUSE_MS = 10;
 /** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
 const PEAK = 'memory.max_usage_in_bytes';
 
-export function createPool(): Pool {
+export function createPool() {
   let idle: readonly Idle[] = [];
   /** Not removed: something was left inside, or had not quite gone. */
   let stuck: readonly string[] = [];
@@ -79,52 +75,67 @@ export function createPool(): Pool {
     }
   }
 
-  function make(key: string, places: readonly Place[], name: string, limits: TreeLimits): Idle {
-    const directories = makeDirectories(places, name).map((each) => ({ ...each, opened: new Map() }));
-    for (const directory of directories) writeLimits(directory, limits);
-    return { key, directories, before: NO_COUNTERS };
-  }
-
-  function giveBack(key: string, directories: Idle['directories'], limits: TreeLimits): void {
+  function giveBack({ key, directories }: Idle, limits: TreeLimits): void {
     if (idle.length >= MAX_IDLE || !isReusable(directories)) return remove(directories);
     idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
     if (idle.length > MAX_OPEN) for (const directory of directories) closeControls(directory);
   }
 
-  /** For one execution: an object that is used afterwards must not reach the next one's processes. */
-  function lend({ key, directories, before }: Idle, limits: TreeLimits): ExecutionGroup {
-    const held = enforcementOf(directories, limits);
-    const group = createGroup(directories, () => held, before);
-    let isKilled = false;
-    let isOver = false;
-    return {
-      ...group,
-      members: () => (isOver ? undefined : group.members()),
-      usage: () => (isOver ? undefined : group.usage()),
-      limitHits: () => (isOver ? { processes: undefined } : group.limitHits()),
-      kill() {
-        isKilled = true;
-        if (!isOver) group.kill();
-      },
-      remove() {
-        if (isOver) return;
-        isOver = true;
-        if (isKilled) remove(directories);
-        else if (given.push(() => giveBack(key, directories, limits)) === 1) setImmediate(lookAtGiven);
-      },
-    };
-  }
+  const lend = (one: Idle, limits: TreeLimits): ExecutionGroup =>
+    lendGroup(one, limits, (isKilled) => {
+      if (isKilled) remove(one.directories);
+      else if (given.push(() => giveBack(one, limits)) === 1) setImmediate(lookAtGiven);
+    });
 
   return {
-    take(places, name, limits) {
+    /** A group of these places with these limits, made under that name where none is left. Throws where it is refused. */
+    take(places: readonly Place[], name: string, limits: TreeLimits): ExecutionGroup {
       lookAtGiven();
       const key = JSON.stringify([places.map(({ directory }) => directory), limits]);
       return lend(takeIdle(key, limits) ?? make(key, places, name, limits), limits);
     },
-    dispose() {
+    dispose(): void {
       lookAtGiven();
       remove(idle.flatMap(({ directories }) => directories));
       idle = [];
+      // A process that was killed leaves its group a moment after it was reported dead.
+      for (let attempt = 0; stuck.length > 0 && attempt < REMOVE_ATTEMPTS; attempt++) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVE_PAUSE_MS);
+        remove([]);
+      }
+    },
+  };
+}
+
+function make(key: string, places: readonly Place[], name: string, limits: TreeLimits): Idle {
+  const directories = makeDirectories(places, name).map((each) => ({ ...each, opened: new Map() }));
+  for (const directory of directories) writeLimits(directory, limits);
+  return { key, directories, before: NO_COUNTERS };
+}
+
+/** For one execution: an object that is used afterwards must not reach the next one's processes. */
+function lendGroup(
+  { directories, before }: Idle,
+  limits: TreeLimits,
+  onRemoved: (isKilled: boolean) => void,
+): ExecutionGroup {
+  const held = enforcementOf(directories, limits);
+  const group = createGroup(directories, () => held, before);
+  let isKilled = false;
+  let isOver = false;
+  return {
+    ...group,
+    members: () => (isOver ? undefined : group.members()),
+    usage: () => (isOver ? undefined : group.usage()),
+    limitHits: () => (isOver ? { processes: undefined } : group.limitHits()),
+    kill() {
+      isKilled = true;
+      if (!isOver) group.kill();
+    },
+    remove() {
+      if (isOver) return;
+      isOver = true;
+      onRemoved(isKilled);
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { decodeError } from '../../base/errors.ts';
 import { openGroup } from '../cgroups/cgroups.ts';
 import { signalAndWait } from '../ending.ts';
@@ -23,25 +24,23 @@ const MAX_POLL_MS = 1000;
 /** A host tells when a terminal has ended; this is for one that cannot be spoken to. */
 const MAX_HOST_POLL_MS = 10_000;
 
-export interface DetachedTools {
-  /** The wrapper's program, beside the server's own. */
-  readonly wrapperPath: string;
-  /** PATH for mkfifo; nothing else of the environment is the wrapper's business. */
-  readonly path: string;
-}
-
 /** What another process of ours has started. */
 export type Held = Pick<Process, 'pid' | 'startTime' | 'group' | 'program' | 'wrapper'>;
 
 type Process = NonNullable<ExecutionRecord['process']>;
 
-export async function launchDetached(spec: WrapperSpec, tools: DetachedTools): Promise<Held> {
+/** `searchPath` is for mkfifo; nothing else of the environment is the wrapper's business. */
+export async function launchDetached(
+  spec: WrapperSpec,
+  wrapperPath: string,
+  searchPath: string,
+): Promise<Held> {
   const { identity: wrapper, reply: replied } = startOwnProgram({
-    path: tools.wrapperPath,
+    path: wrapperPath,
     spec,
     // In a sandbox the directory may be one that only exists there.
     cwd: spec.permit.sandboxSpec === undefined ? spec.permit.directory : '/',
-    searchPath: tools.path,
+    searchPath,
     what: 'The detached execution',
   });
   const reply = await replied
@@ -67,9 +66,12 @@ export interface FollowOptions {
 /** Of a server that is gone; undefined where neither wrapper nor outcome is left. */
 export function adoptHeld(record: ExecutionRecord, bootId: string, options: FollowOptions): Live | undefined {
   const { process: known } = record;
-  if (known?.wrapper === undefined || known.bootId !== bootId || !isAlive(known.wrapper)) return undefined;
-  return follow(record, known, options);
+  return known !== undefined && isHeld(record, bootId) ? follow(record, known, options) : undefined;
 }
+
+/** Whether its wrapper, or the host of its terminal, is alive. */
+export const isHeld = ({ process: known }: ExecutionRecord, bootId: string): boolean =>
+  known?.wrapper !== undefined && known.bootId === bootId && isAlive(known.wrapper);
 
 export function follow(record: ExecutionRecord, known: Process, options: FollowOptions): Live {
   const { bundle, now } = options;
@@ -103,7 +105,8 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
       if (!hasEnded) withdrawCause(bundle, claim);
       return hasEnded;
     },
-    outputBytes: () => Math.max(0, ...streams.map((stream) => sizeOf(join(bundle, stream)))),
+    outputBytes: () =>
+      Math.max(0, ...streams.map((stream) => attempt(() => statSync(join(bundle, stream)).size) ?? 0)),
     onOutput: () => () => undefined,
     mask: () => undefined,
     checkEnd: poll.hurry,
@@ -112,13 +115,7 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
 }
 
 /** Of a process that another process of ours started. */
-export function treeOf(known: {
-  pid: number;
-  startTime: number;
-  marker: string;
-  group?: string | undefined;
-  isSandboxed?: boolean | undefined;
-}): ProcessTree {
+export function treeOf(known: Omit<Process, 'bootId' | 'program' | 'wrapper'>): ProcessTree {
   return createTree({
     leader: known,
     marker: known.marker,
@@ -127,11 +124,7 @@ export function treeOf(known: {
   });
 }
 
-function pollForOutcome(
-  wrapper: ProcessIdentity,
-  bundle: string,
-  maxPauseMs: number,
-): { readonly outcome: Promise<Outcome | undefined>; hurry(): void } {
+function pollForOutcome(wrapper: ProcessIdentity, bundle: string, maxPauseMs: number) {
   let pauseMs = MIN_POLL_MS;
   let wake = (): void => undefined;
   async function poll(): Promise<Outcome | undefined> {
@@ -149,7 +142,7 @@ function pollForOutcome(
   }
   return {
     outcome: poll(),
-    hurry() {
+    hurry(): void {
       pauseMs = MIN_POLL_MS;
       wake();
     },
@@ -159,12 +152,4 @@ function pollForOutcome(
 /** The one who would know is gone: no exit code is invented. */
 export function lostOutcome(endedAtMs: number): Outcome {
   return { status: 'failed', reason: 'server_lost', endedAtMs, survivors: [], endedLeftovers: [] };
-}
-
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size;
-  } catch {
-    return 0;
-  }
 }

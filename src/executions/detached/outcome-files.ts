@@ -2,8 +2,9 @@
  * The files in a bundle by which the server and the process that holds an execution for it, a wrapper or terminal host, know
  * how it ends. The host loads nothing more than this for them: it starts while a caller waits.
  */
-import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { writeFileWhole } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
 import { CAUSES, type Cause, judge } from '../ending.ts';
@@ -39,13 +40,7 @@ export function leaveOutcome(bundle: string, ended: Outcome): Outcome {
 export function claimCause(bundle: string, cause: Cause): string {
   const claim = `${cause} ${randomText()}`;
   try {
-    const fd = openSync(
-      join(bundle, CAUSE),
-      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
-      0o600,
-    );
-    writeSync(fd, claim);
-    closeSync(fd);
+    writeFileSync(join(bundle, CAUSE), claim, { flag: 'wx', mode: 0o600 });
   } catch {
     // Another process was first, or the bundle was collected.
   }
@@ -62,10 +57,4 @@ function readCause(bundle: string): Cause | undefined {
   return CAUSES.find((cause) => cause === name);
 }
 
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
+const readText = (path: string): string | undefined => attempt(() => readFileSync(path, 'utf8'));

@@ -2,9 +2,10 @@
  * What the server and the wrapper of a detached execution say to each other: one specification on the wrapper's stdin,
  * one line back, and from then on only files in the bundle (outcome-files.ts), since the server may be gone.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { readJson } from '../../base/attempt.ts';
 import type { EncodedError } from '../../base/errors.ts';
 import type { LaunchPermit } from '../../security/security.ts';
 import { type Outcome, outcomeSchema } from '../record.ts';
@@ -30,10 +31,6 @@ export type WrapperReply = z.infer<typeof wrapperReplySchema>;
 
 export function readOutcome(bundle: string): Outcome | undefined {
   const path = join(bundle, OUTCOME);
-  if (!existsSync(path)) return undefined;
-  try {
-    return outcomeSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return undefined;
-  }
+  // Asked for again and again, and nearly always not there yet.
+  return existsSync(path) ? outcomeSchema.safeParse(readJson(path)).data : undefined;
 }

@@ -8,9 +8,8 @@ import { encodeError, messageOf, ShellServerError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
-import { createCgroups } from '../cgroups/cgroups.ts';
-import type { Ending } from '../ending.ts';
-import { launch } from '../launch.ts';
+import { type Cgroups, createCgroups } from '../cgroups/cgroups.ts';
+import { type Launched, launch } from '../launch.ts';
 import { readSpec, reply } from '../own-program.ts';
 import { createPipes } from '../pipes.ts';
 import { createSpawner } from '../spawner.ts';
@@ -22,10 +21,12 @@ async function main(): Promise<void> {
   try {
     reserveOutcome(spec.bundle);
     const sinks = openSinks(spec);
-    const { reply: started, ending, dispose } = await start(spec, sinks);
-    reply(process.stdout, started);
+    const cgroups = createCgroups();
+    const { identity, group, ending } = await start(spec, sinks, cgroups);
+    const started = { ...identity, ...(group !== undefined && { group: group.path }) };
+    reply(process.stdout, started satisfies WrapperReply);
     const outcome = await ending.finished;
-    dispose();
+    cgroups.dispose();
     const isFull = [...sinks.values()].some((sink) => sink.problem !== undefined);
     leaveOutcome(
       spec.bundle,
@@ -41,32 +42,20 @@ async function main(): Promise<void> {
 async function start(
   spec: WrapperSpec,
   sinks: ReadonlyMap<StreamType, Sink>,
-): Promise<{ reply: WrapperReply; ending: Ending; dispose: () => void }> {
+  cgroups: Cgroups,
+): Promise<Launched> {
   const spawner = createSpawner();
   const pipes = createPipes(join(spec.bundle, 'pipes'), spawner, 4);
-  const cgroups = createCgroups();
-  const { identity, group, ending } = await launch(
-    spec.id,
-    spec.permit,
-    {
-      streams: spec.streams,
-      openSinks: () => sinks,
-      inputData: spec.inputData,
-      keepsState: false,
-      timeoutMs: spec.timeoutMs,
-    },
-    { pipes, cgroups, spawner, now: Date.now },
-  ).finally(() => pipes.dispose());
+  const { id, permit, streams, inputData, timeoutMs } = spec;
+  const io = { streams, openSinks: () => sinks, inputData, keepsState: false, timeoutMs };
+  const tools = { pipes, cgroups, spawner, now: Date.now };
+  const launched = await launch(id, permit, io, tools).finally(() => pipes.dispose());
   const end = (): void => {
     claimCause(spec.bundle, 'terminated');
-    void ending.end('terminated');
+    void launched.ending.end('terminated');
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
-  return {
-    reply: { ...identity, ...(group !== undefined && { group: group.path }) },
-    ending,
-    dispose: () => cgroups.dispose(),
-  };
+  return launched;
 }
 
 /** The server made the bundle; here it is written. */

@@ -28,5 +28,7 @@ export type Sighting =
 export interface Watcher {
   /** Undefined: not yet. `hasEnded`: this is the last look, for there is no process any more. */
   look(hasEnded: boolean): Sighting | undefined | Promise<Sighting | undefined>;
+  /** Something was printed. */
+  touch?(): void;
   dispose?(): void;
 }

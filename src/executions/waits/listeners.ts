@@ -2,19 +2,16 @@
  * Which TCP ports the processes of an execution listen on. Read from /proc of the execution's own network namespace;
  * nothing is ever connected to, and a port of another process does not count.
  */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { attempt } from '../../base/attempt.ts';
 import type { Live } from '../live.ts';
+import { holdsOpen } from '../process-table.ts';
 import { readNetworkNamespace } from '../transfers.ts';
 
-export interface Listeners {
-  /** Whether the execution listens on this port; undefined where that cannot be known. */
-  isListening(live: Live, port: number): boolean | undefined;
-  /** Whether the execution has a network of its own; undefined where that cannot be known. */
-  hasOwnNetwork(live: Live): boolean | undefined;
-}
+export type Listeners = ReturnType<typeof createListeners>;
 
-/** Inodes of the sockets that listen, by port. */
-type Table = ReadonlyMap<number, readonly string[]>;
+/** The sockets that listen, by port, as descriptors link to them. */
+type Table = ReadonlyMap<number, ReadonlySet<string>>;
 
 interface Inside {
   readonly pid: number;
@@ -26,7 +23,7 @@ interface Inside {
 const TABLE_MS = 15;
 const INSIDE_MS = 500;
 
-export function createListeners(): Listeners {
+export function createListeners() {
   const tables = new Map<string, { readonly table: Table; readonly readAt: number }>();
   const insides = new WeakMap<Live, Inside>();
   const ours = readNetworkNamespace('self');
@@ -57,15 +54,17 @@ export function createListeners(): Listeners {
   }
 
   return {
-    isListening(live, port) {
+    /** Whether the execution listens on this port; undefined where that cannot be known. */
+    isListening(live: Live, port: number): boolean | undefined {
       const inside = insideOf(live);
       if (inside === undefined || ours === undefined) return undefined;
-      const inodes = tableOf(inside).get(port);
-      if (inodes === undefined) return false;
+      const sockets = tableOf(inside).get(port);
+      if (sockets === undefined) return false;
       // Nobody else is in a namespace of its own.
-      return inside.namespace !== ours || commandPids(live).some((pid) => holdsSocket(pid, inodes));
+      return inside.namespace !== ours || commandPids(live).some((pid) => holdsOpen(pid, sockets));
     },
-    hasOwnNetwork(live) {
+    /** Whether the execution has a network of its own; undefined where that cannot be known. */
+    hasOwnNetwork(live: Live): boolean | undefined {
       const inside = insideOf(live);
       return inside === undefined || ours === undefined ? undefined : inside.namespace !== ours;
     },
@@ -83,39 +82,15 @@ export function commandPids({ tree }: Live): number[] {
 const LISTEN = '0A';
 
 function readTable(pid: number): Table {
-  const table = new Map<number, string[]>();
+  const table = new Map<number, Set<string>>();
   for (const name of ['tcp', 'tcp6']) {
-    for (const row of readRows(`/proc/${pid}/net/${name}`)) {
+    const text = attempt(() => readFileSync(`/proc/${pid}/net/${name}`, 'latin1')) ?? '';
+    for (const row of text.split('\n').slice(1)) {
       const [, local = '', , state, , , , , , inode] = row.trim().split(/\s+/, 10);
       if (state !== LISTEN || inode === undefined) continue;
       const port = Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16);
-      table.set(port, [...(table.get(port) ?? []), inode]);
+      table.set(port, (table.get(port) ?? new Set()).add(`socket:[${inode}]`));
     }
   }
   return table;
-}
-
-function readRows(path: string): string[] {
-  try {
-    return readFileSync(path, 'latin1').split('\n').slice(1);
-  } catch {
-    return [];
-  }
-}
-
-function holdsSocket(pid: number, inodes: readonly string[]): boolean {
-  const wanted = new Set(inodes.map((inode) => `socket:[${inode}]`));
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => wanted.has(linkOf(`/proc/${pid}/fd/${fd}`)));
-  } catch {
-    return false;
-  }
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
 }

@@ -3,17 +3,6 @@
  * all looks together take a bounded share of the time, however many waits there are.
  */
 
-export interface Poller {
-  /** Looked at again and again until stopped. */
-  add(look: () => void): Polled;
-}
-
-export interface Polled {
-  /** Something has happened: it is looked at soon. */
-  hurry(): void;
-  stop(): void;
-}
-
 interface Item {
   readonly look: () => void;
   readonly addedAt: number;
@@ -29,7 +18,7 @@ const HURRY_MS = 10;
 /** Looking may take this share of the time at most: a single wait is answered soon, and a thousand cost little. */
 const shareOf = (waits: number): number => (waits <= 10 ? 0.1 : waits <= 100 ? 0.03 : 0.01);
 
-export function createPoller(): Poller {
+export function createPoller() {
   const items = new Set<Item>();
   let timer: NodeJS.Timeout | undefined;
   let timerAt = Number.POSITIVE_INFINITY;
@@ -60,18 +49,20 @@ export function createPoller(): Poller {
   }
 
   return {
-    add(look) {
+    /** Looked at again and again until stopped. */
+    add(look: () => void) {
       const addedAt = performance.now();
       const item: Item = { look, addedAt, dueAt: addedAt + MIN_MS };
       items.add(item);
       schedule(item.dueAt);
       return {
-        hurry() {
+        /** Something has happened: it is looked at soon. */
+        hurry(): void {
           if (!items.has(item)) return;
           item.dueAt = Math.min(item.dueAt, performance.now() + HURRY_MS);
           schedule(item.dueAt);
         },
-        stop() {
+        stop(): void {
           items.delete(item);
           if (items.size > 0) return;
           clearTimeout(timer);

@@ -21,7 +21,7 @@ export interface WaitTarget {
   refresh(): Promise<Watched>;
 }
 
-export interface WaitRequest {
+interface WaitRequest {
   readonly targets: readonly WaitTarget[];
   readonly mode: 'any' | 'all';
   readonly timeoutMs: number;
@@ -45,11 +45,7 @@ export interface WaitReport {
   readonly matched: ReadonlyMap<string, ReadonlyMap<StreamType, number>>;
 }
 
-export interface Waits {
-  wait(request: WaitRequest): Promise<WaitReport>;
-  /** Why a condition cannot be looked for in this execution; undefined where it can. */
-  problemOf(condition: Condition, execution: Watched): string | undefined;
-}
+export type Waits = ReturnType<typeof createWaits>;
 
 interface Pair {
   readonly target: WaitTarget;
@@ -58,13 +54,14 @@ interface Pair {
   verdict: Verdict | undefined;
 }
 
-export function createWaits(): Waits {
+export function createWaits() {
   const poller = createPoller();
   const listeners = createListeners();
 
   return {
-    problemOf: (condition, execution) => problemOf(condition, execution, listeners),
-    async wait(request) {
+    /** Why a condition cannot be looked for in this execution; undefined where it can. */
+    problemOf: (condition: Condition, execution: Watched) => problemOf(condition, execution, listeners),
+    async wait(request: WaitRequest): Promise<WaitReport> {
       const began = performance.now();
       const matched = new Map<string, Map<StreamType, number>>();
       const wait = createWait(request, { began, listeners, matched });
@@ -79,9 +76,12 @@ export function createWaits(): Waits {
       if (result !== undefined) return report(result);
       return new Promise((resolve, reject) => {
         const cleanups: (() => void)[] = [];
-        const settle = (how: WaitReport['result']): void => {
-          for (const clean of cleanups.splice(0)) clean();
+        const clean = (): void => {
+          for (const undo of cleanups.splice(0)) undo();
           wait.dispose();
+        };
+        const settle = (how: WaitReport['result']): void => {
+          clean();
           resolve(report(how));
         };
         const judge = (): void => {
@@ -95,8 +95,7 @@ export function createWaits(): Waits {
           else pending.then(judge, fail);
         };
         const fail = (error: unknown): void => {
-          for (const clean of cleanups.splice(0)) clean();
-          wait.dispose();
+          clean();
           reject(error);
         };
         const polled = poller.add(look);
@@ -115,17 +114,6 @@ export function createWaits(): Waits {
   };
 }
 
-interface Wait {
-  readonly pairs: readonly Pair[];
-  /** Looks at everything that is open. */
-  lookAll(): Promise<void> | undefined;
-  /** `isFirst`: what had ended before the wait began counts only where nothing else is left. */
-  result(isFirst: boolean): 'met' | 'impossible' | undefined;
-  /** Wakes on output and on an end. */
-  listen(onOutput: () => void, onEnd: () => void): () => void;
-  dispose(): void;
-}
-
 interface WaitTools {
   readonly began: number;
   readonly listeners: Listeners;
@@ -135,7 +123,7 @@ interface WaitTools {
 /** Between two looks at an execution that another server runs. */
 const OTHERS_MS = 250;
 
-function createWait(request: WaitRequest, tools: WaitTools): Wait {
+function createWait(request: WaitRequest, tools: WaitTools) {
   const { targets, mode } = request;
   let wake = (): void => undefined;
   const pairs: Pair[] = targets.flatMap((target) =>
@@ -146,27 +134,8 @@ function createWait(request: WaitRequest, tools: WaitTools): Wait {
       verdict: undefined,
     })),
   );
-  const others = new Map<WaitTarget, { hasEnded: boolean; readAt: number }>();
+  const hasEnded = createEnds(() => wake());
   const before = new Set<Pair>();
-
-  /** Its record has the end, wherever it runs. */
-  function hasEnded(target: WaitTarget): boolean {
-    const { record, live } = target.execution;
-    if (record.outcome !== undefined || live !== undefined) return record.outcome !== undefined;
-    const known = others.get(target);
-    const now = performance.now();
-    if (known !== undefined && now - known.readAt < OTHERS_MS) return known.hasEnded;
-    others.set(target, { hasEnded: known?.hasEnded ?? false, readAt: now });
-    void target.refresh().then(
-      ({ record: { outcome } }) => {
-        others.set(target, { hasEnded: outcome !== undefined, readAt: performance.now() });
-        if (outcome !== undefined) wake();
-      },
-      // Collected by retention, and therefore ended.
-      () => others.set(target, { hasEnded: true, readAt: performance.now() }),
-    );
-    return known?.hasEnded ?? false;
-  }
 
   function look(pair: Pair): void | Promise<void> {
     if (pair.verdict !== undefined) return undefined;
@@ -185,57 +154,87 @@ function createWait(request: WaitRequest, tools: WaitTools): Wait {
     return seen instanceof Promise ? seen.then(note) : note(seen);
   }
 
-  const is = (pair: Pair, kind: Sighting['kind']): boolean => pair.verdict?.sighting.kind === kind;
-
   return {
     pairs,
-    lookAll() {
+    /** Looks at everything that is open. */
+    lookAll(): Promise<void> | undefined {
       const pending = pairs.flatMap((pair) => look(pair) ?? []);
       return pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined);
     },
-    result(isFirst) {
+    /** `isFirst`: what had ended before the wait began counts only where nothing else is left. */
+    result(isFirst: boolean): 'met' | 'impossible' | undefined {
       if (isFirst) for (const pair of pairs) if (is(pair, 'never')) before.add(pair);
-      const met = (pair: Pair): boolean => is(pair, 'met');
-      if (mode === 'any' ? pairs.some(met) : pairs.every(met)) return 'met';
-      if (mode === 'all') return pairs.some((pair) => is(pair, 'never')) ? 'impossible' : undefined;
-      if (pairs.every((pair) => is(pair, 'never'))) return 'impossible';
+      if (mode === 'any' ? pairs.some((pair) => is(pair, 'met')) : pairs.every((pair) => is(pair, 'met')))
+        return 'met';
+      const never = pairs.filter((pair) => is(pair, 'never'));
+      if (never.length === pairs.length || (mode === 'all' && never.length > 0)) return 'impossible';
       // An execution that ends meanwhile, and with nothing of what was waited for, is news.
-      return targets.some((target) => {
+      const isNews = targets.some((target) => {
         const own = pairs.filter((pair) => pair.target === target);
         return own.every((pair) => is(pair, 'never')) && own.some((pair) => !before.has(pair));
-      })
-        ? 'impossible'
-        : undefined;
-    },
-    listen(onOutput, onEnd) {
-      wake = onEnd;
-      let isOver = false;
-      const stops = targets.map(({ execution }) => {
-        const { live } = execution;
-        live?.finished.then(
-          () => setImmediate(() => isOver || onEnd()),
-          () => undefined,
-        );
-        return live?.onOutput(() => {
-          for (const { target, watcher } of pairs)
-            if (target.execution === execution && isQuiet(watcher)) watcher.touch();
-          onOutput();
-        });
       });
-      return () => {
-        isOver = true;
-        for (const stop of stops) stop?.();
-      };
+      return mode === 'any' && isNews ? 'impossible' : undefined;
     },
-    dispose() {
+    /** Wakes on output and on an end. */
+    listen(onOutput: () => void, onEnd: () => void): () => void {
+      wake = onEnd;
+      return listenTo(targets, pairs, onOutput, onEnd);
+    },
+    dispose(): void {
       for (const { watcher } of pairs) watcher.dispose?.();
     },
   };
 }
 
-const NEVER: Sighting = { kind: 'never', why: 'the execution has ended' };
+function listenTo(
+  targets: readonly WaitTarget[],
+  pairs: readonly Pair[],
+  onOutput: () => void,
+  onEnd: () => void,
+): () => void {
+  let isOver = false;
+  const stops = targets.map(({ execution }) => {
+    const { live } = execution;
+    live?.finished.then(
+      () => setImmediate(() => isOver || onEnd()),
+      () => undefined,
+    );
+    return live?.onOutput(() => {
+      for (const { target, watcher } of pairs) if (target.execution === execution) watcher.touch?.();
+      onOutput();
+    });
+  });
+  return () => {
+    isOver = true;
+    for (const stop of stops) stop?.();
+  };
+}
 
-const isQuiet = (watcher: Watcher): watcher is Watcher & { touch(): void } => 'touch' in watcher;
+const is = (pair: Pair, kind: Sighting['kind']): boolean => pair.verdict?.sighting.kind === kind;
+
+/** Whether the record of an execution has its end, wherever it runs; `onEnd` where that is only found out later. */
+function createEnds(onEnd: () => void): (target: WaitTarget) => boolean {
+  const others = new Map<WaitTarget, { hasEnded: boolean; readAt: number }>();
+  return (target) => {
+    const { record, live } = target.execution;
+    if (record.outcome !== undefined || live !== undefined) return record.outcome !== undefined;
+    const known = others.get(target);
+    const now = performance.now();
+    if (known !== undefined && now - known.readAt < OTHERS_MS) return known.hasEnded;
+    others.set(target, { hasEnded: known?.hasEnded ?? false, readAt: now });
+    void target.refresh().then(
+      ({ record: { outcome } }) => {
+        others.set(target, { hasEnded: outcome !== undefined, readAt: performance.now() });
+        if (outcome !== undefined) onEnd();
+      },
+      // Collected by retention, and therefore ended.
+      () => others.set(target, { hasEnded: true, readAt: performance.now() }),
+    );
+    return known?.hasEnded ?? false;
+  };
+}
+
+const NEVER: Sighting = { kind: 'never', why: 'the execution has ended' };
 
 function createWatcher(
   condition: Condition,

@@ -4,6 +4,7 @@
  */
 import { lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { attempt, succeeds } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
 import type { Live } from '../live.ts';
 import type { Watcher } from './conditions.ts';
@@ -27,7 +28,8 @@ const MAX_LINKS = 40;
 export function watchFile(path: string, live: Live | undefined, rules: FileRules): Watcher {
   if (live?.process.isSandboxed !== true) {
     return {
-      look: () => (rules.mayRead(realPathOf(path)) && isThere(path) ? { kind: 'met' } : undefined),
+      look: () =>
+        rules.mayRead(realPathOf(path)) && succeeds(() => statSync(path)) ? { kind: 'met' } : undefined,
     };
   }
   let anchor: Anchor | undefined;
@@ -49,7 +51,7 @@ function walk(
   path: string,
 ): { readonly isFound: boolean; readonly anchor: Anchor | undefined } {
   let anchor: Anchor | undefined;
-  let rest = path.split('/').filter((part) => part !== '');
+  let rest = partsOf(path);
   let at = '/';
   let links = 0;
   while (rest.length > 0) {
@@ -59,10 +61,10 @@ function walk(
     if (about === undefined) return { isFound: false, anchor };
     if (about.isSymbolicLink()) {
       links += 1;
-      const target = links > MAX_LINKS ? undefined : linkOf(root + next);
+      const target = links > MAX_LINKS ? undefined : attempt(() => readlinkSync(root + next));
       if (target === undefined) return { isFound: false, anchor };
       if (target.startsWith('/')) at = '/';
-      rest = [...target.split('/').filter((each) => each !== '' && each !== '.'), ...others];
+      rest = [...partsOf(target), ...others];
       continue;
     }
     at = next;
@@ -80,10 +82,7 @@ function isBelow(anchor: Anchor, path: string, { hostPathOf }: FileRules): boole
   const wanted = resolve(path);
   if (!wanted.startsWith(anchor.path === '/' ? '/' : `${anchor.path}/`)) return false;
   let at = from;
-  for (const part of wanted
-    .slice(anchor.path.length)
-    .split('/')
-    .filter((each) => each !== '')) {
+  for (const part of partsOf(wanted.slice(anchor.path.length))) {
     at = join(at, part);
     const found = look(at);
     if (found === undefined || found.isSymbolicLink()) return false;
@@ -91,26 +90,6 @@ function isBelow(anchor: Anchor, path: string, { hostPathOf }: FileRules): boole
   return true;
 }
 
-function look(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
+const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '' && part !== '.');
 
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function isThere(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
-}
+const look = (path: string): Stats | undefined => attempt(() => lstatSync(path));

@@ -9,7 +9,7 @@ import type { Sighting, Watcher } from './conditions.ts';
 /** Where to begin in each stream; a stream that is not named from its beginning. */
 export type Positions = ReadonlyMap<StreamType, number>;
 
-export interface WatchedOutput {
+interface WatchedOutput {
   readonly bundle: Bundle;
   readonly streams: readonly StreamType[];
   readonly from: Positions;
@@ -134,7 +134,7 @@ function lineStartBefore(stream: ByteSource, offset: number, from: number): numb
 const LINE_CHARS = 500;
 const cutLine = (text: string): string => (text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS)}…` : text);
 
-export function watchQuiet(ms: number, live: Live | undefined): Watcher & { touch(): void } {
+export function watchQuiet(ms: number, live: Live | undefined): Watcher {
   let bytes = live?.outputBytes() ?? 0;
   let sinceMs = performance.now();
   const touch = (): void => {

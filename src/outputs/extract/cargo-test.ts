@@ -32,7 +32,7 @@ function detailOf(lines: readonly string[], from: number | undefined): Omit<Fail
     const [, file, number] = /panicked at (?:'.*', )?([^\s:']+):(\d+):\d+:?$/.exec(line) ?? [];
     if (file === undefined) continue;
     const quoted = /panicked at '(.*)', /.exec(line)?.[1];
-    return { file, line: Number(number), message: quoted ?? firstText(lines, at + 1, at + 2) };
+    return { file, line: Number(number), message: quoted ?? firstText(lines.slice(at + 1, at + 2)) };
   }
   return {};
 }

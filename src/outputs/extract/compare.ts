@@ -6,18 +6,12 @@ import { plural } from '../phrases.ts';
 import { renderDiagnostic, renderFailure } from './render.ts';
 import type { Results } from './results.ts';
 
-export interface Differences {
-  /** With the number of its line. */
-  readonly removed: readonly string[];
-  readonly added: readonly string[];
-  readonly isSameOrder: boolean;
-}
-
 /** Times of day, dates, durations, and addresses in memory. */
 const VOLATILE =
   /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?Z?)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?\b|\b0x[0-9a-fA-F]{4,16}\b|\b\d{1,9}(?:\.\d{1,9})? ?(?:ns|µs|us|ms|s|sec|seconds|min|minutes)\b/g;
 
-export function compareLines(earlier: string, later: string, ignoresVolatile: boolean): Differences {
+/** Lines come with their numbers. */
+export function compareLines(earlier: string, later: string, ignoresVolatile: boolean) {
   const key = (line: string): string => (ignoresVolatile ? line.replace(VOLATILE, '·') : line).trimEnd();
   const before = linesOf(earlier);
   const after = linesOf(later);
@@ -49,23 +43,17 @@ function onlyIn(lines: readonly string[], keys: readonly string[], others: reado
   });
 }
 
-export interface ResultChange {
-  /** "2 failures fewer, 1 new" */
-  readonly summary: string;
-  readonly gone: readonly string[];
-  readonly fresh: readonly string[];
-}
-
 /** Undefined where the two are not of one kind, or of one that has no failures. */
 export function compareResults(
   earlier: Results | undefined,
   later: Results | undefined,
-): ResultChange | undefined {
+): { summary: string; gone: string[]; fresh: string[] } | undefined {
   const before = earlier && failuresOf(earlier);
   const after = later && failuresOf(later);
   if (before === undefined || after === undefined || earlier?.kind !== later?.kind) return undefined;
   const gone = [...before].filter(([key]) => !after.has(key)).map(([, text]) => text);
   const fresh = [...after].filter(([key]) => !before.has(key)).map(([, text]) => text);
+  // "2 failures fewer, 1 new"
   const summary = `${plural(gone.length, later?.kind === 'tests' ? 'failure' : 'diagnostic')} fewer, ${fresh.length} new`;
   return { summary, gone, fresh };
 }

@@ -1,4 +1,5 @@
 /** JSON in an output: the whole of it, a value on each line, or values between other lines. */
+import { attempt } from '../../base/attempt.ts';
 import { ShellServerError } from '../../base/errors.ts';
 import type { JsonValues } from './results.ts';
 
@@ -24,7 +25,7 @@ function findValues(text: string): unknown[] {
     const from = begin.lastIndex - 1;
     const { end, looked } = findEnd(text, from, MAX_STEPS - steps);
     steps += looked;
-    const value = end === undefined ? undefined : tryParse(text.slice(from, end));
+    const value = end && attempt(() => JSON.parse(text.slice(from, end)) as unknown);
     if (value !== undefined) {
       values.push(value);
       begin.lastIndex = end ?? begin.lastIndex;
@@ -53,14 +54,6 @@ function findEnd(text: string, from: number, most: number): { end: number | unde
     }
   }
   return { end: undefined, looked: to - from };
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** RFC 6901; undefined where there is nothing. */

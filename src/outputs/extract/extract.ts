@@ -50,24 +50,21 @@ export function extractFailure(text: string): Results | undefined {
 const linesOf = (text: string): string[] =>
   text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line).slice(0, LINE_CHARS));
 
-interface TestTool {
-  /** In every text that the parser finds results in. */
-  readonly mark: RegExp;
-  readonly parse: (lines: readonly string[], text: string) => TestResults | undefined;
-}
+type ParseTests = (lines: readonly string[], text: string) => TestResults | undefined;
 
-const TEST_TOOLS: readonly TestTool[] = [
-  { mark: /RUN {2}v\d|Test Files {2}/, parse: parseVitest },
-  { mark: /Tests: /, parse: parseJest },
-  { mark: /test result: /, parse: parseCargoTest },
-  { mark: /(?:FAIL|ok) {0,2}\t/, parse: parseGoTest },
-  { mark: /\d (?:passed|failed|errors?|skipped)\b/, parse: parsePytest },
-  { mark: /1\.\.\d/, parse: parseTap },
-  { mark: /<testsuite/, parse: (_, text) => parseJunit(text) },
+/** A mark is in every text that the parser finds results in. */
+const TEST_TOOLS: readonly (readonly [mark: RegExp, parse: ParseTests])[] = [
+  [/RUN {2}v\d|Test Files {2}/, parseVitest],
+  [/Tests: /, parseJest],
+  [/test result: /, parseCargoTest],
+  [/(?:FAIL|ok) {0,2}\t/, parseGoTest],
+  [/\d (?:passed|failed|errors?|skipped)\b/, parsePytest],
+  [/1\.\.\d/, parseTap],
+  [/<testsuite/, (_, text) => parseJunit(text)],
 ];
 
 function parseTests(text: string, lines: () => readonly string[]): TestResults | undefined {
-  for (const { mark, parse } of TEST_TOOLS) {
+  for (const [mark, parse] of TEST_TOOLS) {
     const results = mark.test(text) ? parse(lines(), text) : undefined;
     if (results !== undefined) return results;
   }

@@ -1,5 +1,5 @@
 /** pytest's report. */
-import { cutText, type FailedTest, placeIn, type TestResults } from './results.ts';
+import { countIn, cutText, type FailedTest, placeIn, type TestResults } from './results.ts';
 
 /** `3 failed, 2 passed in 0.12s`, between equals signs unless it is quiet. */
 const SUMMARY = /^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s.*$/;
@@ -8,7 +8,7 @@ const FAILED = /^(FAILED|ERROR) ([^\s:]+)(?:::(.+))?$/;
 export function parsePytest(lines: readonly string[]): TestResults | undefined {
   const summary = SUMMARY.exec(lines.findLast((line) => SUMMARY.test(line)) ?? '')?.[1];
   if (summary === undefined || !/\b(?:passed|failed|errors?|skipped)\b/.test(summary)) return undefined;
-  const count = (word: string): number => Number(new RegExp(`(\\d+) ${word}\\b`).exec(summary)?.[1] ?? 0);
+  const count = (word: string): number => countIn(summary, `${word}\\b`);
   const places = findPlaces(lines);
   const failures = lines.flatMap((line) => failureOf(line, places) ?? []);
   return {

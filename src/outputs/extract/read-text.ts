@@ -3,18 +3,12 @@ import { createPace } from '../scan.ts';
 import { asShown } from '../shown-text.ts';
 import type { ByteSource } from '../types.ts';
 
-export interface ReadText {
-  readonly text: string;
-  /** Bytes between the beginning and the end that were left out. */
-  readonly leftOutBytes: number;
-}
-
-/** What is read of a longer output: its beginning and its end, where summaries are. */
+/** What is read of a longer output: its beginning and its end, where summaries are; and how much is left out between. */
 export async function readText(
   source: ByteSource,
   maxBytes: number,
   signal?: AbortSignal,
-): Promise<ReadText> {
+): Promise<{ text: string; leftOutBytes: number }> {
   const pace = createPace(signal);
   const { size } = source;
   if (size <= maxBytes && source.gaps.length === 0)

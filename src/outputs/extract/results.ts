@@ -49,20 +49,28 @@ export interface JsonValues {
 export type Results = TestResults | Diagnostics | Table | JsonValues;
 
 /** A message or name is cut there: a diff of two objects may have a thousand lines. */
-export const TEXT_CHARS = 300;
+const TEXT_CHARS = 300;
 
 export function cutText(text: string): string {
   const trimmed = text.trim();
   return trimmed.length > TEXT_CHARS ? `${trimmed.slice(0, TEXT_CHARS - 1)}…` : trimmed;
 }
 
-/** The first line from `at` on that has text, before `to`. */
-export function firstText(lines: readonly string[], at: number, to: number): string | undefined {
-  for (let index = at; index < Math.min(to, lines.length); index++) {
-    const line = lines[index] ?? '';
-    if (line.trim() !== '') return cutText(line);
-  }
-  return undefined;
+/** The first line that has text. */
+export function firstText(lines: readonly string[]): string | undefined {
+  const found = lines.find((line) => line.trim() !== '');
+  return found && cutText(found);
+}
+
+/** `2 failed` in a summary; 0 where it has no such count. */
+export const countIn = (summary: string, word: string): number =>
+  Number(new RegExp(`(\\d+) ${word}`).exec(summary)?.[1] ?? 0);
+
+/** The lines from `at` on, before the first that begins something else. */
+export function blockFrom(lines: readonly string[], at: number, begin: RegExp): readonly string[] {
+  let end = at;
+  while (end < lines.length && !begin.test(lines[end] ?? '')) end++;
+  return lines.slice(at, end);
 }
 
 /** `path:12:3`, perhaps behind other text: the last one in the line. */

@@ -1,5 +1,13 @@
 /** Vitest's reporters for people. */
-import { cutText, type FailedTest, firstText, placeIn, type TestResults } from './results.ts';
+import {
+  blockFrom,
+  countIn,
+  cutText,
+  type FailedTest,
+  firstText,
+  placeIn,
+  type TestResults,
+} from './results.ts';
 
 const SUMMARY = /^\s*Tests {2}(.*\(\d+\))\s*$/;
 const FAIL = /^\s*FAIL {2}(\S.*)$/;
@@ -9,7 +17,7 @@ export function parseVitest(lines: readonly string[]): TestResults | undefined {
   const failures = findFailures(lines);
   const isVitest = lines.some((line) => /^\s*RUN {2}v\d|^\s*Test Files {2}/.test(line));
   if (!isVitest || (summary === undefined && failures.length === 0)) return undefined;
-  const count = (word: string): number => Number(new RegExp(`(\\d+) ${word}`).exec(summary ?? '')?.[1] ?? 0);
+  const count = (word: string): number => countIn(summary ?? '', word);
   // A file that could not be loaded is a failure without a test.
   const failed = Math.max(count('failed'), failures.length);
   return {
@@ -31,21 +39,15 @@ function findFailures(lines: readonly string[]): FailedTest[] {
     if (title === undefined) return;
     together.push(title);
     if (FAIL.test(lines[at + 1] ?? '')) return;
-    const end = endOfBlock(lines, at + 1);
-    const message = firstText(lines, at + 1, end);
-    const place = lines
-      .slice(at + 1, end)
+    const block = blockFrom(lines, at + 1, /^\s*⎯{3}|^\s*FAIL {2}/);
+    const message = firstText(block);
+    const place = block
       .map((one) => (/^\s*❯ /.test(one) ? placeIn(one) : undefined))
       .find((one) => one !== undefined);
     failures.push(...together.map((one) => ({ ...nameOf(one), line: place?.line, message })));
     together = [];
   });
   return failures;
-}
-
-function endOfBlock(lines: readonly string[], from: number): number {
-  for (let at = from; at < lines.length; at++) if (/^\s*⎯{3}|^\s*FAIL {2}/.test(lines[at] ?? '')) return at;
-  return lines.length;
 }
 
 /** `unit  src/a.test.ts > group > name`, or `src/a.test.ts [ src/a.test.ts ]` where it was not loaded. */

@@ -3,19 +3,14 @@
  * the line before it. Lines are compared as bytes, since a text may hide that one byte was exchanged for another.
  */
 import { createHash, hash as hashAtOnce } from 'node:crypto';
-import { readdirSync } from 'node:fs';
-import { errnoOf } from '../../base/errors.ts';
+import { attempt } from '../../base/attempt.ts';
+import { listNames } from '../../base/files.ts';
 
 /** What the first line of a log carries, as there is none before it. */
 export const NO_HASH = '0'.repeat(64);
 
-export interface Sealed {
-  readonly line: Buffer;
-  readonly hash: string;
-}
-
 /** `body` is a JSON object with at least one field. */
-export function seal(body: string): Sealed {
+export function seal(body: string): { readonly line: Buffer; readonly hash: string } {
   const hash = hashAtOnce('sha256', body);
   return { hash, line: Buffer.from(`${body.slice(0, -1)},"hash":"${hash}"}\n`) };
 }
@@ -48,12 +43,8 @@ export function parseLine(bytes: Buffer): Line | undefined {
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attempt(() => JSON.parse(bytes.toString('utf8')));
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 /** A file of a log: those of one instance are numbered, and are one chain. */
@@ -72,14 +63,7 @@ export function logFileName(day: string, instance: string, part: number): string
 
 /** The files of all instances, oldest day first; none where there is no directory. */
 export function listLogFiles(directory: string): LogFile[] {
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-  return names
+  return listNames(directory)
     .flatMap((name) => {
       const [, day = '', instance = '', part] = FILE_NAME.exec(name) ?? [];
       return part === undefined ? [] : [{ name, day, instance, part: Number(part) }];

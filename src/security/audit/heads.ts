@@ -3,6 +3,7 @@
  * log that was removed, shortened or written anew since then no longer has the line that was seen.
  */
 import { join } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Head } from './audit-entry.ts';
 import { type LogFile, listLogFiles } from './chain.ts';
@@ -16,12 +17,8 @@ export function readHeads(directory: string, own: string): Head[] {
     if (file.instance !== own && !newest.has(file.instance)) newest.set(file.instance, file);
   }
   return [...newest.values()].flatMap(({ name, instance }) => {
-    try {
-      const last = readLastLine(join(directory, name));
-      return last === undefined ? [] : [{ instance, seq: last.seq, hash: last.hash }];
-    } catch {
-      // Taken away meanwhile, or not readable: verification will see it too.
-      return [];
-    }
+    // Taken away meanwhile, or not readable: verification will see it too.
+    const last = attempt(() => readLastLine(join(directory, name)));
+    return last === undefined ? [] : [{ instance, seq: last.seq, hash: last.hash }];
   });
 }

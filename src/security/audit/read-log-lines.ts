@@ -1,5 +1,6 @@
 /** The lines of a file of the log, as bytes: in order, and the last one from its end. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { withFile } from '../../base/files.ts';
 import { type Line, parseLine } from './chain.ts';
 
 export interface RawLine {
@@ -52,8 +53,7 @@ export function endOfLines(path: string): number {
 
 /** `start` and `end` (behind its line end, or 0) are in `bytes`, which begin at `offset` of the file. */
 function findLastLine(path: string): { start: number; end: number; bytes: Buffer; offset: number } {
-  const fd = openSync(path, 'r');
-  try {
+  return withFile(path, 'r', (fd) => {
     const { size } = fstatSync(fd);
     for (let length = 64 * 1024; ; length *= 8) {
       const bytes = Buffer.alloc(Math.min(length, size));
@@ -64,7 +64,5 @@ function findLastLine(path: string): { start: number; end: number; bytes: Buffer
       if (offset === 0 || (last !== -1 && before !== -1))
         return { start: before + 1, end: last + 1, bytes, offset };
     }
-  } finally {
-    closeSync(fd);
-  }
+  });
 }

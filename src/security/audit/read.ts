@@ -2,14 +2,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LogFile, listLogFiles, parseLine } from './chain.ts';
+import { type Line, type LogFile, listLogFiles, parseLine } from './chain.ts';
 import { endOfLines, readLines } from './read-log-lines.ts';
 
-export interface AuditLine {
+export interface AuditLine extends Pick<Line, 'time' | 'seq' | 'fields'> {
   readonly instance: string;
-  readonly time: string;
-  readonly seq: number;
-  readonly fields: Readonly<Record<string, unknown>>;
   /** As it stands in the file. */
   readonly text: string;
 }

@@ -2,9 +2,9 @@
  * Space that is reserved on the disk of the audit log. On a full disk it is given up for the lines about what
  * makes room: freeing space must not fail because it cannot be recorded.
  */
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { errnoOf } from '../../base/errors.ts';
-import { writeAllSync } from '../../base/files.ts';
+import { withFile, writeAllSync } from '../../base/files.ts';
 import type { AuditEntry } from './audit-entry.ts';
 
 /** Beside the directory of the log. */
@@ -17,12 +17,7 @@ const FREEING_TOOLS = ['delete_execution_outputs', 'file_delete'];
 export function takeReserve(path: string): boolean {
   if (existsSync(path)) return true;
   try {
-    const fd = openSync(path, 'wx', 0o600);
-    try {
-      writeAllSync(fd, Buffer.alloc(BYTES));
-    } finally {
-      closeSync(fd);
-    }
+    withFile(path, 'wx', (fd) => writeAllSync(fd, Buffer.alloc(BYTES)));
     return true;
   } catch {
     rmSync(path, { force: true });

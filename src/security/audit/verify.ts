@@ -95,6 +95,8 @@ interface PlacedLine {
   readonly isWhole: boolean;
 }
 
+type ReadLine = PlacedLine & { readonly line: Line };
+
 function* placedLines(directory: string, files: readonly LogFile[]): Generator<PlacedLine> {
   for (const file of files.toSorted((a, b) => a.part - b.part)) {
     let number = 0;
@@ -110,15 +112,8 @@ interface LogContext {
   visit(line: Line): void;
 }
 
-interface VerifiedLog {
-  readonly head: AuditHead;
-  readonly torn: readonly string[];
-  readonly lost: number;
-  readonly problem: AuditProblem | undefined;
-}
-
-function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: LogContext): VerifiedLog {
-  let last: (PlacedLine & { line: Line }) | undefined;
+function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: LogContext) {
+  let last: ReadLine | undefined;
   const torn: string[] = [];
   let lost = 0;
   let isServer = true;
@@ -138,7 +133,7 @@ function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: 
     if (line.fields['event'] === 'entries_lost') lost += Number(line.fields['count']);
     last = { ...placed, line };
   }
-  const head = {
+  const head: AuditHead = {
     instance,
     seq: last?.line.seq ?? -1,
     hash: last?.line.hash ?? NO_HASH,
@@ -150,11 +145,9 @@ function verifyLog(lines: Iterable<PlacedLine>, { instance, witnesses, visit }: 
   return { head, torn, lost, problem: problem ?? shortened(head, witnesses) };
 }
 
-interface Surroundings {
-  readonly last: (PlacedLine & { line: Line }) | undefined;
+interface Surroundings extends Omit<LogContext, 'visit'> {
+  readonly last: ReadLine | undefined;
   readonly next: PlacedLine | undefined;
-  readonly instance: string;
-  readonly witnesses: ReadonlyMap<number, Witness>;
 }
 
 function judge(placed: PlacedLine, around: Surroundings): AuditProblem | undefined {

@@ -1,7 +1,7 @@
 /** The allow-list: entries, and the table of first arguments. */
-
 import type { Invocation } from './findings.ts';
-import { type CompiledEntry, normalText, trustedName } from './list-entry.ts';
+import { type CompiledEntry, trustedName } from './list-entry.ts';
+import type { Judgement } from './policy-types.ts';
 import { NEUTRAL } from './tables/reading.ts';
 
 export interface Permission {
@@ -9,29 +9,22 @@ export interface Permission {
   speaksOf(word: string): boolean;
 }
 
-export interface ListDenial {
-  readonly command: string;
-  readonly argument?: string;
-}
+type ListDenial = NonNullable<Judgement['refused']>;
 
-export interface AllowList {
-  readonly isEmpty: boolean;
-  find(invocation: Invocation, startDirectory: string): Permission | ListDenial;
-  /** Some of what it holds, for a hint. */
-  readonly samples: readonly string[];
-}
+export type AllowList = ReturnType<typeof createAllowList>;
 
 export function createAllowList(
   entries: readonly CompiledEntry[],
   table: Readonly<Record<string, readonly string[]>>,
-): AllowList {
+) {
   const rows = new Map(Object.entries(table).map(([name, list]) => [name.toLowerCase(), list]));
   return {
     isEmpty: entries.length === 0 && rows.size === 0,
+    /** Some of what it holds, for a hint. */
     samples: [...entries.map(({ source }) => source), ...rows.keys()],
-    find(invocation, startDirectory) {
+    find(invocation: Invocation, startDirectory: string): Permission | ListDenial {
       const entry = entries.find((each) => each.allows(invocation, startDirectory));
-      if (entry !== undefined) return { entry: entry.source, speaksOf: (word) => entry.speaksOf(word) };
+      if (entry !== undefined) return { entry: entry.source, speaksOf: entry.speaksOf };
       return findRow(rows, invocation);
     },
   };
@@ -62,5 +55,3 @@ export function isNeutral({ args, isGuess }: Invocation): boolean {
 export function isDenial(answer: Permission | ListDenial): answer is ListDenial {
   return 'command' in answer;
 }
-
-export { normalText };

@@ -2,25 +2,26 @@
  * What the shell's own commands do to it: directories, variables, functions, options; and those that evaluate their
  * arguments as commands.
  */
-import { type Arg, literalArg, UNDECIDED, unknownArg } from './evaluate-word.ts';
-import { type Input, type Invocation, joinCwds, type Scope, type Walk } from './findings.ts';
-import { followInput, followPrinted, followText, joinArgs, printed, setUnknown } from './follow.ts';
-import { recordArithmetic } from './inspect.ts';
-import { readLeading } from './options.ts';
+import { setOf } from '../list.ts';
+import { type Arg, literalArg, UNDECIDED, unknownArg, wordOf } from './evaluate-word.ts';
+import { type Call, joinCwds, type Scope, type Walk } from './findings.ts';
+import {
+  firstGuesses,
+  followFile,
+  followInput,
+  followText,
+  isStdin,
+  joinArgs,
+  setUnknown,
+  textsOf,
+} from './follow.ts';
+import { recordArithmetic, recordPath } from './inspect.ts';
+import { type Leading, readLeading } from './options.ts';
 
-interface Call {
-  readonly walk: Walk;
-  readonly invocation: Invocation;
-  readonly args: readonly Arg[];
-  readonly scope: Scope;
-  readonly input: Input;
-}
-
-export function applyBuiltin(walk: Walk, invocation: Invocation, scope: Scope, input: Input): void {
-  const name = invocation.args[0]?.value;
-  if (name === undefined || invocation.isFunction) return;
-  const apply = Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
-  apply?.({ walk, invocation, args: invocation.args.slice(1), scope, input });
+export function applyBuiltin(call: Call): void {
+  const { args, isFunction } = call.invocation;
+  const name = args[0]?.value;
+  if (name !== undefined && !isFunction && Object.hasOwn(BUILTINS, name)) BUILTINS[name]?.(call);
 }
 
 /** Whether this module knows what the name does to the shell. */
@@ -29,61 +30,34 @@ export function isBuiltin(name: string): boolean {
 }
 
 const SET_LETTERS = /^[-+][euxfvCETbmhn]+$/;
-const SET_NAMES = new Set([
-  'errexit',
-  'nounset',
-  'xtrace',
-  'pipefail',
-  'noglob',
-  'verbose',
-  'noclobber',
-  'errtrace',
-  'functrace',
-  'notify',
-  'monitor',
-  'hashall',
-  'noexec',
-]);
-const SHOPT_NAMES = new Set([
-  'nullglob',
-  'globstar',
-  'dotglob',
-  'failglob',
-  'nocaseglob',
-  'nocasematch',
-  'inherit_errexit',
-  'extglob',
-  'checkwinsize',
-]);
+const SET_NAMES = setOf(
+  'errexit nounset xtrace pipefail noglob verbose noclobber errtrace functrace notify monitor hashall noexec',
+);
+const SHOPT_NAMES = setOf(
+  'nullglob globstar dotglob failglob nocaseglob nocasematch inherit_errexit extglob checkwinsize',
+);
 const NAME = /^[A-Za-z_]\w*$/;
 
 const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   cd: changeDirectory,
   pushd: changeDirectory,
   popd: ({ walk, scope }) => walk.goBack(scope),
-  eval: ({ walk, invocation, args, scope }) => {
+  eval: (call) => {
+    const { args, scope } = call;
     if (args.length === 0) return;
     const inner = inside(scope, 'eval');
-    followText(walk, invocation, joinArgs(args), inner);
+    followText(call, joinArgs(args), inner);
     scope.cwds = joinCwds(inner.cwds, scope.cwds);
   },
   source: readFile,
   '.': readFile,
   trap: (call) => {
-    const { walk, invocation, scope } = call;
-    const operands = operandsOf(call, 'lpP');
-    const [action] = operands ?? [];
-    if (
-      operands === undefined ||
-      operands.length < 2 ||
-      action === undefined ||
-      action.value === '-' ||
-      action.value === ''
-    )
-      return;
+    const { walk, scope } = call;
+    const [action, signal] = options(call, 'lpP')?.rest ?? [];
+    if (action === undefined || signal === undefined || action.value === '-' || action.value === '') return;
     // It runs later, wherever the shell is then.
     const cwds = joinCwds(scope.cwds, [walk.context.directory]);
-    followText(walk, invocation, action, { ...inside(scope, 'trap'), cwds });
+    followText(call, action, { ...inside(scope, 'trap'), cwds });
   },
   export: declare,
   declare,
@@ -105,7 +79,7 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   readarray: readLines,
   printf: (call) => {
     const [first, name] = call.args;
-    const word = first?.value ?? first?.start ?? '';
+    const word = wordOf(first);
     if (word === '-v' && name !== undefined) assignTo(call, name, formatted(call.args.slice(2)));
     else if (/^-v./.test(word)) assignTo(call, literalArg(word.slice(2)), formatted(call.args.slice(1)));
     else if (first !== undefined && first.value === undefined && first.isMany) unclear(call);
@@ -119,19 +93,20 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
     for (const { name, value } of read?.options ?? [])
       if (name === 'p' && value !== undefined) assignTo(call, value);
   },
-  unset: ({ walk, args, scope, invocation }) => {
-    for (const arg of args) {
-      if (arg.value === undefined || !/^-?\w+$/.test(arg.value)) {
-        setUnknown(walk, invocation, 'bash evaluates what unset is given', scope);
-        scope.functions.clear();
-      } else scope.functions.delete(arg.value);
+  unset: (call) => {
+    const { functions } = call.scope;
+    for (const { value } of call.args) {
+      if (value === undefined || !/^-?\w+$/.test(value)) {
+        setUnknown(call, 'bash evaluates what unset is given');
+        functions.clear();
+      } else functions.delete(value);
     }
   },
   let: ({ walk, args, scope }) => {
     for (const arg of args) {
       recordArithmetic(walk, arg.value ?? '$(', scope);
       const name = /^\s*([A-Za-z_]\w*)(?:\[.*\])?\s*(?:\S{0,2})=/.exec(arg.value ?? '')?.[1];
-      if (name !== undefined) walk.assign(name, undefined, arg.text, scope, true);
+      if (name !== undefined) walk.assign({ name, text: arg.text, isNumber: true }, scope);
     }
   },
   set: setOptions,
@@ -139,14 +114,10 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
     const names = call.args.filter(({ value }) => !/^-[supqo]+$/.test(value ?? ''));
     if (names.some(({ value }) => !SHOPT_NAMES.has(value ?? ''))) changesReading(call);
   },
-  alias: (call) => {
-    if (call.args.length > 0) changesReading(call);
-  },
+  alias: definesNames,
+  enable: definesNames,
   hash: (call) => {
     if (call.args.some(({ value }) => value === undefined || /^-\w*p/.test(value))) changesReading(call);
-  },
-  enable: (call) => {
-    if (call.args.length > 0) changesReading(call);
   },
   test: testArguments,
   '[': testArguments,
@@ -165,7 +136,7 @@ function inside(scope: Scope, label: string): Scope {
 }
 
 function changeDirectory({ walk, args, scope, invocation }: Call): void {
-  const target = args.find(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
+  const target = args.find((arg) => !/^-[LPe@n]+$|^--$/.test(wordOf(arg)));
   const isPushd = invocation.args[0]?.value === 'pushd';
   if (target === undefined && !isPushd) walk.enter(homeArg(walk, scope), scope);
   else if (target === undefined || /^[-+]\d*$/.test(target.value ?? '')) walk.goBack(scope);
@@ -178,15 +149,11 @@ function homeArg(walk: Walk, scope: Scope): Arg {
   return assigned.has('HOME') ? unknownArg('cd', variables.get('HOME') ?? []) : literalArg(home, 'cd');
 }
 
-function readFile({ walk, invocation, args, scope, input }: Call): void {
-  const [file] = args;
-  const inner = inside(scope, 'source');
-  if (['/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(file?.value ?? '')) {
-    followInput(walk, invocation, 'bash', inner, input);
-  } else {
-    setUnknown(walk, invocation, 'the shell runs what stands in a file', scope);
-    followPrinted(walk, invocation, inner);
-  }
+function readFile(call: Call): void {
+  const [file] = call.args;
+  const inner = inside(call.scope, 'source');
+  if (file !== undefined && isStdin(file)) followInput(call, 'bash', inner);
+  else followFile(call, 'the shell runs what stands in a file', inner);
 }
 
 function declare(call: Call): void {
@@ -194,7 +161,7 @@ function declare(call: Call): void {
   const name = call.invocation.args[0]?.value ?? '';
   let isInteger = false;
   for (const arg of args) {
-    const word = arg.value ?? arg.start;
+    const word = wordOf(arg);
     if (/^[-+]\w/.test(word)) {
       isInteger ||= word.includes('i');
       if (/^-\w*n/.test(word) && name !== 'export' && name !== 'readonly') refersToOthers(call);
@@ -210,31 +177,24 @@ function declare(call: Call): void {
     // `export A` gives no value, and `export A=$x` has its name in the known beginning.
     if (arg.value === undefined && equals === -1) unclear(call);
     if (equals === -1) continue;
+    const guesses = arg.guesses.map((guess) => guess.slice(equals + 1));
     const value =
       arg.value === undefined
-        ? unknownArg(
-            arg.text,
-            arg.guesses.map((guess) => guess.slice(equals + 1)),
-            false,
-          )
+        ? unknownArg(arg.text, guesses, false)
         : literalArg(arg.value.slice(equals + 1));
     if (isInteger) recordArithmetic(walk, value.value ?? '$(', scope);
-    walk.assign(target, value, arg.text, scope, /^-?\d+$/.test(value.value ?? ''));
+    const isNumber = /^-?\d+$/.test(value.value ?? '');
+    walk.assign({ name: target, value, text: arg.text, isNumber }, scope);
   }
 }
 
 function readLines(call: Call): void {
-  const { walk, invocation, scope } = call;
+  const { walk, scope } = call;
   const read = options(call, 'd:n:O:s:tu:C:c:');
   if (read === undefined) return;
   for (const { name, value } of read.options) {
     if (name === 'C' && value !== undefined)
-      followText(
-        walk,
-        invocation,
-        joinArgs([value, unknownArg('(a line)', ['x'])]),
-        inside(scope, 'mapfile -C'),
-      );
+      followText(call, joinArgs([value, unknownArg('(a line)', ['x'])]), inside(scope, 'mapfile -C'));
     if (name === 'O' && value !== undefined) recordArithmetic(walk, value.value ?? '$(', scope);
   }
   assignTo(call, read.rest[0] ?? literalArg('MAPFILE'), linesRead(call, 1));
@@ -261,7 +221,7 @@ function setOptions(call: Call): void {
 /** `$1` and `$@`, as far as they can be guessed. */
 export function setPositional(scope: Scope, args: readonly Arg[]): void {
   args.forEach((arg, index) => scope.variables.set(String(index + 1), arg.guesses));
-  const all = [args.map(({ guesses }) => guesses[0] ?? '').join(' ')];
+  const all = [firstGuesses(args)];
   scope.variables.set('@', all);
   scope.variables.set('*', all);
 }
@@ -277,11 +237,8 @@ function testArguments(call: Call): void {
 /** `guesses`: what it may be given, where the command says so itself. */
 function assignTo(call: Call, name: Arg, guesses: readonly string[] = []): void {
   const { walk, scope, invocation } = call;
-  if (name.value === undefined || !NAME.test(name.value)) {
-    unclear(call);
-    return;
-  }
-  walk.assign(name.value, undefined, invocation.text, scope);
+  if (name.value === undefined || !NAME.test(name.value)) return unclear(call);
+  walk.assign({ name: name.value, text: invocation.text }, scope);
   const known = scope.variables.get(name.value) ?? [];
   if (guesses.length > 0) scope.variables.set(name.value, [...guesses, ...known].slice(0, MAX_READ));
 }
@@ -290,8 +247,9 @@ const MAX_READ = 6;
 
 /** What `read` finds on its input, where that is written out: a line, and for several names its words. */
 function linesRead({ input }: Call, names: number): string[] {
-  const texts = input.kind === 'text' ? input.text.guesses : input.kind === 'pipe' ? printed(input.from) : [];
-  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+  const lines = textsOf(input)
+    .flatMap((text) => text.split('\n'))
+    .filter((line) => line !== '');
   return (names < 2 ? lines : lines.flatMap((line) => [...line.split(/\s+/), line])).slice(0, MAX_READ);
 }
 
@@ -302,37 +260,34 @@ function formatted([format, ...values]: readonly Arg[]): string[] {
   return [text.replaceAll(/%[sbq]/g, () => words.shift() ?? '')];
 }
 
-function options(
-  call: Call,
-  short: string,
-): Exclude<ReturnType<typeof readLeading>, { problem: string }> | undefined {
+function options(call: Call, short: string): Leading | undefined {
   const read = readLeading(call.args, { short });
   if (!('problem' in read)) return read;
   unclear(call);
   return undefined;
 }
 
-function operandsOf(call: Call, short: string): readonly Arg[] | undefined {
-  return options(call, short)?.rest;
-}
-
-function unclear({ walk, invocation, scope }: Call): void {
-  setUnknown(walk, invocation, 'bash evaluates a name that is only known when it runs', scope);
+function unclear(call: Call): void {
+  setUnknown(call, 'bash evaluates a name that is only known when it runs');
 }
 
 /** From here on one name may stand for another, so that no variable's value is known. */
 function refersToOthers(call: Call): void {
-  const { walk, invocation, scope } = call;
-  const { cwds, isGuess } = scope;
+  const { text } = call.invocation;
   unclear(call);
-  const target = { ...unknownArg(invocation.text), readings: [UNDECIDED] };
-  walk.findings.redirections.push({ kind: 'read', target, text: invocation.text, cwds, isGuess });
+  const target = { ...unknownArg(text), readings: [UNDECIDED] };
+  recordPath(call.walk, { kind: 'read', target, text }, call.scope);
 }
 
-function evaluates({ walk, invocation, scope }: Call): void {
-  setUnknown(walk, invocation, 'this builtin runs or evaluates its arguments', scope);
+function evaluates(call: Call): void {
+  setUnknown(call, 'this builtin runs or evaluates its arguments');
 }
 
-function changesReading({ walk, invocation, scope }: Call): void {
-  setUnknown(walk, invocation, 'this changes how the shell reads what follows', scope);
+/** Without arguments it only lists them. */
+function definesNames(call: Call): void {
+  if (call.args.length > 0) changesReading(call);
+}
+
+function changesReading(call: Call): void {
+  setUnknown(call, 'this changes how the shell reads what follows');
 }

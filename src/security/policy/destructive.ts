@@ -2,13 +2,12 @@
  * Commands that destroy a machine, refused in every mode: few, and none that anybody needs in daily work. Guesses count,
  * since a variable does not make `rm -rf /` harmless.
  */
-
 import { posix } from 'node:path';
 import { compilePattern } from '../../base/pattern.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findForkBomb } from './fork-bomb.ts';
-import type { JudgeContext } from './policy-types.ts';
+import type { Denial, JudgeContext } from './policy-types.ts';
 import {
   CODE_PROGRAMS,
   DISK_WRITERS,
@@ -21,12 +20,10 @@ import {
   SYSTEMCTL_POWER,
 } from './tables/destructive-rules.ts';
 
-export interface Destructive {
-  readonly rule: string;
-  readonly part: string;
-}
-
-export function findDestructive(findings: Findings, context: JudgeContext): Destructive | undefined {
+export function findDestructive(
+  findings: Findings,
+  context: JudgeContext,
+): Pick<Denial, 'rule' | 'part'> | undefined {
   for (const { kind, target, text } of findings.redirections) {
     const device =
       kind === 'write' ? target.guesses.find((path) => RAW_DEVICE.test(posix.normalize(path))) : undefined;
@@ -137,7 +134,7 @@ function isVitalPlace(whole: string, context: JudgeContext): boolean {
 
 function isHome(path: string, { home }: JudgeContext): boolean {
   const plain = posix.normalize(path).replace(/(.)\/$/, '$1');
-  return plain === home || (/^\/(?:home|Users)\/[^/]+$/.test(plain) && plain === home) || plain === '/root';
+  return plain === home || plain === '/root';
 }
 
 function judgeFind(words: readonly string[], isVital: (path: string) => boolean): string | undefined {
@@ -248,13 +245,8 @@ function hitsAsked(
 ): boolean {
   const { options, operands } = split(args.slice(1).map(({ value }) => value ?? ''));
   const isExact = args[0]?.value === 'pidof';
-  return operands.some((pattern) =>
-    meets(
-      pattern,
-      options.some((option) => /^-\w*f/.test(option)),
-      isExact,
-    ),
-  );
+  const isFull = options.some((option) => /^-\w*f/.test(option));
+  return operands.some((pattern) => meets(pattern, isFull, isExact));
 }
 
 function matches(pattern: string, text: string): boolean {

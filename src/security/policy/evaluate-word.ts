@@ -61,6 +61,12 @@ export function unknownArg(text: string, guesses: readonly string[] = [], isMany
   return { text, value: undefined, guesses, start: '', isMany, isGlob: false, readings: guesses };
 }
 
+/** What is certain of a word: its value, or else what it begins with. */
+export const wordOf = (arg: Arg | undefined): string => arg?.value ?? arg?.start ?? '';
+
+/** Words as they were written. */
+export const textOf = (args: readonly Arg[]): string => args.map(({ text }) => text).join(' ');
+
 /** A word may become several: braces are expanded, where they can be. */
 export function evaluateWord(word: Word, knowledge: Knowledge): Arg[] {
   const parts = word.parts;
@@ -85,15 +91,11 @@ const ASSIGNED_TILDE = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:[^]*:)?~/;
 function plainArg(text: string, value: string, knowledge: Knowledge): Arg {
   if (ASSIGNED_TILDE.test(text)) return unknownArg(text, [value.replaceAll('~', knowledge.home)], false);
   if (!text.startsWith('~')) return literalArg(value, text);
-  const home = /^~(?=\/|$)/.test(text);
-  if (home) {
+  if (/^~(?=\/|$)/.test(text)) {
     if (!knowledge.assigned.has('HOME')) return literalArg(knowledge.home + value.slice(1), text);
     const homes = [...(knowledge.variables.get('HOME') ?? []), knowledge.home];
-    return unknownArg(
-      text,
-      homes.map((directory) => directory + value.slice(1)),
-      false,
-    );
+    const guesses = homes.map((directory) => directory + value.slice(1));
+    return unknownArg(text, guesses, false);
   }
   const [prefix = '', who = ''] = /^~([^/]*)/.exec(text) ?? [];
   const guesses = homesOf(who, knowledge).map((directory) => directory + value.slice(prefix.length));
@@ -116,16 +118,8 @@ export const OPEN = '\0';
 /** The reading of an unknown directory: no allowed directory contains everything. */
 export const UNDECIDED = '/';
 
-interface Piece {
-  readonly value: string | undefined;
-  readonly guesses: readonly string[];
-  /** What an open piece begins with. */
-  readonly start?: string;
-  readonly isMany?: boolean;
-  readonly isGlob?: boolean;
-  /** Where it has none of its own: its guesses, or nothing. */
-  readonly readings?: readonly string[];
-}
+/** A part of a word. Where it has no readings of its own: its guesses, or nothing. */
+type Piece = Pick<Arg, 'value' | 'guesses'> & Partial<Arg>;
 
 function combine(text: string, parts: readonly WordPart[], knowledge: Knowledge): Arg {
   const pieces = parts.map((part, index) => pieceOf(part, index === 0, knowledge));
@@ -201,7 +195,6 @@ function pieceOf(part: WordPart, isFirst: boolean, knowledge: Knowledge): Piece 
       // A catalogue may translate it.
       return { value: undefined, guesses: combine(part.text, part.parts, knowledge).guesses, isMany: true };
     case 'Glob':
-      return { value: undefined, guesses: [part.text], isMany: true, isGlob: true };
     case 'ExtendedGlob':
       return { value: undefined, guesses: [part.text], isMany: true, isGlob: true };
     case 'SimpleExpansion':
@@ -270,13 +263,13 @@ const orUndecided = (values: readonly string[]): readonly string[] =>
   values.length === 0 ? [UNDECIDED] : values;
 
 function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Piece {
-  if (part.prefix !== undefined || part.index !== undefined)
+  const { prefix, index, operation, parameter } = part;
+  const isPart = prefix !== undefined || index !== undefined;
+  if (isPart || (operation !== undefined && operation.type !== 'Default'))
     return { value: undefined, guesses: [], isMany: true, readings: partReadings(part, knowledge) };
-  const plain = variablePiece(part.parameter, knowledge);
-  if (part.operation === undefined) return plain;
-  if (part.operation.type !== 'Default')
-    return { value: undefined, guesses: [], isMany: true, readings: partReadings(part, knowledge) };
-  const other = asReading(evaluateText(part.operation.operand, knowledge)).guesses;
+  const plain = variablePiece(parameter, knowledge);
+  if (operation === undefined) return plain;
+  const other = asReading(evaluateText(operation.operand, knowledge)).guesses;
   const guesses = boundValues([...other, ...plain.guesses]);
   return { value: undefined, guesses, isMany: true, readings: [...other, ...asReading(plain).guesses] };
 }

@@ -1,8 +1,7 @@
 /** Paths outside the allowed directories. */
-import type { Denial } from './denial.ts';
 import { OPEN } from './evaluate-word.ts';
 import type { Findings } from './findings.ts';
-import type { JudgeContext } from './policy-types.ts';
+import type { Denial, JudgeContext } from './policy-types.ts';
 import { safeRealPath } from './resolve-path.ts';
 import { escapeText } from './show-decision.ts';
 import { allPaths, createBoundary, type PathUse } from './working-directory.ts';
@@ -20,17 +19,14 @@ export function findOutside(
   context: JudgeContext,
 ): Denial | undefined {
   if (directories === undefined) return undefined;
-  const boundary = createBoundary(directories, openPaths, safeRealPath(context.realPath), context.home);
+  const locate = createBoundary([...directories, ...openPaths], safeRealPath(context.realPath), context.home);
   const { certain, guessed } = allPaths(findings, context);
   const isOutside = ({ path, readings, cwds }: PathUse): boolean =>
-    (path === undefined ? readings : [path]).some((each) => boundary.locate(each, cwds) === 'outside');
+    (path === undefined ? readings : [path]).some((each) => locate(each, cwds) === 'outside');
   const isOpen = ({ path, readings, cwds, isEntered }: PathUse): boolean => {
     // Wherever the shell is, it got there by what was judged: only `..` leads out.
     if (path !== undefined)
-      return (
-        (allow !== undefined || /(?:^|\/)\.\.(?:\/|$)/.test(path)) &&
-        boundary.locate(path, cwds) === 'unknown'
-      );
+      return (allow !== undefined || /(?:^|\/)\.\.(?:\/|$)/.test(path)) && locate(path, cwds) === 'unknown';
     return (
       allow !== undefined ||
       (isEntered === true && (readings.length === 0 || readings.some((each) => each.includes(OPEN))))
@@ -43,7 +39,6 @@ export function findOutside(
   const { path, text, cwds } = found;
   const isLost = isOutside(found) && cwds.length > 1 && !isOutside({ ...found, cwds: cwds.slice(0, 1) });
   return {
-    code: 'SECURITY_002',
     ruleClass: 'directory',
     rule: path ?? text,
     reason: isOutside(found)

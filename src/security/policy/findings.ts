@@ -1,13 +1,10 @@
 /** What a walk through a command gathers, and the state of the shell that it follows. */
 import type { ParsedScript } from 'unbash';
 import type { Arg, Knowledge } from './evaluate-word.ts';
-import type { JudgeContext } from './policy-types.ts';
+import type { JudgeContext, UnknownView } from './policy-types.ts';
 
-/** One program or builtin that would run. */
-export interface Invocation {
-  /** The name first. */
-  readonly args: readonly Arg[];
-  readonly text: string;
+/** Where in the text a command stands, and how the shell comes there. */
+export interface Place {
   readonly foundIn: readonly string[];
   readonly cwds: Cwds;
   /** Made from guesses: it may refuse, never allow. */
@@ -15,6 +12,13 @@ export interface Invocation {
   readonly isBackground: boolean;
   readonly pipeline: Pipeline | undefined;
   readonly inFunction: string | undefined;
+}
+
+/** One program or builtin that would run. */
+export interface Invocation extends Place {
+  /** The name first. */
+  readonly args: readonly Arg[];
+  readonly text: string;
   /** A function of this command, whose body was found where it is defined. */
   isFunction: boolean;
   unknown: string | undefined;
@@ -43,8 +47,8 @@ export interface Redirection {
 export interface Assigned {
   readonly name: string;
   /** Undefined: from outside, such as `read`. */
-  readonly value: Arg | undefined;
-  readonly isNumber: boolean;
+  readonly value?: Arg | undefined;
+  readonly isNumber?: boolean;
   readonly text: string;
 }
 
@@ -56,18 +60,13 @@ export interface Arithmetic {
   readonly text: string;
 }
 
-export interface Unknown {
-  readonly reason: string;
-  readonly part: string;
-}
-
 export interface Findings {
   readonly invocations: Invocation[];
   readonly pipelines: Pipeline[];
   readonly redirections: Redirection[];
   readonly assignments: Assigned[];
   readonly arithmetic: Arithmetic[];
-  readonly unknowns: Unknown[];
+  readonly unknowns: UnknownView[];
   /** Name -> looks at its body once more, with these arguments. */
   readonly functions: Map<string, (scope: Scope) => void>;
   tooComplex: string | undefined;
@@ -79,6 +78,9 @@ export interface Findings {
  */
 export type Cwds = readonly (string | null)[];
 
+/** A text in which the shell may go elsewhere. */
+export const MOVES = /\b(?:cd|pushd|popd)\b/;
+
 /** More than this many possibilities are as good as none. */
 const MAX_CWDS = 8;
 
@@ -88,18 +90,13 @@ export function joinCwds(likely: Cwds, other: Cwds): Cwds {
 }
 
 /** The shell's own state at one point; a subshell gets a copy. */
-export interface Scope {
+export interface Scope extends Place {
   cwds: Cwds;
   readonly source: string;
-  readonly foundIn: readonly string[];
   readonly variables: Map<string, readonly string[]>;
   /** Functions that are certain to be defined here. */
   readonly functions: Set<string>;
   readonly isConditional: boolean;
-  readonly isBackground: boolean;
-  readonly isGuess: boolean;
-  readonly pipeline: Pipeline | undefined;
-  readonly inFunction: string | undefined;
   /** What commands read that have no redirection of their own. */
   readonly input: Input;
   readonly depth: number;
@@ -115,6 +112,11 @@ export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {
   };
 }
 
+/** Of what another reading of the text would run. */
+export function guessScope(scope: Scope): Scope {
+  return copyScope(scope, { isGuess: true, depth: scope.depth + 1 });
+}
+
 /** What stands on the standard input of a command. */
 export type Input =
   | { readonly kind: 'inherited' }
@@ -124,19 +126,37 @@ export type Input =
 
 export const NO_INPUT: Input = { kind: 'inherited' };
 
+/** A command with the name first, and what it reads. */
+export interface FoundCommand {
+  readonly args: readonly Arg[];
+  /** Where it stands nowhere as it is: its words. */
+  readonly text?: string;
+  readonly input?: Input;
+  readonly fedBy?: readonly Invocation[];
+}
+
+/** A command that is looked into: for what the shell or the program makes of its arguments. */
+export interface Call {
+  readonly walk: Walk;
+  readonly invocation: Invocation;
+  /** Without the name. */
+  readonly args: readonly Arg[];
+  readonly scope: Scope;
+  readonly input: Input;
+}
+
 /** What the parts of the walk need from each other. */
 export interface Walk {
   readonly context: JudgeContext;
   readonly findings: Findings;
   knowledge(scope: Scope): Knowledge;
   /** Adds a command, and looks at what it would run in turn. */
-  invoke(args: readonly Arg[], text: string, scope: Scope, input: Input, fedBy?: readonly Invocation[]): void;
+  invoke(command: FoundCommand, scope: Scope): void;
   /** Looks at a text that a shell would run. */
   walkText(text: string, scope: Scope): void;
   walkParsed(script: ParsedScript, scope: Scope): void;
-  assign(name: string, value: Arg | undefined, text: string, scope: Scope, isNumber?: boolean): void;
+  assign(assigned: Assigned, scope: Scope): void;
   unknown(reason: string, part: string, scope: Scope): void;
-  realPath(path: string): string;
   /** The shell changes to this directory. */
   enter(target: Arg, scope: Scope): void;
   /** The shell goes to a directory in which it was before: `cd -`, `popd`. */

@@ -1,10 +1,9 @@
 /** Holds a command against the table of gadgets. */
-
-import type { Arg } from './evaluate-word.ts';
+import { type Arg, wordOf } from './evaluate-word.ts';
 import { baseName } from './follow.ts';
 import { findAwkEffect, findSedEffect } from './program-text.ts';
-import { subcommandOf } from './subcommands.ts';
 import { GADGETS, type Gadget, PATTERN_OPTIONS, SINGLE_DASH, VALUE_LETTERS } from './tables/gadget-rules.ts';
+import { GLOBAL_OPTIONS } from './tables/option-rules.ts';
 
 export interface GadgetFound {
   readonly program: string;
@@ -36,27 +35,17 @@ export function findGadgets(args: readonly Arg[], table?: readonly Gadget[]): Ga
       .flatMap(({ script }) => (script === undefined ? [] : scriptsOf(script, rest)))
       .find(({ value }) => value === undefined);
   const found = gadgets.flatMap((gadget) =>
-    triggersOf(gadget, program, rest).map((trigger) => ({
-      program,
-      trigger,
-      does: gadget.does,
-      hint: gadget.hint,
-      isUnknown: false,
-    })),
+    triggersOf(gadget, program, rest).map((trigger) => {
+      const { does, hint } = gadget;
+      return { program, trigger, does, hint, isUnknown: false };
+    }),
   );
   if (open === undefined || found.length > 0) return found;
   const hint = open.isGlob
     ? `Write ./${open.text}, so that no file name can be an option.`
     : `Write the value itself, or put it behind "--".`;
-  return [
-    {
-      program,
-      trigger: open.text,
-      does: 'could be an option that runs or writes something',
-      hint,
-      isUnknown: true,
-    },
-  ];
+  const does = 'could be an option that runs or writes something';
+  return [{ program, trigger: open.text, does, hint, isUnknown: true }];
 }
 
 /** A word that may turn out to be an option. */
@@ -68,8 +57,7 @@ function openWord(args: readonly Arg[], program: string): Arg | undefined {
 /** Up to the `--` that ends options. Behind an option it may be the value of that one, and end nothing. */
 function beforeEnd(args: readonly Arg[]): readonly Arg[] {
   const end = args.findIndex(
-    ({ value }, index) =>
-      value === '--' && !/^-[^=]*$/.test(args[index - 1]?.value ?? args[index - 1]?.start ?? ''),
+    ({ value }, index) => value === '--' && !/^-[^=]*$/.test(wordOf(args[index - 1])),
   );
   return end === -1 ? args : args.slice(0, end);
 }
@@ -87,11 +75,10 @@ function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): stri
   const triggers = optionWords.flatMap((arg) => optionTrigger(gadget, program, arg));
   if (gadget.words !== undefined) {
     const { words: pattern } = gadget;
-    triggers.push(...words.filter((arg) => pattern.test(arg.value ?? arg.start)).map(({ text }) => text));
+    triggers.push(...words.filter((arg) => pattern.test(wordOf(arg))).map(({ text }) => text));
   }
   const [first] = args;
-  if (first !== undefined && gadget.first?.test(first.value ?? first.start) === true)
-    triggers.push(first.text);
+  if (first !== undefined && gadget.first?.test(wordOf(first)) === true) triggers.push(first.text);
   if (gadget.maxOperands !== undefined) {
     const operands = operandsOf(program, args);
     if (operands.length > gadget.maxOperands) triggers.push(operands.at(-1)?.text ?? '');
@@ -101,6 +88,18 @@ function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): stri
     triggers.push(...scriptsOf(gadget.script, args).flatMap((script) => effectOf(gadget.script, script)));
   }
   return triggers;
+}
+
+/** Where the subcommand of a program begins: `git -C dir push` is a push. */
+function subcommandOf(program: string, args: readonly Arg[]) {
+  const values = GLOBAL_OPTIONS[program] ?? [];
+  for (let at = 0; at < args.length; at++) {
+    const word = wordOf(args[at]);
+    if (!word.startsWith('-'))
+      return { subcommand: args[at]?.value, before: args.slice(0, at), after: args.slice(at + 1) };
+    if (values.includes(word)) at += 1;
+  }
+  return { subcommand: undefined, before: args, after: [] };
 }
 
 /** What stands behind `-e` is a pattern, whatever it looks like; what stands behind that is none. */
@@ -118,7 +117,7 @@ function withoutPatterns(words: readonly Arg[], program: string): Arg[] {
 /** `name value` of `git config`, whose options all stand before its operands. */
 function valueGiven(reads: readonly string[], words: readonly Arg[]): string[] {
   let at = 0;
-  for (; (words[at]?.value ?? words[at]?.start ?? '').startsWith('-'); at++) {
+  for (; wordOf(words[at]).startsWith('-'); at++) {
     const word = words[at]?.value ?? '';
     if (reads.includes(word)) return [];
     if (word === '--type' || word === '--default') at += 1;
@@ -128,7 +127,7 @@ function valueGiven(reads: readonly string[], words: readonly Arg[]): string[] {
 }
 
 function optionTrigger({ options = [] }: Gadget, program: string, arg: Arg): string[] {
-  const word = arg.value ?? arg.start;
+  const word = wordOf(arg);
   if (!word.startsWith('-') || word === '-') return [];
   if (word.startsWith('--')) {
     const name = word.split('=')[0] ?? word;
@@ -155,7 +154,7 @@ function operandsOf(program: string, args: readonly Arg[]): Arg[] {
   let isOpen = true;
   for (let at = 0; at < args.length; at++) {
     const arg = args[at];
-    const word = arg?.value ?? arg?.start ?? '';
+    const word = wordOf(arg);
     if (isOpen && word === '--') isOpen = false;
     else if (isOpen && word.length > 1 && word.startsWith('-')) {
       if (word.length === 2 && takesValue.includes(word[1] ?? '')) at += 1;
@@ -171,31 +170,23 @@ function scriptsOf(language: 'sed' | 'awk', args: readonly Arg[]): Arg[] {
   let first: Arg | undefined;
   for (let at = 0; at < args.length; at++) {
     const arg = args[at];
-    const word = arg?.value ?? arg?.start ?? '';
+    const word = wordOf(arg);
     const long = /^--(?:exp\w*|source|so\w*)=?([^]*)$/.exec(word);
     if (arg === undefined) break;
     if (word === '--') {
       first ??= args[at + 1];
       break;
     }
+    const given = (value: string): Arg => ({ ...arg, value: arg.value === undefined ? undefined : value });
     if (long !== null)
-      scripts.push(
-        word.includes('=')
-          ? { ...arg, value: arg.value === undefined ? undefined : word.slice(word.indexOf('=') + 1) }
-          : (args[++at] ?? arg),
-      );
+      scripts.push(word.includes('=') ? given(word.slice(word.indexOf('=') + 1)) : (args[++at] ?? arg));
     else if (word.startsWith('--')) continue;
     else if (word.startsWith('-') && word !== '-') {
       const place = Array.from(word).findIndex((letter, index) => index > 0 && letters.includes(letter));
       if (place === -1) continue;
       const attached = word.slice(place + 1);
-      const isScript = language === 'sed' && word[place] === 'e';
-      if (isScript)
-        scripts.push(
-          attached === ''
-            ? (args[at + 1] ?? arg)
-            : { ...arg, value: arg.value === undefined ? undefined : attached },
-        );
+      if (language === 'sed' && word[place] === 'e')
+        scripts.push(attached === '' ? (args[at + 1] ?? arg) : given(attached));
       if (attached === '') at += 1;
     } else first ??= arg;
   }

@@ -1,5 +1,15 @@
 /** The shell's grammar: lists, pipelines, groups, loops, functions. What a simple command does is in command.ts. */
-import type { CommandNode, If, ParsedScript, PipelineNode, Redirected, Statement } from 'unbash';
+import type {
+  CommandNode,
+  For,
+  Function as FunctionNode,
+  If,
+  ParsedScript,
+  PipelineNode,
+  Redirected,
+  Select,
+  Statement,
+} from 'unbash';
 import { isBuiltin } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
 import { boundValues, evaluateWord, unknownArg } from './evaluate-word.ts';
@@ -9,6 +19,7 @@ import {
   type Input,
   type Invocation,
   joinCwds,
+  MOVES,
   type Scope,
   type Walk,
 } from './findings.ts';
@@ -29,11 +40,7 @@ export function walkScript(walk: Walk, script: ParsedScript, scope: Scope): void
 }
 
 function walkStatement(walk: Walk, { command, background }: Statement, scope: Scope): void {
-  if (background === true) {
-    walkList(walk, command, copyScope(scope, { isBackground: true }));
-    return;
-  }
-  walkList(walk, command, scope);
+  walkList(walk, command, background === true ? copyScope(scope, { isBackground: true }) : scope);
 }
 
 /** Where the shell may be after a list, by its exit status: a `cd` that fails leaves it where it was. */
@@ -77,9 +84,8 @@ function endsOf(node: PipelineNode, after: Cwds, before: Cwds): Ends {
 function leavesShell(walk: Walk, node: PipelineNode): boolean {
   if (node.type === 'BraceGroup') {
     const last = node.body.commands.at(-1);
-    return last?.background !== true && last !== undefined && last.command.type !== 'AndOr'
-      ? leavesShell(walk, last.command)
-      : false;
+    if (last === undefined || last.background === true || last.command.type === 'AndOr') return false;
+    return leavesShell(walk, last.command);
   }
   if (node.type !== 'Command' || node.name?.text !== 'exit') return false;
   // A terminal with stopped jobs stays, and so does a shell that is given too many numbers.
@@ -89,99 +95,50 @@ function leavesShell(walk: Walk, node: PipelineNode): boolean {
 }
 
 function walkPipeline(walk: Walk, node: PipelineNode, scope: Scope): void {
-  if (node.type !== 'Pipeline') {
-    walkCommandNode(walk, node, scope);
-    return;
-  }
-  const [only] = node.commands;
-  if (node.commands.length === 1 && only !== undefined) {
-    walkCommandNode(walk, only, scope);
-    return;
-  }
+  const commands = node.type === 'Pipeline' ? node.commands : [node];
+  const [only] = commands;
+  if (commands.length === 1 && only !== undefined) return walkCommandNode(walk, only, scope);
   const stages: Invocation[][] = [];
   const pipeline = { stages, parent: scope.pipeline };
   walk.findings.pipelines.push(pipeline);
-  for (const command of node.commands) {
+  for (const command of commands) {
     const from = stages.at(-1);
     stages.push([]);
     const input: Input = from === undefined ? scope.input : { kind: 'pipe', from };
     const stage = copyScope(scope, { pipeline, input });
     walkCommandNode(walk, command, stage);
     // In zsh the last one runs in the shell itself.
-    if (command === node.commands.at(-1)) scope.cwds = joinCwds(scope.cwds, stage.cwds);
+    if (command === commands.at(-1)) scope.cwds = joinCwds(scope.cwds, stage.cwds);
   }
 }
 
 function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
   switch (node.type) {
     case 'Command':
-      walkCommand(walk, node, scope);
-      return;
+      return walkCommand(walk, node, scope);
     case 'Redirected':
-      walkRedirected(walk, node, scope);
-      return;
-    case 'Function': {
-      const name = node.name.value;
-      walk.findings.functions.set(name, (called) => {
-        const inside = { ...called, source: scope.source, inFunction: name };
-        walkCommandNode(walk, node.body as CommandNode, inside);
-        called.cwds = inside.cwds;
-      });
-      if (isBuiltin(name))
-        walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
-      if (!scope.isConditional) scope.functions.add(name);
-      const inner = copyScope(scope, {
-        foundIn: [...scope.foundIn, `function ${name}`],
-        inFunction: name,
-        isBackground: false,
-        pipeline: undefined,
-        // It is called later, from wherever the shell is then.
-        cwds: joinCwds(scope.cwds, /\b(?:cd|pushd|popd)\b/.test(scope.source) ? [null] : []),
-      });
-      inner.functions.add(name);
-      walkCommandNode(walk, node.body as CommandNode, inner);
-      return;
-    }
+      return walkRedirected(walk, node, scope);
+    case 'Function':
+      return walkFunction(walk, node, scope);
     case 'Coproc':
       // Inside of a substitution bash prints it again as `coproc COPROC ls`, and then runs COPROC.
       if (node.body.type === 'Command' && scope.foundIn.some((place) => place.endsWith('( )'))) {
         walk.unknown('bash reads a coproc in a substitution in another way', sourceOf(node, scope), scope);
       }
-      walk.assign(node.name?.value ?? 'COPROC', undefined, node.name?.text ?? 'coproc', scope);
+      walk.assign({ name: node.name?.value ?? 'COPROC', text: node.name?.text ?? 'coproc' }, scope);
       walkCommandNode(walk, node.body as CommandNode, copyScope(scope, { isBackground: true }));
       return;
     case 'Subshell':
-      walkBody(walk, node.body.commands, copyScope(scope));
-      return;
+      return walkBody(walk, node.body.commands, copyScope(scope));
     case 'BraceGroup':
-      walkBody(walk, node.body.commands, scope);
-      return;
+      return walkBody(walk, node.body.commands, scope);
     case 'If':
-      walkIf(walk, node, scope);
-      return;
+      return walkIf(walk, node, scope);
     case 'While':
-      walkLoop(walk, [...node.clause.commands, ...node.body.commands], scope);
-      return;
+      return walkLoop(walk, [...node.clause.commands, ...node.body.commands], scope);
     case 'For':
-    case 'Select': {
-      const values = (node.wordlist ?? []).flatMap((word) => {
-        inspectWord(walk, word, scope);
-        const words = evaluateWord(word, walk.knowledge(scope));
-        if (words.some(({ isGlob }) => isGlob)) recordRead(walk, word, scope);
-        return words;
-      });
-      const isNumber = node.wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
-      const guesses = boundValues(values.flatMap((value) => value.guesses));
-      walk.assign(
-        node.name.value,
-        unknownArg(node.name.text, guesses),
-        node.name.text,
-        scope,
-        isNumber && node.type === 'For',
-      );
-      walkLoop(walk, node.body.commands, scope);
-      return;
-    }
+    case 'Select':
+      return walkFor(walk, node, scope);
     case 'ArithmeticFor':
       for (const part of [node.initialize, node.test, node.update]) {
         if (part !== undefined) inspectArithmetic(walk, part, sourceOf(part, scope), scope);
@@ -196,15 +153,51 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
       }
       return;
     case 'TestCommand':
-      inspectTest(walk, node.expression, scope);
-      return;
+      return inspectTest(walk, node.expression, scope);
     case 'ArithmeticCommand':
-      inspectArithmetic(walk, node.expression, node.body, scope);
-      return;
+      return inspectArithmetic(walk, node.expression, node.body, scope);
     default:
       // Only a tree that was repaired after an error has others here, and then the error is known.
       if ('commands' in node) walkBody(walk, (node as { commands: readonly Statement[] }).commands, scope);
   }
+}
+
+function walkFunction(walk: Walk, node: FunctionNode, scope: Scope): void {
+  const name = node.name.value;
+  const body = node.body as CommandNode;
+  walk.findings.functions.set(name, (called) => {
+    const inside = { ...called, source: scope.source, inFunction: name };
+    walkCommandNode(walk, body, inside);
+    called.cwds = inside.cwds;
+  });
+  if (isBuiltin(name))
+    walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
+  if (!scope.isConditional) scope.functions.add(name);
+  const inner = copyScope(scope, {
+    foundIn: [...scope.foundIn, `function ${name}`],
+    inFunction: name,
+    isBackground: false,
+    pipeline: undefined,
+    // It is called later, from wherever the shell is then.
+    cwds: joinCwds(scope.cwds, MOVES.test(scope.source) ? [null] : []),
+  });
+  inner.functions.add(name);
+  walkCommandNode(walk, body, inner);
+}
+
+function walkFor(walk: Walk, { type, name, wordlist, body }: For | Select, scope: Scope): void {
+  const values = (wordlist ?? []).flatMap((word) => {
+    inspectWord(walk, word, scope);
+    const words = evaluateWord(word, walk.knowledge(scope));
+    if (words.some(({ isGlob }) => isGlob)) recordRead(walk, word, scope);
+    return words;
+  });
+  const areNumbers = wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
+  const guesses = boundValues(values.flatMap((value) => value.guesses));
+  const { text } = name;
+  const isNumber = areNumbers && type === 'For';
+  walk.assign({ name: name.value, value: unknownArg(text, guesses), text, isNumber }, scope);
+  walkLoop(walk, body.commands, scope);
 }
 
 function walkRedirected(walk: Walk, node: Redirected, scope: Scope): void {
@@ -239,18 +232,20 @@ function walkIf(walk: Walk, node: If, scope: Scope): void {
   scope.cwds = joinCwds(done, inner.cwds);
 }
 
-function walkBranch(walk: Walk, statements: readonly Statement[], scope: Scope): void {
-  const inner = { ...scope, isConditional: true };
+/** It may not run at all. `cwds`: where it may begin. */
+function walkBranch(
+  walk: Walk,
+  statements: readonly Statement[],
+  scope: Scope,
+  cwds: Cwds = scope.cwds,
+): void {
+  const inner = { ...scope, isConditional: true, cwds };
   walkBody(walk, statements, inner);
   scope.cwds = joinCwds(scope.cwds, inner.cwds);
 }
 
 /** A second round begins where the first one ended. */
 function walkLoop(walk: Walk, statements: readonly Statement[], scope: Scope): void {
-  const moves = statements.some((statement) =>
-    /\b(?:cd|pushd|popd)\b/.test(scope.source.slice(statement.pos, statement.end)),
-  );
-  const inner = { ...scope, isConditional: true, cwds: moves ? joinCwds(scope.cwds, [null]) : scope.cwds };
-  walkBody(walk, statements, inner);
-  scope.cwds = joinCwds(scope.cwds, inner.cwds);
+  const moves = statements.some((statement) => MOVES.test(sourceOf(statement, scope)));
+  walkBranch(walk, statements, scope, moves ? joinCwds(scope.cwds, [null]) : scope.cwds);
 }

@@ -12,8 +12,9 @@ import {
   type TestExpression,
   type Word,
 } from 'unbash';
+import { setOf } from '../list.ts';
 import { evaluateText } from './evaluate-word.ts';
-import { checkDepth, copyScope, type Scope, type Walk } from './findings.ts';
+import { checkDepth, copyScope, guessScope, type Redirection, type Scope, type Walk } from './findings.ts';
 
 const NAME = /^[A-Za-z_]\w*$/;
 
@@ -51,10 +52,7 @@ export function inspectBody(walk: Walk, body: HereDocBody, scope: Scope): void {
       return;
     }
     walk.unknown('quotes in a here-document that bash does not heed', node.text, scope);
-    walk.walkText(
-      `: "${node.value.replaceAll('"', '')}"`,
-      copyScope(scope, { isGuess: true, depth: scope.depth + 1 }),
-    );
+    walk.walkText(`: "${node.value.replaceAll('"', '')}"`, guessScope(scope));
   };
   forEachChild(body, look);
 }
@@ -63,15 +61,18 @@ function inspectNode(walk: Walk, node: SyntaxNode, scope: Scope): void {
   switch (node.type) {
     case 'CommandExpansion':
     case 'ArithmeticCommandExpansion':
-      enter(walk, node.script, node.text, '$( )', scope);
-      return;
+      return enter(walk, node, '$( )', scope);
     case 'ProcessSubstitution':
       checkGlue(walk, node, scope);
-      enter(walk, node.script, node.text, `${node.operator}( )`, scope);
+      enter(walk, node, `${node.operator}( )`, scope);
       return;
     case 'ArithmeticExpansion':
-      inspectArithmetic(walk, node.expression, node.text.replace(/^\$(?:\(\(|\[)|(?:\)\)|\])$/g, ''), scope);
-      return;
+      return inspectArithmetic(
+        walk,
+        node.expression,
+        node.text.replace(/^\$(?:\(\(|\[)|(?:\)\)|\])$/g, ''),
+        scope,
+      );
     case 'ParameterExpansion':
       walk.spend(node.text.length);
       inspectParameter(walk, node, scope);
@@ -84,8 +85,7 @@ function inspectNode(walk: Walk, node: SyntaxNode, scope: Scope): void {
 
 function enter(
   walk: Walk,
-  script: ParsedScript | undefined,
-  text: string,
+  { script, text }: { readonly script: ParsedScript | undefined; readonly text: string },
   label: string,
   scope: Scope,
 ): void {
@@ -146,7 +146,8 @@ function inspectParameter(walk: Walk, node: ParameterExpansionPart, scope: Scope
   }
   if (operation?.type === 'Unknown') walk.unknown('an expansion that cannot be read', text, scope);
   if (operation?.type === 'Default' && operation.operator.endsWith('=')) {
-    walk.assign(parameter, evaluateText(operation.operand, walk.knowledge(scope)), text, scope);
+    const value = evaluateText(operation.operand, walk.knowledge(scope));
+    walk.assign({ name: parameter, value, text }, scope);
   }
   const isIndex = index !== undefined && index.text !== '@' && index.text !== '*';
   if (isIndex) recordArithmetic(walk, index.text, scope);
@@ -176,7 +177,7 @@ export function inspectArithmetic(
   else if (/\$\(|`|[<>]\(/.test(text))
     walk.unknown('a substitution in arithmetic that cannot be read', text, scope);
   for (const [, name] of text.matchAll(/([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)/g)) {
-    if (name !== undefined) walk.assign(name, undefined, text, scope, true);
+    if (name !== undefined) walk.assign({ name, text, isNumber: true }, scope);
   }
   recordArithmetic(walk, text, scope);
 }
@@ -194,13 +195,20 @@ export function recordArithmetic(walk: Walk, text: string, scope: Scope): void {
 
 const ARITHMETIC_TESTS = new Set(['-eq', '-ne', '-lt', '-le', '-gt', '-ge']);
 
-const FILE_TESTS = new Set('-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S'.split(' '));
+const FILE_TESTS = setOf('-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S');
 
 /** The shell itself looks at a file or a directory. */
 export function recordRead(walk: Walk, word: Word, scope: Scope): void {
   const target = evaluateText(word, walk.knowledge(scope));
-  const { cwds, isGuess } = scope;
-  walk.findings.redirections.push({ kind: 'read', target, text: word.text, cwds, isGuess });
+  recordPath(walk, { kind: 'read', target, text: word.text }, scope);
+}
+
+export function recordPath(
+  { findings }: Walk,
+  use: Pick<Redirection, 'kind' | 'target' | 'text'>,
+  { cwds, isGuess }: Scope,
+): void {
+  findings.redirections.push({ ...use, cwds, isGuess });
 }
 
 export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope): void {
@@ -229,8 +237,7 @@ export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope
       for (const operand of expression.operands) inspectTest(walk, operand, scope);
       return;
     case 'TestNot':
-      inspectTest(walk, expression.operand, scope);
-      return;
+      return inspectTest(walk, expression.operand, scope);
     case 'TestGroup':
       inspectTest(walk, expression.expression, scope);
   }

@@ -1,13 +1,12 @@
 /** The decision: what was found, held against the rules, in the order in which they beat each other. */
 import { type AllowList, isDenial, isNeutral } from './allow-list.ts';
-import type { Denial } from './denial.ts';
 import { findDestructive } from './destructive.ts';
 import { findOutside } from './find-outside.ts';
 import type { Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
 import { type CompiledEntry, normalText } from './list-entry.ts';
-import type { JudgeContext, Judgement } from './policy-types.ts';
+import type { Denial, DenialCode, JudgeContext, Judgement, RuleClass } from './policy-types.ts';
 import { resolvePath, safeRealPath } from './resolve-path.ts';
 import { escapeText, showPart } from './show-decision.ts';
 import { OPEN_DEVICES } from './tables/path-rules.ts';
@@ -43,6 +42,7 @@ export function decide(findings: Findings, rules: Rules, asked: Asked): Judgemen
       rule: escapeText(`${ruleClass}: ${rule}`),
       reason: escapeText(reason),
       part: showPart(part),
+      code: CODES[ruleClass] ?? 'SECURITY_003',
       ...rest,
       ...shown,
     };
@@ -68,6 +68,11 @@ export function decide(findings: Findings, rules: Rules, asked: Asked): Judgemen
   };
 }
 
+const CODES: Readonly<Partial<Record<RuleClass, DenialCode>>> = {
+  destructive: 'SECURITY_001',
+  directory: 'SECURITY_002',
+};
+
 function describe({ invocations, unknowns }: Findings): Pick<Judgement, 'commands' | 'unknowns'> {
   return {
     commands: invocations
@@ -83,29 +88,17 @@ function describe({ invocations, unknowns }: Findings): Pick<Judgement, 'command
 }
 
 function findDenial(findings: Findings, rules: Rules, asked: Asked): Denial | undefined {
-  if (findings.tooComplex !== undefined) {
-    return {
-      code: 'SECURITY_003',
-      ruleClass: 'too-complex',
-      rule: findings.tooComplex,
-      reason: `The command cannot be judged: ${findings.tooComplex}.`,
-      part: asked.text,
-      hint: "Split it up, or write long text to a file with a quoted here-document (<<'EOF').",
-    };
-  }
+  const { tooComplex } = findings;
+  if (tooComplex !== undefined)
+    return deny('too-complex', tooComplex, `The command cannot be judged: ${tooComplex}.`, asked.text);
   const destructive = findDestructive(findings, asked.context);
   if (destructive !== undefined) {
-    return {
-      code: 'SECURITY_001',
-      ruleClass: 'destructive',
-      ...destructive,
-      reason: `This was recognised as destructive: ${destructive.rule}.`,
-      hint: 'Do it in a narrower way, such as on a directory of the project, or ask the person you work for to do it.',
-    };
+    const { rule, part } = destructive;
+    return deny('destructive', rule, `This was recognised as destructive: ${rule}.`, part);
   }
   return (
     findBlocked(findings, rules, asked) ??
-    (rules.allow === undefined ? undefined : findNotAllowed(findings, rules, rules.allow, asked)) ??
+    findNotAllowed(findings, rules, asked) ??
     findOutside(findings, rules, asked.context)
   );
 }
@@ -116,14 +109,8 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
       realNames(invocation, context).some((name) => entry.blocks(invocation, name)),
     );
     if (met === undefined && !entry.meetsText(text)) continue;
-    return {
-      code: 'SECURITY_003',
-      ruleClass: 'blocked',
-      rule: entry.source,
-      reason: `"${entry.source}" is blocked${met?.isGuess === true ? ', and this command may come to that' : ''}.`,
-      part: met?.text ?? text,
-      hint: 'Do it without this command, or ask the operator to change blocked_commands.',
-    };
+    const doubt = met?.isGuess === true ? ', and this command may come to that' : '';
+    return deny('blocked', entry.source, `"${entry.source}" is blocked${doubt}.`, met?.text ?? text);
   }
   return undefined;
 }
@@ -149,12 +136,9 @@ function findQuestion(
   return undefined;
 }
 
-function findNotAllowed(
-  findings: Findings,
-  rules: Rules,
-  allow: AllowList,
-  asked: Asked,
-): Denial | undefined {
+function findNotAllowed(findings: Findings, rules: Rules, asked: Asked): Denial | undefined {
+  const { allow } = rules;
+  if (allow === undefined) return undefined;
   const { context } = asked;
   for (const invocation of findings.invocations) {
     const denial = judgeInvocation(invocation, rules, allow, asked);
@@ -208,12 +192,9 @@ function judgeInvocation(
       : answer.argument === undefined
         ? `"${answer.command}"`
         : `"${answer.command}" with the argument "${answer.argument}"`;
+    const rule = normalText(invocation.args).slice(0, 80);
     return {
-      code: 'SECURITY_003',
-      ruleClass: 'not-allowed',
-      rule: normalText(invocation.args).slice(0, 80),
-      reason: `${what} is not in the allow-list.`,
-      part: invocation.text,
+      ...deny('not-allowed', rule, `${what} is not in the allow-list.`, invocation.text),
       hint: allow.isEmpty
         ? 'Nothing is allowed here.'
         : `Allowed are, among others: ${escapeText(allow.samples.slice(0, 12).join(', '))}.`,
@@ -230,46 +211,22 @@ function judgeInvocation(
       ),
   );
   if (gadget === undefined) return findWritten(invocation, workspace, rules);
+  const { program, trigger, does, hint } = gadget;
   if (gadget.isUnknown)
-    return {
-      ...undecidable(`${gadget.trigger} ${gadget.does}`, invocation.text),
-      hint: gadget.hint ?? REPHRASE,
-    };
+    return { ...undecidable(`${trigger} ${does}`, invocation.text), ...(hint !== undefined && { hint }) };
+  const reason = `"${program}" is allowed, but with ${trigger} it ${does}.`;
   return {
-    code: 'SECURITY_003',
-    ruleClass: 'gadget',
-    rule: `${gadget.program} ${gadget.trigger}`,
-    reason: `"${gadget.program}" is allowed, but with ${gadget.trigger} it ${gadget.does}.`,
-    part: invocation.text,
-    hint:
-      gadget.hint ??
-      `Do it without ${escapeText(gadget.trigger)}; the operator can allow it in so many words.`,
+    ...deny('gadget', `${program} ${trigger}`, reason, invocation.text),
+    hint: hint ?? `Do it without ${escapeText(trigger)}; the operator can allow it in so many words.`,
   };
 }
 
-const REPHRASE =
-  'Write commands and arguments out, without variables or substitutions where they decide what runs.';
-
 function undecidable(reason: string, part: string): Denial {
-  return {
-    code: 'SECURITY_003',
-    ruleClass: 'undecidable',
-    rule: reason,
-    reason: `It cannot be decided beforehand what this runs: ${reason}.`,
-    part,
-    hint: REPHRASE,
-  };
+  return deny('undecidable', reason, `It cannot be decided beforehand what this runs: ${reason}.`, part);
 }
 
 function variable(name: string, part: string): Denial {
-  return {
-    code: 'SECURITY_003',
-    ruleClass: 'variable',
-    rule: name,
-    reason: `The variable ${name} ${dangerOf(name) ?? ''}.`,
-    part,
-    hint: 'Leave the variable as it is.',
-  };
+  return deny('variable', name, `The variable ${name} ${dangerOf(name) ?? ''}.`, part);
 }
 
 /** What may be written to: the workspace, and what is open to every command. */
@@ -284,7 +241,7 @@ function workspaceOf({ workspace, openPaths }: Rules, context: JudgeContext): Wo
 /** Whether an argument that writes can only write in the workspace: all that the command names lies there. */
 function isTame(invocation: Invocation, workspace: Workspace): boolean {
   const here = { path: '.', readings: ['.'], text: '.', cwds: invocation.cwds };
-  return [here, ...pathsOf(invocation, FRESH)].every((use) => workspace.problemOf(use) === undefined);
+  return [here, ...pathsOf(invocation, FRESH)].every((use) => workspace(use) === undefined);
 }
 
 const WRITE_PROBLEMS = {
@@ -302,25 +259,17 @@ function findWritten(
   const written = writtenBy(invocation);
   if (written === undefined) return undefined;
   const program = invocation.args[0]?.value ?? '';
-  const denial = { code: 'SECURITY_003', ruleClass: 'write', part: invocation.text } as const;
-  if (workspace === undefined)
-    return {
-      ...denial,
-      rule: program,
-      reason: `"${program}" writes, and nothing may be written here.`,
-      hint: NO_WRITES,
-    };
+  const { text } = invocation;
+  if (workspace === undefined) {
+    const reason = `"${program}" writes, and nothing may be written here.`;
+    return { ...deny('write', program, reason, text), hint: NO_WRITES };
+  }
   for (const use of written) {
-    const problem = workspace.problemOf(use);
+    const problem = workspace(use);
     if (problem === undefined || (problem === 'outside' && directories !== undefined)) continue;
     const target = use.path ?? use.text;
     const reason = `What "${program}" would write to, ${target}, ${WRITE_PROBLEMS[problem]}.`;
-    return {
-      ...denial,
-      rule: `${program} ${target}`,
-      reason,
-      hint: 'Write to another file, in the workspace.',
-    };
+    return deny('write', `${program} ${target}`, reason, text);
   }
   return undefined;
 }
@@ -340,7 +289,7 @@ function findWrite({ redirections }: Findings, rules: Rules, context: JudgeConte
     if (!rules.writes)
       return redirect(path ?? target.text, text, 'writes a file, and nothing may be written here');
     if (path === undefined) return undecidable('where the output goes is only known when it runs', text);
-    const problem = workspace.problemOf({ path, readings: [path], text, cwds });
+    const problem = workspace({ path, readings: [path], text, cwds });
     // Where directories are named, what lies outside of them is refused as such.
     if (problem === undefined || (problem === 'outside' && rules.directories !== undefined)) continue;
     return redirect(path, text, `writes to what ${WRITE_PROBLEMS[problem]}`);
@@ -349,12 +298,22 @@ function findWrite({ redirections }: Findings, rules: Rules, context: JudgeConte
 }
 
 function redirect(target: string, part: string, what: string): Denial {
-  return {
-    code: 'SECURITY_003',
-    ruleClass: 'redirect',
-    rule: target,
-    reason: `The redirection ${what}.`,
-    part,
-    hint: NO_WRITES,
-  };
+  return deny('redirect', target, `The redirection ${what}.`, part);
+}
+
+/** What to do instead, where a denial does not know better. */
+const HINTS: Readonly<Partial<Record<RuleClass, string>>> = {
+  'too-complex': "Split it up, or write long text to a file with a quoted here-document (<<'EOF').",
+  destructive:
+    'Do it in a narrower way, such as on a directory of the project, or ask the person you work for to do it.',
+  blocked: 'Do it without this command, or ask the operator to change blocked_commands.',
+  undecidable:
+    'Write commands and arguments out, without variables or substitutions where they decide what runs.',
+  variable: 'Leave the variable as it is.',
+  write: 'Write to another file, in the workspace.',
+  redirect: NO_WRITES,
+};
+
+function deny(ruleClass: RuleClass, rule: string, reason: string, part: string): Denial {
+  return { ruleClass, rule, reason, part, hint: HINTS[ruleClass] ?? '' };
 }

@@ -2,8 +2,8 @@
  * The stages of the pipeline that a command ends with. Undefined unless it is certain which pipeline the shell runs last, and
  * that the command cannot notice the EXIT trap by which the shell reports the statuses.
  */
-import { forEachChild, type ParsedScript, type Pipeline, type PipelineNode, type SyntaxNode } from 'unbash';
-import { parseBounded, syntaxProblem } from './parse.ts';
+import type { ParsedScript, Pipeline, PipelineNode } from 'unbash';
+import { nodesIn, parseBounded, syntaxProblem } from './parse.ts';
 
 /** A longer one is not parsed for this. */
 const MAX_CHARS = 16_384;
@@ -35,24 +35,17 @@ function isPlainPipeline(node: PipelineNode | undefined): node is Pipeline {
 
 /** Whether there is another one of as many stages, so that its statuses could be taken for those of the last one. */
 function hasAnother(script: ParsedScript, last: Pipeline): boolean {
-  let isFound = false;
-  visit(script, (node) => {
-    isFound ||= node !== last && node.type === 'Pipeline' && node.commands.length === last.commands.length;
-  });
-  return isFound;
+  return nodesIn(script, ['Word']).some(
+    (node) => node !== last && node.type === 'Pipeline' && node.commands.length === last.commands.length,
+  );
 }
 
 /** With `set -v` bash prints the trap, and with `set -r` the trap cannot write. */
 function setsVisibleTrap(script: ParsedScript): boolean {
-  let isFound = false;
-  visit(script, (node) => {
-    if (node.type !== 'Command' || node.name?.value !== 'set') return;
-    isFound ||= node.args.some(({ text }) => /^-[a-z]*[vr]|verbose|restricted|[$`]/.test(text));
-  });
-  return isFound;
-}
-
-function visit(node: SyntaxNode, see: (node: SyntaxNode) => void): void {
-  see(node);
-  if (node.type !== 'Word') forEachChild(node, (child) => visit(child, see));
+  return nodesIn(script, ['Word']).some(
+    (node) =>
+      node.type === 'Command' &&
+      node.name?.value === 'set' &&
+      node.args.some(({ text }) => /^-[a-z]*[vr]|verbose|restricted|[$`]/.test(text)),
+  );
 }

@@ -4,7 +4,8 @@
  */
 import { parse } from 'unbash';
 import { compilePattern, type Pattern } from '../../base/pattern.ts';
-import type { Arg } from './evaluate-word.ts';
+import { setOf } from '../list.ts';
+import { type Arg, wordOf } from './evaluate-word.ts';
 import type { Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { isOptionWord, looseOptions } from './options.ts';
@@ -29,16 +30,9 @@ export interface CompiledEntry {
 }
 
 /** Where programs of the system lie; the same name elsewhere is another program. */
-const TRUSTED = new Set([
-  '/bin',
-  '/usr/bin',
-  '/sbin',
-  '/usr/sbin',
-  '/usr/local/bin',
-  '/usr/local/sbin',
-  '/opt/homebrew/bin',
-  '/run/current-system/sw/bin',
-]);
+const TRUSTED = setOf(
+  '/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /run/current-system/sw/bin',
+);
 
 export function compileEntry(
   source: string,
@@ -225,7 +219,7 @@ function blocksArgv(
   const program = baseName(name).toLowerCase();
   const names = [baseName(own), realName ?? own, own].map((each) => each.toLowerCase());
   if (!names.includes(program) && !names.includes(name.toLowerCase())) return false;
-  const words = signalWords(args.slice(1).map(({ value, start }) => value ?? start));
+  const words = signalWords(args.slice(1).map(wordOf));
   const end = words.indexOf('--');
   const options = new Set(
     (end === -1 ? words : words.slice(0, end)).flatMap((word) => [word, ...idsOf(program, word)]),

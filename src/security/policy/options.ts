@@ -1,5 +1,5 @@
 /** Options of programs, read as getopt does: clusters, attached values, long names and their abbreviations. */
-import { type Arg, literalArg } from './evaluate-word.ts';
+import { type Arg, literalArg, wordOf } from './evaluate-word.ts';
 
 export interface OptionSpec {
   /** A getopt string: `n:` takes a value, `e::` may have one attached. */
@@ -8,8 +8,6 @@ export interface OptionSpec {
   readonly long?: readonly string[];
   /** `-5` is an option as well. */
   readonly numbers?: boolean;
-  /** Long options begin with one dash, as those of find do. */
-  readonly singleDash?: boolean;
 }
 
 export interface Option {
@@ -29,7 +27,7 @@ export function readLeading(args: readonly Arg[], spec: OptionSpec): Leading | {
   for (let at = 0; at < args.length; at++) {
     const arg = args[at];
     if (arg === undefined) break;
-    const word = arg.value ?? arg.start;
+    const word = wordOf(arg);
     if (arg.value === undefined && (arg.isMany || word === '' || word.startsWith('-'))) {
       return { problem: `it cannot be told what ${arg.text} is` };
     }
@@ -55,14 +53,14 @@ function readLong(word: string, { long = [] }: OptionSpec, next: Arg | undefined
   const [found] = candidates;
   if (found === undefined || candidates.length > 1) return { problem: true };
   const full = found.replace(/=\??$/, '');
-  if (attached !== undefined) return { options: [{ name: full, value: literal(attached) }], usesNext: false };
-  if (!found.endsWith('=')) return { options: [{ name: full, value: undefined }], usesNext: false };
-  return { options: [{ name: full, value: next }], usesNext: true };
+  const usesNext = attached === undefined && found.endsWith('=');
+  const value = attached === undefined ? undefined : literalArg(attached);
+  return { options: [{ name: full, value: usesNext ? next : value }], usesNext };
 }
 
 function readShort(cluster: string, { short, numbers }: OptionSpec, next: Arg | undefined): Read {
   if (numbers === true && /^[-+]?\d+$/.test(cluster)) {
-    return { options: [{ name: 'number', value: literal(cluster) }], usesNext: false };
+    return { options: [{ name: 'number', value: literalArg(cluster) }], usesNext: false };
   }
   const options: Option[] = [];
   for (let at = 0; at < cluster.length; at++) {
@@ -72,21 +70,16 @@ function readShort(cluster: string, { short, numbers }: OptionSpec, next: Arg | 
     const rest = cluster.slice(at + 1);
     if (short[place + 1] !== ':') options.push({ name: letter, value: undefined });
     else if (rest !== '')
-      return { options: [...options, { name: letter, value: literal(rest) }], usesNext: false };
+      return { options: [...options, { name: letter, value: literalArg(rest) }], usesNext: false };
     else if (short[place + 2] === ':') options.push({ name: letter, value: undefined });
     else return { options: [...options, { name: letter, value: next }], usesNext: true };
   }
   return { options, usesNext: false };
 }
 
-function literal(value: string): Arg {
-  return literalArg(value);
-}
-
 /** Every option word of a command line taken apart, without knowing the program: for comparing spellings. */
 export function looseOptions(word: string, singleDash = false): string[] {
-  if (word.startsWith('--')) return [word.split('=')[0] ?? word];
-  if (singleDash) return [word.split('=')[0] ?? word];
+  if (singleDash || word.startsWith('--')) return [word.split('=')[0] ?? word];
   return Array.from(word.slice(1), (letter) => `-${letter}`);
 }
 

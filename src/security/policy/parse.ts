@@ -2,7 +2,7 @@
  * A command as a tree, in bounded time. The parser is linear on what people write, but quadratic in braces that are
  * not closed, and it cannot be interrupted; so what parsing would cost is estimated first.
  */
-import { forEachChild, type HereDoc, type ParsedScript, parse, type SyntaxNode } from 'unbash';
+import { forEachChild, type ParsedScript, parse, type SyntaxNode } from 'unbash';
 
 export type Parsed =
   | { readonly kind: 'parsed'; readonly script: ParsedScript }
@@ -101,11 +101,13 @@ function findRaw(text: string): RawRegion[] {
 function quotedRegion(text: string, at: number, end: number): RawRegion | undefined {
   const probe = tryParse(`${text.slice(0, at)}'x'`);
   if (probe === undefined) return undefined;
-  let isQuote = false;
-  visit(probe, (node) => {
-    if (node.type !== 'Word' || node.pos > at || node.end <= at) return;
-    isQuote ||= node.parts?.some((part) => part.type === 'SingleQuoted' && part.pos === at) ?? false;
-  });
+  const isQuote = nodesIn(probe, CLOSED).some(
+    (node) =>
+      node.type === 'Word' &&
+      node.pos <= at &&
+      node.end > at &&
+      node.parts?.some((part) => part.type === 'SingleQuoted' && part.pos === at),
+  );
   return isQuote ? { from: at + 1, to: end, expands: false } : undefined;
 }
 
@@ -114,13 +116,10 @@ function hereDocRegion(text: string, end: number): RawRegion | undefined {
   if (text[end - 1] === '\\') return undefined;
   const probe = tryParse(text.slice(0, end + 1));
   if (probe === undefined) return undefined;
-  const waiting: HereDoc[] = [];
-  visit(probe, (node) => {
-    if (node.type === 'HereDoc' && node.closing === undefined && node.body.pos === end + 1)
-      waiting.push(node);
-  });
-  const [first] = waiting;
-  if (waiting.length !== 1 || first?.delimiter === undefined) return undefined;
+  const [first, ...more] = nodesIn(probe, CLOSED)
+    .filter((node) => node.type === 'HereDoc')
+    .filter(({ closing, body }) => closing === undefined && body.pos === end + 1);
+  if (more.length > 0 || first?.delimiter === undefined) return undefined;
   const { value, quoted } = first.delimiter;
   const from = end + 1;
   for (let line = from; line < text.length; ) {
@@ -143,8 +142,16 @@ function tryParse(text: string): ParsedScript | undefined {
     : script;
 }
 
-/** Everything but what is inside of words, which are parsed only when they are looked at. */
-function visit(node: SyntaxNode, see: (node: SyntaxNode) => void): void {
-  see(node);
-  if (node.type !== 'Word' && node.type !== 'HereDocBody') forEachChild(node, (child) => visit(child, see));
+/** Words are parsed only when they are looked at. */
+const CLOSED = ['Word', 'HereDocBody'] as const;
+
+/** The node and all that is in it, but for what is inside of these. */
+export function nodesIn(
+  node: SyntaxNode,
+  closed: readonly SyntaxNode['type'][],
+  found: SyntaxNode[] = [],
+): SyntaxNode[] {
+  found.push(node);
+  if (!closed.includes(node.type)) forEachChild(node, (child) => void nodesIn(child, closed, found));
+  return found;
 }

@@ -3,13 +3,9 @@
 export type PolicyMode = 'permissive' | 'restrictive' | 'custom';
 
 /** `ls`, `git status`, `curl | sh` or `/regex/`, alone or with commands that it must and must not meet. */
-export type Entry = string | EntryWithExamples;
-
-export interface EntryWithExamples {
-  readonly entry: string;
-  readonly match?: readonly string[];
-  readonly notMatch?: readonly string[];
-}
+export type Entry =
+  | string
+  | { readonly entry: string; readonly match?: readonly string[]; readonly notMatch?: readonly string[] };
 
 export interface PolicyConfig {
   readonly mode: PolicyMode;
@@ -104,8 +100,13 @@ export interface Judgement {
   readonly unknowns: readonly UnknownView[];
 }
 
+/** Why a command is denied, and by which rule. */
+export type Denial = Omit<Judgement, 'decision' | 'code' | 'part' | 'hint' | 'commands' | 'unknowns'> & {
+  readonly part: string;
+  readonly hint: string;
+};
+
 export interface Policy {
-  readonly config: PolicyConfig;
   readonly hasAllowList: boolean;
   /** Whether a list names commands: then they run in bash, whose grammar is the one that is judged. */
   readonly hasLists: boolean;

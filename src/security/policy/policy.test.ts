@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { PRESET_COMMANDS } from '../preset-lists.ts';
+import { type Restrictions, tighten, type Wish } from '../tighten.ts';
 import { combinePolicies, createPolicy, MINIMAL_ARGUMENTS } from './policy.ts';
-import { PRESET_COMMANDS } from './preset-lists.ts';
 import { escapeText, quoteWord, showPart } from './show-decision.ts';
-import { type Restrictions, tighten, type Wish } from './tighten.ts';
 
 const CONTEXT = { directory: '/proj', home: '/home/me' };
 
@@ -315,11 +315,7 @@ describe('the ratchet', () => {
   });
 
   test('numbers of a preset are taken where they are smaller', () => {
-    const answer = tighten(
-      { ...base, maxExecutionSeconds: 10 },
-      { preset: 'sandbox' },
-      { presetValues: { maxExecutionSeconds: 300, maxMemoryMb: 1024, enableNetwork: false } },
-    );
+    const answer = tighten({ ...base, maxExecutionSeconds: 10 }, { preset: 'sandbox' });
     expect(answer).toMatchObject({
       next: { maxExecutionSeconds: 10, maxMemoryMb: 1024, enableNetwork: false, preset: 'sandbox' },
     });

@@ -22,7 +22,6 @@ export function combinePolicies(first: Policy, second: Policy): Policy {
   const stricter = (one: Judgement, other: Judgement): Judgement =>
     STRICTNESS[other.decision] > STRICTNESS[one.decision] ? other : one;
   return {
-    config: second.config,
     hasAllowList: first.hasAllowList || second.hasAllowList,
     hasLists: first.hasLists || second.hasLists,
     writes: first.writes && second.writes,
@@ -65,7 +64,6 @@ export function createPolicy(config: PolicyConfig): Policy {
   };
 
   return {
-    config,
     hasAllowList: rules.allow !== undefined,
     writes: rules.writes,
     hasLists: rules.allow !== undefined || blocked.length > 0 || ask.length > 0,
@@ -142,18 +140,13 @@ function compileChecked(parameter: string, entry: Entry, warnings: string[]): Co
     throw invalid(parameter, `has an entry that is not a command: "${shown}"`);
   if (isText) warnings.push(`${parameter}: "${shown}" is not a plain command and only matches literally.`);
   const meets = parameter === 'allowed_commands' ? allowsExample(compiled) : blocksExample(compiled);
-  for (const example of match)
-    if (!meets(example))
-      throw invalid(
-        parameter,
-        `has the entry "${shown}", which does not match its example "${escapeText(example)}"`,
-      );
-  for (const example of notMatch)
-    if (meets(example))
-      throw invalid(
-        parameter,
-        `has the entry "${shown}", which matches "${escapeText(example)}" although it should not`,
-      );
+  const refuse = (problem: string): never => {
+    throw invalid(parameter, `has the entry "${shown}", which ${problem}`);
+  };
+  const missed = match.find((example) => !meets(example));
+  if (missed !== undefined) refuse(`does not match its example "${escapeText(missed)}"`);
+  const met = notMatch.find(meets);
+  if (met !== undefined) refuse(`matches "${escapeText(met)}" although it should not`);
   return compiled;
 }
 
@@ -178,20 +171,9 @@ function allowsExample(entry: CompiledEntry): (example: string) => boolean {
   };
 }
 
-function interpreterWarnings(
-  entries: readonly CompiledEntry[],
-  table: Readonly<Record<string, readonly string[]>>,
-): string[] {
+function interpreterWarnings(entries: readonly CompiledEntry[], table: Allowed['table']): string[] {
   const harmless = /^(?:-v|-V|--version|version|--help|help)$/;
-  const named = [
-    ...entries.map(({ name, words, source }) => ({ name: name ?? '', words, source })),
-    ...Object.entries(table).flatMap(([name, list]) =>
-      list.length === 0
-        ? [{ name, words: [], source: name }]
-        : list.map((word) => ({ name, words: [word], source: `${name} ${word}` })),
-    ),
-  ];
-  const risky = named.filter(({ name, words }) => {
+  const risky = [...entries, ...rowsOf(table)].filter(({ name = '', words }) => {
     const kind = INTERPRETERS[name.slice(name.lastIndexOf('/') + 1)];
     return kind !== undefined && (kind === 'always' ? !harmless.test(words[0] ?? '') : words.length === 0);
   });
@@ -200,17 +182,19 @@ function interpreterWarnings(
   );
 }
 
-/** As `shell/allowed` shows it; entries that it has no form for are shown as they are. */
-function tableOf(
-  entries: readonly CompiledEntry[],
-  table: Readonly<Record<string, readonly string[]>>,
-): Record<string, string[]> {
-  const shown = new Map<string, string[]>(Object.entries(table).map(([name, list]) => [name, [...list]]));
-  const free = new Set(
-    Object.entries(table)
-      .filter(([, list]) => list.length === 0)
-      .map(([name]) => name),
+/** A table of first arguments as entries. */
+export function rowsOf(table: Allowed['table']): readonly Pick<CompiledEntry, 'name' | 'words' | 'source'>[] {
+  return Object.entries(table).flatMap(([name, first]) =>
+    first.length === 0
+      ? [{ name, words: [], source: name }]
+      : first.map((word) => ({ name, words: [word], source: `${name} ${word}` })),
   );
+}
+
+/** As `shell/allowed` shows it; entries that it has no form for are shown as they are. */
+function tableOf(entries: readonly CompiledEntry[], table: Allowed['table']): Record<string, string[]> {
+  const shown = new Map(Object.entries(table).map(([name, first]) => [name, [...first]]));
+  const free = new Set([...shown].flatMap(([name, first]) => (first.length === 0 ? name : [])));
   for (const { name, words, source } of entries) {
     const isPlain = name !== undefined && !source.trim().startsWith('/');
     const key = isPlain ? name : source;

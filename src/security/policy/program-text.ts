@@ -7,10 +7,13 @@
 export function findSedEffect(script: string): string | undefined {
   let at = 0;
   const rest = (): string => script.slice(at);
-  const toLineEnd = (): void => {
-    const end = script.indexOf('\n', at);
-    at = end === -1 ? script.length : end + 1;
+  /** Past what stands here and looks so; what that was. */
+  const skip = (pattern: RegExp): string => {
+    const [text = ''] = pattern.exec(rest()) ?? [];
+    at += text.length;
+    return text;
   };
+  const skipLine = (): string => skip(/^[^\n]*\n?/);
   /** Past a text that ends in an unescaped `mark`; false where it does not end. */
   const skipTo = (mark: string): boolean => {
     for (let inClass = false; at < script.length; at++) {
@@ -29,16 +32,15 @@ export function findSedEffect(script: string): string | undefined {
     return false;
   };
   while (at < script.length) {
-    at += /^[\s;{}]*/.exec(rest())?.[0].length ?? 0;
+    skip(/^[\s;{}]*/);
     if (at >= script.length) return undefined;
     if (rest().startsWith('#')) {
-      toLineEnd();
+      skipLine();
       continue;
     }
     // Addresses: 1, $, /x/, \cxc, first~step, addr,+3, addr,~4; then perhaps a negation.
     for (;;) {
-      const simple = /^\s*(?:[\d$~+,!]|\s)+/.exec(rest())?.[0] ?? '';
-      at += simple.length;
+      const simple = skip(/^\s*(?:[\d$~+,!]|\s)+/);
       const custom = /^\\(.)/s.exec(rest());
       if (script[at] === '/') {
         at += 1;
@@ -48,27 +50,26 @@ export function findSedEffect(script: string): string | undefined {
         if (!skipTo(custom[1] ?? '')) return 'an address that cannot be read';
       } else if (simple === '') break;
       else continue;
-      at += /^[IM]*/.exec(rest())?.[0].length ?? 0;
+      skip(/^[IM]*/);
     }
     const command = script[at];
     at += 1;
     if (command === undefined) return undefined;
     if ('=dDgGhHnNpPxFz{}'.includes(command)) continue;
-    if ('qQlL'.includes(command)) at += /^\s*\d*/.exec(rest())?.[0].length ?? 0;
-    else if (':btT'.includes(command)) at += /^[^;\n}]*/.exec(rest())?.[0].length ?? 0;
+    if ('qQlL'.includes(command)) skip(/^\s*\d*/);
+    else if (':btT'.includes(command)) skip(/^[^;\n}]*/);
     else if ('aic'.includes(command)) {
       // The text goes on where a line ends in a backslash.
-      at += /^(?:[^\n\\]|\\[^]|\\$)*\n?/.exec(rest())?.[0].length ?? 0;
+      skip(/^(?:[^\n\\]|\\[^]|\\$)*\n?/);
     } else if (command === 's' || command === 'y') {
       const mark = script[at];
       at += 1;
       if (mark === undefined || mark === '\\' || mark === '\n' || !skipTo(mark) || !skipTo(mark))
         return 'an s command that cannot be read';
-      const flags = command === 's' ? (/^[gpIiMm\d]*/.exec(rest())?.[0] ?? '') : '';
-      at += flags.length;
+      if (command === 's') skip(/^[gpIiMm\d]*/);
       if (/^[ew]/.test(rest())) return `the flag ${script[at]} of s`;
       if (!/^\s*(?:[;}#\n]|$)/.test(rest())) return 'an s command that cannot be read';
-    } else if (command === 'v') toLineEnd();
+    } else if (command === 'v') skipLine();
     else return `the command ${command}`;
   }
   return undefined;

@@ -10,17 +10,21 @@ import {
   literalArg,
   MAX_GUESSES,
   OPEN,
+  textOf,
   UNDECIDED,
 } from './evaluate-word.ts';
 import {
+  type Call,
   type Cwds,
   checkDepth,
-  copyScope,
   type Findings,
-  type Input,
+  type FoundCommand,
+  guessScope,
   type Invocation,
   joinCwds,
+  MOVES,
   NO_INPUT,
+  type Place,
   type Scope,
   TooComplex,
   type Walk,
@@ -43,11 +47,9 @@ export function findCommands(command: string, context: JudgeContext): Findings {
   const walk = createWalk(context);
   guarded(walk, () => {
     // bash drops a backslash at the very end; the parser keeps it.
-    if (/(?:^|[^\\])(?:\\\\)*\\$/.test(command)) {
+    if (/(?:^|[^\\])(?:\\\\)*\\$/.test(command))
       walk.unknown('a backslash at the end escapes nothing', command, startScope(context));
-    }
-    const scope = startScope(context);
-    walk.walkText(command, scope);
+    walk.walkText(command, startScope(context));
   });
   return walk.findings;
 }
@@ -55,14 +57,7 @@ export function findCommands(command: string, context: JudgeContext): Findings {
 /** The same for a program that is started without a shell. */
 export function findArgvCommands(argv: readonly string[], context: JudgeContext): Findings {
   const walk = createWalk(context);
-  guarded(walk, () =>
-    walk.invoke(
-      argv.map((word) => literalArg(word)),
-      argv.join(' '),
-      startScope(context),
-      NO_INPUT,
-    ),
-  );
+  guarded(walk, () => walk.invoke({ args: argv.map((word) => literalArg(word)) }, startScope(context)));
   return walk.findings;
 }
 
@@ -108,32 +103,14 @@ function createWalk(context: JudgeContext): Walk {
   };
   // A caller that sets HOME changes what `~` is.
   const assigned = new Set<string>(Object.keys(context.environment ?? {}));
-  /** Where the shell was before it went elsewhere: `cd -` and the stack of directories lead there. */
-  const left = new Set<string | null>(startedFrom(context));
+  const { left, ...moves } = createMoves(context, assigned);
   let units = 0;
   let bodies = 0;
-
-  const realPath = createRealPath(context);
-  const leave = (places: Cwds): void => {
-    for (const place of places) left.add(place);
-  };
 
   const walk: Walk = {
     context,
     findings,
-    realPath,
-    enter(target, scope) {
-      leave(scope.cwds);
-      const isSearched = assigned.has('CDPATH') && !isPlainTarget(target.value ?? '');
-      const path = target.value ?? target.guesses[0];
-      const places = path === undefined ? [null] : enterPath(scope.cwds, path, realPath);
-      scope.cwds = target.value === undefined || isSearched ? [...places, null] : places;
-    },
-    goBack(scope) {
-      const back = [...left];
-      leave(scope.cwds);
-      scope.cwds = joinCwds(back, scope.cwds);
-    },
+    ...moves,
     knowledge: ({ cwds, variables }) => ({
       home: context.home,
       directory: cwds.length === 1 ? (cwds[0] ?? undefined) : undefined,
@@ -150,12 +127,12 @@ function createWalk(context: JudgeContext): Walk {
     unknown(reason, part, scope) {
       if (!scope.isGuess) findings.unknowns.push({ reason, part });
     },
-    assign(name, value, text, scope, isNumber = false) {
+    assign(given, scope) {
+      const { name, value } = given;
       assigned.add(name);
-      findings.assignments.push({ name, value, isNumber, text });
-      if (value !== undefined && value.guesses.length > 0) {
+      findings.assignments.push(given);
+      if (value !== undefined && value.guesses.length > 0)
         scope.variables.set(name, boundValues([...value.guesses, ...(scope.variables.get(name) ?? [])]));
-      }
     },
     walkText(text, scope) {
       walk.spend(text.length);
@@ -166,21 +143,49 @@ function createWalk(context: JudgeContext): Walk {
       scope.cwds = inner.cwds;
     },
     walkParsed: (script, scope) => walkScript(walk, script, scope),
-    invoke(args, text, scope, input, fedBy = []) {
+    invoke(command, scope) {
       if (findings.invocations.length >= MAX_INVOCATIONS)
         throw new TooComplex('it has too many commands to be judged');
       checkDepth(scope);
-      const words = scope.isGuess ? args.flatMap(settle) : args;
-      const invocation = addInvocation(findings, words, text, scope, input, fedBy);
-      applyBuiltin(walk, invocation, scope, input);
-      followInvocation(walk, invocation, scope, input);
-      if (!scope.isGuess) guess(walk, invocation, scope, input);
+      const { input = NO_INPUT } = command;
+      const invocation = addInvocation(findings, command, scope);
+      const call = { walk, invocation, args: invocation.args.slice(1), scope, input };
+      applyBuiltin(call);
+      followInvocation(call);
+      if (!scope.isGuess) guess(call);
       if (!invocation.isFunction || bodies >= MAX_BODIES) return;
       bodies += 1;
       callFunction(findings, invocation, scope);
     },
   };
   return walk;
+}
+
+/** `left`: where the shell was before it went elsewhere. `cd -` and the stack of directories lead there. */
+function createMoves(
+  context: JudgeContext,
+  assigned: ReadonlySet<string>,
+): Pick<Walk, 'enter' | 'goBack'> & { readonly left: ReadonlySet<string | null> } {
+  const left = new Set<string | null>(startedFrom(context));
+  const realPath = createRealPath(context);
+  const leave = (places: Cwds): void => {
+    for (const place of places) left.add(place);
+  };
+  return {
+    left,
+    enter(target, scope) {
+      leave(scope.cwds);
+      const isSearched = assigned.has('CDPATH') && !isPlainTarget(target.value ?? '');
+      const path = target.value ?? target.guesses[0];
+      const places = path === undefined ? [null] : enterPath(scope.cwds, path, realPath);
+      scope.cwds = target.value === undefined || isSearched ? [...places, null] : places;
+    },
+    goBack(scope) {
+      const back = [...left];
+      leave(scope.cwds);
+      scope.cwds = joinCwds(back, scope.cwds);
+    },
+  };
 }
 
 /** The directory before the first, which a fresh shell has only where a caller gives it one. */
@@ -201,24 +206,16 @@ function createRealPath(context: JudgeContext): (path: string) => string {
   };
 }
 
-function addInvocation(
-  findings: Findings,
-  args: readonly Arg[],
-  text: string,
-  scope: Scope,
-  input: Input,
-  fedBy: readonly Invocation[],
-): Invocation {
+function addInvocation(findings: Findings, command: FoundCommand, scope: Scope): Invocation {
+  const { text = textOf(command.args), input = NO_INPUT, fedBy = [] } = command;
+  const { foundIn, cwds, isGuess, isBackground, pipeline: own, inFunction } = scope;
+  const args = isGuess ? command.args.flatMap(settle) : command.args;
   const name = args[0]?.value;
+  const place: Place = { foundIn, cwds, isGuess, isBackground, pipeline: own, inFunction };
   const invocation: Invocation = {
+    ...place,
     args,
     text,
-    foundIn: scope.foundIn,
-    cwds: scope.cwds,
-    isGuess: scope.isGuess,
-    isBackground: scope.isBackground,
-    pipeline: scope.pipeline,
-    inFunction: scope.inFunction,
     isFunction: name !== undefined && scope.functions.has(name),
     unknown: undefined,
     ownWords: undefined,
@@ -226,9 +223,8 @@ function addInvocation(
     fedBy,
   };
   findings.invocations.push(invocation);
-  for (let pipeline = scope.pipeline; pipeline !== undefined; pipeline = pipeline.parent) {
+  for (let pipeline = own; pipeline !== undefined; pipeline = pipeline.parent)
     pipeline.stages.at(-1)?.push(invocation);
-  }
   return invocation;
 }
 
@@ -241,16 +237,17 @@ function settle(arg: Arg): readonly Arg[] {
 /** The body with the arguments of this call; it was judged without them where it is defined. */
 function callFunction({ functions }: Findings, { args }: Invocation, scope: Scope): void {
   const body = functions.get(args[0]?.value ?? '');
-  const isKnown = args.length < 2 && !/\b(?:cd|pushd|popd)\b/.test(scope.source);
+  const isKnown = args.length < 2 && !MOVES.test(scope.source);
   if (body === undefined || isKnown || scope.calls >= MAX_CALLS) return;
-  const inner = copyScope(scope, { isGuess: true, depth: scope.depth + 1, calls: scope.calls + 1 });
+  const inner = { ...guessScope(scope), calls: scope.calls + 1 };
   setPositional(inner, args.slice(1));
   body(inner);
   scope.cwds = joinCwds(inner.cwds, scope.cwds);
 }
 
 /** Where a word is open, the command is looked at once more with what it may be. */
-function guess(walk: Walk, { args, text, fedBy, isFunction }: Invocation, scope: Scope, input: Input): void {
+function guess({ walk, invocation, scope, input }: Call): void {
+  const { args, text, fedBy, isFunction } = invocation;
   if (isFunction || args.every(({ value }) => value !== undefined)) return;
   const seen = new Set<string>();
   const count = Math.min(MAX_GUESSES, Math.max(1, ...args.map(({ guesses }) => guesses.length)));
@@ -259,12 +256,6 @@ function guess(walk: Walk, { args, text, fedBy, isFunction }: Invocation, scope:
     const key = words.join('\0');
     if (words.length === 0 || seen.has(key)) continue;
     seen.add(key);
-    walk.invoke(
-      words.map((word) => literalArg(word)),
-      text,
-      copyScope(scope, { isGuess: true, depth: scope.depth + 1 }),
-      input,
-      fedBy,
-    );
+    walk.invoke({ args: words.map((word) => literalArg(word)), text, input, fedBy }, guessScope(scope));
   }
 }

@@ -1,6 +1,5 @@
 /** Which paths a command touches, and whether they lie in the allowed directories. */
-
-import { type Arg, OPEN, UNDECIDED } from './evaluate-word.ts';
+import { type Arg, OPEN, UNDECIDED, wordOf } from './evaluate-word.ts';
 import type { Cwds, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { trustedName } from './list-entry.ts';
@@ -14,32 +13,25 @@ import {
   TEXT_PROGRAMS,
 } from './tables/path-rules.ts';
 
-export interface Boundary {
-  /** Where the path lies: `unknown` where it depends on where the shell is. */
-  locate(path: string, cwds: Cwds): 'inside' | 'outside' | 'unknown';
-}
-
+/** Says where a path lies: `unknown` where it depends on where the shell is. */
 export function createBoundary(
   allowed: readonly string[],
-  open: readonly string[],
   realPath: RealPath,
   home: string,
-): Boundary {
-  const roots = [...allowed, ...open].flatMap((directory) => [directory, realPath(directory)]);
+): (path: string, cwds: Cwds) => 'inside' | 'outside' | 'unknown' {
+  const roots = allowed.flatMap((directory) => [directory, realPath(directory)]);
   const isAllowed = (path: string): boolean => roots.some((root) => isInside(path, root));
-  return {
-    locate(typed, cwds) {
-      const path = typed === '~' ? home : typed.replaceAll(OPEN, '');
-      if (OPEN_DEVICES.test(path)) return 'inside';
-      if (/^\/dev\/(?:tcp|udp)\//.test(path)) return 'outside';
-      const places = path.startsWith('/') ? ['/'] : cwds;
-      const answers = places.map((directory) => {
-        if (directory === null) return undefined;
-        return isAllowed(resolvePath(directory, path, realPath));
-      });
-      if (answers.every((answer) => answer === true)) return 'inside';
-      return answers.includes(false) ? 'outside' : 'unknown';
-    },
+  return (typed, cwds) => {
+    const path = typed === '~' ? home : typed.replaceAll(OPEN, '');
+    if (OPEN_DEVICES.test(path)) return 'inside';
+    if (/^\/dev\/(?:tcp|udp)\//.test(path)) return 'outside';
+    const places = path.startsWith('/') ? ['/'] : cwds;
+    const answers = places.map((directory) => {
+      if (directory === null) return undefined;
+      return isAllowed(resolvePath(directory, path, realPath));
+    });
+    if (answers.every((answer) => answer === true)) return 'inside';
+    return answers.includes(false) ? 'outside' : 'unknown';
   };
 }
 
@@ -89,9 +81,7 @@ const known = (path: string, text: string, cwds: Cwds): PathUse => ({ path, read
 /** Where the shell goes. `cd -` and the stack lead back to where it was, which was looked at then. */
 function entered(args: readonly Arg[], cwds: Cwds, state: DirectoryState): PathUse[] {
   const name = args[0]?.value ?? '';
-  const [target, ...more] = args
-    .slice(1)
-    .filter(({ value, start }) => !/^-[LPe@n]+$|^--$/.test(value ?? start));
+  const [target, ...more] = args.slice(1).filter((arg) => !/^-[LPe@n]+$|^--$/.test(wordOf(arg)));
   const use = (path: string | undefined, readings: readonly string[]): PathUse[] => [
     { path, readings, text: target?.text ?? name, cwds, isEntered: true },
   ];
@@ -108,7 +98,7 @@ export function argumentPaths(args: readonly Arg[], program: string): Arg[] {
   const isPathOption = (word: string): boolean =>
     !LONG_TEXT_OPTIONS.has(word) && SHORT_TEXT_OPTIONS[program]?.includes(word) !== true;
   const giving = FIRST_IS_TEXT[program];
-  const words = args.map(({ value, start }) => value ?? start);
+  const words = args.map(wordOf);
   // `grep -rf FILE`: the last of several letters takes the next word.
   const lastLetter = (word: string): string =>
     giving !== undefined && /^-[A-Za-z]{2,}$/.test(word) ? `-${word.at(-1)}` : word;
@@ -141,7 +131,7 @@ export function argumentPaths(args: readonly Arg[], program: string): Arg[] {
 
 /** `--file=/x` and `-I/x`. */
 function attachedValue(arg: Arg, isPathOption: (word: string) => boolean): Arg | undefined {
-  const word = arg.value ?? arg.start;
+  const word = wordOf(arg);
   const equals = word.indexOf('=');
   if (word.startsWith('--')) {
     return equals === -1 || !isPathOption(word.slice(0, equals)) ? undefined : cut(arg, equals + 1);
@@ -169,12 +159,9 @@ function testPaths(args: readonly Arg[]): Arg[] {
 
 /** Of find: where it starts, and the few tests and actions that take a file. */
 function findPaths(args: readonly Arg[]): Arg[] {
-  const isExpression = ({ value, start }: Arg): boolean =>
-    /^[-(!]/.test(value ?? start) && !/^-[HLPDO]/.test(value ?? start);
-  const end = args.findIndex(isExpression);
-  const starts = (end === -1 ? args : args.slice(0, end)).filter(
-    ({ value, start }) => !(value ?? start).startsWith('-'),
-  );
+  const isExpression = (word: string): boolean => /^[-(!]/.test(word) && !/^-[HLPDO]/.test(word);
+  const end = args.findIndex((arg) => isExpression(wordOf(arg)));
+  const starts = (end === -1 ? args : args.slice(0, end)).filter((arg) => !wordOf(arg).startsWith('-'));
   const files = args.filter((_, index) =>
     /^-(?:a|c)?newer|^-newer\w\w$|^-samefile$|^-f(?:print0?|printf|ls)$|^-files0-from$/.test(
       args[index - 1]?.value ?? '',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { PRESET_COMMANDS } from '../preset-lists.ts';
+import { tighten } from '../tighten.ts';
 import { createPolicy, type JudgeContext, type PolicyConfig } from './policy.ts';
-import { PRESET_COMMANDS } from './preset-lists.ts';
-import { tighten } from './tighten.ts';
 
 /** /proj/out leads to /etc, /proj/dotgit to /proj/.git. */
 const CONTEXT: JudgeContext = {

@@ -7,7 +7,7 @@ import {
   PROTECTED_NAMES,
   TOOL_CACHES,
 } from '../sandbox/protected-paths.ts';
-import { OPEN } from './evaluate-word.ts';
+import { OPEN, wordOf } from './evaluate-word.ts';
 import type { Cwds, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { isInside, type RealPath, resolvePath } from './resolve-path.ts';
@@ -15,12 +15,10 @@ import { PROTECTED_FILES } from './tables/path-rules.ts';
 import { WRITERS } from './tables/writers.ts';
 import { argumentPaths, type PathUse, pathUse } from './working-directory.ts';
 
-export type WriteProblem = 'outside' | 'protected' | 'undecidable';
+type WriteProblem = 'outside' | 'protected' | 'undecidable';
 
-export interface Workspace {
-  /** Why this must not be written to; undefined where it may. */
-  problemOf(use: PathUse): WriteProblem | undefined;
-}
+/** Why this must not be written to; undefined where it may. */
+export type Workspace = (use: PathUse) => WriteProblem | undefined;
 
 export function createWorkspace(roots: readonly string[], realPath: RealPath, home: string): Workspace {
   // Most commands write nothing, and each root is a look at the disk.
@@ -41,12 +39,10 @@ export function createWorkspace(roots: readonly string[], realPath: RealPath, ho
     }
     return undefined;
   };
-  return {
-    problemOf({ path, readings, cwds }) {
-      const read = path === undefined ? readings : [path];
-      if (read.length === 0) return 'undecidable';
-      return read.map((each) => problemIn(each, cwds)).find((problem) => problem !== undefined);
-    },
+  return ({ path, readings, cwds }) => {
+    const read = path === undefined ? readings : [path];
+    if (read.length === 0) return 'undecidable';
+    return read.map((each) => problemIn(each, cwds)).find((problem) => problem !== undefined);
   };
 }
 
@@ -66,10 +62,10 @@ function isStartUp(path: string, home: string): boolean {
 /** What a program writes whose work that is; undefined for all others. */
 export function writtenBy({ args, cwds, ownWords }: Invocation): readonly PathUse[] | undefined {
   const program = baseName(args[0]?.value ?? '');
-  const kind = WRITERS.get(program);
+  const kind = Object.hasOwn(WRITERS, program) ? WRITERS[program] : undefined;
   if (kind === undefined) return undefined;
   const own = args.slice(1, ownWords);
-  const words = own.map(({ value, start }) => value ?? start);
+  const words = own.map(wordOf);
   const paths =
     kind === 'assigned'
       ? own.filter((_, index) => words[index]?.startsWith('of='))

@@ -11,11 +11,18 @@
  * An approval is bound to a digest of the principal, the command, its directory, its environment and the policy: the
  * same words elsewhere, or under other rules, are another question.
  */
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import { errnoOf, ShellServerError } from '../../base/errors.ts';
-import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
+import { listNames, makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import { type IdPrefix, isId } from '../../base/ids.ts';
+
+export interface QuestionOptions {
+  readonly stateDir: string;
+  readonly instance: string;
+  readonly clock: Clock;
+}
 
 /** What the operator is asked to approve. */
 export interface Subject {
@@ -32,13 +39,15 @@ export interface Subject {
   readonly text: string;
 }
 
-export interface Question extends Subject {
+export interface Asked {
   readonly id: string;
   /** The server that asks. */
   readonly instance: string;
   readonly askedAt: string;
   readonly expiresAt: string;
 }
+
+export type Question = Subject & Asked;
 
 export const REMEMBER = ['once', 'hour', 'session'] as const;
 /** How long an approval holds: for one run, for an hour, or until the server that asked ends. */
@@ -59,7 +68,7 @@ export interface StandingApproval extends Omit<Subject, 'text'> {
   readonly expiresAt: string;
 }
 
-/** A program that shows questions says so every second; one that was killed is gone after this. */
+/** A program that shows questions says so every second. */
 const ATTENDED_MS = 5000;
 const REASON_CHARACTERS = 500;
 
@@ -97,7 +106,7 @@ export function answerQuestion(
 }
 
 export function listStandingApprovals(stateDir: string, nowMs: number): StandingApproval[] {
-  return listStanding(questionDirectory(stateDir), nowMs);
+  return readAll(questionDirectory(stateDir), 'grant', nowMs);
 }
 
 /** Returns what was revoked. */
@@ -113,20 +122,26 @@ export function revokeApproval(stateDir: string, id: string, nowMs: number): Sta
 
 /** Says that an operator is there, until it is closed. Without one, nobody is asked. */
 export function attendQuestions(stateDir: string): { close(): void } {
-  const directory = questionDirectory(stateDir);
-  const file = join(directory, ATTENDED);
+  return keepFresh(join(questionDirectory(stateDir), ATTENDED), '', ATTENDED_MS);
+}
+
+/** A file whose time says that a program is there, until it is closed; one that was killed is gone after this time. */
+export function keepFresh(file: string, text: string, aliveMs: number): { close(): void } {
   const touch = (): void => {
-    makePrivateDirectory(directory);
-    closeSync(openSync(file, 'w', 0o600));
+    try {
+      utimesSync(file, new Date(), new Date());
+    } catch {
+      makePrivateDirectory(dirname(file));
+      writeFileWhole(file, text);
+    }
   };
   touch();
-  const timer = setInterval(touch, ATTENDED_MS / 5);
   // A server on its way out must not wait for this.
-  timer.unref();
+  const timer = setInterval(touch, aliveMs / 5).unref();
   return {
     close() {
       clearInterval(timer);
-      // Another program that is there says so again within a second.
+      // Another program that keeps the same file makes it again.
       rmSync(file, { force: true });
     },
   };
@@ -161,9 +176,6 @@ export function remove(directory: string, id: string): void {
   rmSync(socketOf(directory, id), { force: true });
 }
 
-export const listStanding = (directory: string, nowMs: number): StandingApproval[] =>
-  readAll<StandingApproval>(directory, 'grant', nowMs);
-
 /** Those that have not expired, oldest first. */
 export function readAll<Kept extends { readonly id: string; readonly expiresAt: string }>(
   directory: string,
@@ -179,14 +191,7 @@ export function readAll<Kept extends { readonly id: string; readonly expiresAt: 
 }
 
 function idsIn(directory: string, prefix: IdPrefix): string[] {
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-  return names
+  return listNames(directory)
     .filter((name) => name.endsWith('.json'))
     .map((name) => name.slice(0, -'.json'.length))
     .filter((id) => isId(prefix, id));

@@ -1,14 +1,15 @@
 /** A server's side of the questions to the operator: asks, waits for the answer, and remembers it on request. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Clock, isoTime, ticks } from '../../base/clock.ts';
+import { isoTime, ticks } from '../../base/clock.ts';
 import { createId } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { findPage } from './page-address.ts';
 import {
   isAttended,
-  listStanding,
+  listStandingApprovals,
   type OperatorAnswer,
   type Question,
+  type QuestionOptions,
   questionDirectory,
   readAnswer,
   remove,
@@ -53,7 +54,10 @@ export interface Questions {
    * Asks, or goes on waiting for a question that is open already; undefined where there is no answer in time. The
    * question then stays open for the next call. Rejects where the signal is aborted.
    */
-  ask(subject: Subject, wait: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<Asked>;
+  ask(
+    subject: Subject,
+    wait: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<{ readonly id: string; readonly answer: OperatorAnswer | undefined }>;
   /** Closes the question about this, where one is open, and returns its answer, where it has one. */
   settle(binding: string): OperatorAnswer | undefined;
   /** Remembers an approval; called once it is in the audit log. */
@@ -62,23 +66,13 @@ export interface Questions {
   dispose(): void;
 }
 
-export interface Asked {
-  readonly id: string;
-  readonly answer: OperatorAnswer | undefined;
-}
-
 const POLL_MS = 200;
 const HOUR_MS = 3_600_000;
 const SESSION_MS = 24 * HOUR_MS;
 
-export function createQuestions(options: {
-  readonly stateDir: string;
-  readonly instance: string;
-  readonly clock: Clock;
-  readonly seconds: number;
-}): Questions {
-  const { instance, clock, seconds } = options;
-  const directory = questionDirectory(options.stateDir);
+export function createQuestions(options: QuestionOptions & { readonly seconds: number }): Questions {
+  const { instance, clock, stateDir } = options;
+  const directory = questionDirectory(stateDir);
   const own = new Map<string, Question>();
 
   function open(subject: Subject): Question {
@@ -86,16 +80,14 @@ export function createQuestions(options: {
     sweep(directory, nowMs);
     const known = own.get(subject.binding);
     if (known !== undefined && Date.parse(known.expiresAt) > nowMs) return known;
-    if (own.size >= LIMITS.openQuestions) {
-      const [oldest] = own.values();
-      if (oldest !== undefined) close(oldest);
-    }
+    const [oldest] = own.values();
+    if (oldest !== undefined && own.size >= LIMITS.openQuestions) close(oldest);
     const question: Question = {
       ...subject,
       id: createId('question'),
       instance,
       askedAt: isoTime(nowMs),
-      expiresAt: isoTime(nowMs + seconds * 1000),
+      expiresAt: isoTime(nowMs + options.seconds * 1000),
     };
     writeRecord(directory, question);
     own.set(subject.binding, question);
@@ -109,7 +101,7 @@ export function createQuestions(options: {
 
   return {
     standing: (binding) =>
-      listStanding(directory, clock.now()).find(
+      listStandingApprovals(stateDir, clock.now()).find(
         (approval) =>
           approval.binding === binding && (approval.instance === undefined || approval.instance === instance),
       ),
@@ -118,22 +110,14 @@ export function createQuestions(options: {
     async ask(subject, { timeoutMs, signal }) {
       const question = open(subject);
       const { id } = question;
-      // A clock that is set must neither cut the wait short nor draw it out.
-      const deadline = ticks() + Math.min(timeoutMs, Date.parse(question.expiresAt) - clock.now());
-      for (;;) {
-        const answer = readAnswer(directory, id);
-        if (answer !== undefined) {
-          close(question);
-          return { id, answer };
-        }
-        const leftMs = deadline - ticks();
-        if (leftMs <= 0) return { id, answer: undefined };
-        try {
-          await sleep(Math.min(POLL_MS, leftMs), undefined, { signal });
-        } catch (error) {
-          close(question);
-          throw error;
-        }
+      const waitMs = Math.min(timeoutMs, Date.parse(question.expiresAt) - clock.now());
+      try {
+        const answer = await answerTo(() => readAnswer(directory, id), waitMs, signal);
+        if (answer !== undefined) close(question);
+        return { id, answer };
+      } catch (error) {
+        if (signal.aborted) close(question);
+        throw error;
       }
     },
     settle(binding) {
@@ -146,22 +130,47 @@ export function createQuestions(options: {
     },
     grant(subject, answer) {
       if (answer.decision !== 'allow' || answer.remember === 'once') return;
-      const nowMs = clock.now();
-      const { text: _, ...about } = subject;
-      const standing: StandingApproval = {
-        ...about,
-        id: createId('grant'),
-        ...(answer.remember === 'session' && { instance }),
-        by: answer.by,
-        grantedAt: isoTime(nowMs),
-        expiresAt: isoTime(nowMs + (answer.remember === 'session' ? SESSION_MS : HOUR_MS)),
-      };
-      writeRecord(directory, standing);
+      const holder = answer.remember === 'session' ? instance : undefined;
+      writeRecord(directory, standingOf(subject, answer.by, clock.now(), holder));
     },
     dispose() {
       for (const question of own.values()) close(question);
-      for (const { id, instance: holder } of listStanding(directory, clock.now()))
+      for (const { id, instance: holder } of listStandingApprovals(stateDir, clock.now()))
         if (holder === instance) remove(directory, id);
     },
+  };
+}
+
+/** Undefined where there is none in time. */
+async function answerTo(
+  read: () => OperatorAnswer | undefined,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<OperatorAnswer | undefined> {
+  // A clock that is set must neither cut the wait short nor draw it out.
+  const deadline = ticks() + waitMs;
+  for (;;) {
+    const answer = read();
+    const leftMs = deadline - ticks();
+    if (answer !== undefined || leftMs <= 0) return answer;
+    await sleep(Math.min(POLL_MS, leftMs), undefined, { signal });
+  }
+}
+
+/** For one server until it ends, or for all of them. */
+function standingOf(
+  subject: Subject,
+  by: string,
+  nowMs: number,
+  instance: string | undefined,
+): StandingApproval {
+  const { text: _, ...about } = subject;
+  return {
+    ...about,
+    id: createId('grant'),
+    ...(instance !== undefined && { instance }),
+    by,
+    grantedAt: isoTime(nowMs),
+    expiresAt: isoTime(nowMs + (instance === undefined ? HOUR_MS : SESSION_MS)),
   };
 }

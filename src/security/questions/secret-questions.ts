@@ -3,14 +3,17 @@
  * goes through a socket beside it to the server that asks, so that it is in no file.
  */
 import { createServer, type Socket } from 'node:net';
-import { type Clock, isoTime } from '../../base/clock.ts';
+import { attempt } from '../../base/attempt.ts';
+import { isoTime } from '../../base/clock.ts';
 import { errnoOf, ShellServerError } from '../../base/errors.ts';
 import { makePrivateDirectory } from '../../base/files.ts';
 import { createId } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { connectSocket, listenOn } from '../../base/sockets.ts';
 import {
+  type Asked,
   notOpen,
+  type QuestionOptions,
   questionDirectory,
   readAll,
   remove,
@@ -30,12 +33,7 @@ export interface SecretSubject {
   readonly prompt: string;
 }
 
-export interface SecretQuestion extends SecretSubject {
-  readonly id: string;
-  readonly instance: string;
-  readonly askedAt: string;
-  readonly expiresAt: string;
-}
+export type SecretQuestion = SecretSubject & Asked;
 
 export type SecretAnswer =
   | { readonly decision: 'given'; readonly by: string; readonly secret: string }
@@ -76,24 +74,18 @@ function checkSecret(secret: string): void {
   });
 }
 
-export interface SecretQuestions {
-  /** The answer; undefined where there is none in time. Rejects where the signal is aborted. */
-  ask(
-    subject: SecretSubject,
-    wait: { readonly timeoutMs: number; readonly signal: AbortSignal },
-    onAsked: (id: string) => void,
-  ): Promise<SecretAnswer | undefined>;
-}
+export type SecretQuestions = ReturnType<typeof createSecretQuestions>;
 
-export function createSecretQuestions(options: {
-  readonly stateDir: string;
-  readonly instance: string;
-  readonly clock: Clock;
-}): SecretQuestions {
+export function createSecretQuestions(options: QuestionOptions) {
   const { instance, clock } = options;
   const directory = questionDirectory(options.stateDir);
   return {
-    async ask(subject, { timeoutMs, signal }, onAsked) {
+    /** The answer; undefined where there is none in time. Rejects where the signal is aborted. */
+    async ask(
+      subject: SecretSubject,
+      { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+      onAsked: (id: string) => void,
+    ): Promise<SecretAnswer | undefined> {
       signal.throwIfAborted();
       const nowMs = clock.now();
       sweep(directory, nowMs);
@@ -151,15 +143,11 @@ const ANSWER_MS = 5000;
 const MAX_ANSWER = LIMITS.secretBytes * 6 + 1024;
 
 function parseAnswer(text: string): SecretAnswer | undefined {
-  try {
-    const answer = JSON.parse(text) as Partial<SecretAnswer> & { readonly secret?: unknown };
-    if (typeof answer.by !== 'string') return undefined;
-    if (answer.decision === 'deny') return { decision: 'deny', by: answer.by };
-    if (answer.decision !== 'given' || typeof answer.secret !== 'string') return undefined;
-    return { decision: 'given', by: answer.by, secret: answer.secret };
-  } catch {
-    return undefined;
-  }
+  const answer = attempt(() => JSON.parse(text) as Partial<SecretAnswer> & { readonly secret?: unknown });
+  if (typeof answer?.by !== 'string') return undefined;
+  if (answer.decision === 'deny') return { decision: 'deny', by: answer.by };
+  if (answer.decision !== 'given' || typeof answer.secret !== 'string') return undefined;
+  return { decision: 'given', by: answer.by, secret: answer.secret };
 }
 
 /** Rejects where there is more. */

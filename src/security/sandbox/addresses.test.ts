@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addressProblem, canonicalAddress, isLoopbackAddress } from './addresses.ts';
+import { canonicalAddress } from '../../base/config/domain-names.ts';
+import { addressProblem, isLoopbackAddress } from './addresses.ts';
 
 const OWN = new Set(['93.184.216.99', '2606:4700::99']);
 

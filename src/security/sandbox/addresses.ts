@@ -2,16 +2,11 @@
  * Which IP addresses lie outside of the public internet. A name on the allow list says nothing about where it points:
  * its owner may point it at this machine, at the network around it, or at the cloud's metadata service.
  */
-import { isIPv4, isIPv6 } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { canonicalAddress } from '../../base/config/domain-names.ts';
 import { once } from '../../base/once.ts';
-
-/** The one spelling of an address that comparisons use; undefined where the text is none. No brackets, no zone. */
-export function canonicalAddress(text: string): string | undefined {
-  if (isIPv4(text)) return text;
-  // A zone (`fe80::1%eth0`) names an interface of ours, and nothing on an allow list means one.
-  if (!isIPv6(text) || text.includes('%')) return undefined;
-  return new URL(`http://[${text}]/`).hostname.slice(1, -1);
-}
 
 /** What keeps a canonical address from being a place on the internet ("a private address"); undefined: nothing. */
 export function addressProblem(address: string, own: ReadonlySet<string>): string | undefined {
@@ -28,6 +23,16 @@ export function addressProblem(address: string, own: ReadonlySet<string>): strin
 export function isLoopbackAddress(address: string): boolean {
   const bits = toBits(address);
   return networks().some((candidate) => candidate.what === LOOPBACK && contains(candidate, bits));
+}
+
+export async function resolveHost(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+/** Of this machine, read each time: interfaces come and go with cables, containers and VPNs. */
+export function ownAddresses(): ReadonlySet<string> {
+  const all = Object.values(networkInterfaces()).flat();
+  return new Set(all.flatMap((info) => canonicalAddress(info?.address ?? '') ?? []));
 }
 
 interface Network {

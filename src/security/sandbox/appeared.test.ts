@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findAppeared, type WatchedPath, watchedPaths } from './appeared.ts';
+import { findAppeared, watchedPaths } from './appeared.ts';
+import type { WatchedPath } from './profile.ts';
 import { PROTECTED_IN_WORKSPACE } from './protected-paths.ts';
 import { createHost, type Host } from './sandbox.fixture.ts';
 

@@ -4,6 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isGitDirectory, targetOf } from './git-find.ts';
 import { findGitlinks } from './git-index.ts';
@@ -11,10 +12,8 @@ import { type GitLayout, submodulesOf } from './git-layout.ts';
 import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './host-files.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { obeyedInHome } from './open-home.ts';
+import type { Around, WatchedPath } from './profile.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';
-import type { Around, WatchedPath } from './watched-path.ts';
-
-export type { WatchedPath } from './watched-path.ts';
 
 /** A directory that was changed a moment ago can be changed again without another time being noted. */
 const SETTLED_MS = 50;
@@ -81,22 +80,13 @@ function createArounds(): (directory: string) => Around | undefined {
     return about.isDirectory() && isSettled ? { path, stamp: stampOf(path) } : undefined;
   };
   const aroundOf = (path: string): Around | undefined => {
-    if (!known.has(path))
-      known.set(
-        path,
-        quietly(() => find(path)),
-      );
+    if (!known.has(path)) {
+      const around = attempt(() => find(path));
+      known.set(path, around);
+    }
     return known.get(path);
   };
   return aroundOf;
-}
-
-function quietly<Value>(look: () => Value): Value | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
 }
 
 /** What is there now and was not, or leads elsewhere. */

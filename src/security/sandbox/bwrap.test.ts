@@ -22,8 +22,8 @@ function profileOf(changes: Partial<Profile> = {}): Profile {
   };
 }
 
-const NEW = { features: { disablesUserns: true }, hasSeccomp: true };
-const OLD = { features: { disablesUserns: false }, hasSeccomp: false };
+const NEW = { disablesUserns: true, hasSeccomp: true };
+const OLD = { disablesUserns: false, hasSeccomp: false };
 
 /** One line for each option with its values, as a person would type them. */
 function typed(options: readonly string[]): string[] {

@@ -1,44 +1,26 @@
 /** A profile as the options of bubblewrap. Pure: data in, argv out. */
 import { dirname } from 'node:path';
+import { list } from '../list.ts';
 import { type Mount, type Profile, SANDBOX_FDS, SANDBOX_FILE } from './profile.ts';
 
-export interface BwrapFeatures {
-  /** 0.8 and newer. */
-  readonly disablesUserns: boolean;
-}
-
+/** `disablesUserns`: 0.8 and newer can. */
 export function bwrapOptions(
   profile: Profile,
-  options: { readonly features: BwrapFeatures; readonly hasSeccomp: boolean },
+  options: { readonly disablesUserns: boolean; readonly hasSeccomp: boolean },
 ): string[] {
   const isHost = profile.root === 'host';
   return [
-    '--unshare-user',
-    '--unshare-pid',
-    '--unshare-ipc',
-    '--unshare-uts',
-    '--unshare-cgroup-try',
+    ...list('--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try'),
     ...(profile.network ? [] : ['--unshare-net']),
-    ...(options.features.disablesUserns ? ['--disable-userns'] : []),
-    '--cap-drop',
-    'ALL',
-    '--die-with-parent',
+    ...(options.disablesUserns ? ['--disable-userns'] : []),
+    ...list('--cap-drop ALL --die-with-parent'),
     ...(isHost ? ['--ro-bind', '/', '/'] : []),
-    '--dev',
-    '/dev',
-    '--proc',
-    '/proc',
+    ...list('--dev /dev --proc /proc'),
     ...profile.procTrees.flatMap(emptyOptions),
     ...(profile.coversProc ? ['--ro-bind', '/proc/sys', '/proc/sys'] : []),
     ...profile.procFiles.flatMap((path) => ['--ro-bind', '/dev/null', path]),
-    '--size',
-    String(profile.shmBytes),
-    '--perms',
-    '1777',
-    '--tmpfs',
-    '/dev/shm',
-    '--remount-ro',
-    '/dev',
+    ...memoryOptions('/dev/shm', profile.shmBytes),
+    ...list('--remount-ro /dev'),
     ...profile.mounts.flatMap(mountOptions),
     ...(hasOwnRun(profile) ? ['--file', String(SANDBOX_FDS.empty), SANDBOX_FILE] : []),
     ...(isHost ? [] : ['--remount-ro', '/']),
@@ -57,13 +39,7 @@ function mountOptions(mount: Mount): string[] {
     case 'writable':
       return ['--bind', mount.from ?? mount.path, mount.path];
     case 'memory':
-      return [
-        ...(mount.bytes === undefined ? [] : ['--size', String(mount.bytes)]),
-        '--perms',
-        '1777',
-        '--tmpfs',
-        mount.path,
-      ];
+      return memoryOptions(mount.path, mount.bytes);
     case 'empty':
       return emptyOptions(mount.path);
     case 'blank':
@@ -71,6 +47,10 @@ function mountOptions(mount: Mount): string[] {
     case 'link':
       return ['--symlink', mount.target, mount.path];
   }
+}
+
+function memoryOptions(path: string, bytes: number | undefined): string[] {
+  return [...(bytes === undefined ? [] : ['--size', String(bytes)]), '--perms', '1777', '--tmpfs', path];
 }
 
 /** Not remounted read-only: that takes ten times as long, and one page of memory is all that could be had. */

@@ -2,9 +2,10 @@
  * Caches in the home directory. Those of package managers are the host's. `~/.cache` itself is another directory inside, with
  * the known caches in it: every shell of the user sources and runs files from there, by names that need not exist yet.
  */
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isThere, kindOf } from './host-files.ts';
+import { placesOf } from './moved.ts';
 import type { Mount } from './profile.ts';
 import type { ProfileInput } from './profile-input.ts';
 import { OWN_CACHE, PRIVATE_CACHES, SHARED_IN_CACHE, TOOL_CACHES } from './protected-paths.ts';
@@ -29,8 +30,7 @@ export function cacheMounts(input: ProfileInput, roots: readonly string[]): Moun
 
 /** The directories that programs keep caches in, by real paths: where a variable says so, too. */
 export function cacheHomes(home: string, environment: Readonly<Record<string, string>>): string[] {
-  const moved = environment['XDG_CACHE_HOME'] ?? '';
-  const places = [join(home, '.cache'), ...(isAbsolute(moved) ? [moved] : [])].map(realPathOf);
+  const places = placesOf('.cache', home, environment).map(realPathOf);
   return [...new Set(places)].filter((path) => path !== home && isInside(path, home));
 }
 

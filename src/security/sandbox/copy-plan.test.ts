@@ -84,7 +84,7 @@ describe('a copy of a sandbox', () => {
   test.for(PRESET_NAMES)('of the preset %s shares nothing that can be written', (preset) => {
     const host = createHost();
     const profile = host.profile({ preset, isRoot: true, tmpDirectory: host.makeDirectory('tmp') });
-    const options = bwrapOptions(profile, { features: { disablesUserns: true }, hasSeccomp: true });
+    const options = bwrapOptions(profile, { disablesUserns: true, hasSeccomp: true });
     const made = planCopy(options, () => true);
     const isAnew = (path: string): boolean => targetsOf(made?.mounts).includes(path);
     const memory = options.filter((_, at) => options[at - 1] === '--tmpfs');

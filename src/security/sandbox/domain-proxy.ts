@@ -7,18 +7,18 @@
  * Redirects are the client's own new requests. What goes through a tunnel is not looked at, so that an allowed host
  * which forwards to others opens those as well.
  */
-import { lookup } from 'node:dns/promises';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect as netConnect, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import type { Target } from '../../base/config/domain-names.ts';
 import { errnoOf, messageOf, ShellServerError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
-import { canonicalAddress } from './addresses.ts';
+import { listenOn } from '../../base/sockets.ts';
+import { ownAddresses, resolveHost } from './addresses.ts';
 import {
   endRefused,
   Failure,
@@ -28,7 +28,7 @@ import {
   parseForward,
   sendFailure,
 } from './domain-relay.ts';
-import { formatTarget, hostProblem, judgeAddresses, parseDomains, type Target } from './domain-rules.ts';
+import { formatTarget, hostProblem, judgeAddresses, parseDomains } from './domain-rules.ts';
 
 export interface RefusedTarget {
   readonly host: string;
@@ -49,13 +49,6 @@ export interface DomainProxyOptions {
   readonly limits?: Partial<Record<keyof typeof PROXY_LIMITS, number>>;
 }
 
-export interface DomainProxy {
-  /** Starts listening on the first call; the path of the socket, mode 0600 in a directory of mode 0700. */
-  open(): Promise<string>;
-  /** Cuts every connection and removes the socket. */
-  dispose(): Promise<void>;
-}
-
 export const PROXY_LIMITS = {
   /** From the sandbox, and as many to the outside: package managers open some dozens. */
   connections: 256,
@@ -74,15 +67,12 @@ export const PROXY_LIMITS = {
   lingerMs: LIMITS.refusedBodyMs,
 } satisfies Record<string, number>;
 
-export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
+type ProxyLimits = Readonly<Record<keyof typeof PROXY_LIMITS, number>>;
+
+export function createDomainProxy(options: DomainProxyOptions) {
   const { log } = options;
   const limits = { ...PROXY_LIMITS, ...options.limits };
-  const rules = parseDomains(options.domains);
-  const resolve = options.resolve ?? resolveHost;
-  const connect = options.connect ?? connectTo;
   const sockets = new Set<Duplex>();
-  /** Connections to the outside, with those that are still sought. */
-  let outside = 0;
   let opening: Promise<string> | undefined;
   let disposing: Promise<void> | undefined;
 
@@ -93,15 +83,103 @@ export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
     socket.on('error', () => undefined);
   }
 
-  function refuse(target: Target, reason: string): Failure {
-    const { host, port } = target;
+  const reach = createReach(options, limits, { track, isClosing: () => disposing !== undefined });
+  const server = createProxyServer(reach, limits, log);
+  server.on('connection', track);
+
+  async function listen(): Promise<string> {
+    const path = await createSocketPath(options.directory);
+    try {
+      await listenOn(server, path);
+      await chmod(path, 0o600);
+      return path;
+    } catch (error) {
+      await close(path);
+      throw error;
+    }
+  }
+
+  async function close(path: string): Promise<void> {
+    const closed = new Promise<void>((resolved) => {
+      server.close(() => resolved());
+    });
+    for (const socket of sockets) socket.destroy();
+    await closed;
+    await rm(dirname(path), { recursive: true, force: true });
+  }
+
+  return {
+    /** Starts listening on the first call; the path of the socket, mode 0600 in a directory of mode 0700. */
+    async open(): Promise<string> {
+      if (disposing !== undefined) throw new ShellServerError('SYSTEM_002', 'The domain proxy is closed.');
+      opening ??= listen().catch((error: unknown) => {
+        // A full disk, say: the next execution may try again.
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    /** Cuts every connection and removes the socket. */
+    dispose(): Promise<void> {
+      disposing ??= (opening ?? Promise.resolve(undefined)).then(
+        (path) => (path === undefined ? undefined : close(path)),
+        // What could not be opened was cleaned up then.
+        () => undefined,
+      );
+      return disposing;
+    },
+  };
+}
+
+/** A connection to the target, or the failure that the client gets. */
+type Reach = (target: Target) => Promise<Socket>;
+
+function createReach(
+  options: DomainProxyOptions,
+  limits: ProxyLimits,
+  proxy: { track(socket: Socket): void; isClosing(): boolean },
+): Reach {
+  const { log, resolve = resolveHost, connect = connectTo } = options;
+  const rules = parseDomains(options.domains);
+  /** Connections to the outside, with those that are still sought. */
+  let outside = 0;
+
+  function refuse({ host, port }: Target, reason: string): Failure {
     log.debug('the domain proxy refused a connection', { host, port, reason });
     options.onRefused?.({ host, port, reason });
     return new Failure(403, reason);
   }
 
-  /** A connection to the target, or the failure that the client gets. */
-  async function reach(target: Target): Promise<Socket> {
+  async function resolveOnce(host: string): Promise<readonly string[]> {
+    try {
+      const resolved = await within(resolve(host), limits.resolveMs);
+      if (resolved.length > 0) return resolved;
+    } catch (error) {
+      throw new Failure(502, `${host} could not be resolved: ${errnoOf(error) ?? messageOf(error)}.`);
+    }
+    throw new Failure(502, `${host} could not be resolved: it has no address.`);
+  }
+
+  async function tryEach(target: Target, addresses: readonly string[]): Promise<Socket> {
+    let failure: unknown;
+    for (const [index, address] of addresses.entries()) {
+      const isLast = index === addresses.length - 1;
+      if (proxy.isClosing()) throw new Failure(503, 'The proxy is closing.');
+      const socket = connect(address, target.port);
+      proxy.track(socket);
+      try {
+        await connected(socket, isLast ? limits.connectMs : limits.attemptMs);
+        log.debug('the domain proxy connected', { host: target.host, port: target.port, address });
+        return socket;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const reason = errnoOf(failure) ?? messageOf(failure);
+    throw new Failure(502, `${formatTarget(target)} could not be reached: ${reason}.`);
+  }
+
+  return async (target) => {
     const problem = hostProblem(rules, target);
     if (problem !== undefined) throw refuse(target, problem);
     // A client may send many requests on one connection before it reads an answer.
@@ -120,37 +198,10 @@ export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
       leave();
       throw error;
     }
-  }
+  };
+}
 
-  async function resolveOnce(host: string): Promise<readonly string[]> {
-    try {
-      const resolved = await within(resolve(host), limits.resolveMs);
-      if (resolved.length > 0) return resolved;
-    } catch (error) {
-      throw new Failure(502, `${host} could not be resolved: ${errnoOf(error) ?? messageOf(error)}.`);
-    }
-    throw new Failure(502, `${host} could not be resolved: it has no address.`);
-  }
-
-  async function tryEach(target: Target, addresses: readonly string[]): Promise<Socket> {
-    let failure: unknown;
-    for (const [index, address] of addresses.entries()) {
-      const isLast = index === addresses.length - 1;
-      if (disposing !== undefined) throw new Failure(503, 'The proxy is closing.');
-      const socket = connect(address, target.port);
-      track(socket);
-      try {
-        await connected(socket, isLast ? limits.connectMs : limits.attemptMs);
-        log.debug('the domain proxy connected', { host: target.host, port: target.port, address });
-        return socket;
-      } catch (error) {
-        failure = error;
-      }
-    }
-    const reason = errnoOf(failure) ?? messageOf(failure);
-    throw new Failure(502, `${formatTarget(target)} could not be reached: ${reason}.`);
-  }
-
+function createProxyServer(reach: Reach, limits: ProxyLimits, log: Log): Server {
   async function tunnel(request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
     try {
       joinTunnel(client, await reach(parseConnect(request)), head, limits.idleMs);
@@ -164,34 +215,10 @@ export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
     request.on('error', () => undefined);
     try {
       const parsed = parseForward(request);
-      forward(request, response, await reach(parsed.target), parsed, limits.headerBytes);
+      forward({ request, response }, await reach(parsed.target), parsed, limits.headerBytes);
     } catch (error) {
       sendFailure(request, response, toFailure(error, log));
     }
-  }
-
-  async function listen(): Promise<string> {
-    const path = await createSocketPath(options.directory);
-    try {
-      await new Promise<void>((resolved, rejected) => {
-        server.once('error', rejected);
-        server.listen(path, resolved);
-      });
-      await chmod(path, 0o600);
-      return path;
-    } catch (error) {
-      await close(path);
-      throw error;
-    }
-  }
-
-  async function close(path: string): Promise<void> {
-    const closed = new Promise<void>((resolved) => {
-      server.close(() => resolved());
-    });
-    for (const socket of sockets) socket.destroy();
-    await closed;
-    await rm(dirname(path), { recursive: true, force: true });
   }
 
   const server = createServer({
@@ -206,11 +233,8 @@ export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
   });
   server.maxConnections = limits.connections;
   server.timeout = limits.idleMs;
-  server.on('connection', (socket) => {
-    track(socket);
-    // Each request that a client sent ahead waits for the end of the connection too.
-    socket.setMaxListeners(0);
-  });
+  // Each request that a client sent ahead waits for the end of the connection too.
+  server.on('connection', (socket) => socket.setMaxListeners(0));
   // Nobody else hands connections to the server, so that each is a socket.
   server.on('connect', (request, client, head) => void tunnel(request, client as Socket, head));
   server.on('request', (request, response) => void answer(request, response));
@@ -221,26 +245,7 @@ export function createDomainProxy(options: DomainProxyOptions): DomainProxy {
     log.warn('the domain proxy has too many connections', { limit: limits.connections }),
   );
   server.on('drop', warnOfDrop);
-
-  return {
-    async open() {
-      if (disposing !== undefined) throw new ShellServerError('SYSTEM_002', 'The domain proxy is closed.');
-      opening ??= listen().catch((error: unknown) => {
-        // A full disk, say: the next execution may try again.
-        opening = undefined;
-        throw error;
-      });
-      return opening;
-    },
-    dispose() {
-      disposing ??= (opening ?? Promise.resolve(undefined)).then(
-        (path) => (path === undefined ? undefined : close(path)),
-        // What could not be opened was cleaned up then.
-        () => undefined,
-      );
-      return disposing;
-    },
-  };
+  return server;
 }
 
 function toFailure(error: unknown, log: Log): Failure {
@@ -249,18 +254,8 @@ function toFailure(error: unknown, log: Log): Failure {
   return new Failure(502, 'The proxy failed.');
 }
 
-async function resolveHost(host: string): Promise<readonly string[]> {
-  return (await lookup(host, { all: true })).map(({ address }) => address);
-}
-
 function connectTo(address: string, port: number): Socket {
   return netConnect({ host: address, port, allowHalfOpen: true, noDelay: true });
-}
-
-/** Read each time: interfaces come and go with cables, containers and VPNs. */
-function ownAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flat();
-  return new Set(all.flatMap((info) => canonicalAddress(info?.address ?? '') ?? []));
 }
 
 async function within<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {

@@ -5,7 +5,9 @@
  */
 import { request as httpRequest, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseAuthority, SETTING, type Target } from './domain-rules.ts';
+import { parseAuthority, type Target } from '../../base/config/domain-names.ts';
+import { list } from '../list.ts';
+import { formatHost, formatTarget, SETTING } from './domain-rules.ts';
 
 /** What a client gets instead of an answer, in one line. */
 export class Failure extends Error {
@@ -21,6 +23,12 @@ export interface ForwardRequest {
   readonly target: Target;
   /** With its query. */
   readonly path: string;
+}
+
+/** A request of a client, and where it is answered. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** The host of a CONNECT line; a port is required. */
@@ -79,8 +87,7 @@ export function endRefused(client: Socket, { status, message }: Failure, lingerM
 
 /** `socket` is connected to the target and serves this one request. */
 export function forward(
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response }: Exchange,
   socket: Socket,
   { target, path }: ForwardRequest,
   maxHeaderSize: number,
@@ -161,18 +168,10 @@ function fail(message: string): never {
 }
 
 /** Of this connection only, as are those that its Connection header names. */
-const HOP_BY_HOP = [
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-];
+const HOP_BY_HOP = list(`
+  connection http2-settings keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer
+  transfer-encoding upgrade
+`);
 /** A Connection header that names one of these would change where the body ends. */
 const NEVER_DROPPED = ['content-length', 'host'];
 
@@ -192,10 +191,6 @@ function headersFor({ method = 'GET', headers, rawHeaders }: IncomingMessage, ta
   const isChunked = headers['transfer-encoding'] !== undefined;
   const isEmpty = headers['content-length'] === undefined && !BODILESS.includes(method);
   const framing = isChunked ? ['Transfer-Encoding', 'chunked'] : isEmpty ? ['Content-Length', '0'] : [];
-  return ['Host', hostHeader(target), ...rest, ...framing, 'Connection', 'close'];
-}
-
-function hostHeader({ host, port }: Target): string {
-  const name = host.includes(':') ? `[${host}]` : host;
-  return port === 80 ? name : `${name}:${port}`;
+  const host = target.port === 80 ? formatHost(target.host) : formatTarget(target);
+  return ['Host', host, ...rest, ...framing, 'Connection', 'close'];
 }

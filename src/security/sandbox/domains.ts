@@ -3,26 +3,13 @@
  * since programs know proxies by address and port.
  */
 import { existsSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
+import { parseDomain } from '../../base/config/domain-names.ts';
 import { once } from '../../base/once.ts';
 import { PROXY_SOCKET } from './build-profile.ts';
-import type { Explanation } from './explain.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
 
-export interface Domains {
-  /** Why it cannot be had. */
-  readonly problem: string | undefined;
-  readonly variables: Readonly<Record<string, string>>;
-  /** The path of the proxy's socket. */
-  open(): Promise<string>;
-  relayed(argv: readonly string[]): readonly string[];
-  /** What was refused since then. */
-  explain(failed: {
-    readonly startedAtMs: number;
-    readonly text: string;
-    readonly exitCode: number | undefined;
-  }): Explanation | undefined;
-  dispose(): Promise<void>;
-}
+export type Domains = NonNullable<ReturnType<typeof createDomains>>;
 
 const SOCAT = ['/usr/bin/socat', '/usr/local/bin/socat', '/bin/socat'];
 const PORT = 3128;
@@ -31,7 +18,7 @@ const ADDRESS = `http://127.0.0.1:${PORT}`;
 const DIRECT = 'localhost,127.0.0.1,::1';
 const KEPT_REFUSALS = 100;
 
-export function createDomains({ settings, runDirectory, log }: SandboxOptions): Domains | undefined {
+export function createDomains({ settings, runDirectory, log }: SandboxOptions) {
   const { network, allowedDomains } = settings.security;
   if (!network || allowedDomains.length === 0) return undefined;
   const socat = SOCAT.find((path) => existsSync(path));
@@ -52,21 +39,18 @@ export function createDomains({ settings, runDirectory, log }: SandboxOptions): 
     });
   });
   return {
+    /** Why it cannot be had. */
     problem: socat === undefined ? 'security.allowed_domains needs socat, which is not installed' : undefined,
     variables: proxyVariables(allowedDomains),
-    open: async () => (await proxy()).open(),
-    relayed: (argv) => (socat === undefined ? argv : ['/bin/sh', '-c', relayScript(socat), 'sh', ...argv]),
-    explain({ startedAtMs: sinceMs, text, exitCode }) {
-      // Others may have been refused meanwhile: only who complains was.
-      if (!/403|proxy|tunnel|forbidden|resolve|connect|allowed_domains/i.test(text)) return undefined;
-      const during = [...new Set(refusals.filter(({ atMs }) => atMs >= sinceMs).map(({ what }) => what))];
-      if (during.length === 0) return undefined;
-      return {
-        ...(exitCode !== 0 && { code: 'EXECUTION_005' }),
-        sentence: `The sandbox lets commands reach only ${allowedDomains.join(', ')}; refused meanwhile: ${during.slice(0, 5).join(', ')}. The operator opens more with security.allowed_domains.`,
-      };
-    },
-    async dispose() {
+    /** The path of the proxy's socket. */
+    open: async (): Promise<string> => (await proxy()).open(),
+    relayed: (argv: readonly string[]): readonly string[] =>
+      socat === undefined ? argv : ['/bin/sh', '-c', relayScript(socat), 'sh', ...argv],
+    /** Hosts and ports that were refused since then, to any command. */
+    refusedSince: (sinceMs: number): string[] => [
+      ...new Set(refusals.filter(({ atMs }) => atMs >= sinceMs).map(({ what }) => what)),
+    ],
+    async dispose(): Promise<void> {
       if (isOpened) await (await proxy()).dispose();
     },
   };
@@ -78,10 +62,15 @@ function socketDirectory(wanted: string, runtime: string | undefined): string {
   return runtime !== undefined && runtime.length <= 90 ? runtime : '/tmp';
 }
 
+function isLoopback(entry: ReturnType<typeof parseDomain>): boolean {
+  const host = 'host' in entry ? entry.host : '';
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
 /** Both spellings: programs do not agree on one. */
 function proxyVariables(domains: readonly string[]): Record<string, string> {
   // The sandbox's own loopback is reached directly, unless the host's was asked for.
-  const wantsHost = domains.some((entry) => /^(?:localhost|127\.|\[?::1)/.test(entry));
+  const wantsHost = domains.some((entry) => isLoopback(parseDomain(entry)));
   const variables: Record<string, string> = wantsHost ? {} : { no_proxy: DIRECT, NO_PROXY: DIRECT };
   for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) {
     variables[name] = ADDRESS;

@@ -1,7 +1,6 @@
-/** What `expose` names: paths in the home directory or of the system, and variables with a socket's path. */
+/** What `expose` names: paths in the home directory, and variables with a socket's path. */
 export interface Exposure {
   readonly home?: readonly string[];
-  readonly system?: readonly string[];
   /** Sockets, which must stay connectable. */
   readonly sockets?: readonly string[];
   readonly socketVariables?: readonly string[];

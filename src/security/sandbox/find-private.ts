@@ -1,7 +1,7 @@
 /** What of the host is private: credentials, histories and keys, as far as lists know where they lie. */
 import { isAbsolute } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isReadable, isThere, kindOf, namesIn, shutAround } from './host-files.ts';
+import { isReadable, isThere, kindOf, namesIn, thereOrShut } from './host-files.ts';
 import { placesOf } from './moved.ts';
 import { CREDENTIAL_VARIABLES, PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';
 
@@ -26,11 +26,4 @@ export function privateCandidates(home: string, environment: Readonly<Record<str
     // KUBECONFIG may name several.
     ...CREDENTIAL_VARIABLES.flatMap((name) => (environment[name] ?? '').split(':')).filter(isAbsolute),
   ];
-}
-
-/** What cannot be looked into is private as a whole: a command could open it. */
-export function thereOrShut(path: string): string[] {
-  if (isThere(path)) return [path];
-  const shut = shutAround(path);
-  return shut === undefined ? [] : [shut];
 }

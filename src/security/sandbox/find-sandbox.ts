@@ -1,9 +1,9 @@
 /** Which sandbox there can be on this machine, found out once. */
-import { accessSync, constants } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { SecuritySettings, Settings } from '../../base/settings.ts';
+import { canExecute } from './host-files.ts';
 import {
   fixFor,
   installCommand,
@@ -96,7 +96,7 @@ async function look(options: FindOptions): Promise<Found> {
       'Run the server on Linux, macOS or in a container.',
     );
   }
-  const program = BWRAP.find(isExecutable);
+  const program = BWRAP.find(canExecute);
   if (program === undefined)
     return missing('bubblewrap is not installed', `${installCommand('bubblewrap')}.`);
   if (options.problem !== undefined) return missing(options.problem, `${installCommand('socat')}.`);
@@ -183,7 +183,7 @@ function networkNames(): string[] {
 const PLAIN = ['--unshare-user', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'];
 
 function findSeatbelt(): Found {
-  if (!isExecutable(SEATBELT)) return missing('sandbox-exec is not there', 'It is a part of macOS.');
+  if (!canExecute(SEATBELT)) return missing('sandbox-exec is not there', 'It is a part of macOS.');
   const summary = 'Seatbelt (its profile was never tried by the authors)';
   return { state: { kind: 'seatbelt', summary }, program: SEATBELT, disablesUserns: false };
 }
@@ -201,13 +201,4 @@ const found = (state: SandboxState): Found => ({ state, program: '', disablesUse
 function networkOf({ security }: Settings): string {
   if (!security.network) return 'off';
   return security.allowedDomains.length === 0 ? 'on' : `to ${security.allowedDomains.join(', ')}`;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -3,7 +3,7 @@
  * allowed programs are copied into the state directory when they change, and each of those directories is mounted from
  * there as a whole. What is large stays a mount of its own.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   chmodSync,
   constants,
@@ -22,6 +22,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isInside } from '../../base/config/paths.ts';
+import { errnoOf } from '../../base/errors.ts';
 import { makePrivateDirectory } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
 import { kindOf } from './host-files.ts';
@@ -39,19 +40,15 @@ const MANIFEST = 'copied.json';
 
 /** The same with fewer mounts; as they were where they could not be copied. */
 export function gatherMounts(mounts: readonly Mount[], directory: string): Mount[] {
-  const below = new Map(GATHERED.map((place): [string, Mount[]] => [place, []]));
-  for (const mount of mounts) {
-    const place = GATHERED.find((each) => isInside(mount.path, each));
-    if (place !== undefined) below.get(place)?.push(mount);
-  }
+  const below = (place: string): Mount[] => mounts.filter(({ path }) => isInside(path, place));
   const places = GATHERED.filter((place) => {
-    const there = below.get(place) ?? [];
+    const there = below(place);
     const readable = there.filter(({ kind }) => kind === 'readable');
     return readable.length >= MIN_MOUNTS && !there.some(({ path }) => path === place);
   });
-  const inner = places.flatMap((place) => below.get(place) ?? []);
+  const inner = places.flatMap(below);
   if (inner.length === 0) return [...mounts];
-  const key = createHash('sha256').update(inner.map(stampOf).join('\n')).digest('hex').slice(0, 32);
+  const key = hash('sha256', inner.map(stampOf).join('\n')).slice(0, 32);
   const home = join(directory, key);
   try {
     const copied = new Set(readManifest(home) ?? copyAll(inner, directory, key));
@@ -154,7 +151,7 @@ function copyReadable(from: string, to: string, mode: number): void {
     // Without the set-uid bit.
     chmodSync(to, mode & 0o777);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    if (errnoOf(error) !== 'EACCES') throw error;
   }
 }
 

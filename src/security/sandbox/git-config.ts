@@ -1,5 +1,6 @@
 /** What a git configuration names that git executes or obeys: hooks elsewhere, further configuration, programs. */
 import { basename, dirname, join, resolve } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { kindOf, namesIn, readPlainFile } from './host-files.ts';
 
@@ -71,13 +72,8 @@ function hooksAt(path: string, workTree: string): string[] {
 const wordsOf = (value: string): string[] => value.split(/[\s'"!;|&()]+/).filter((word) => /[./]/.test(word));
 
 /** None where it cannot be read. */
-export function readGitConfig(file: string): ConfigEntry[] {
-  try {
-    return parseGitConfig(readPlainFile(file, MAX_BYTES) ?? '');
-  } catch {
-    return [];
-  }
-}
+export const readGitConfig = (file: string): ConfigEntry[] =>
+  parseGitConfig(attempt(() => readPlainFile(file, MAX_BYTES)) ?? '');
 
 export function parseGitConfig(text: string): ConfigEntry[] {
   const entries: ConfigEntry[] = [];

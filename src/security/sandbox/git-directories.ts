@@ -2,10 +2,9 @@
  * The git directory of a workspace that lies elsewhere: of a worktree, or of the repository around a part of it. Found
  * once, before any command could have pointed it somewhere; `git commit` writes to it.
  */
-import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { isThere, kindOf } from './host-files.ts';
+import { isThere, kindOf, readText } from './host-files.ts';
 
 export function findGitDirectories(workspace: readonly string[]): string[] {
   const found = workspace.flatMap((root) => gitDirectoryOf(realPathOf(root)) ?? []);
@@ -43,11 +42,3 @@ function commonDirectory(file: string): string | undefined {
 
 const isRepository = (path: string): boolean =>
   kindOf(join(path, 'HEAD')) === 'file' && kindOf(join(path, 'objects')) === 'directory';
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}

@@ -1,6 +1,7 @@
 /** Finds git directories as git does: by a directory, a link or a file, in any directory that looks like one, and inside. */
 import { readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
 import { isShut, isThere, kindOf, readPlainFile } from './host-files.ts';
 
@@ -14,16 +15,8 @@ const MAX_POINTER_BYTES = 64 * 1024;
 const CONTENT = new Set(['objects', 'refs', 'logs', 'hooks', 'info', 'lfs', 'rr-cache', 'branches']);
 const OBEYED = ['hooks', 'config', 'config.worktree', 'commondir'];
 
-export interface Gits {
-  /** The one of its work tree. */
-  readonly own: string | undefined;
-  /** The file that names it. */
-  readonly pointer: string | undefined;
-  readonly all: readonly string[];
-}
-
 /** The git directories that git finds in a directory, in this order: by `.git` there, or itself. */
-export function gitsOf(directory: string, depends: (path: string) => void): Gits {
+export function gitsOf(directory: string, depends: (path: string) => void) {
   const git = join(directory, '.git');
   const real = kindOf(git) === 'link' ? realPathOf(git) : git;
   depends(git);
@@ -34,7 +27,9 @@ export function gitsOf(directory: string, depends: (path: string) => void): Gits
     ...(isGitDirectory(directory, depends) ? [directory] : []),
   ];
   return {
+    /** The one of its work tree. */
     own,
+    /** The file that names it. */
     pointer: kind === 'file' ? real : undefined,
     all: [...new Set(all.flatMap((path) => [path, commonOf(path)]))],
   };
@@ -64,13 +59,8 @@ export function targetOf(file: string): string | undefined {
   return target === undefined ? undefined : realPathOf(resolve(dirname(file), target));
 }
 
-function readPointer(file: string): string {
-  try {
-    return readPlainFile(realPathOf(file), MAX_POINTER_BYTES) ?? '';
-  } catch {
-    return '';
-  }
-}
+const readPointer = (file: string): string =>
+  attempt(() => readPlainFile(realPathOf(file), MAX_POINTER_BYTES)) ?? '';
 
 export function insideGit(git: string, depends: (path: string) => void): string[] {
   const info = join(git, 'info');
@@ -113,11 +103,7 @@ function gitsBelow(top: string, depends: (path: string) => void): string[] | und
 }
 
 function directoriesIn(path: string): string[] {
-  try {
-    return readdirSync(path, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name);
-  } catch {
-    return [];
-  }
+  return (attempt(() => readdirSync(path, { withFileTypes: true })) ?? [])
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
 }

@@ -1,7 +1,7 @@
 /** The repositories that another one has as entries of its index: `git status` goes into each, and obeys what is there. */
-import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { readPlainBytes } from './host-files.ts';
+import { dirname } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
+import { namesIn, readPlainBytes } from './host-files.ts';
 
 /** Of a repository with a million files. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -19,27 +19,15 @@ export const findGitlinks = (index: string): string[] => [
 ];
 
 /** With a split index most entries are in another file. */
-function sharedBeside(index: string): string[] {
-  try {
-    return readdirSync(dirname(index))
-      .filter((name) => name.startsWith('sharedindex.'))
-      .slice(-MAX_SHARED)
-      .map((name) => join(dirname(index), name));
-  } catch {
-    return [];
-  }
-}
+const sharedBeside = (index: string): string[] =>
+  namesIn(dirname(index), /^sharedindex\./).slice(-MAX_SHARED);
 
 function readGitlinks(file: string): string[] {
-  try {
-    const bytes = readPlainBytes(file, MAX_BYTES);
-    // Most indexes have none, which is known a hundred times sooner.
-    if (bytes === undefined || !bytes.includes(GITLINK)) return [];
-    // Which hash it has is written elsewhere. What is read with the wrong one are names that are nowhere.
-    return [20, 32].flatMap((hashBytes) => parseGitlinks(bytes, hashBytes));
-  } catch {
-    return [];
-  }
+  const bytes = attempt(() => readPlainBytes(file, MAX_BYTES));
+  // Most indexes have none, which is known a hundred times sooner.
+  if (bytes === undefined || !bytes.includes(GITLINK)) return [];
+  // Which hash it has is written elsewhere. What is read with the wrong one are names that are nowhere.
+  return [20, 32].flatMap((hashBytes) => attempt(() => parseGitlinks(bytes, hashBytes)) ?? []);
 }
 
 export function parseGitlinks(bytes: Buffer, hashBytes: number): string[] {

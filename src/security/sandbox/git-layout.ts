@@ -67,8 +67,6 @@ interface Readers {
   gitlinks(index: string): readonly string[];
 }
 
-const READERS: Readers = { config: readGitConfig, gitlinks: findGitlinks };
-
 /** Looks again only where a directory that decides about the layout has changed. */
 export function createGitLayouts(): (places: GitPlaces) => GitLayout {
   const readers: Readers = { config: byStamp(readGitConfig), gitlinks: byStamp(findGitlinks) };
@@ -104,44 +102,11 @@ function byStamp<Value>(read: (path: string) => Value): (path: string) => Value 
 }
 
 /** `depends` is called with the paths that decide about the answer, before they are looked at. */
-export function findGitLayout(
-  places: GitPlaces,
-  readers: Readers = READERS,
-  depends: (path: string) => void = () => undefined,
-): GitLayout {
+function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: string) => void): GitLayout {
   const { roots, home } = places;
-  const obeyed = new Set<string>(places.overflowing);
-  const single = new Set<string>();
-  const missing = new Set<string>();
-  const done = new Set<string>();
+  const { obeyed, single, missing, add, addGit } = createObeyed(places, depends);
   const workTrees: WorkTree[] = [];
   const plain: string[] = [];
-  let detailed = 0;
-
-  function add(paths: readonly string[]): void {
-    for (const path of paths) {
-      obeyed.add(path);
-      missing.add(path);
-      single.add(path);
-    }
-  }
-
-  /** Of one git directory, its submodules and work trees. */
-  function addGit(git: string): void {
-    if (done.has(git)) return;
-    depends(git);
-    if (isShut(git)) return void obeyed.add(git);
-    const { gits, overflowing } = findInner(git, depends);
-    // Index and refs cannot be written to then either; a person can still commit.
-    if (++detailed > MAX_DETAILED && !roots.includes(git)) obeyed.add(git);
-    for (const path of overflowing) obeyed.add(path);
-    for (const path of [git, ...gits]) {
-      done.add(path);
-      if (isShut(path)) obeyed.add(path);
-      else add(insideGit(path, depends));
-    }
-  }
-
   // The repository around a part of the workspace has its work tree there.
   const around = places.gitDirectories.filter((git) => basename(git) === '.git').map((git) => dirname(git));
   const queue = [...new Set([...roots, ...around, ...places.repositories])];
@@ -180,6 +145,41 @@ export function findGitLayout(
     plain,
   };
   return { ...layout, key: JSON.stringify(layout) };
+}
+
+/** What git outside would execute or obey, gathered. */
+function createObeyed({ roots, overflowing: full }: GitPlaces, depends: (path: string) => void) {
+  const obeyed = new Set<string>(full);
+  const single = new Set<string>();
+  const missing = new Set<string>();
+  const done = new Set<string>();
+  let detailed = 0;
+
+  function add(paths: readonly string[]): void {
+    for (const path of paths) {
+      obeyed.add(path);
+      missing.add(path);
+      single.add(path);
+    }
+  }
+
+  /** Of one git directory, its submodules and work trees. */
+  function addGit(git: string): void {
+    if (done.has(git)) return;
+    depends(git);
+    if (isShut(git)) return void obeyed.add(git);
+    const { gits, overflowing } = findInner(git, depends);
+    // Index and refs cannot be written to then either; a person can still commit.
+    if (++detailed > MAX_DETAILED && !roots.includes(git)) obeyed.add(git);
+    for (const path of overflowing) obeyed.add(path);
+    for (const path of [git, ...gits]) {
+      done.add(path);
+      if (isShut(path)) obeyed.add(path);
+      else add(insideGit(path, depends));
+    }
+  }
+
+  return { obeyed, single, missing, add, addGit };
 }
 
 /** Those that are there, of the names in an index: a command may have written anything there. */

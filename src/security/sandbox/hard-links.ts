@@ -9,20 +9,18 @@ import {
   fchownSync,
   fstatSync,
   futimesSync,
-  lstatSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
-  type Stats,
   writeSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
+import { withFile } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
-import { kindOf } from './host-files.ts';
+import { kindOf, lookAt, namesIn } from './host-files.ts';
 
 /** Settings and scripts are smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -49,26 +47,11 @@ function linkedIn(path: string): string[] {
   ) {
     entries++;
     const about = lookAt(next);
-    if (about?.isDirectory() === true && basename(next) !== 'node_modules') pending.push(...listIn(next));
+    if (about?.isDirectory() === true && basename(next) !== 'node_modules')
+      pending.push(...namesIn(next, /^/));
     if (about?.isFile() === true && about.nlink > 1) found.push(next);
   }
   return found;
-}
-
-function lookAt(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-function listIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).map((name) => join(directory, name));
-  } catch {
-    return [];
-  }
 }
 
 /** By the directory's descriptor: a command that runs could exchange a directory on the way for a link. */
@@ -92,24 +75,18 @@ function separate(path: string): void {
 }
 
 function writeCopy(from: string, to: string): void {
-  const source = openSync(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
+  withFile(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, (source) => {
     const about = fstatSync(source);
     if (!about.isFile()) throw new Error('it is not a file any more');
     if (about.size > MAX_BYTES) throw new Error('it is too large to be copied');
-    const target = openSync(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-    try {
+    withFile(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, (target) => {
       writeSync(target, readFileSync(source));
       if (process.geteuid?.() !== about.uid || process.getegid?.() !== about.gid)
         fchownSync(target, about.uid, about.gid);
       fchmodSync(target, about.mode & 0o777);
       futimesSync(target, about.atime, about.mtime);
-    } finally {
-      closeSync(target);
-    }
-  } finally {
-    closeSync(source);
-  }
+    });
+  });
 }
 
 function linked(path: string, cause: unknown): ShellServerError {

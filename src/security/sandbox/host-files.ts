@@ -1,49 +1,48 @@
 /** Looks at the host's files; most without ever failing: what cannot be seen is not there. */
 import {
   accessSync,
-  closeSync,
   constants,
   fstatSync,
   lstatSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  type Stats,
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { attempt, succeeds } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
+import { errnoOf } from '../../base/errors.ts';
+import { withFile } from '../../base/files.ts';
 import { canSearch } from '../../base/reach.ts';
 
 export type FileKind = 'directory' | 'file' | 'link' | 'special';
 
 /** Of the path itself: a link is a link, wherever it leads. */
 export function kindOf(path: string): FileKind | undefined {
-  try {
-    // Most of what is looked for is not there, and an error for each would take longer than the rest.
-    const about = lstatSync(path, { throwIfNoEntry: false });
-    if (about === undefined) return undefined;
-    if (about.isDirectory()) return 'directory';
-    if (about.isFile()) return 'file';
-    return about.isSymbolicLink() ? 'link' : 'special';
-  } catch {
-    return undefined;
-  }
+  const about = lookAt(path);
+  if (about === undefined) return undefined;
+  if (about.isDirectory()) return 'directory';
+  if (about.isFile()) return 'file';
+  return about.isSymbolicLink() ? 'link' : 'special';
 }
+
+/** Most of what is looked for is not there, and an error for each would take longer than the rest. */
+export const lookAt = (path: string): Stats | undefined =>
+  attempt(() => lstatSync(path, { throwIfNoEntry: false }));
 
 export function isThere(path: string): boolean {
   return kindOf(path) !== undefined;
 }
 
 /** Whether anything of it could be read from here; where not, there is nothing to hide. */
-export function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isReadable = (path: string): boolean => canAccess(path, constants.R_OK);
+
+/** Whether we may run it as a program, or enter it as a directory. */
+export const canExecute = (path: string): boolean => canAccess(path, constants.X_OK);
+
+const canAccess = (path: string, mode: number): boolean => succeeds(() => accessSync(path, mode));
 
 /**
  * Whether a command could get to a path: it has no capabilities, also where the server is root and sees everything.
@@ -61,12 +60,11 @@ export function isReachable(path: string, known = new Map<string, boolean>()): b
 }
 
 function canBeEntered(directory: string): boolean {
-  try {
+  const isOpen = attempt(() => {
     const about = statSync(directory, { throwIfNoEntry: false });
     return about === undefined || about.uid === process.geteuid?.() || canSearch(directory);
-  } catch {
-    return false;
-  }
+  });
+  return isOpen === true;
 }
 
 /**
@@ -78,34 +76,28 @@ export function shutAround(path: string): string | undefined {
     lstatSync(path, { throwIfNoEntry: false });
     return undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return undefined;
+    if (errnoOf(error) !== 'EACCES') return undefined;
   }
   for (let directory = dirname(path); directory !== dirname(directory); directory = dirname(directory))
     if (kindOf(directory) === 'directory') return isOurs(directory) ? directory : undefined;
   return undefined;
 }
 
+/** The path where there is something, or else the directory that is shut: a command could open it, and all that is in it. */
+export const thereOrShut = (path: string): string | readonly never[] =>
+  isThere(path) ? path : (shutAround(path) ?? []);
+
 /** Whether it is ours and cannot be listed or searched as it is. */
 export function isShut(directory: string): boolean {
   if (kindOf(directory) !== 'directory') return false;
-  try {
-    accessSync(directory, constants.R_OK | constants.X_OK);
-    return false;
-  } catch {
-    return isOurs(directory);
-  }
+  return !canAccess(directory, constants.R_OK | constants.X_OK) && isOurs(directory);
 }
 
 const isOurs = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.uid === process.geteuid?.();
 
 export function readLinkAt(path: string): string | undefined {
-  if (kindOf(path) !== 'link') return undefined;
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
+  return kindOf(path) === 'link' ? attempt(() => readlinkSync(path)) : undefined;
 }
 
 /**
@@ -116,36 +108,28 @@ export const readPlainFile = (path: string, maxBytes?: number): string | undefin
   readPlainBytes(path, maxBytes)?.toString('utf8');
 
 export function readPlainBytes(path: string, maxBytes = Number.POSITIVE_INFINITY): Buffer | undefined {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
+  return withFile(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, (fd) => {
     const about = fstatSync(fd);
     const isPlain = about.isFile() && about.size <= maxBytes && realPathOf(dirname(path)) === dirname(path);
     return isPlain ? readFileSync(fd) : undefined;
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
+
+/** Nothing where it cannot be read. */
+export const readText = (path: string): string => attempt(() => readFileSync(path, 'utf8')) ?? '';
 
 /** Paths of what is in there and called so; none where it cannot be listed. */
 export function namesIn(directory: string, names: RegExp): string[] {
-  try {
-    return readdirSync(directory)
-      .filter((name) => names.test(name))
-      .map((name) => join(directory, name));
-  } catch {
-    return [];
-  }
+  return (attempt(() => readdirSync(directory)) ?? [])
+    .filter((name) => names.test(name))
+    .map((name) => join(directory, name));
 }
 
 export const MISSING = '-';
 
 /** Of a directory: which entries it has. */
 export function stampOf(path: string): string {
-  try {
-    const about = statSync(path, { throwIfNoEntry: false, bigint: true });
-    return about === undefined ? MISSING : `${about.ino} ${about.mtimeNs} ${about.ctimeNs}`;
-  } catch {
-    // Below a file, say: a root may be one, and so may .git.
-    return MISSING;
-  }
+  // Fails below a file, say: a root may be one, and so may .git.
+  const about = attempt(() => statSync(path, { throwIfNoEntry: false, bigint: true }));
+  return about === undefined ? MISSING : `${about.ino} ${about.mtimeNs} ${about.ctimeNs}`;
 }

@@ -6,6 +6,7 @@
 import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { NO_GIT } from './git-layout.ts';
 import type { Profile } from './profile.ts';
+import { NOTHING_WRITTEN } from './profile-input.ts';
 
 const TMP_BYTES = 64 * 1024 * 1024;
 
@@ -17,6 +18,7 @@ export function loginProfile(
 ): Profile {
   return buildProfile({
     ...host,
+    ...NOTHING_WRITTEN,
     security: {
       ...host.security,
       root: 'host',
@@ -33,12 +35,7 @@ export function loginProfile(
     gitDirectories: [],
     pathDirectories: [],
     tmpDirectory: undefined,
-    redacted: new Map(),
     systemRoot: [],
-    emptyFile: undefined,
-    copies: undefined,
     isRoot: process.getuid?.() === 0,
-    proxySocket: undefined,
-    askpassDirectory: undefined,
   });
 }

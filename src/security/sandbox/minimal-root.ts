@@ -1,43 +1,18 @@
 /** Roots with no more in them than programs need to run: all of /usr, or the allowed programs alone. */
 import { basename, dirname, join, relative } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
+import { byName, list } from '../list.ts';
 import { isThere, kindOf, namesIn, readLinkAt } from './host-files.ts';
 import type { Mount } from './profile.ts';
 
 type BoundMount = Extract<Mount, { kind: 'readable' | 'writable' }> & { readonly from: string };
 
 /** Of /etc: how names, users, times and certificates are found. */
-const ETC = [
-  'ld.so.cache',
-  'ld.so.conf',
-  'ld.so.conf.d',
-  'nsswitch.conf',
-  'passwd',
-  'group',
-  'localtime',
-  'timezone',
-  'alternatives',
-  'ssl/certs',
-  'ssl/openssl.cnf',
-  'ca-certificates',
-  'pki/tls/certs',
-  'pki/ca-trust',
-  'hosts',
-  'resolv.conf',
-  'mime.types',
-  'bash_completion.d',
-  'inputrc',
-  'terminfo',
-  'magic',
-  'os-release',
-  'debian_version',
-  'services',
-  'protocols',
-  'gai.conf',
-  'java-17-openjdk',
-  'perl',
-  'python3',
-];
+const ETC = list(`
+  ld.so.cache ld.so.conf ld.so.conf.d nsswitch.conf passwd group localtime timezone alternatives ssl/certs
+  ssl/openssl.cnf ca-certificates pki/tls/certs pki/ca-trust hosts resolv.conf mime.types bash_completion.d
+  inputrc terminfo magic os-release debian_version services protocols gai.conf java-17-openjdk perl python3
+`);
 
 const TOP = ['bin', 'sbin', 'lib', 'lib64', 'lib32', 'libx32'];
 
@@ -67,44 +42,33 @@ function others(): BoundMount[] {
 
 const PROGRAM_DIRECTORIES = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'];
 
-/** Node's programs are links into these. */
-const NODE_MODULES = ['/usr/share/nodejs', '/usr/lib/node_modules', '/usr/local/lib/node_modules'];
-
 /** What a program needs besides itself and the libraries of the system. */
-const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
+const COMPANIONS: Readonly<Record<string, readonly string[]>> = byName({
   git: ['/usr/lib/git-core', '/usr/libexec/git-core', '/usr/share/git-core'],
   python3: ['/usr/lib/python3', '/usr/local/lib/python3', ...namesIn('/usr/lib', /^python3\.\d+$/)],
   perl: ['/usr/share/perl', '/usr/share/perl5', '/usr/lib/perl5', '/etc/perl'],
-  node: NODE_MODULES,
-  npm: NODE_MODULES,
-  npx: NODE_MODULES,
-  corepack: NODE_MODULES,
-  yarn: NODE_MODULES,
-  pnpm: NODE_MODULES,
+  // Links into these.
+  'node npm npx corepack yarn pnpm': [
+    '/usr/share/nodejs',
+    '/usr/lib/node_modules',
+    '/usr/local/lib/node_modules',
+  ],
   man: ['/usr/share/man', '/usr/share/groff', '/usr/lib/man-db', '/usr/libexec/man-db'],
   file: ['/usr/share/misc', '/usr/lib/file'],
   less: ['/usr/share/terminfo', '/lib/terminfo'],
-};
+});
 
 /** Data that many programs read and that nobody can run. */
-const SHARED = [
-  '/usr/share/zoneinfo',
-  '/usr/share/locale',
-  '/usr/share/i18n',
-  '/usr/lib/locale',
-  '/usr/share/misc',
-  '/usr/share/ca-certificates',
-  '/usr/share/terminfo',
-];
+const SHARED = list(`
+  /usr/share/zoneinfo /usr/share/locale /usr/share/i18n /usr/lib/locale /usr/share/misc
+  /usr/share/ca-certificates /usr/share/terminfo
+`);
 
 /** Only these programs exist; the libraries of the system come with them. */
 export function programRoot(programs: readonly string[]): Mount[] {
   const companions = [...new Set(programs)].flatMap((name) => COMPANIONS[name] ?? []);
   const data = [...new Set([...SHARED, ...companions])].filter(isThere).map(asBound);
-  const links = TOP.flatMap((name): Mount[] => {
-    const target = readLinkAt(`/${name}`);
-    return target === undefined ? [] : [{ kind: 'link', path: `/${name}`, target }];
-  });
+  const links = topDirectories().filter(({ kind }) => kind === 'link');
   const around = [...libraries(), ...data, ...others()];
   const found = [...new Set(programs)].flatMap((name): Mount[] => {
     const path = findProgram(name);

@@ -8,19 +8,7 @@ import { kindOf } from './host-files.ts';
 import type { Mount } from './profile.ts';
 import { makePlain } from './state-files.ts';
 
-export interface MountTable {
-  /** The last of one place counts. */
-  put(mounts: readonly Mount[]): void;
-  remove(isGone: (path: string) => boolean): void;
-  /** Whether a path can be written to, as the mounts around it are. */
-  isWritable(path: string): boolean;
-  /** Whether something else than the host's directory is around a path. */
-  isOther(path: string): boolean;
-  pin(): void;
-  list(): Mount[];
-}
-
-export function createMountTable(): MountTable {
+export function createMountTable() {
   const mounts = new Map<string, Mount>();
 
   /** The mount that a path lies in; a place itself counts where it is mounted. */
@@ -31,22 +19,25 @@ export function createMountTable(): MountTable {
     }
   }
 
-  const isOpen = (mount: Mount | undefined): boolean =>
-    mount?.kind === 'writable' || mount?.kind === 'memory';
-
   return {
-    put(added) {
+    /** The last of one place counts. */
+    put(added: readonly Mount[]): void {
       for (const mount of added) mounts.set(mount.path, mount);
     },
-    remove(isGone) {
+    remove(isGone: (path: string) => boolean): void {
       for (const path of mounts.keys()) if (isGone(path)) mounts.delete(path);
     },
-    isWritable: (path) => isOpen(around(path)),
-    isOther(path) {
+    /** Whether a path can be written to, as the mounts around it are. */
+    isWritable(path: string): boolean {
+      const kind = around(path)?.kind;
+      return kind === 'writable' || kind === 'memory';
+    },
+    /** Whether something else than the host's directory is around a path. */
+    isOther(path: string): boolean {
       const mount = around(path);
       return mount?.kind === 'memory' || (mount?.kind === 'writable' && mount.from !== undefined);
     },
-    pin() {
+    pin(): void {
       const places = [...mounts.keys()];
       for (const path of places) {
         const between: string[] = [];
@@ -68,7 +59,7 @@ export function createMountTable(): MountTable {
         }
       }
     },
-    list() {
+    list(): Mount[] {
       const byDepth: Mount[][] = [];
       for (const mount of mounts.values()) (byDepth[depth(mount.path)] ??= []).push(mount);
       return byDepth.flat();

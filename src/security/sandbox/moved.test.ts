@@ -36,7 +36,7 @@ describe('credentials', () => {
     '.config/code-server/config.yaml',
     '.config/Kiro/User/globalStorage/state.vscdb',
     '.config/io.datasette.llm/keys.json',
-    '.local/share/gopass/stores/root/mail.age',
+    '.local/share/gopass/stores/main/mail.age',
     '.android/adbkey',
     '.sbt/1.0/server/1/sock.token',
   ])('in %s are hidden', (name) => {

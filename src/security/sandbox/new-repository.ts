@@ -4,15 +4,16 @@
  */
 import { readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
+import { setOf } from '../list.ts';
 import { isThere, kindOf, readPlainFile } from './host-files.ts';
 
 const SECTIONS = /^\[(?:core|extensions|user|commit|submodule|(?:remote|branch|submodule) "[^"\\]*")\]$/i;
-const KEYS = new Set(
-  `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks objectformat refstorage
-  partialclone promisor partialclonefilter url fetch tagopt remote merge rebase active name email gpgsign`.split(
-    /\s+/,
-  ),
-);
+const KEYS = setOf(`
+  repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks objectformat
+  refstorage partialclone promisor partialclonefilter url fetch tagopt remote merge rebase active name email
+  gpgsign
+`);
 /** That of a repository with a thousand branches is smaller. */
 const MAX_BYTES = 256 * 1024;
 
@@ -49,9 +50,5 @@ function isPlainLine(line: string): boolean {
 
 function hasOnlySamples(hooks: string): boolean {
   if (kindOf(hooks) !== 'directory') return !isThere(hooks);
-  try {
-    return readdirSync(hooks).every((name) => name.endsWith('.sample'));
-  } catch {
-    return false;
-  }
+  return attempt(() => readdirSync(hooks))?.every((name) => name.endsWith('.sample')) ?? false;
 }

@@ -4,6 +4,7 @@
  */
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isThere, kindOf } from './host-files.ts';
 import type { Mount } from './profile.ts';
@@ -54,18 +55,7 @@ export const pathEntriesIn = (home: string, path: string): string[] =>
     (entry) => isInside(entry, home) || isInside(realPathOf(entry), home),
   );
 
-function namesIn(directory: string): string[] | undefined {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return undefined;
-  }
-}
+const namesIn = (directory: string): string[] | undefined => attempt(() => readdirSync(directory));
 
-function madeAt(path: string): number {
-  try {
-    return statSync(path).birthtimeMs;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
-}
+const madeAt = (path: string): number =>
+  attempt(() => statSync(path).birthtimeMs) ?? Number.POSITIVE_INFINITY;

@@ -4,15 +4,10 @@ import { locatePath, realPathOf } from '../../base/config/paths.ts';
 import { EXPOSURES } from './exposures.ts';
 import { placesOf } from './moved.ts';
 
-export interface Openings {
-  readonly paths: readonly string[];
-  readonly sockets: readonly string[];
-}
-
 export function openings(
   expose: readonly string[],
   host: { readonly homedir: string; readonly environment: Readonly<Record<string, string>> },
-): Openings {
+) {
   const home = realPathOf(host.homedir);
   const paths: string[] = [];
   const sockets: string[] = [];
@@ -22,8 +17,7 @@ export function openings(
       paths.push(realPathOf(locatePath(name, { directory: home, homedir: home })));
       continue;
     }
-    const own = (known.home ?? []).flatMap((path) => placesOf(path, home, host.environment));
-    paths.push(...own, ...(known.system ?? []));
+    paths.push(...(known.home ?? []).flatMap((path) => placesOf(path, home, host.environment)));
     sockets.push(
       ...(known.sockets ?? []),
       ...(known.socketVariables ?? []).flatMap((variable) => socketOf(host.environment[variable])),

@@ -1,7 +1,4 @@
-/**
- * Which of the host's files are nobody's business inside the sandbox, which are read-only in a workspace, and which
- * caches stay writable. Data; a new one is a line here.
- */
+/** Which of the host's files are nobody's business inside the sandbox. Data; a new one is a line here. */
 
 /** Credentials and private things in a home directory. */
 export const PRIVATE_IN_HOME: readonly string[] = [

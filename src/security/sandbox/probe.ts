@@ -2,9 +2,10 @@
  * Finds out whether the sandbox stands, by real attempts from inside: to write outside, to change the kernel's settings,
  * to see other processes, to reach the network. What is believed about a kernel or a container is no evidence.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomText } from '../../base/ids.ts';
+import { readText } from './host-files.ts';
 import type { SandboxSpec } from './profile.ts';
 
 /** Runs a fixed program of ours to its end; app.ts hands it in, since only executions/ creates processes. */
@@ -109,12 +110,4 @@ export function isInContainer(): boolean {
   if (existsSync('/.dockerenv') || existsSync('/run/.containerenv')) return true;
   if (/(?:docker|kubepods|containerd|libpod|lxc)/.test(readText('/proc/1/cgroup'))) return true;
   return /^\S+ \S+ \S+ \S+ \/ .* - overlay /m.test(readText('/proc/self/mountinfo'));
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

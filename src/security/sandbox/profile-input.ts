@@ -38,3 +38,17 @@ export interface ProfileInput {
   /** The directory of the program that asks for passwords; see askpass.ts. */
   readonly askpassDirectory: string | undefined;
 }
+
+/** What is made for a command: files of the state directory, and sockets. */
+export type Written = Pick<
+  ProfileInput,
+  'redacted' | 'emptyFile' | 'copies' | 'proxySocket' | 'askpassDirectory'
+>;
+
+export const NOTHING_WRITTEN: Written = {
+  redacted: new Map(),
+  emptyFile: undefined,
+  copies: undefined,
+  proxySocket: undefined,
+  askpassDirectory: undefined,
+};

@@ -3,8 +3,6 @@
  * builds one has looked at the host already; nothing in here touches it.
  */
 
-import type { WatchedPath } from './watched-path.ts';
-
 /** In order: a later mount covers an earlier one. Paths are absolute. */
 export type Mount =
   /** The host's file or directory, as it is there. */
@@ -39,6 +37,26 @@ export interface Profile {
 export interface PinnedMount {
   readonly path: string;
   readonly source: string | undefined;
+}
+
+/** A path, and where it led: undefined where there was nothing. */
+export interface WatchedPath {
+  readonly path: string;
+  readonly link: string | undefined;
+  /** The nearest directory that was there: as long as it has not changed, neither has this. */
+  readonly around?: Around | undefined;
+  /** Of a directory: entries with such names that were not there. */
+  readonly among?: { readonly pattern: string; readonly known: readonly string[] };
+  /**
+   * What is looked for there instead: whether it has become a git directory itself, or which other repositories than
+   * these its index names.
+   */
+  readonly repository?: 'itself' | readonly string[] | undefined;
+}
+
+export interface Around {
+  readonly path: string;
+  readonly stamp: string;
 }
 
 /** Around a command; plain data, since the wrapper of a detached execution gets it as JSON. */

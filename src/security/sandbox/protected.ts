@@ -1,10 +1,12 @@
 /** What can be written to and yet must not be: files that programs outside execute or trust. */
 import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
+import type { SecuritySettings } from '../../base/settings.ts';
 import type { GitLayout } from './git-layout.ts';
-import { isThere, kindOf, namesIn, shutAround } from './host-files.ts';
+import { kindOf, namesIn, thereOrShut } from './host-files.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Mount } from './profile.ts';
+import type { ProfileInput } from './profile-input.ts';
 import {
   PROTECTED_IN_HOME,
   PROTECTED_IN_WORKSPACE,
@@ -13,13 +15,9 @@ import {
   WRITTEN_AROUND,
 } from './protected-paths.ts';
 
-export interface ProtectedInput {
-  readonly homedir: string;
-  readonly installation: readonly string[];
+interface ProtectedInput extends Pick<ProfileInput, 'homedir' | 'installation' | 'pathDirectories'> {
   readonly git: Pick<GitLayout, 'obeyed' | 'closed'>;
-  /** Directories of PATH in a home directory. */
-  readonly pathDirectories: readonly string[];
-  readonly security: { readonly writablePaths: readonly string[] };
+  readonly security: Pick<SecuritySettings, 'writablePaths'>;
 }
 
 export function protectedIn(writable: readonly string[], input: ProtectedInput): Mount[] {
@@ -38,7 +36,7 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     // Named by the operator itself; a directory around it is the workspace and no such wish.
     .filter((path) => rootOf(path, writable) !== undefined && !opened.includes(path))
     // What cannot be looked into is protected as a whole: the next command could open it.
-    .flatMap((path) => (isThere(path) ? path : (shutAround(path) ?? [])));
+    .flatMap(thereOrShut);
   const protectedPaths = [...new Set(paths.map(realPathOf))]
     // A link that is left leads nowhere, and nothing can be mounted on it.
     .filter((real) => rootOf(real, writable) !== undefined && kindOf(real) !== 'link');

@@ -2,7 +2,7 @@
  * Copies of settings files in the home directory that tools need and that may hold a secret: the registry of a
  * company stays known, its token does not.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
@@ -59,7 +59,7 @@ export function redactFiles(
       const text = readPlainFile(path) ?? '';
       const redacted = redactText(text);
       if (redacted === text) continue;
-      const copy = join(directory, createHash('sha256').update(redacted).digest('hex').slice(0, 32));
+      const copy = join(directory, hash('sha256', redacted).slice(0, 32));
       if (kindOf(copy) === undefined) {
         makePrivateDirectory(directory);
         writeFileWhole(copy, redacted);

@@ -3,47 +3,28 @@
  * than all the rest of a profile. They are looked for again when something came or went where they lie.
  */
 import type { SecuritySettings } from '../../base/settings.ts';
+import { list } from '../list.ts';
 import { stampOf } from './host-files.ts';
 import { minimalRoot, programRoot } from './minimal-root.ts';
 import type { Mount } from './profile.ts';
 
-export interface Roots {
-  /** Nothing where the host's own root is shown. */
-  of(root: SecuritySettings['root'], programs: readonly string[]): readonly Mount[];
-  /** What was found is looked for again: something was wrong with it. */
-  forget(): void;
-}
-
 /** Where they lie; what is only written to keeps its place, and copies of it are stamped one by one. */
-const DIRECTORIES = [
-  '/',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/usr',
-  '/usr/bin',
-  '/usr/sbin',
-  '/usr/lib',
-  '/usr/share',
-  '/usr/local/bin',
-  '/usr/local/sbin',
-  '/usr/local/lib',
-  '/etc',
-  '/etc/alternatives',
-  '/etc/ssl',
-  '/etc/pki',
-];
+const DIRECTORIES = list(`
+  / /bin /sbin /lib /usr /usr/bin /usr/sbin /usr/lib /usr/share /usr/local/bin /usr/local/sbin
+  /usr/local/lib /etc /etc/alternatives /etc/ssl /etc/pki
+`);
 /** Links lead to anywhere. */
 const KEPT_MS = 60_000;
 const MAX_KEPT = 16;
 
-export function createRoots(directories: readonly string[] = DIRECTORIES): Roots {
+export function createRoots(directories: readonly string[] = DIRECTORIES) {
   const known = new Map<
     string,
     { readonly mounts: readonly Mount[]; readonly stamp: string; readonly atMs: number }
   >();
   return {
-    of(root, programs) {
+    /** Nothing where the host's own root is shown. */
+    of(root: SecuritySettings['root'], programs: readonly string[]): readonly Mount[] {
       if (root === 'host') return [];
       const key = JSON.stringify([root, ...(root === 'programs' ? programs : [])]);
       const stamp = directories.map(stampOf).join('\n');
@@ -55,6 +36,7 @@ export function createRoots(directories: readonly string[] = DIRECTORIES): Roots
       for (const oldest of [...known.keys()].slice(0, -MAX_KEPT)) known.delete(oldest);
       return mounts;
     },
-    forget: () => known.clear(),
+    /** What was found is looked for again: something was wrong with it. */
+    forget: (): void => known.clear(),
   };
 }

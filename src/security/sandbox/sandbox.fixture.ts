@@ -3,13 +3,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { defaultSettings } from '../../base/config/defaults.fixture.ts';
 import { PRESETS, type PresetName } from '../../base/config/presets.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
 import { findPrivatePaths } from './find-private.ts';
-import { findGitLayout, type GitLayout, type GitPlaces } from './git-layout.ts';
+import { createGitLayouts, type GitLayout, type GitPlaces } from './git-layout.ts';
 import type { BubblewrapSpec, Mount, Profile } from './profile.ts';
+import { NOTHING_WRITTEN } from './profile-input.ts';
 import { createRoots } from './roots.ts';
 
 /** Somewhere that no mount covers: /tmp is another inside, and tests have theirs in there. */
@@ -20,44 +22,15 @@ export function securityOf(
   changes: Partial<SecuritySettings> & Pick<SecuritySettings, 'workspace'>,
 ): SecuritySettings {
   return {
+    ...defaultSettings('/').security,
     ...PRESETS[preset],
     preset,
     mode: undefined,
-    allowedCommands: undefined,
-    blockedCommands: [],
-    askCommands: [],
-    allowedArguments: undefined,
-    extendsAllowed: false,
-    allowWrites: undefined,
-    allowedDomains: [],
-    allowedEnvironment: [],
-    masksOutput: false,
-    asksSecrets: false,
-    allowedDirectories: undefined,
-    readablePaths: [],
-    writablePaths: [],
-    expose: [],
-    maxCpuPercent: undefined,
-    maxCpuSeconds: undefined,
     ...changes,
   };
 }
 
-export interface Host {
-  readonly root: string;
-  readonly home: string;
-  readonly workspace: string;
-  readonly state: string;
-  /** Writes a file below the root, with its directories, and answers with its path. */
-  write(path: string, text?: string): string;
-  makeDirectory(path: string): string;
-  link(path: string, target: string): string;
-  /** A repository with a git directory as `git init` leaves it. */
-  makeRepository(path: string): string;
-  /** Of the workspace, where nothing else is said. */
-  git(places?: Partial<GitPlaces>): GitLayout;
-  profile(changes?: HostChanges): Profile;
-}
+export type Host = ReturnType<typeof createHost>;
 
 export type HostChanges = Omit<Partial<ProfileInput>, 'security'> & {
   readonly preset?: PresetName;
@@ -67,7 +40,7 @@ export type HostChanges = Omit<Partial<ProfileInput>, 'security'> & {
 };
 
 /** Below `parent`; the workspace is `home/project`. */
-export function createHost(parent: string = tmpdir()): Host {
+export function createHost(parent: string = tmpdir()) {
   const root = realpathSync(mkdtempSync(join(parent, 'host-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const at = (path: string): string => {
@@ -75,71 +48,61 @@ export function createHost(parent: string = tmpdir()): Host {
     mkdirSync(dirname(full), { recursive: true });
     return full;
   };
-  const host: Host = {
-    root,
-    home: join(root, 'home'),
-    workspace: join(root, 'home/project'),
-    state: join(root, 'state'),
-    write(path, text = '') {
-      const full = at(path);
-      writeFileSync(full, text);
-      return full;
-    },
-    makeDirectory(path) {
-      mkdirSync(at(path), { recursive: true });
-      return join(root, path);
-    },
-    link(path, target) {
-      const full = at(path);
-      symlinkSync(target, full);
-      return full;
-    },
-    makeRepository(path) {
-      for (const name of ['HEAD', 'config', 'description', 'info/exclude', 'hooks/pre-commit.sample'])
-        host.write(`${path}/.git/${name}`);
-      return join(root, path);
-    },
-    git: (places = {}) =>
-      findGitLayout({
-        roots: [host.workspace],
-        repositories: [],
-        gitDirectories: [],
-        overflowing: [],
-        home: host.home,
-        ...places,
+  function makeDirectory(path: string): string {
+    mkdirSync(at(path), { recursive: true });
+    return join(root, path);
+  }
+  const home = join(root, 'home');
+  const workspace = makeDirectory('home/project');
+  /** Writes a file below the root, with its directories, and answers with its path. */
+  function write(path: string, text = ''): string {
+    const full = at(path);
+    writeFileSync(full, text);
+    return full;
+  }
+  function link(path: string, target: string): string {
+    const full = at(path);
+    symlinkSync(target, full);
+    return full;
+  }
+  /** A repository with a git directory as `git init` leaves it. */
+  function makeRepository(path: string): string {
+    for (const name of ['HEAD', 'config', 'description', 'info/exclude', 'hooks/pre-commit.sample'])
+      write(`${path}/.git/${name}`);
+    return join(root, path);
+  }
+  /** Of the workspace, where nothing else is said. */
+  function git(places: Partial<GitPlaces> = {}): GitLayout {
+    const none = { repositories: [], gitDirectories: [], overflowing: [] };
+    return createGitLayouts()({ roots: [workspace], home, ...none, ...places });
+  }
+  function profile(asked: HostChanges = {}): Profile {
+    const { preset = 'development', security, repositories = [], overflowing = [], ...changes } = asked;
+    return buildProfile({
+      ...NOTHING_WRITTEN,
+      security: securityOf(preset, { workspace: [workspace], ...security }),
+      homedir: home,
+      environment: {},
+      privatePaths: findPrivatePaths(changes.homedir ?? home, changes.environment ?? {}),
+      gitDirectories: [],
+      pathDirectories: [],
+      ownPaths: [],
+      installation: [],
+      specialFiles: [],
+      git: git({
+        roots: [...(security?.workspace ?? [workspace]), ...(security?.writablePaths ?? [])],
+        repositories,
+        gitDirectories: changes.gitDirectories ?? [],
+        overflowing,
       }),
-    profile({ preset = 'development', security, repositories = [], overflowing = [], ...changes } = {}) {
-      return buildProfile({
-        security: securityOf(preset, { workspace: [host.workspace], ...security }),
-        homedir: host.home,
-        environment: {},
-        privatePaths: findPrivatePaths(changes.homedir ?? host.home, changes.environment ?? {}),
-        gitDirectories: [],
-        pathDirectories: [],
-        ownPaths: [],
-        installation: [],
-        specialFiles: [],
-        git: host.git({
-          roots: [...(security?.workspace ?? [host.workspace]), ...(security?.writablePaths ?? [])],
-          repositories,
-          gitDirectories: changes.gitDirectories ?? [],
-          overflowing,
-        }),
-        tmpDirectory: undefined,
-        redacted: new Map(),
-        systemRoot: createRoots().of(PRESETS[preset].root, []),
-        emptyFile: undefined,
-        copies: undefined,
-        isRoot: false,
-        proxySocket: undefined,
-        askpassDirectory: undefined,
-        ...changes,
-      });
-    },
-  };
-  host.makeDirectory('home/project');
-  host.makeDirectory('state');
-  return host;
+      tmpDirectory: undefined,
+      systemRoot: createRoots().of(PRESETS[preset].root, []),
+      isRoot: false,
+      ...changes,
+    });
+  }
+  const state = makeDirectory('state');
+  return { root, home, workspace, state, write, makeDirectory, link, makeRepository, git, profile };
 }
 
 /** Around a command on this host, without a filter of system calls. */
@@ -149,7 +112,7 @@ export function sandboxSpecOf(host: Host, changes: HostChanges = {}): Bubblewrap
   return {
     kind: 'bubblewrap',
     program: '/usr/bin/bwrap',
-    options: bwrapOptions(profile, { features: { disablesUserns: false }, hasSeccomp: false }),
+    options: bwrapOptions(profile, { disablesUserns: false, hasSeccomp: false }),
     seccomp: undefined,
     pinned: profile.pinned,
     kept: profile.kept,

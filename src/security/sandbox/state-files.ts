@@ -1,10 +1,11 @@
 /** Directories and files that the sandbox needs on the host, and where the server's own are. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
 import type { Settings } from '../../base/settings.ts';
+import { list } from '../list.ts';
 import { kindOf } from './host-files.ts';
 import { PRIVATE_IN_SYSTEM } from './private-paths.ts';
 import { CACHES_TO_MAKE, OWN_CACHE, PRIVATE_CACHES } from './protected-paths.ts';
@@ -14,20 +15,7 @@ import type { SurveyOptions } from './survey.ts';
 export function surveyOf({ settings }: SandboxOptions, home: string): SurveyOptions {
   const { security } = settings;
   const workspace = [...security.workspace, ...security.writablePaths].map(realPathOf);
-  const hidden = [
-    '/proc',
-    '/sys',
-    '/dev',
-    '/run',
-    '/tmp',
-    '/var/tmp',
-    '/usr',
-    '/nix',
-    '/gnu',
-    '/snap',
-    '/lib',
-    '/bin',
-  ];
+  const hidden = list('/proc /sys /dev /run /tmp /var/tmp /usr /nix /gnu /snap /lib /bin');
   return {
     roots: security.root === 'host' ? [home, '/', ...ancestors(workspace)] : [],
     workspace,
@@ -51,18 +39,13 @@ export function ownPathsOf(settings: Settings, stateDirectory: string): string[]
 }
 
 export function tmpDirectoryOf(stateDirectory: string, principal: string): string {
-  const name = createHash('sha256').update(principal).digest('hex').slice(0, 16);
-  return join(stateDirectory, 'tmp', name);
+  return join(stateDirectory, 'tmp', hash('sha256', principal).slice(0, 16));
 }
 
 export function makeTmp(directory: string): string {
   makePrivateDirectory(directory);
-  for (const name of [
-    'tmp',
-    'var-tmp',
-    OWN_CACHE,
-    ...PRIVATE_CACHES.map((cache) => cache.replaceAll('/', '-')),
-  ])
+  const caches = PRIVATE_CACHES.map((cache) => cache.replaceAll('/', '-'));
+  for (const name of ['tmp', 'var-tmp', OWN_CACHE, ...caches])
     if (!existsSync(join(directory, name)))
       mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
   return directory;

@@ -4,18 +4,14 @@
  * finds. It goes from the top down, so that what is near comes first, and goes on in the background at its leisure. The
  * same walk finds the repositories inside the workspace.
  */
-import { type Dirent, readFileSync, statSync } from 'node:fs';
+import { type Dirent, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { attempt } from '../../base/attempt.ts';
 import { isInside } from '../../base/config/paths.ts';
-import { isShut, kindOf, shutAround } from './host-files.ts';
-
-export interface Survey {
-  /** What is known now; the first calls wait a moment for the walk, unless they say that they need not. */
-  look(waits?: boolean): Promise<Surveyed>;
-  dispose(): void;
-}
+import { setOf } from '../list.ts';
+import { isShut, kindOf, readText, shutAround } from './host-files.ts';
 
 export interface Surveyed {
   readonly specialFiles: string[];
@@ -51,28 +47,9 @@ const MAX_IN_WORKSPACE = 100_000;
 const MAX_DEPTH = 8;
 const MAX_DEPTH_IN_WORKSPACE = 64;
 /** Below these nobody keeps repositories or control files, and there are very many of them. */
-const LARGE = new Set([
-  'node_modules',
-  '.git',
-  '__pycache__',
-  'site-packages',
-  'target',
-  '.venv',
-  'venv',
-  '_cacache',
-  '.m2',
-  '.rustup',
-]);
+const LARGE = setOf('node_modules .git __pycache__ site-packages target .venv venv _cacache .m2 .rustup');
 
-interface WalkOptions {
-  readonly maxDepth?: number;
-  /** Before a directory is entered. */
-  readonly pace?: (depth: number) => Promise<void> | undefined;
-  /** What could not be listed. */
-  readonly shut?: (directory: string) => void;
-}
-
-export function createSurvey(options: SurveyOptions): Survey {
+export function createSurvey(options: SurveyOptions) {
   // What was found stays known while it is there: a command could make so much that a later walk does not come far.
   const special = new Set<string>();
   /** And since when. */
@@ -82,42 +59,7 @@ export function createSurvey(options: SurveyOptions): Survey {
   let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
   let isDisposed = false;
-  const skipped = new Set(options.skip);
-  const isWorkspace = (path: string): boolean => options.workspace.some((root) => isInside(path, root));
-  const isShown = (path: string): boolean =>
-    isInside(path, options.home) || !COVERED.some((root) => isInside(path, root));
-
-  /** From the top down, each kind of place with a budget of its own. */
-  async function walk(
-    roots: readonly string[],
-    budget: number,
-    visit: (entries: readonly Dirent[], directory: string) => void,
-    { pace, shut, maxDepth = MAX_DEPTH }: WalkOptions = {},
-  ): Promise<boolean> {
-    let level = [...new Set(roots)];
-    for (let depth = 0, entered = 0; depth < maxDepth && level.length > 0; depth++) {
-      const next: string[] = [];
-      for (let at = 0; at < level.length; at += AT_ONCE) {
-        await pace?.(depth);
-        const batch = level.slice(at, at + AT_ONCE);
-        if (isDisposed || (entered += batch.length) > budget + AT_ONCE) return false;
-        const listed = await Promise.all(
-          batch.map(async (directory) => ({ directory, entries: await list(directory) })),
-        );
-        for (const { directory, entries } of listed) {
-          if (entries === undefined) shut?.(directory);
-          else visit(entries, directory);
-          for (const entry of entries ?? []) {
-            if (!entry.isDirectory() || LARGE.has(entry.name)) continue;
-            const path = join(directory, entry.name);
-            if (!skipped.has(path)) next.push(path);
-          }
-        }
-      }
-      level = next;
-    }
-    return true;
-  }
+  const bounds = { skipped: new Set(options.skip), isStopped: () => isDisposed };
 
   /** Of more than can be listed, the directory right inside the workspace that they are in. */
   function note(directory: string, overflow: Set<string>): void {
@@ -127,27 +69,28 @@ export function createSurvey(options: SurveyOptions): Survey {
     overflow.add(join(root, relative(root, directory).split('/')[0] ?? ''));
   }
 
-  function walkAll(): void {
+  async function walkWorkspace(): Promise<void> {
     // There may be repositories in what was shut before; later commands leave such directories for their own reasons.
     const isFirst = first === undefined;
     const overflow = new Set<string>();
-    const inWorkspace = walk(
-      options.workspace,
-      MAX_IN_WORKSPACE,
-      (entries, directory) => {
+    const isComplete = await walk(options.workspace, {
+      ...bounds,
+      budget: MAX_IN_WORKSPACE,
+      maxDepth: MAX_DEPTH_IN_WORKSPACE,
+      visit(entries, directory) {
         if (isRepository(new Set(entries.map(({ name }) => name)))) note(directory, overflow);
       },
-      {
-        maxDepth: MAX_DEPTH_IN_WORKSPACE,
-        shut: (directory) => {
-          if (isFirst && isUnknown(directory)) repositories.set(directory, 0);
-        },
+      shut(directory) {
+        if (isFirst && isUnknown(directory)) repositories.set(directory, 0);
       },
-    ).then((isComplete) => {
-      if (isComplete) overflowing.clear();
-      for (const path of overflow) overflowing.add(path);
     });
-    const { near, outside } = walkOutside();
+    if (isComplete) overflowing.clear();
+    for (const path of overflow) overflowing.add(path);
+  }
+
+  function walkAll(): void {
+    const inWorkspace = walkWorkspace();
+    const { near, outside } = walkOutside(options.roots, bounds, (path) => special.add(path));
     walking = Promise.all([inWorkspace, outside]).finally(() => {
       walking = undefined;
       walkedAtMs = performance.now();
@@ -156,36 +99,9 @@ export function createSurvey(options: SurveyOptions): Survey {
     first ??= Promise.all([atMost(inWorkspace, WORKSPACE_WAIT_MS), atMost(near, FIRST_WAIT_MS)]);
   }
 
-  /** All of it, and what is waited for. */
-  function walkOutside(): { readonly near: Promise<void>; readonly outside: Promise<unknown> } {
-    let spellEndsMs = 0;
-    let reach: () => void = () => undefined;
-    const near = new Promise<void>((resolve) => {
-      reach = resolve;
-    });
-    const outside = walk(
-      options.roots,
-      MAX_DIRECTORIES,
-      (entries, directory) => {
-        for (const entry of entries)
-          if (entry.isSocket() || entry.isFIFO()) special.add(join(directory, entry.name));
-      },
-      {
-        pace: (depth) => {
-          if (depth < NEAR_DEPTH) return undefined;
-          reach();
-          if (performance.now() < spellEndsMs) return undefined;
-          return sleep(REST_MS, undefined, { ref: false }).then(() => {
-            spellEndsMs = performance.now() + SPELL_MS;
-          });
-        },
-      },
-    ).finally(reach);
-    return { near, outside };
-  }
-
   return {
-    async look(waits = true) {
+    /** What is known now; the first calls wait a moment for the walk, unless they say that they need not. */
+    async look(waits = true): Promise<Surveyed> {
       if (walking === undefined && performance.now() - walkedAtMs > AGAIN_AFTER_MS) walkAll();
       if (waits) await first;
       for (const path of special) if (coveredAt(path) === undefined) special.delete(path);
@@ -193,19 +109,99 @@ export function createSurvey(options: SurveyOptions): Survey {
       return {
         specialFiles: [
           ...new Set([...special, ...boundSockets()].flatMap((path) => coveredAt(path) ?? [])),
-        ].filter((path) => isShown(path) && !isWorkspace(path)),
+        ].filter((path) => isShown(path, options)),
         repositories: [...repositories].toSorted(([, a], [, b]) => a - b).map(([path]) => path),
         overflowing: overflowing.size > MAX_OVERFLOWING ? [...options.workspace] : [...overflowing],
       };
     },
-    dispose() {
+    dispose(): void {
       isDisposed = true;
     },
   };
 }
 
+interface WalkBounds {
+  readonly skipped: ReadonlySet<string>;
+  isStopped(): boolean;
+}
+
+interface WalkOptions extends WalkBounds {
+  /** Of directories, for each kind of place one of its own. */
+  readonly budget: number;
+  readonly maxDepth: number;
+  visit(entries: readonly Dirent[], directory: string): void;
+  /** Before a directory is entered. */
+  pace?(depth: number): Promise<void> | undefined;
+  /** What could not be listed. */
+  shut?(directory: string): void;
+}
+
+/** From the top down; false where it did not come to the end. */
+async function walk(roots: readonly string[], options: WalkOptions): Promise<boolean> {
+  let level = [...new Set(roots)];
+  for (let depth = 0, entered = 0; depth < options.maxDepth && level.length > 0; depth++) {
+    const next: string[] = [];
+    for (let at = 0; at < level.length; at += AT_ONCE) {
+      await options.pace?.(depth);
+      const batch = level.slice(at, at + AT_ONCE);
+      if (options.isStopped() || (entered += batch.length) > options.budget + AT_ONCE) return false;
+      const listed = await Promise.all(
+        batch.map(async (directory) => {
+          const listing = readdir(directory, { withFileTypes: true });
+          return { directory, entries: await listing.catch(() => undefined) };
+        }),
+      );
+      for (const { directory, entries } of listed) {
+        if (entries === undefined) options.shut?.(directory);
+        else options.visit(entries, directory);
+        for (const entry of entries ?? []) {
+          if (!entry.isDirectory() || LARGE.has(entry.name)) continue;
+          const path = join(directory, entry.name);
+          if (!options.skipped.has(path)) next.push(path);
+        }
+      }
+    }
+    level = next;
+  }
+  return true;
+}
+
+/** Looks for sockets and FIFOs: all of it, and what is waited for. */
+function walkOutside(
+  roots: readonly string[],
+  bounds: WalkBounds,
+  found: (path: string) => void,
+): { readonly near: Promise<void>; readonly outside: Promise<unknown> } {
+  let spellEndsMs = 0;
+  let reach: () => void = () => undefined;
+  const near = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const outside = walk(roots, {
+    ...bounds,
+    budget: MAX_DIRECTORIES,
+    maxDepth: MAX_DEPTH,
+    visit(entries, directory) {
+      for (const entry of entries) if (entry.isSocket() || entry.isFIFO()) found(join(directory, entry.name));
+    },
+    pace(depth) {
+      if (depth < NEAR_DEPTH) return undefined;
+      reach();
+      if (performance.now() < spellEndsMs) return undefined;
+      return sleep(REST_MS, undefined, { ref: false }).then(() => {
+        spellEndsMs = performance.now() + SPELL_MS;
+      });
+    },
+  }).finally(reach);
+  return { near, outside };
+}
+
 /** Nothing of these is shown, but for a home directory that lies there. */
 const COVERED = ['/run', '/tmp', '/var/tmp', '/dev', '/proc', '/var/run', '/home', '/Users', '/var/home'];
+
+const isShown = (path: string, { home, workspace }: SurveyOptions): boolean =>
+  (isInside(path, home) || !COVERED.some((root) => isInside(path, root))) &&
+  !workspace.some((root) => isInside(path, root));
 
 /** What is looked at for every command. A command can make any number of them. */
 const MAX_REPOSITORIES = 400;
@@ -230,33 +226,15 @@ const coveredAt = (path: string): string | undefined =>
   kindOf(path) === 'special' ? path : shutAround(path);
 
 function birthtimeOf(directory: string): number {
-  try {
-    const about =
-      statSync(join(directory, '.git'), { throwIfNoEntry: false }) ??
-      statSync(join(directory, 'HEAD'), { throwIfNoEntry: false });
-    return about?.birthtimeMs ?? 0;
-  } catch {
-    return 0;
-  }
+  const look = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false });
+  return attempt(() => look('.git') ?? look('HEAD'))?.birthtimeMs ?? 0;
 }
 
 const atMost = (work: Promise<unknown>, ms: number): Promise<unknown> =>
   Promise.race([work, sleep(ms, undefined, { ref: false })]);
 
-async function list(directory: string) {
-  try {
-    return await readdir(directory, { withFileTypes: true });
-  } catch {
-    return undefined;
-  }
-}
-
 /** Every socket with a name in the file system, of our network namespace. */
 function boundSockets(): string[] {
-  try {
-    const lines = readFileSync('/proc/net/unix', 'utf8').split('\n');
-    return lines.flatMap((line) => /^\S+ \S+ \S+ \S+ \S+ \S+\s+\d+ (\/.*)$/.exec(line)?.[1] ?? []);
-  } catch {
-    return [];
-  }
+  const lines = readText('/proc/net/unix').split('\n');
+  return lines.flatMap((line) => /^\S+ \S+ \S+ \S+ \S+ \S+\s+\d+ (\/.*)$/.exec(line)?.[1] ?? []);
 }

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { LIMITS } from '../../base/limits.ts';
+import type { Limits } from '../../base/limits.ts';
 import { REQUEST_EVENTS } from './listen.ts';
 
 interface Connection {
@@ -15,7 +15,7 @@ interface Connection {
   open: number;
 }
 
-export function limitConnections(server: Server, most: number = LIMITS.httpConnections): void {
+export function limitConnections(server: Server, { httpConnections: most }: Limits): void {
   // By address and port: with TLS a request has another socket than the one that came.
   const all = new Map<string, Connection>();
   const unauthenticated = new Set<Connection>();

@@ -14,7 +14,7 @@ const wrongToken = (requestId: string): Rejection =>
 
 function open(windowMs?: number) {
   const recorded: DeniedRequest[] = [];
-  return { recorded, denialLog: createDenialLog({ record: (entry) => recorded.push(entry), windowMs }) };
+  return { recorded, denialLog: createDenialLog((entry) => recorded.push(entry), windowMs) };
 }
 
 describe('a denied request', () => {

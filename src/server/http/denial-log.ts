@@ -21,11 +21,7 @@ export interface DeniedRequest {
   readonly others?: number;
 }
 
-export interface DenialLog {
-  add(request: IncomingMessage, rejection: Rejection, requestId: string): void;
-  /** Records the counts of the current minute. */
-  close(): void;
-}
+export type DenialLog = ReturnType<typeof createDenialLog>;
 
 interface Kind {
   recorded: number;
@@ -33,16 +29,14 @@ interface Kind {
   last: DeniedRequest;
 }
 
-export function createDenialLog({
-  record,
-  windowMs = LIMITS.deniedRequestsMs,
-}: {
-  readonly record: (entry: DeniedRequest) => void;
-  readonly windowMs?: number | undefined;
-}): DenialLog {
+export function createDenialLog(
+  record: (entry: DeniedRequest) => void,
+  windowMs: number = LIMITS.deniedRequestsMs,
+) {
   const kinds = new Map<string, Kind>();
   let timer: NodeJS.Timeout | undefined;
 
+  /** Records the counts of the current minute. */
   function close(): void {
     clearTimeout(timer);
     timer = undefined;
@@ -51,7 +45,7 @@ export function createDenialLog({
   }
 
   return {
-    add(request, rejection, requestId) {
+    add(request: IncomingMessage, rejection: Rejection, requestId: string): void {
       timer ??= setTimeout(close, windowMs).unref();
       const last = describe(request, rejection, requestId);
       const name = last.code ?? (request.headers.origin === undefined ? 'host' : 'origin');
@@ -74,12 +68,12 @@ function describe(
   rejection: Rejection,
   requestId: string,
 ): DeniedRequest {
-  const { error } = rejection.body as { error: { code: ErrorCode | number; message: string } };
+  const { code } = rejection.body.error;
   return {
     requestId,
     status: rejection.status,
-    ...(typeof error.code === 'string' && { code: error.code }),
-    reason: error.message,
+    ...(typeof code === 'string' && { code: code as ErrorCode }),
+    reason: rejection.message,
     from: socket.remoteAddress ?? '',
     ...(headers.host !== undefined && { host: clip(headers.host) }),
     ...(headers.origin !== undefined && { origin: clip(headers.origin) }),

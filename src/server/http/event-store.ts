@@ -6,11 +6,6 @@
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server';
 import { LIMITS } from '../../base/limits.ts';
 
-export interface EventLog {
-  /** The store of one session of a principal; `close` forgets what it holds. */
-  open(principal?: string): SessionEvents;
-}
-
 export interface SessionEvents extends Required<EventStore> {
   close(): void;
 }
@@ -31,7 +26,17 @@ interface StoredEvent {
   readonly text: string;
 }
 
-export function createEventLog({ maxEvents, maxBytes }: { maxEvents: number; maxBytes: number }): EventLog {
+export function createEventLog(limits: { maxEvents: number; maxBytes: number }) {
+  const budget = createBudget(limits);
+  return {
+    /** The store of one session of a principal; `close` forgets what it holds. */
+    open: (principal = ''): SessionEvents => openEvents(budget, budget.shareOf(principal)),
+  };
+}
+
+type Budget = ReturnType<typeof createBudget>;
+
+function createBudget({ maxEvents, maxBytes }: { maxEvents: number; maxBytes: number }) {
   const shares = new Map<string, Share>();
   let count = 0;
   let bytes = 0;
@@ -56,70 +61,73 @@ export function createEventLog({ maxEvents, maxBytes }: { maxEvents: number; max
     }
   }
 
-  function shareOf(principal: string): Share {
-    const share = shares.get(principal) ?? { events: new Set(), bytes: 0 };
-    shares.set(principal, share);
-    return share;
+  return {
+    remove,
+    shareOf(principal: string): Share {
+      const share = shares.get(principal) ?? { events: new Set(), bytes: 0 };
+      shares.set(principal, share);
+      return share;
+    },
+    add(event: StoredEvent): void {
+      const { share, text } = event;
+      // One answer must not push out what everybody else may come back for.
+      if (text.length > maxBytes / 2) return;
+      share.events.add(event);
+      share.bytes += text.length;
+      bytes += text.length;
+      count++;
+      makeRoom();
+    },
+  };
+}
+
+function openEvents(budget: Budget, share: Share): SessionEvents {
+  const session = Symbol('session');
+  const streams = new Set<string>();
+  let last = 0;
+
+  function remember(streamId: string): void {
+    streams.add(streamId);
+    const [oldest] = streams;
+    if (streams.size > LIMITS.sessionStreams && oldest !== undefined) streams.delete(oldest);
   }
 
-  function open(principal = ''): SessionEvents {
-    const share = shareOf(principal);
-    const session = Symbol('session');
-    const streams = new Set<string>();
-    let last = 0;
+  /** The stream is part of the id, so that a client can resume after an event that was dropped meanwhile. */
+  const streamOf = (eventId: string): string | undefined => {
+    const streamId = eventId.slice(0, eventId.lastIndexOf('.'));
+    return streams.has(streamId) ? streamId : undefined;
+  };
 
-    function remember(streamId: string): void {
-      streams.add(streamId);
-      const [oldest] = streams;
-      if (streams.size > LIMITS.sessionStreams && oldest !== undefined) streams.delete(oldest);
-    }
-
-    /** The stream is part of the id, so that a client can resume after an event that was dropped meanwhile. */
-    const streamOf = (eventId: string): string | undefined => {
-      const streamId = eventId.slice(0, eventId.lastIndexOf('.'));
-      return streams.has(streamId) ? streamId : undefined;
-    };
-
-    return {
-      async storeEvent(streamId, message) {
-        last += 1;
-        remember(streamId);
-        const id = `${streamId}.${last}`;
-        const text = JSON.stringify(message);
-        // One answer must not push out what everybody else may come back for.
-        if (text.length > maxBytes / 2) return id;
-        share.events.add({ session, share, streamId, id, text });
-        share.bytes += text.length;
-        bytes += text.length;
-        count++;
-        makeRoom();
-        return id;
-      },
-      async getStreamIdForEventId(eventId) {
-        return streamOf(eventId);
-      },
-      async replayEventsAfter(lastEventId, { send }) {
-        const streamId = streamOf(lastEventId);
-        if (streamId === undefined) throw new Error('unknown event');
-        const seen = numberOf(lastEventId);
-        const missed = [...share.events].filter(
-          (event) => event.session === session && event.streamId === streamId && numberOf(event.id) > seen,
-        );
-        for (const event of missed) {
-          // The empty message opens a stream and says nothing.
-          if (event.text !== '{}') await send(event.id, JSON.parse(event.text) as JSONRPCMessage);
-        }
-        return streamId;
-      },
-      close() {
-        for (const event of share.events) {
-          if (event.session === session) remove(event);
-        }
-      },
-    };
-  }
-
-  return { open };
+  return {
+    async storeEvent(streamId, message) {
+      last += 1;
+      remember(streamId);
+      const id = `${streamId}.${last}`;
+      budget.add({ session, share, streamId, id, text: JSON.stringify(message) });
+      return id;
+    },
+    async getStreamIdForEventId(eventId) {
+      return streamOf(eventId);
+    },
+    async replayEventsAfter(lastEventId, { send }) {
+      const streamId = streamOf(lastEventId);
+      if (streamId === undefined) throw new Error('unknown event');
+      const seen = numberOf(lastEventId);
+      const missed = [...share.events].filter(
+        (event) => event.session === session && event.streamId === streamId && numberOf(event.id) > seen,
+      );
+      for (const event of missed) {
+        // The empty message opens a stream and says nothing.
+        if (event.text !== '{}') await send(event.id, JSON.parse(event.text) as JSONRPCMessage);
+      }
+      return streamId;
+    },
+    close() {
+      for (const event of share.events) {
+        if (event.session === session) budget.remove(event);
+      }
+    },
+  };
 }
 
 function numberOf(eventId: string): number {

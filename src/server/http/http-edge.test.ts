@@ -176,7 +176,7 @@ describe('what is no HTTP', () => {
 
 describe('a peer that takes its time', () => {
   it('with its headers is told that, and does not keep others waiting', async () => {
-    const { url, port } = await start({ headersTimeoutMs: 900 });
+    const { url, port } = await start({ limits: { headersTimeoutMs: 900 } });
     const slow = Array.from({ length: 50 }, () => say(port, 'POST /mcp HTTP/1.1\r\nX-A: b\r\n'));
     await isFine(url);
     for (const heard of await Promise.all(slow)) {
@@ -187,7 +187,7 @@ describe('a peer that takes its time', () => {
   });
 
   it('with its body is told that', async () => {
-    const { url, port } = await start({ headersTimeoutMs: 900 });
+    const { url, port } = await start({ limits: { headersTimeoutMs: 900 } });
     const heard = await say(port, head(port, 'Content-Length: 100\r\n\r\n{'));
     expect(heard).toMatch(/^HTTP\/1\.1 408 /);
     expect(heard).toMatch(EXPLAINED);
@@ -221,7 +221,7 @@ describe('a peer that takes its time', () => {
   });
 
   it('with reading is dropped', async () => {
-    const { url, port } = await start({ stalledMs: 400 });
+    const { url, port } = await start({ limits: { stalledMs: 400 } });
     const body = JSON.stringify(modern(call(1, 'echo', { text: 'x', size: 30_000_000 })));
     const socket = connect(port, '127.0.0.1');
     sockets.push(socket);
@@ -252,7 +252,7 @@ describe('a client that only opens connections', () => {
     ['and half of a header', () => 'POST /mcp HTTP/1.1\r\nX-A: b\r\n'],
     ['and has no token', (port) => `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`],
   ])('%s, keeps nobody out, and nobody is cut off who is being answered', async (_, bytes) => {
-    const { fixtures, url, port } = await start({ maxConnections: 20 });
+    const { fixtures, url, port } = await start({ limits: { httpConnections: 20 } });
     const held = sendRaw(url, modernRequest(call(1, 'wait', { label: 'a', ms: 3000 }), ALICE));
     await fixtures.until('started a');
     for (let n = 0; n < 100; n++) open(port, bytes(port));
@@ -263,7 +263,7 @@ describe('a client that only opens connections', () => {
   });
 
   it('is the one who goes where everybody else is being answered', async () => {
-    const { fixtures, url, port } = await start({ maxConnections: 2 });
+    const { fixtures, url, port } = await start({ limits: { httpConnections: 2 } });
     const held = ['a', 'b'].map((label) =>
       sendRaw(url, modernRequest(call(1, 'wait', { label, ms: 2000 }), ALICE)),
     );
@@ -291,7 +291,7 @@ describe('a principal that asks and does not read', () => {
   }
 
   it('is not answered more than memory has room for, keeps nobody waiting, and loses nothing', async () => {
-    const { fixtures, url, port } = await start({ unreadBytes: 1_000_000 });
+    const { fixtures, url, port } = await start({ limits: { unreadBytes: 1_000_000 } });
     const asked = Array.from({ length: 12 }, (_, id) => ask(port, id));
     const begun = (): number => fixtures.calls.filter(({ principal }) => principal === 'alice').length;
     await expect.poll(begun).toBeGreaterThan(0);
@@ -320,7 +320,7 @@ describe('a principal that asks and does not read', () => {
   });
 
   it('has a whole batch answered where it reads', async () => {
-    const { url } = await start({ unreadBytes: 1_000_000 });
+    const { url } = await start({ limits: { unreadBytes: 1_000_000 } });
     const headers = await openSession(url, ALICE);
     const batch = Array.from({ length: 20 }, (_, n) => call(n + 1, 'echo', { text: 'x', size: 600_000 }));
     const stream = await openRaw(url, { headers, body: batch });
@@ -331,7 +331,7 @@ describe('a principal that asks and does not read', () => {
 
 describe('a principal', () => {
   it('has a number of open requests, and cannot use up those of others', async () => {
-    const { fixtures, url } = await start({ maxRequests: 3 });
+    const { fixtures, url } = await start({ limits: { principalRequests: 3 } });
     const headers = await openSession(url, ALICE);
     const standing = await openRaw(url, {
       method: 'GET',
@@ -360,7 +360,7 @@ describe('a principal', () => {
 
 describe('the bodies of a principal', () => {
   it('have room together, and who sends more is told so, while others go on', async () => {
-    const { fixtures, url, port } = await start({ principalBodyBytes: 1_000_000 });
+    const { fixtures, url, port } = await start({ limits: { principalBodyBytes: 1_000_000 } });
     const half = 'x'.repeat(600_000);
     const open = connect(port, '127.0.0.1');
     sockets.push(open);

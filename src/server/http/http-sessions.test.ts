@@ -21,7 +21,7 @@ async function start(options: Partial<HttpOptions> = {}) {
     port: 0,
     factory,
     log: silentLog,
-    resumeWindowMs: 300,
+    limits: { resumeWindowMs: 300 },
     ...options,
   });
   return { fixtures, url: listener.url };
@@ -159,7 +159,7 @@ describe('a session of the 2025 era', () => {
   );
 
   it('goes on with a call that was resumed, replays what was missed and answers there', async () => {
-    const { url, fixtures } = await start({ resumeWindowMs: 30_000 });
+    const { url, fixtures } = await start({ limits: { resumeWindowMs: 30_000 } });
     const headers = await openSession(url);
     const stream = await openRaw(url, {
       headers,
@@ -237,7 +237,7 @@ describe('a session of the 2025 era', () => {
   });
 
   it('gives way, when it is idle longest, to one that is new', async () => {
-    const { url, fixtures } = await start({ maxSessions: 6 });
+    const { url, fixtures } = await start({ limits: { httpSessions: 6 } });
     const busy = await openSession(url);
     const first = await openSession(url);
     const second = await openSession(url);
@@ -261,7 +261,7 @@ describe('a session of the 2025 era', () => {
       { token: 'of-alice', principal: 'alice' },
       { token: 'of-bob', principal: 'bob' },
     ]);
-    const { url } = await start({ maxSessions: 4, tokens });
+    const { url } = await start({ limits: { httpSessions: 4 }, tokens });
     const list = async (headers: Record<string, string>): Promise<number> =>
       (await sendRaw(url, { headers, body: request(9, 'tools/list') })).status;
     const bobs = await openSession(url, 'of-bob');
@@ -301,7 +301,7 @@ describe('a request of the 2026-07-28 revision', () => {
   });
 
   it('is cancelled at once when its connection is closed', async () => {
-    const { url, fixtures } = await start({ resumeWindowMs: 60_000 });
+    const { url, fixtures } = await start({ limits: { resumeWindowMs: 60_000 } });
     const controller = new AbortController();
     const { headers, body } = modernRequest(call(1, 'wait', { label: 'a', ms: 60_000 }));
     const answer = fetch(url, {
@@ -321,7 +321,7 @@ describe('a request of the 2026-07-28 revision', () => {
   });
 
   it('is cancelled at once when its stream is closed', async () => {
-    const { url, fixtures } = await start({ resumeWindowMs: 60_000 });
+    const { url, fixtures } = await start({ limits: { resumeWindowMs: 60_000 } });
     const stream = await openRaw(
       url,
       modernRequest(withToken(call(1, 'count', { to: 10_000, everyMs: 10 }), 'tok')),

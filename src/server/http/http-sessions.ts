@@ -5,9 +5,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isInitializeRequest, type RequestId } from '@modelcontextprotocol/server';
 import { messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { LIMITS, type Limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
-import { cancelledId, classify } from '../json-rpc.ts';
+import { createQuota } from '../../base/quota.ts';
+import { cancelledId, messagesIn } from '../json-rpc.ts';
 import type { ServerFactory } from '../server.ts';
 import { authInfoOf, type HttpCaller, withCaller } from './auth-info.ts';
 import { createEventLog } from './event-store.ts';
@@ -17,20 +18,7 @@ import { type Current, type HttpSession, openHttpSession } from './session.ts';
 export interface HttpSessionsOptions {
   readonly factory: ServerFactory;
   readonly log: Log;
-  readonly resumeWindowMs: number;
-  readonly maxSessions: number;
-}
-
-export interface HttpSessions {
-  /** Answers the request, or says with what it must be refused. */
-  handle(
-    request: IncomingMessage,
-    response: ServerResponse,
-    caller: HttpCaller,
-    body: unknown,
-  ): Promise<Rejection | undefined>;
-  count(): number;
-  close(): Promise<void>;
+  readonly limits: Limits;
 }
 
 interface Entry {
@@ -41,49 +29,56 @@ interface Entry {
 /** Of all sessions, for one principal. */
 const SHARE = 0.5;
 
-export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
-  const { factory, log, resumeWindowMs, maxSessions } = options;
-  // Used again, an entry moves to the end: the first is the one idle longest.
-  const entries = new Map<string, Entry>();
-  const current = new AsyncLocalStorage<Current>();
-  const eventLog = createEventLog({ maxEvents: LIMITS.events, maxBytes: LIMITS.eventBytes });
+export function createHttpSessions(options: HttpSessionsOptions) {
+  const pool = createPool(options.log, options.limits.httpSessions);
+  const open = createOpener(options, pool.entries);
 
+  /** Answers the request, or throws a Rejection. */
   async function handle(
     request: IncomingMessage,
     response: ServerResponse,
     caller: HttpCaller,
     body: unknown,
-  ): Promise<Rejection | undefined> {
-    const { principal } = caller;
+  ): Promise<void> {
     const authenticated = withCaller(request, caller);
     const message = { body, ...readIds(body) };
     const id = request.headers['mcp-session-id'];
     if (id === undefined) {
-      if (request.method !== 'POST') return noStream();
+      if (request.method !== 'POST') throw noStream();
       if (!isInitializeRequest(body))
-        return protocolRejection(400, -32_000, 'The header Mcp-Session-Id is missing');
-      if (!makeRoom(principal))
-        return protocolRejection(503, -32_000, 'Too many sessions are in use; try again later');
+        throw protocolRejection(400, -32_000, 'The header Mcp-Session-Id is missing');
+      if (!pool.makeRoom(caller.principal))
+        throw protocolRejection(503, -32_000, 'Too many sessions are in use; try again later');
       const session = await open(caller);
       await session.handle(authenticated, response, message);
       // Refused by the SDK before it became a session.
       if (response.statusCode >= 400) await session.close();
-      return undefined;
+      return;
     }
-    const entry = typeof id === 'string' ? entries.get(id) : undefined;
-    // Another principal's session is answered like one that does not exist, so that ids cannot be tried out.
-    if (entry === undefined || entry.principal !== principal)
-      return protocolRejection(404, -32_001, 'Session not found');
-    entries.delete(String(id));
-    entries.set(String(id), entry);
-    if (message.requests.some((requestId) => entry.session.isOwed(requestId))) {
-      return protocolRejection(400, -32_600, 'Invalid request: this id is in use');
-    }
-    await entry.session.handle(authenticated, response, message);
-    return undefined;
+    const session = pool.find(String(id), caller.principal);
+    if (session === undefined) throw protocolRejection(404, -32_001, 'Session not found');
+    if (message.requests.some((requestId) => session.isOwed(requestId)))
+      throw protocolRejection(400, -32_600, 'Invalid request: this id is in use');
+    await session.handle(authenticated, response, message);
   }
 
-  async function open(caller: HttpCaller): Promise<HttpSession> {
+  return {
+    handle,
+    count: () => pool.entries.size,
+    async close(): Promise<void> {
+      await Promise.all([...pool.entries.values()].map(({ session }) => session.close()));
+      pool.entries.clear();
+    },
+  };
+}
+
+function createOpener(
+  { factory, log, limits }: HttpSessionsOptions,
+  entries: Map<string, Entry>,
+): (caller: HttpCaller) => Promise<HttpSession> {
+  const current = new AsyncLocalStorage<Current>();
+  const eventLog = createEventLog({ maxEvents: LIMITS.events, maxBytes: LIMITS.eventBytes });
+  return async (caller) => {
     const { principal } = caller;
     let openedId: string | undefined;
     const session: HttpSession = await openHttpSession({
@@ -91,7 +86,7 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
       auth: authInfoOf(caller),
       events: eventLog.open(principal),
       current,
-      resumeWindowMs,
+      resumeWindowMs: limits.resumeWindowMs,
       log,
       onOpened: (id) => {
         openedId = id;
@@ -102,20 +97,12 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
       },
     });
     return session;
-  }
+  };
+}
 
-  /**
-   * An evicted session gets a 404 with its next request, and begins anew. The principal with the most sessions makes
-   * room for the others, and at its own share for itself: no principal loses sessions because another opens many.
-   */
-  function makeRoom(principal: string): boolean {
-    const counts = new Map<string, number>();
-    for (const entry of entries.values()) counts.set(entry.principal, (counts.get(entry.principal) ?? 0) + 1);
-    const isAtShare = (counts.get(principal) ?? 0) >= Math.ceil(maxSessions * SHARE);
-    if (!isAtShare && entries.size < maxSessions) return true;
-    const byCount = [...counts].sort(([, one], [, other]) => other - one).map(([name]) => name);
-    return (isAtShare ? [principal] : byCount).some(closeIdlest);
-  }
+function createPool(log: Log, maxSessions: number) {
+  // Used again, an entry moves to the end: the first is the one idle longest.
+  const entries = new Map<string, Entry>();
 
   function closeIdlest(principal: string): boolean {
     for (const [id, entry] of entries) {
@@ -130,31 +117,40 @@ export function createHttpSessions(options: HttpSessionsOptions): HttpSessions {
   }
 
   return {
-    handle,
-    count: () => entries.size,
-    async close() {
-      await Promise.all([...entries.values()].map(({ session }) => session.close()));
-      entries.clear();
+    entries,
+    /** Another principal's session is answered like one that does not exist, so that ids cannot be tried out. */
+    find(id: string, principal: string): HttpSession | undefined {
+      const entry = entries.get(id);
+      if (entry?.principal !== principal) return undefined;
+      entries.delete(id);
+      entries.set(id, entry);
+      return entry.session;
+    },
+    /**
+     * An evicted session gets a 404 with its next request, and begins anew. The principal with the most sessions makes
+     * room for the others, and at its own share for itself: no principal loses sessions because another opens many.
+     */
+    makeRoom(principal: string): boolean {
+      const owners = Array.from(entries.values(), (entry) => entry.principal);
+      const quota = createQuota({ each: Math.ceil(maxSessions * SHARE), all: maxSessions }, owners);
+      const full = quota.full(principal);
+      return full === undefined || (full.isOwn ? [principal] : quota.holders()).some(closeIdlest);
     },
   };
 }
 
 /** To clients this says that there is no stream for them here, which they take in their stride; a 400 they report. */
 function noStream(): Rejection {
-  const rejection = protocolRejection(405, -32_000, 'Without the header Mcp-Session-Id only POST is allowed');
-  return { ...rejection, headers: { allow: 'POST' } };
+  const message = 'Without the header Mcp-Session-Id only POST is allowed';
+  return protocolRejection(405, -32_000, message, { allow: 'POST' });
 }
 
 function readIds(body: unknown): { requests: RequestId[]; cancelled: RequestId[] } {
-  const requests: RequestId[] = [];
-  const cancelled: RequestId[] = [];
-  for (const value of Array.isArray(body) ? body : [body]) {
-    const incoming = classify(value);
-    if (incoming.kind === 'request') requests.push(incoming.message.id);
-    if (incoming.kind === 'notification') {
-      const id = cancelledId(incoming.message);
-      if (id !== undefined) cancelled.push(id);
-    }
-  }
-  return { requests, cancelled };
+  const messages = messagesIn(body);
+  return {
+    requests: messages.flatMap((one) => (one.kind === 'request' ? [one.message.id] : [])),
+    cancelled: messages.flatMap((one) =>
+      one.kind === 'notification' ? (cancelledId(one.message) ?? []) : [],
+    ),
+  };
 }

@@ -3,21 +3,22 @@
  * SDK's stateless handler, where closing the response is the cancellation; everything older goes to a session, since
  * the SDK's stateless serving of old clients loses their cancellations. Methods beside MCP need no session.
  */
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FetchLikeMcpHandler, toNodeHandler } from '@modelcontextprotocol/node';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { createId } from '../../base/ids.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { LIMITS, type Limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
-import type { Tokens } from '../auth.ts';
+import type { Caller, Tokens } from '../auth.ts';
 import type { Dispatch } from '../dispatch.ts';
 import type { ServerFactory } from '../server.ts';
-import { createAdmission, leaving } from './admission.ts';
+import { type Admission, createAdmission, leaving } from './admission.ts';
 import { callerIn, type HttpCaller, withCaller } from './auth-info.ts';
 import { limitConnections } from './connection-limit.ts';
-import { createDenialLog, type DeniedRequest } from './denial-log.ts';
+import { createDenialLog, type DenialLog, type DeniedRequest } from './denial-log.ts';
 import { createHttpSessions } from './http-sessions.ts';
 import { createIntakes } from './intake.ts';
 import { createHttpServer, listen, REQUEST_EVENTS, watchConnections } from './listen.ts';
@@ -32,14 +33,14 @@ import {
 } from './mounted-page.ts';
 import { createOutboxes } from './outbox.ts';
 import { createHttpMethods } from './plain-methods.ts';
-import { protocolRejection, type Rejection } from './rejection.ts';
+import { protocolRejection, Rejection } from './rejection.ts';
 import { readJsonBody, sendRejection } from './request-body.ts';
-import { createGuard, inUrl, isLoopback, MCP_PATH, type Verdict } from './request-guard.ts';
+import { createGuard, inUrl, isLoopback, MCP_PATH } from './request-guard.ts';
 import type { TlsFiles } from './tls.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 export type { DeniedRequest } from './denial-log.ts';
-export type { PageContext, PageOptions } from './mounted-page.ts';
+export type { MountedPage, PageContext, PageDenial, PageOptions } from './mounted-page.ts';
 export { isLoopback } from './request-guard.ts';
 
 export interface HttpOptions {
@@ -58,133 +59,180 @@ export interface HttpOptions {
   readonly log: Log;
   /** How clients reach the server where that is not its own address: behind a proxy, or by a name. */
   readonly publicUrl?: string | undefined;
-  readonly resumeWindowMs?: number;
-  readonly maxSessions?: number;
-  readonly maxConnections?: number;
-  /** Of one principal, at once. */
-  readonly maxRequests?: number;
-  /** Of the open requests of one principal. */
-  readonly principalBodyBytes?: number;
-  /** Of answers that one principal has not taken yet. */
-  readonly unreadBytes?: number;
-  /** For a peer that does not read, and for one that does not send. */
-  readonly stalledMs?: number;
-  readonly headersTimeoutMs?: number;
+  /** Others than those of every server, for tests. */
+  readonly limits?: Partial<Limits>;
   /** Called with requests that were denied before their body was read; the rest of a minute is counted. */
   readonly onDeniedRequest?: (entry: DeniedRequest) => void;
   /** Called with the status of each answer when it is sent. */
-  readonly onAnswered?: (status: number) => void;
+  readonly onAnswered?: ((status: number) => void) | undefined;
 }
 
-export interface HttpListener {
-  readonly url: string;
-  readonly port: number;
-  /** One that opens the operator's page once, where it is served. */
-  createPageLink(): string | undefined;
-  counts(): { readonly connections: number; readonly sessions: number; readonly underWay: number };
-  isLeaving(): boolean;
-  /** Refuses new work; resolves when what is under way is answered, or after so long. */
-  drain(timeoutMs: number): Promise<void>;
-  /** Stops listening, cancels what is under way, and cuts what is still open after a bound. */
-  close(): Promise<void>;
-}
+export type HttpListener = Awaited<ReturnType<typeof serveHttp>>;
 
-export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
-  const { host, factory, tokens, tls, log } = options;
+export async function serveHttp(options: HttpOptions) {
+  const { host, tokens, tls } = options;
+  const limits: Limits = { ...LIMITS, ...options.limits };
   checkReach(options);
   const publicUrl = parsePublicUrl(options.publicUrl);
-  const sessions = createHttpSessions({
-    factory,
-    log,
-    resumeWindowMs: options.resumeWindowMs ?? LIMITS.resumeWindowMs,
-    maxSessions: options.maxSessions ?? LIMITS.httpSessions,
-  });
-  const onerror = (error: Error): void => log.debug('http', { error: error.message });
-  const stateless = createMcpHandler(factory, { legacy: 'reject', onerror });
-  // The adapter's own types describe Node's requests without knowing of exactOptionalPropertyTypes.
-  const serveStateless = toNodeHandler({ fetch: withReason(stateless.fetch) }, { onerror }) as NodeHandler;
-  const methods = options.dispatch === undefined ? undefined : createHttpMethods(options.dispatch, log);
-  const admission = createAdmission({ dispatch: options.dispatch, maxRequests: options.maxRequests });
-  const openIntake = createIntakes(options.principalBodyBytes);
-  const openOutbox = createOutboxes(options.unreadBytes);
-  const denialLog = createDenialLog({ record: recordDeniedRequest });
+  const protocols = createProtocols(options, limits);
+  const admission = createAdmission(options.dispatch, limits);
+  const denialLog = createDenialLog((entry) => recordDeniedRequest(entry, options));
   let closing: Promise<void> | undefined;
 
-  function recordDeniedRequest(entry: DeniedRequest): void {
-    const { requestId, ...rest } = entry;
-    log.warn('a request was denied', { request_id: requestId, ...rest });
-    try {
-      options.onDeniedRequest?.(entry);
-    } catch (error) {
-      log.error('the audit log cannot be written', { request_id: requestId, error: messageOf(error) });
-    }
-  }
-
-  const server = createHttpServer({ tls, log, headersTimeoutMs: options.headersTimeoutMs });
-  limitConnections(server, options.maxConnections);
+  const server = createHttpServer(tls, limits, options.log);
+  limitConnections(server, limits);
   await listen(server, host, options.port);
   const { port } = server.address() as AddressInfo;
-  const connections = watchConnections(server, { isTls: tls !== undefined, stalledMs: options.stalledMs });
-  const guard = createGuard({ host, port, publicUrl, tokens });
-  const origins = originsOf({ host, port, publicUrl, isTls: tls !== undefined });
+  const isTls = tls !== undefined;
+  const connections = watchConnections(server, isTls, limits);
+  const origins = originsOf({ host, port, publicUrl }, isTls);
   const page = options.page?.open({
     base: PAGE_BASE,
     port,
     origins,
     checkOperator: createOperatorCheck(tokens, options.page.operator, denialLog),
   });
-  const placeOfPage = createPagePlaces({ host, publicUrl, origins: page && origins });
-  if (page !== undefined) takeUpgrades(server, page, tls !== undefined);
+  if (page !== undefined) takeUpgrades(server, page, isTls);
+  const answer = createAnswer(limits, {
+    guard: createGuard({ host, port, publicUrl, tokens }),
+    page,
+    placeOfPage: createPagePlaces({ host, publicUrl, origins: page && origins }),
+    denialLog,
+    admission,
+    serve: protocols.serve,
+    isClosing: () => closing !== undefined,
+  });
+  for (const event of REQUEST_EVENTS) server.on(event, createListener(answer, options));
+  answerUnreadable(server, {
+    isBeingAnswered: connections.isBeingAnswered,
+    onAnswered: options.onAnswered,
+  });
 
-  async function answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-  ): Promise<void> {
-    const isForPage = page !== undefined && closing === undefined && request.headers.expect === undefined;
-    if (isForPage && isPagePath(request.url)) return page.answer(request, response);
-    const verdict: Verdict =
-      closing === undefined ? guard(request, requestId) : { ok: false, rejection: leaving(requestId) };
-    if (!verdict.ok) {
-      const { status } = verdict.rejection;
+  async function close(): Promise<void> {
+    const closed = once(server, 'close');
+    server.close();
+    page?.close();
+    await protocols.close();
+    await connections.end(closed);
+    denialLog.close();
+    await page?.dispose();
+  }
+
+  const own = `${isTls ? 'https' : 'http'}://${inUrl(host)}:${port}${MCP_PATH}`;
+  return {
+    url: publicUrl === undefined ? own : endpointOf(publicUrl),
+    port,
+    /** One that opens the operator's page once, where it is served. */
+    createPageLink: () => page?.createLink(),
+    counts: () => ({
+      connections: connections.count(),
+      sessions: protocols.countSessions(),
+      underWay: admission.underWay(),
+    }),
+    isLeaving: () => closing !== undefined || admission.isDraining(),
+    drain: admission.drain,
+    /** Stops listening, cancels what is under way, and cuts what is still open after a bound. */
+    close: () => (closing ??= close()),
+  };
+}
+
+function recordDeniedRequest(entry: DeniedRequest, { log, onDeniedRequest }: HttpOptions): void {
+  const { requestId, ...rest } = entry;
+  log.warn('a request was denied', { request_id: requestId, ...rest });
+  try {
+    onDeniedRequest?.(entry);
+  } catch (error) {
+    log.error('the audit log cannot be written', { request_id: requestId, error: messageOf(error) });
+  }
+}
+
+type Serve = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: HttpCaller,
+  body: unknown,
+) => Promise<void>;
+
+/** Both eras of MCP, and the methods beside it. */
+function createProtocols({ factory, dispatch, log }: HttpOptions, limits: Limits) {
+  const sessions = createHttpSessions({ factory, log, limits });
+  const onerror = (error: Error): void => log.debug('http', { error: error.message });
+  const stateless = createMcpHandler(factory, { legacy: 'reject', onerror });
+  // The adapter's own types describe Node's requests without knowing of exactOptionalPropertyTypes.
+  const serveStateless = toNodeHandler({ fetch: withReason(stateless.fetch) }, { onerror }) as NodeHandler;
+  const methods = dispatch === undefined ? undefined : createHttpMethods(dispatch, log);
+  const serve: Serve = async (request, response, caller, body) => {
+    if (!isLegacy(request, body)) await serveStateless(withCaller(request, caller), response, body);
+    else if (methods?.takes(request, body) === true) await methods.answer(response, caller, body);
+    else await sessions.handle(request, response, caller, body);
+  };
+  return {
+    serve,
+    countSessions: sessions.count,
+    async close(): Promise<void> {
+      methods?.close();
+      await Promise.all([sessions.close(), stateless.close()]);
+    },
+  };
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<void>;
+
+interface Edge {
+  readonly guard: ReturnType<typeof createGuard>;
+  readonly page: ReturnType<PageOptions['open']> | undefined;
+  readonly placeOfPage: ReturnType<typeof createPagePlaces>;
+  readonly denialLog: DenialLog;
+  readonly admission: Admission;
+  readonly serve: Serve;
+  isClosing(): boolean;
+}
+
+/** Rejects with a Rejection where the request is refused. */
+function createAnswer(limits: Limits, edge: Edge): Answer {
+  const { guard, page, denialLog, admission } = edge;
+  const openIntake = createIntakes(limits);
+  const openOutbox = createOutboxes(limits);
+
+  function identify(request: IncomingMessage, requestId: string): Caller {
+    try {
+      return guard(request, requestId);
+    } catch (thrown) {
       // Only these are attempts to get in; everything else that is rejected is a mistake.
-      if (status === 401 || status === 403) denialLog.add(request, verdict.rejection, requestId);
-      return sendRejection(request, response, verdict.rejection, requestId);
+      const isAttempt = thrown instanceof Rejection && (thrown.status === 401 || thrown.status === 403);
+      if (isAttempt) denialLog.add(request, thrown, requestId);
+      throw thrown;
     }
+  }
+
+  return async (request, response, requestId) => {
+    const isForPage = page !== undefined && !edge.isClosing() && request.headers.expect === undefined;
+    if (isForPage && isPagePath(request.url)) return page.answer(request, response);
+    if (edge.isClosing()) throw leaving(requestId);
+    const known = identify(request, requestId);
     let body: unknown;
     if (request.method === 'POST') {
       if (request.headers.expect !== undefined) response.writeContinue();
-      const intake = openIntake(verdict.caller.principal, response, requestId);
-      const read = await readJsonBody(request, intake);
-      if (read === undefined) return;
-      if (!read.ok) return sendRejection(request, response, read.rejection, requestId);
-      body = read.value;
+      body = await readJsonBody(request, openIntake(known.principal, response, requestId));
+      if (body === undefined) return;
     }
-    const outbox = openOutbox(verdict.caller.principal, response);
-    const caller = { ...verdict.caller, requestId, outbox, page: placeOfPage(request) };
-    const rejection =
-      admission.admit(body, response, caller) ?? (await serve(request, response, caller, body));
-    if (rejection !== undefined) sendRejection(request, response, rejection, requestId);
-  }
+    const outbox = openOutbox(known.principal, response);
+    const caller = { ...known, requestId, outbox, page: edge.placeOfPage(request) };
+    admission.admit(body, response, caller);
+    await edge.serve(request, response, caller, body);
+  };
+}
 
-  async function serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    caller: HttpCaller,
-    body: unknown,
-  ): Promise<Rejection | undefined> {
-    if (!isLegacy(request, body)) await serveStateless(withCaller(request, caller), response, body);
-    else if (methods?.takes(request, body) === true) await methods.answer(response, caller, body);
-    else return sessions.handle(request, response, caller, body);
-    return undefined;
-  }
-
-  function onRequest(request: IncomingMessage, response: ServerResponse): void {
+function createListener(
+  answer: Answer,
+  { log, onAnswered }: HttpOptions,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
     const requestId = createId('req');
     response.setHeader('x-request-id', requestId);
     response.once('close', () => {
       // Of a client that broke off there is a response which nobody began.
-      if (response.headersSent) options.onAnswered?.(response.statusCode);
+      if (response.headersSent) onAnswered?.(response.statusCode);
       log.debug('http request', {
         request_id: requestId,
         method: request.method,
@@ -192,47 +240,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       });
     });
     answer(request, response, requestId).catch((error: unknown) => {
-      log.error('a request failed', { request_id: requestId, error: messageOf(error) });
-      sendRejection(request, response, protocolRejection(500, -32_603, 'Internal error'), requestId);
+      const isRefused = error instanceof Rejection;
+      if (!isRefused) log.error('a request failed', { request_id: requestId, error: messageOf(error) });
+      const rejection = isRefused ? error : protocolRejection(500, -32_603, 'Internal error');
+      sendRejection(request, response, rejection, requestId);
     });
-  }
-  for (const event of REQUEST_EVENTS) server.on(event, onRequest);
-  answerUnreadable(server, {
-    isBeingAnswered: connections.isBeingAnswered,
-    onAnswered: options.onAnswered,
-  });
-
-  async function close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      server.close(() => resolve());
-    });
-    methods?.close();
-    page?.close();
-    await Promise.all([sessions.close(), stateless.close()]);
-    // A connection becomes idle a moment after its last answer.
-    const idle = setInterval(connections.closeIdle, 20);
-    const cut = setTimeout(connections.cut, LIMITS.httpCloseMs);
-    await closed;
-    clearInterval(idle);
-    clearTimeout(cut);
-    connections.stop();
-    denialLog.close();
-    await page?.dispose();
-  }
-
-  const own = `${tls === undefined ? 'http' : 'https'}://${inUrl(host)}:${port}${MCP_PATH}`;
-  return {
-    url: publicUrl === undefined ? own : endpointOf(publicUrl),
-    port,
-    createPageLink: () => page?.createLink(),
-    counts: () => ({
-      connections: connections.count(),
-      sessions: sessions.count(),
-      underWay: admission.underWay(),
-    }),
-    isLeaving: () => closing !== undefined || admission.isDraining(),
-    drain: admission.drain,
-    close: () => (closing ??= close()),
   };
 }
 
@@ -255,7 +267,7 @@ function withReason(fetch: FetchLikeMcpHandler['fetch']): FetchLikeMcpHandler['f
     if (response.status < 400 || response.body !== null) return response;
     const { requestId } = callerIn(options?.authInfo) ?? { requestId: '' };
     const { status, headers, body } = leaving(requestId);
-    return Response.json(body, { status, ...(headers !== undefined && { headers }) });
+    return Response.json(body, { status, headers });
   };
 }
 

@@ -4,45 +4,34 @@
  */
 import type { ServerResponse } from 'node:http';
 import { ShellServerError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import type { Limits } from '../../base/limits.ts';
+import { createQuota } from '../../base/quota.ts';
 import { type Rejection, serverRejection } from './rejection.ts';
 
 /** Asked with every piece of a body: why no more of it is taken. */
 export type Intake = (bytes: number) => Rejection | undefined;
 
-export function createIntakes(
-  maxBytes: number = LIMITS.principalBodyBytes,
-): (principal: string, response: ServerResponse, requestId: string) => Intake {
-  const held = new Map<string, number>();
-
-  function change(principal: string, bytes: number): void {
-    const now = (held.get(principal) ?? 0) + bytes;
-    if (now > 0) held.set(principal, now);
-    else held.delete(principal);
-  }
-
+export function createIntakes({
+  principalBodyBytes: maxBytes,
+}: Limits): (principal: string, response: ServerResponse, requestId: string) => Intake {
+  const held = createQuota({ each: maxBytes });
   return (principal, response, requestId) => {
     let own = 0;
-    response.once('close', () => change(principal, -own));
+    response.once('close', () => held.giveBack(principal, own));
     return (bytes) => {
       // One alone always has room.
-      const others = (held.get(principal) ?? 0) - own;
-      if (others > 0 && others + own + bytes > maxBytes) return tooMuch(maxBytes, requestId);
+      const hasOthers = held.count(principal) > own;
+      if (hasOthers && held.full(principal, bytes)) return tooMuch(maxBytes, requestId);
       own += bytes;
-      change(principal, bytes);
+      held.take(principal, bytes);
       return undefined;
     };
   };
 }
 
 function tooMuch(limit: number, requestId: string): Rejection {
-  const error = new ShellServerError(
-    'RESOURCE_005',
-    `The limit of ${limit} bytes in open requests is reached.`,
-    {
-      hint: 'Wait for the answer to one of them.',
-      details: { limit },
-    },
-  );
+  const message = `The limit of ${limit} bytes in open requests is reached.`;
+  const hint = 'Wait for the answer to one of them.';
+  const error = new ShellServerError('RESOURCE_005', message, { hint, details: { limit } });
   return serverRejection(429, error, requestId, { 'retry-after': '1' });
 }

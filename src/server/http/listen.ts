@@ -1,12 +1,13 @@
 /**
  * The listening socket and its connections.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errnoOf, ShellServerError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { LIMITS, type Limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
 import { readTls, type TlsFiles, watchTls } from './tls.ts';
 
@@ -17,15 +18,7 @@ import { readTls, type TlsFiles, watchTls } from './tls.ts';
 export const REQUEST_EVENTS = ['request', 'checkContinue', 'checkExpectation'] as const;
 
 /** Bounded in every respect that Node has a bound for. */
-export function createHttpServer({
-  tls,
-  log,
-  headersTimeoutMs = LIMITS.headersTimeoutMs,
-}: {
-  readonly tls: TlsFiles | undefined;
-  readonly log: Log;
-  readonly headersTimeoutMs?: number | undefined;
-}): Server {
+export function createHttpServer(tls: TlsFiles | undefined, { headersTimeoutMs }: Limits, log: Log): Server {
   const options = {
     headersTimeout: headersTimeoutMs,
     // The whole of it: four times as long, for a large body over a slow line.
@@ -48,25 +41,21 @@ export function createHttpServer({
     minVersion: 'TLSv1.2',
     handshakeTimeout: headersTimeoutMs,
   });
-  server.once(
-    'close',
-    watchTls(tls, (context) => server.setSecureContext(context), log),
-  );
-  return server;
+  const unwatch = watchTls(tls, (context) => server.setSecureContext(context), log);
+  return server.once('close', unwatch);
 }
 
 /** Resolves when the port is ours; what is wrong with it is said in the words of the settings. */
-export function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(toListenError(error, host, port)));
-    server.listen(port, host, () => {
-      server.removeAllListeners('error');
-      resolve();
-    });
-  });
+export async function listen(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw toListenError(error, host, port);
+  }
 }
 
-function toListenError(error: Error, host: string, port: number): Error {
+function toListenError(error: unknown, host: string, port: number): unknown {
   const known: Readonly<Record<string, string>> = {
     EADDRINUSE: `The port ${port} on ${host} is in use.`,
     EACCES: `The port ${port} on ${host} needs more rights than this server has.`,
@@ -81,17 +70,6 @@ function toListenError(error: Error, host: string, port: number): Error {
   });
 }
 
-export interface Connections {
-  count(): number;
-  /** Whether some of an answer is out on it, and not yet all of it. */
-  isBeingAnswered(socket: Duplex): boolean;
-  /** Node counts a connection that never asked anything as busy, and clients open such ones in advance. */
-  closeIdle(): void;
-  /** All of them, whatever they are about. */
-  cut(): void;
-  stop(): void;
-}
-
 interface Connection {
   readonly answers: Set<ServerResponse>;
   /** How much the peer had taken when that last grew, and when it was. */
@@ -100,13 +78,7 @@ interface Connection {
 }
 
 /** Watches them, and drops a peer that has stopped reading: what waits for it would stay in memory for good. */
-export function watchConnections(
-  server: Server,
-  {
-    isTls,
-    stalledMs = LIMITS.stalledMs,
-  }: { readonly isTls: boolean; readonly stalledMs?: number | undefined },
-): Connections {
+export function watchConnections(server: Server, isTls: boolean, { stalledMs }: Limits) {
   // Before a handshake of TLS there is a socket and no connection yet.
   const sockets = new Set<Socket>();
   const connections = new Map<Socket, Connection>();
@@ -147,16 +119,28 @@ export function watchConnections(
   }
   const timer = setInterval(dropStalled, stalledMs / 4).unref();
 
+  /** Node counts a connection that never asked anything as busy, and clients open such ones in advance. */
+  function closeIdle(): void {
+    for (const [socket, { answers }] of connections) if (answers.size === 0) socket.destroy();
+  }
+  function cutAll(): void {
+    for (const socket of [...connections.keys(), ...sockets]) socket.destroy();
+  }
+
   return {
     count: () => sockets.size,
-    isBeingAnswered: (socket) =>
+    /** Whether some of an answer is out on it, and not yet all of it. */
+    isBeingAnswered: (socket: Duplex) =>
       [...(connections.get(socket as Socket)?.answers ?? [])].some(({ headersSent }) => headersSent),
-    closeIdle() {
-      for (const [socket, { answers }] of connections) if (answers.size === 0) socket.destroy();
+    /** Closes those that are idle until the server is closed, and after a bound all of them. */
+    async end(closed: Promise<unknown>): Promise<void> {
+      // A connection becomes idle a moment after its last answer.
+      const idle = setInterval(closeIdle, 20);
+      const cut = setTimeout(cutAll, LIMITS.httpCloseMs);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(cut);
+      clearInterval(timer);
     },
-    cut() {
-      for (const socket of [...connections.keys(), ...sockets]) socket.destroy();
-    },
-    stop: () => clearInterval(timer),
   };
 }

@@ -5,7 +5,7 @@ import { createPagePlaces, originsOf } from './mounted-page.ts';
 const placeOf = (at: { host: string; publicUrl?: string; hasPage: boolean; used: string }): string => {
   const { host, hasPage, used } = at;
   const publicUrl = at.publicUrl === undefined ? undefined : new URL(at.publicUrl);
-  const origins = hasPage ? originsOf({ host, port: 7411, publicUrl, isTls: false }) : undefined;
+  const origins = hasPage ? originsOf({ host, port: 7411, publicUrl }, false) : undefined;
   const place = createPagePlaces({ host, publicUrl, origins })({
     headers: { host: used },
   } as IncomingMessage);

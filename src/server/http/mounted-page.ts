@@ -4,13 +4,14 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { succeeds } from '../../base/attempt.ts';
 import { ShellServerError } from '../../base/errors.ts';
 import { createId } from '../../base/ids.ts';
 import type { Tokens } from '../auth.ts';
 import type { PagePlace } from '../page-links.ts';
 import type { DenialLog } from './denial-log.ts';
-import { INSUFFICIENT_SCOPE, type Rejection, serverRejection } from './rejection.ts';
-import { authenticate, inUrl, isLoopback, LOOPBACK_NAMES } from './request-guard.ts';
+import { INSUFFICIENT_SCOPE, Rejection, serverRejection } from './rejection.ts';
+import { type Address, authenticate, inUrl, isLoopback, LOOPBACK_NAMES } from './request-guard.ts';
 
 /** With a slash at its end. */
 export const PAGE_BASE = '/ui/';
@@ -18,13 +19,16 @@ export const PAGE_BASE = '/ui/';
 export interface MountedPage {
   answer(request: IncomingMessage, response: ServerResponse): void;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** A link that opens it once. */
+  /** A link that opens it once, within ten minutes. */
   createLink(): string;
+  /** Ends what the page has open; the connections are the server's. */
   close(): void;
+  /** When they are gone. */
   dispose(): Promise<void>;
 }
 
 export interface PageContext {
+  /** The path of the page, with a slash at its end. */
   readonly base: string;
   readonly port: number;
   /** Host headers, each with the Origin that a page there has; the first is for links. */
@@ -48,15 +52,8 @@ export interface PageOptions {
 
 export const isPagePath = (url = ''): boolean => /^\/ui(?:[/?]|$)/.test(url);
 
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly publicUrl: URL | undefined;
-  readonly isTls: boolean;
-}
-
 /** Exact names, unlike those of the endpoint: a browser adds the cookie to whatever leads here. */
-export function originsOf({ host, port, publicUrl, isTls }: Address): ReadonlyMap<string, string> {
+export function originsOf({ host, port, publicUrl }: Address, isTls: boolean): ReadonlyMap<string, string> {
   const names = isLoopback(host) ? [inUrl(host), ...LOOPBACK_NAMES] : [...LOOPBACK_NAMES, inUrl(host)];
   const own = names
     .filter((name) => name !== '0.0.0.0' && name !== '[::]')
@@ -94,21 +91,25 @@ export function createOperatorCheck(
 ): PageContext['checkOperator'] {
   return (request) => {
     const requestId = createId('req');
-    const verdict = authenticate(request, tokens, requestId);
-    const rejection = verdict.ok ? checkOwner(request, operator, requestId) : verdict.rejection;
-    if (rejection === undefined) return undefined;
-    denialLog.add(request, rejection, requestId);
-    const { code, message, hint } = (rejection.body as { error: Omit<PageDenial, 'status'> }).error;
-    return { status: rejection.status, code, message, ...(hint !== undefined && { hint }) };
+    try {
+      authenticate(request, tokens, requestId);
+      checkOwner(request, operator, requestId);
+      return undefined;
+    } catch (thrown) {
+      if (!(thrown instanceof Rejection)) throw thrown;
+      denialLog.add(request, thrown, requestId);
+      const { code, message, hint } = thrown.body.error as Omit<PageDenial, 'status'>;
+      return { status: thrown.status, code, message, ...(hint !== undefined && { hint }) };
+    }
   };
 }
 
-function checkOwner(request: IncomingMessage, operator: Tokens, requestId: string): Rejection | undefined {
-  if (authenticate(request, operator, requestId).ok) return undefined;
+function checkOwner(request: IncomingMessage, operator: Tokens, requestId: string): void {
+  if (succeeds(() => authenticate(request, operator, requestId))) return;
   const error = new ShellServerError('AUTH_003', 'This token does not grant access to the operator’s page.', {
     hint: 'Use MCP_SHELL_TOKEN, or the token that the server printed when it started.',
   });
-  return serverRejection(403, error, requestId, INSUFFICIENT_SCOPE);
+  throw serverRejection(403, error, requestId, INSUFFICIENT_SCOPE);
 }
 
 /**

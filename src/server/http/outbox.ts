@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIMITS } from '../../base/limits.ts';
+import { LIMITS, type Limits } from '../../base/limits.ts';
 
 export interface Outbox {
   /** Resolves when there is room for another answer; rejects with the signal. */
@@ -21,9 +21,7 @@ interface Owed {
   bytes: number;
 }
 
-export type OpenOutbox = (principal: string, response: ServerResponse) => Outbox;
-
-export function createOutboxes(maxBytes: number = LIMITS.unreadBytes): OpenOutbox {
+export function createOutboxes({ unreadBytes: maxBytes }: Limits) {
   const all = new Map<string, Set<Owed>>();
 
   function waitingFor(principal: string): number {
@@ -45,7 +43,7 @@ export function createOutboxes(maxBytes: number = LIMITS.unreadBytes): OpenOutbo
     return owed;
   }
 
-  return (principal, response) => {
+  return (principal: string, response: ServerResponse): Outbox => {
     let owed: Owed | undefined;
     return {
       async room(signal) {

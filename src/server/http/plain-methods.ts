@@ -6,22 +6,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
-import { MethodError } from '../call-errors.ts';
+import { MethodError, toErrorObject } from '../call-errors.ts';
 import type { Dispatch } from '../dispatch.ts';
-import { claimsRevision, classify, errorReply, type Incoming } from '../json-rpc.ts';
+import { claimsRevision, errorReply, INTERNAL_ERROR, type Incoming, messagesIn } from '../json-rpc.ts';
 import type { HttpCaller } from './auth-info.ts';
 
-export interface HttpMethods {
-  /** Whether this request is one for them. */
-  takes(request: IncomingMessage, body: unknown): boolean;
-  answer(response: ServerResponse, caller: HttpCaller, body: unknown): Promise<void>;
-  /** Cancels what is under way. */
-  close(): void;
-}
-
-const INTERNAL_ERROR = -32_603;
-
-export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>, log: Log): HttpMethods {
+export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>, log: Log) {
   const underWay = new Set<AbortController>();
 
   const isOurs = (incoming: Incoming): boolean =>
@@ -42,33 +32,26 @@ export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>
         result: await dispatch.invoke(method, own, { ...caller, outbox: undefined, client, signal }),
       };
     } catch (error) {
-      if (error instanceof MethodError) {
-        const { code, message, data } = error;
-        return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } };
-      }
+      if (error instanceof MethodError) return { jsonrpc: '2.0', id, error: toErrorObject(error) };
       if (!signal.aborted) log.error('a method failed', { method, error: messageOf(error) });
       return errorReply(id, INTERNAL_ERROR, 'Internal error');
     }
   }
 
   return {
-    takes(request, body) {
+    /** Whether this request is one for them. */
+    takes(request: IncomingMessage, body: unknown): boolean {
       if (request.method !== 'POST' || request.headers['mcp-session-id'] !== undefined) return false;
-      const values = Array.isArray(body) ? body : [body];
-      return (
-        values.length > 0 &&
-        values.length <= LIMITS.batchMessages &&
-        values.every((value) => isOurs(classify(value)))
-      );
+      const messages = messagesIn(body);
+      return messages.length > 0 && messages.length <= LIMITS.batchMessages && messages.every(isOurs);
     },
-    async answer(response, caller, body) {
+    async answer(response: ServerResponse, caller: HttpCaller, body: unknown): Promise<void> {
       const left = new AbortController();
       underWay.add(left);
       response.once('close', () => left.abort());
       try {
-        const values: unknown[] = Array.isArray(body) ? body : [body];
         const replies = await Promise.all(
-          values.map((value) => answerOne(classify(value), caller, left.signal)),
+          messagesIn(body).map((incoming) => answerOne(incoming, caller, left.signal)),
         );
         const text = JSON.stringify(Array.isArray(body) ? replies : replies[0]);
         response.writeHead(200, { 'content-type': 'application/json' }).end(text);
@@ -76,7 +59,8 @@ export function createHttpMethods(dispatch: Pick<Dispatch, 'methods' | 'invoke'>
         underWay.delete(left);
       }
     },
-    close() {
+    /** Cancels what is under way. */
+    close(): void {
       for (const left of underWay) left.abort();
     },
   };

@@ -5,20 +5,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '../../base/limits.ts';
 import { parseJson } from '../json-rpc.ts';
 import type { Intake } from './intake.ts';
-import { type Rejection, withRequestId } from './rejection.ts';
+import { encodeBody, Rejection } from './rejection.ts';
 import { tooLarge } from './request-guard.ts';
 
-export type ReadBody =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly rejection: Rejection };
-
-/** Undefined: the client broke off while it was sending. */
-export async function readJsonBody(request: IncomingMessage, intake: Intake): Promise<ReadBody | undefined> {
+/** Undefined: the client broke off while it was sending. Rejects with a Rejection. */
+export async function readJsonBody(request: IncomingMessage, intake: Intake): Promise<unknown> {
   const bytes = await readBytes(request, intake);
   if (bytes === undefined) return undefined;
-  if (!Buffer.isBuffer(bytes)) return { ok: false, rejection: bytes };
+  if (bytes instanceof Rejection) throw bytes;
   const parsed = parseJson(bytes);
-  return parsed.ok ? parsed : { ok: false, rejection: { status: 400, body: parsed.reply } };
+  if (parsed.ok) return parsed.value;
+  throw new Rejection(400, parsed.reply);
 }
 
 function readBytes(request: IncomingMessage, intake: Intake): Promise<Buffer | Rejection | undefined> {
@@ -58,7 +55,7 @@ export function sendRejection(
   requestId: string,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  const body = JSON.stringify(withRequestId(rejection, requestId).body);
+  const body = encodeBody(rejection, requestId);
   response.writeHead(rejection.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

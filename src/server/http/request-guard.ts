@@ -15,26 +15,25 @@ import { INVALID_TOKEN, NO_TOKEN, protocolRejection, type Rejection, serverRejec
 
 export const MCP_PATH = '/mcp';
 
-export type Verdict =
-  | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly rejection: Rejection };
-
-export interface GuardOptions {
+export interface Address {
   readonly host: string;
   readonly port: number;
   readonly publicUrl: URL | undefined;
-  readonly tokens: Tokens | undefined;
 }
 
-export function createGuard(options: GuardOptions): (request: IncomingMessage, requestId: string) => Verdict {
+type GuardOptions = Address & { readonly tokens: Tokens | undefined };
+
+/** Each check throws a Rejection. */
+export function createGuard(options: GuardOptions): (request: IncomingMessage, requestId: string) => Caller {
   const checkHost = createHostCheck(options);
   return (request, requestId) => {
-    const rejection = checkHost(request) ?? checkOrigin(request, options.publicUrl) ?? checkPath(request);
-    if (rejection !== undefined) return { ok: false, rejection };
+    checkHost(request);
+    checkOrigin(request, options.publicUrl);
+    checkPath(request);
     const caller = authenticate(request, options.tokens, requestId);
-    if (!caller.ok) return caller;
-    const unreadable = checkMethod(request) ?? checkBodyHeaders(request);
-    return unreadable === undefined ? caller : { ok: false, rejection: unreadable };
+    checkMethod(request);
+    checkBodyHeaders(request);
+    return caller;
   };
 }
 
@@ -51,11 +50,7 @@ export function inUrl(host: string): string {
 }
 
 /** Undefined: any. On a public address without a known name every client has a token, which no web page can add. */
-function allowedHosts({
-  host,
-  port,
-  publicUrl,
-}: Pick<GuardOptions, 'host' | 'port' | 'publicUrl'>): ReadonlySet<string> | undefined {
+function allowedHosts({ host, port, publicUrl }: Address): ReadonlySet<string> | undefined {
   if (!isLoopback(host) && publicUrl === undefined) return undefined;
   const names = new Set([...LOOPBACK_NAMES, inUrl(host)].map((name) => `${name}:${port}`));
   if (publicUrl !== undefined) names.add(`${publicUrl.hostname}:${publicUrl.port || defaultPort(publicUrl)}`);
@@ -63,90 +58,79 @@ function allowedHosts({
 }
 
 /** For every listener, with or without tokens. */
-export function createHostCheck(
-  options: Pick<GuardOptions, 'host' | 'port' | 'publicUrl'>,
-): (request: IncomingMessage) => Rejection | undefined {
-  const hosts = allowedHosts(options);
+export function createHostCheck(address: Address): (request: IncomingMessage) => void {
+  const hosts = allowedHosts(address);
   return ({ headersDistinct }) => {
     const given = headersDistinct['host'] ?? [];
     // Node takes the first of two and a proxy may take the last.
-    if (given.length > 1) return protocolRejection(400, -32_600, 'The request has more than one Host header');
-    return checkName(given[0]?.toLowerCase() ?? '', hosts);
+    if (given.length > 1) throw protocolRejection(400, -32_600, 'The request has more than one Host header');
+    checkName(given[0]?.toLowerCase() ?? '', hosts);
   };
 }
 
-function checkName(given: string, hosts: ReadonlySet<string> | undefined): Rejection | undefined {
+function checkName(given: string, hosts: ReadonlySet<string> | undefined): void {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/.exec(given);
   // Without a port it is the scheme's; behind a proxy that ends TLS that is 443.
   const ports = match?.[2] === undefined ? ['80', '443'] : [match[2]];
   if (hosts === undefined) {
-    return match !== null && URL.canParse(`http://${given}`)
-      ? undefined
-      : protocolRejection(400, -32_600, `The Host ${quote(given)} is not a valid name or address`);
+    if (match !== null && URL.canParse(`http://${given}`)) return;
+    throw protocolRejection(400, -32_600, `The Host ${quote(given)} is not a valid name or address`);
   }
-  if (ports.some((port) => hosts.has(`${match?.[1]}:${port}`))) return undefined;
-  return protocolRejection(
-    403,
-    -32_000,
-    `The Host ${quote(given)} is not allowed; use one of ${[...hosts].join(', ')}`,
-  );
+  if (ports.some((port) => hosts.has(`${match?.[1]}:${port}`))) return;
+  const allowed = [...hosts].join(', ');
+  throw protocolRejection(403, -32_000, `The Host ${quote(given)} is not allowed; use one of ${allowed}`);
 }
 
-function checkOrigin({ headers }: IncomingMessage, publicUrl: URL | undefined): Rejection | undefined {
+function checkOrigin({ headers }: IncomingMessage, publicUrl: URL | undefined): void {
   const given = headers.origin;
-  if (given === undefined) return undefined;
+  if (given === undefined) return;
   const origin = URL.canParse(given) ? new URL(given) : undefined;
   const isHttp = origin?.protocol === 'http:' || origin?.protocol === 'https:';
-  if (origin !== undefined && isHttp && LOOPBACK_NAMES.includes(origin.hostname)) return undefined;
-  if (origin !== undefined && isHttp && origin.origin === publicUrl?.origin) return undefined;
-  return protocolRejection(403, -32_000, `The Origin ${quote(given)} is not allowed`);
+  if (origin !== undefined && isHttp && LOOPBACK_NAMES.includes(origin.hostname)) return;
+  if (origin !== undefined && isHttp && origin.origin === publicUrl?.origin) return;
+  throw protocolRejection(403, -32_000, `The Origin ${quote(given)} is not allowed`);
 }
 
-function checkPath({ url = '' }: IncomingMessage): Rejection | undefined {
-  const path = url.split('?', 1)[0];
-  return path === MCP_PATH
-    ? undefined
-    : protocolRejection(404, -32_000, `Not found; the endpoint is ${MCP_PATH}`);
+function checkPath({ url = '' }: IncomingMessage): void {
+  if (url.split('?', 1)[0] !== MCP_PATH)
+    throw protocolRejection(404, -32_000, `Not found; the endpoint is ${MCP_PATH}`);
 }
 
 export function authenticate(
   { headers }: IncomingMessage,
   tokens: Tokens | undefined,
   requestId: string,
-): Verdict {
-  if (tokens === undefined) return { ok: true, caller: { principal: LOCAL_PRINCIPAL, grant: EVERYTHING } };
+): Caller {
+  if (tokens === undefined) return { principal: LOCAL_PRINCIPAL, grant: EVERYTHING };
   const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   if (token === undefined) {
     const error = new ShellServerError('AUTH_001', 'Bearer token required.');
-    return { ok: false, rejection: serverRejection(401, error, requestId, NO_TOKEN) };
+    throw serverRejection(401, error, requestId, NO_TOKEN);
   }
   const found = tokens.verify(token);
-  if (typeof found !== 'string') return { ok: true, caller: found };
+  if (typeof found !== 'string') return found;
   const why = found === 'expired' ? 'The bearer token has expired.' : 'The bearer token is not valid.';
-  return {
-    ok: false,
-    rejection: serverRejection(401, new ShellServerError('AUTH_002', why), requestId, INVALID_TOKEN),
-  };
+  throw serverRejection(401, new ShellServerError('AUTH_002', why), requestId, INVALID_TOKEN);
 }
 
-function checkMethod({ method = '' }: IncomingMessage): Rejection | undefined {
-  if (method === 'POST' || method === 'GET' || method === 'DELETE') return undefined;
-  const rejection = protocolRejection(405, -32_000, `The method ${quote(method)} is not allowed`);
-  return { ...rejection, headers: { allow: 'GET, POST, DELETE' } };
+const METHODS = ['GET', 'POST', 'DELETE'];
+
+function checkMethod({ method = '' }: IncomingMessage): void {
+  if (METHODS.includes(method)) return;
+  const allow = METHODS.join(', ');
+  throw protocolRejection(405, -32_000, `The method ${quote(method)} is not allowed`, { allow });
 }
 
-function checkBodyHeaders({ method, headers }: IncomingMessage): Rejection | undefined {
-  if (method !== 'POST') return undefined;
-  if (!isJsonContentType(headers['content-type'])) {
-    return protocolRejection(415, -32_000, 'The Content-Type must be application/json');
-  }
+function checkBodyHeaders({ method, headers }: IncomingMessage): void {
+  if (method !== 'POST') return;
+  if (!isJsonContentType(headers['content-type']))
+    throw protocolRejection(415, -32_000, 'The Content-Type must be application/json');
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
-    return protocolRejection(415, -32_000, `The Content-Encoding ${quote(encoding)} is not known`);
+    throw protocolRejection(415, -32_000, `The Content-Encoding ${quote(encoding)} is not known`);
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
-    return protocolRejection(417, -32_000, `The expectation ${quote(headers.expect)} cannot be met`);
-  if (Number(headers['content-length']) > LIMITS.httpBodyBytes) return tooLarge();
-  return undefined;
+    throw protocolRejection(417, -32_000, `The expectation ${quote(headers.expect)} cannot be met`);
+  if (Number(headers['content-length']) > LIMITS.httpBodyBytes) throw tooLarge();
 }
 
 export function tooLarge(): Rejection {

@@ -30,16 +30,14 @@ export interface HttpSessionOptions {
   readonly onClosed: () => void;
 }
 
-export interface HttpSession {
-  /** `requests`: the ids of what the body asks; `cancelled`: those it calls off. */
-  handle(
-    request: AuthenticatedRequest,
-    response: ServerResponse,
-    message: { body: unknown; requests: readonly RequestId[]; cancelled: readonly RequestId[] },
-  ): Promise<void>;
-  isOwed(id: RequestId): boolean;
-  isBusy(): boolean;
-  close(): Promise<void>;
+export type HttpSession = Awaited<ReturnType<typeof openHttpSession>>;
+
+interface Message {
+  readonly body: unknown;
+  /** The ids of what the body asks. */
+  readonly requests: readonly RequestId[];
+  /** Those it calls off. */
+  readonly cancelled: readonly RequestId[];
 }
 
 /**
@@ -63,16 +61,134 @@ interface Exchange {
   timer: NodeJS.Timeout | undefined;
 }
 
-export async function openHttpSession(options: HttpSessionOptions): Promise<HttpSession> {
-  const { factory, events, current, resumeWindowMs, log } = options;
-  const exchanges = new Map<RequestId, Exchange>();
+export async function openHttpSession(options: HttpSessionOptions) {
+  const { factory, events, current, log } = options;
+  const exchanges = createExchanges(options.resumeWindowMs, (id) =>
+    cancel(id, 'the connection was lost and not resumed'),
+  );
+  const transport = new NodeStreamableHTTPServerTransport({
+    sessionIdGenerator: randomText,
+    eventStore: noteStreams(events, exchanges, current),
+    retryInterval: LIMITS.retryMs,
+    onsessioninitialized: options.onOpened,
+  });
+  noteAnswers(transport, exchanges, current);
+  const server = factory({ era: 'legacy', authInfo: options.auth });
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's callback, no DOM event
+  server.onerror = (error) => log.debug('http session', { error: error.message });
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
+  server.onclose = () => {
+    exchanges.clear();
+    events.close();
+    options.onClosed();
+  };
+  await server.connect(transport);
+  const deliver = transport.onmessage;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
+  transport.onmessage = (message, extra) => {
+    const id = 'id' in message && 'method' in message ? message.id : undefined;
+    if (id !== undefined) exchanges.delivered.add(id);
+    deliver?.(message, extra);
+    if (id !== undefined && exchanges.calledOff.delete(id)) cancel(id, 'called off');
+  };
+
+  function cancel(id: RequestId, reason: string): void {
+    deliver?.(cancellationOf(id, reason));
+    endStream(id, transport, exchanges);
+  }
+
+  return {
+    async handle(request: AuthenticatedRequest, response: ServerResponse, message: Message): Promise<void> {
+      const { body, requests, cancelled } = message;
+      if (request.method === 'GET') await makeWay(request, events, transport, exchanges);
+      const exchange = exchanges.begin(requests, response);
+      await current.run({ exchange, response }, () => transport.handleRequest(request, response, body));
+      // Refused by the SDK (a wrong Accept, an unknown revision): nothing will be answered.
+      if (response.statusCode >= 400) for (const id of requests) exchanges.settle(id);
+      for (const id of cancelled) {
+        // It comes by another connection than the request, and may be faster; a late one, for what was answered, is nothing.
+        if (exchanges.delivered.has(id)) endStream(id, transport, exchanges);
+        else if (!exchanges.answered.has(id)) keep(exchanges.calledOff, id);
+      }
+    },
+    isOwed: (id: RequestId) => exchanges.open.has(id),
+    isBusy: () => exchanges.open.size > 0,
+    close: () => server.close(),
+  };
+}
+
+type Exchanges = ReturnType<typeof createExchanges>;
+
+/** The requests of a session, from their arrival until they are answered. */
+function createExchanges(resumeWindowMs: number, giveUp: (id: RequestId) => void) {
+  const open = new Map<RequestId, Exchange>();
   const byStream = new Map<string, Exchange>();
   /** Ids of requests that were cancelled before they came, and of those that were answered. */
   const calledOff = new Set<RequestId>();
   const answered = new Set<RequestId>();
   /** Those that have reached the server, so that a cancellation finds them there. */
   const delivered = new Set<RequestId>();
-  const eventStore: EventStore = {
+
+  function attach(exchange: Exchange, response: ServerResponse): void {
+    clearTimeout(exchange.timer);
+    exchange.connection = response;
+    response.once('close', () => {
+      if (exchange.connection !== response) return;
+      exchange.connection = undefined;
+      if (exchange.owed.size === 0) return;
+      exchange.timer = setTimeout(() => exchange.owed.forEach(giveUp), resumeWindowMs);
+      exchange.timer.unref();
+    });
+  }
+
+  return {
+    open,
+    byStream,
+    calledOff,
+    answered,
+    delivered,
+    attach,
+    begin(requests: readonly RequestId[], response: ServerResponse): Exchange {
+      const exchange: Exchange = {
+        owed: new Set(requests),
+        streamId: undefined,
+        connection: undefined,
+        timer: undefined,
+      };
+      for (const id of requests) {
+        open.set(id, exchange);
+        answered.delete(id);
+      }
+      if (requests.length > 0) attach(exchange, response);
+      return exchange;
+    },
+    settle(id: RequestId): void {
+      const exchange = open.get(id);
+      if (exchange === undefined) return;
+      open.delete(id);
+      delivered.delete(id);
+      calledOff.delete(id);
+      keep(answered, id);
+      exchange.owed.delete(id);
+      if (exchange.owed.size > 0) return;
+      clearTimeout(exchange.timer);
+      if (exchange.streamId !== undefined) byStream.delete(exchange.streamId);
+    },
+    clear(): void {
+      for (const exchange of open.values()) clearTimeout(exchange.timer);
+      open.clear();
+      byStream.clear();
+    },
+  };
+}
+
+/** The events of the session, with the streams of its exchanges noted as they come by. */
+function noteStreams(
+  events: SessionEvents,
+  { byStream, attach }: Exchanges,
+  current: HttpSessionOptions['current'],
+): EventStore {
+  return {
     storeEvent(streamId, message) {
       const exchange = current.getStore()?.exchange;
       if (exchange !== undefined && exchange.owed.size > 0 && exchange.streamId === undefined) {
@@ -90,132 +206,51 @@ export async function openHttpSession(options: HttpSessionOptions): Promise<Http
       return streamId;
     },
   };
+}
 
-  const transport = new NodeStreamableHTTPServerTransport({
-    sessionIdGenerator: randomText,
-    eventStore,
-    retryInterval: LIMITS.retryMs,
-    onsessioninitialized: options.onOpened,
-  });
-  const sendNow = transport.send.bind(transport);
+function noteAnswers(
+  transport: NodeStreamableHTTPServerTransport,
+  { open, settle }: Exchanges,
+  current: HttpSessionOptions['current'],
+): void {
+  const send = transport.send.bind(transport);
   transport.send = async (message, sendOptions) => {
     const id = 'method' in message ? sendOptions?.relatedRequestId : message.id;
-    const exchange = id === undefined ? undefined : exchanges.get(id);
+    const exchange = id === undefined ? undefined : open.get(id);
     try {
-      await current.run({ exchange }, () => sendNow(message, sendOptions));
+      await current.run({ exchange }, () => send(message, sendOptions));
     } finally {
       if (!('method' in message) && id !== undefined) settle(id);
     }
   };
+}
 
-  const server = factory({ era: 'legacy', authInfo: options.auth });
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's callback, no DOM event
-  server.onerror = (error) => log.debug('http session', { error: error.message });
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
-  server.onclose = () => {
-    for (const exchange of exchanges.values()) clearTimeout(exchange.timer);
-    exchanges.clear();
-    byStream.clear();
-    events.close();
-    options.onClosed();
-  };
-  await server.connect(transport);
-  const deliver = transport.onmessage;
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the same
-  transport.onmessage = (message, extra) => {
-    if ('id' in message && 'method' in message) delivered.add(message.id);
-    deliver?.(message, extra);
-    if ('id' in message && 'method' in message && calledOff.delete(message.id))
-      cancel(message.id, 'called off');
-  };
+/** A client that opens a stream again has lost the old one, although we may not know: the SDK would reject it. */
+async function makeWay(
+  { headers }: AuthenticatedRequest,
+  events: SessionEvents,
+  transport: NodeStreamableHTTPServerTransport,
+  { byStream }: Exchanges,
+): Promise<void> {
+  const lastEventId = headers['last-event-id'];
+  const resumed = lastEventId && (await events.getStreamIdForEventId(String(lastEventId)));
+  const [owed] = (resumed && byStream.get(resumed)?.owed) || [];
+  if (owed !== undefined) transport.closeSSEStream(owed);
+  else if (!lastEventId || resumed === STANDALONE) transport.closeStandaloneSSEStream();
+}
 
-  function attach(exchange: Exchange, response: ServerResponse): void {
-    clearTimeout(exchange.timer);
-    exchange.connection = response;
-    response.once('close', () => {
-      if (exchange.connection !== response) return;
-      exchange.connection = undefined;
-      if (exchange.owed.size === 0) return;
-      exchange.timer = setTimeout(() => giveUp(exchange), resumeWindowMs);
-      exchange.timer.unref();
-    });
-  }
-
-  /** A client that opens a stream again has lost the old one, although we may not know: the SDK would reject it. */
-  async function makeWay(lastEventId: string | string[] | undefined): Promise<void> {
-    const resumed = lastEventId && (await events.getStreamIdForEventId(String(lastEventId)));
-    const [owed] = (resumed && byStream.get(resumed)?.owed) || [];
-    if (owed !== undefined) transport.closeSSEStream(owed);
-    else if (!lastEventId || resumed === STANDALONE) transport.closeStandaloneSSEStream();
-  }
-
-  function giveUp(exchange: Exchange): void {
-    for (const id of exchange.owed) cancel(id, 'the connection was lost and not resumed');
-  }
-
-  function cancel(id: RequestId, reason: string): void {
-    deliver?.(cancellationOf(id, reason));
-    endStream(id);
-  }
-
-  /** It comes by another connection than the request, and may be faster; a late one, for what was answered, is nothing. */
-  function noteCancelled(id: RequestId): void {
-    if (delivered.has(id)) endStream(id);
-    else if (!answered.has(id)) keep(calledOff, id);
-  }
-
-  /**
-   * The SDK answers no cancelled request and leaves its stream open for good. Closed without an answer, clients would
-   * try to resume it; so the stream is closed and the answer stored, where only one that resumes will find it.
-   */
-  function endStream(id: RequestId): void {
-    setImmediate(() => {
-      const exchange = exchanges.get(id);
-      if (exchange === undefined) return;
-      if (exchange.owed.size === 1) transport.closeSSEStream(id);
-      const error = { code: -32_000, message: 'The request was cancelled' };
-      transport.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
-    });
-  }
-
-  function settle(id: RequestId): void {
-    const exchange = exchanges.get(id);
+/**
+ * The SDK answers no cancelled request and leaves its stream open for good. Closed without an answer, clients would
+ * try to resume it; so the stream is closed and the answer stored, where only one that resumes will find it.
+ */
+function endStream(id: RequestId, transport: NodeStreamableHTTPServerTransport, { open }: Exchanges): void {
+  setImmediate(() => {
+    const exchange = open.get(id);
     if (exchange === undefined) return;
-    exchanges.delete(id);
-    delivered.delete(id);
-    calledOff.delete(id);
-    keep(answered, id);
-    exchange.owed.delete(id);
-    if (exchange.owed.size > 0) return;
-    clearTimeout(exchange.timer);
-    if (exchange.streamId !== undefined) byStream.delete(exchange.streamId);
-  }
-
-  return {
-    async handle(request, response, { body, requests, cancelled }) {
-      const exchange: Exchange = {
-        owed: new Set(requests),
-        streamId: undefined,
-        connection: undefined,
-        timer: undefined,
-      };
-      if (request.method === 'GET') await makeWay(request.headers['last-event-id']);
-      if (requests.length > 0) {
-        for (const id of requests) {
-          exchanges.set(id, exchange);
-          answered.delete(id);
-        }
-        attach(exchange, response);
-      }
-      await current.run({ exchange, response }, () => transport.handleRequest(request, response, body));
-      // Refused by the SDK (a wrong Accept, an unknown revision): nothing will be answered.
-      if (response.statusCode >= 400) for (const id of requests) settle(id);
-      for (const id of cancelled) noteCancelled(id);
-    },
-    isOwed: (id) => exchanges.has(id),
-    isBusy: () => exchanges.size > 0,
-    close: () => server.close(),
-  };
+    if (exchange.owed.size === 1) transport.closeSSEStream(id);
+    const error = { code: -32_000, message: 'The request was cancelled' };
+    transport.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
+  });
 }
 
 /** The newest so many: a client that is further behind does not come back. */

@@ -4,19 +4,12 @@ import { createSecureContext } from 'node:tls';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
+import type { Settings } from '../../base/settings.ts';
 
-export interface TlsFiles {
-  readonly cert: string;
-  readonly key: string;
-}
-
-export interface TlsContext {
-  readonly cert: string;
-  readonly key: string;
-}
+export type TlsFiles = NonNullable<Settings['http']['tls']>;
 
 /** Throws SYSTEM_003 where they cannot be read, or do not belong together. */
-export function readTls({ cert, key }: TlsFiles): TlsContext {
+export function readTls({ cert, key }: TlsFiles): TlsFiles {
   try {
     const context = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
     createSecureContext(context);
@@ -30,7 +23,7 @@ export function readTls({ cert, key }: TlsFiles): TlsContext {
 }
 
 /** Takes up a renewed certificate for new connections; one that cannot be used leaves the old one. */
-export function watchTls(files: TlsFiles, use: (context: TlsContext) => void, log: Log): () => void {
+export function watchTls(files: TlsFiles, use: (context: TlsFiles) => void, log: Log): () => void {
   let stamp = stampOf(files);
   const timer = setInterval(() => {
     const now = stampOf(files);

@@ -6,7 +6,7 @@ import { type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createId } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { protocolRejection, type Rejection, withRequestId } from './rejection.ts';
+import { encodeBody, protocolRejection, type Rejection } from './rejection.ts';
 
 export function answerUnreadable(
   server: Server,
@@ -32,14 +32,11 @@ export function answerUnreadable(
   server.on('connect', (_, socket) => end(socket, noTunnel()));
 }
 
+const TOO_LARGE = `The headers are too large; they may have ${LIMITS.httpHeaderBytes} bytes`;
+
 const REJECTIONS: Readonly<Record<string, () => Rejection>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => protocolRejection(408, -32_000, 'The request did not come in time'),
-  HPE_HEADER_OVERFLOW: () =>
-    protocolRejection(
-      431,
-      -32_600,
-      `The headers are too large; they may have ${LIMITS.httpHeaderBytes} bytes`,
-    ),
+  HPE_HEADER_OVERFLOW: () => protocolRejection(431, -32_600, TOO_LARGE),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () =>
     protocolRejection(413, -32_600, 'The extensions of a chunk are too large'),
 };
@@ -49,7 +46,7 @@ const noTunnel = (): Rejection => protocolRejection(405, -32_000, 'The method "C
 
 function encode(rejection: Rejection): string {
   const requestId = createId('req');
-  const body = JSON.stringify(withRequestId(rejection, requestId).body);
+  const body = encodeBody(rejection, requestId);
   const lines = [
     `HTTP/1.1 ${rejection.status} ${STATUS_CODES[rejection.status]}`,
     'connection: close',

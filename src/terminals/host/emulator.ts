@@ -7,15 +7,9 @@
 import unicode11 from '@xterm/addon-unicode11';
 import headless, { type IDisposable, type Terminal } from '@xterm/headless';
 
-export interface Emulator {
-  readonly terminal: Terminal;
-  /** Everything has been parsed when it returns. */
-  parse(bytes: Uint8Array): void;
-  /** Between two sequences, on the normal screen, with all of it scrolling: a line feed at the bottom pushes out a row. */
-  isPlain(): boolean;
-}
+export type Emulator = ReturnType<typeof createEmulator>;
 
-export interface EmulatorOptions {
+interface EmulatorOptions {
   readonly columns: number;
   readonly rows: number;
   /** Rows above the screen that stay in memory. */
@@ -66,7 +60,7 @@ interface Lines {
   onTrim(listener: (rows: number) => void): IDisposable;
 }
 
-export function createEmulator(options: EmulatorOptions): Emulator {
+export function createEmulator(options: EmulatorOptions) {
   const terminal = new headless.Terminal({
     cols: options.columns,
     rows: options.rows,
@@ -94,13 +88,15 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   watch();
   return {
     terminal,
-    parse(bytes) {
+    /** Everything has been parsed when it returns. */
+    parse(bytes: Uint8Array): void {
       // What follows a person's input is parsed at once; anything else would wait for a timer.
       terminal.input('', true);
       terminal.write(bytes);
       watch();
     },
-    isPlain() {
+    /** Between two sequences, on the normal screen, with all of it scrolling: a line feed at the bottom pushes out a row. */
+    isPlain(): boolean {
       const { active, normal } = inside.buffers;
       return (
         active === normal &&

@@ -1,6 +1,6 @@
 /** What a decision about input depends on: who would read it. Asked anew each time, and last of all before typing. */
 import type { InputFacts } from '../protocol.ts';
-import { directoryOf, isShellInFront, readActivity } from './foreground.ts';
+import { directoryOf, type FrontProcess, isShellInFront, lookAtFront, readActivity } from './foreground.ts';
 import { asksForSecret } from './secret-prompt.ts';
 import type { Observed } from './settle.ts';
 
@@ -8,9 +8,10 @@ export async function readFacts(observed: Observed, rules: string): Promise<Inpu
   const { marks, program, screen } = observed;
   screen.catchUp();
   const isAtPrompt = marks.state === 'prompt';
-  const isShell = !observed.hasEnded() && isShellInFront(program);
+  const hasEnded = observed.outcome() !== undefined;
+  const isShell = !hasEnded && isShellInFront(program);
   // The shell at its prompt reads for itself: nothing more has to be asked, and asking takes a process.
-  const isKnown = observed.hasEnded() || (isAtPrompt && isShell);
+  const isKnown = hasEnded || (isAtPrompt && isShell);
   const mode = isKnown ? undefined : await observed.lineMode();
   const activity = isKnown || isShell ? undefined : readActivity(program)?.activity;
   // What a program does not read waits in the kernel for the shell.
@@ -30,10 +31,14 @@ export async function readFacts(observed: Observed, rules: string): Promise<Inpu
     isFreshPrompt: isShell && marks.isFresh && mode?.echoes !== false,
     lineKeys: mode?.isByLine === true ? mode.keys : undefined,
     modes: screen.modes(),
-    byPerson: observed.byPerson(),
+    byPerson: observed.activity.byPerson,
     rules,
   };
 }
+
+/** None where nothing runs any more, or the kernel does not tell. */
+export const frontOf = (observed: Observed, isThorough = false): FrontProcess[] =>
+  observed.outcome() !== undefined ? [] : lookAtFront(observed.program, isThorough);
 
 /** The line at the prompt and the modes only count where the decision was made by them. */
 export function areSame(

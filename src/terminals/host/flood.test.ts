@@ -4,8 +4,9 @@
 import unicode11 from '@xterm/addon-unicode11';
 import headless from '@xterm/headless';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ScreenOptions } from './drawing.ts';
 import { findUnseen } from './flood.ts';
-import { createScreen, type Screen, type ScreenOptions } from './screen.ts';
+import { createScreen, type Screen } from './screen.ts';
 
 const opened: Screen[] = [];
 afterEach(() => {

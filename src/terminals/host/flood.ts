@@ -11,14 +11,7 @@ const HELD_BYTES = 256 * 1024;
 /** Sequences that take longer than this to draw are drawn as they come, so that other terminals have their turn. */
 const SLOW_MS = 40;
 
-export interface Flood {
-  write(chunk: Uint8Array): void;
-  /** Parses what is held. */
-  catchUp(): void;
-  dispose(): void;
-}
-
-export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
+export function createFlood(parse: (bytes: Uint8Array) => void) {
   let held: Buffer | undefined;
   let heldBytes = 0;
   /** Grows while it is drawn quickly; 0 where there is no flood. */
@@ -27,6 +20,7 @@ export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
   let momentBegan = 0;
   let momentBytes = 0;
 
+  /** Parses what is held. */
   function catchUp(): void {
     if (heldBytes === 0 || held === undefined) return;
     const bytes = held.subarray(0, heldBytes);
@@ -50,7 +44,7 @@ export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
   }
 
   return {
-    write(chunk) {
+    write(chunk: Uint8Array): void {
       if (chunk.length <= limit) return hold(chunk);
       catchUp();
       const now = performance.now();
@@ -63,7 +57,7 @@ export function createFlood(parse: (bytes: Uint8Array) => void): Flood {
       parse(chunk);
     },
     catchUp,
-    dispose() {
+    dispose(): void {
       clearTimeout(timer);
       heldBytes = 0;
     },

@@ -4,24 +4,11 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { findProcess, listChildren, listProcesses, type ProcessEntry } from '../../executions/processes.ts';
+import type { FrontInfo } from '../protocol.ts';
 
-export interface FrontProcess {
-  readonly pid: number;
-  /** As the kernel has it, cut at 15 characters. */
-  readonly name: string;
-  /** The program's file; undefined where it cannot be told. */
-  readonly path: string | undefined;
-  /** The name by which it was called, without its directory. */
-  readonly calledAs: string | undefined;
-  readonly isLeader: boolean;
-}
-
-export interface Front {
-  readonly groupId: number;
-  /** The group's leader first. */
-  readonly processes: readonly FrontProcess[];
-}
+export type FrontProcess = ReturnType<typeof describe>;
 
 /** The terminal's own processes. */
 export interface Program {
@@ -36,12 +23,13 @@ export function isShellInFront({ shell }: Program): boolean {
   return entry !== undefined && !entry.isZombie && entry.groupId === entry.foregroundGroupId;
 }
 
-/** Without a sandbox an orphan is only found by looking at all processes, which is `isThorough`. */
-export function lookAtFront({ shell, root }: Program, isThorough = false): Front | undefined {
+/**
+ * The group's leader first. Without a sandbox an orphan is only found by looking at all processes, which is
+ * `isThorough`.
+ */
+export function lookAtFront({ shell, root }: Program, isThorough = false): FrontProcess[] {
   const groupId = findProcess(shell)?.foregroundGroupId ?? 0;
-  if (groupId <= 0) return undefined;
-  const members = membersOf(groupId, isThorough ? undefined : root);
-  return { groupId, processes: members.map((entry) => describe(entry, groupId)) };
+  return groupId <= 0 ? [] : membersOf(groupId, isThorough ? undefined : root).map(describe);
 }
 
 function membersOf(groupId: number, root: number | undefined): ProcessEntry[] {
@@ -60,18 +48,23 @@ function descendantsOf(root: number): ProcessEntry[] {
   return pids.flatMap((pid) => findProcess(pid) ?? []);
 }
 
-function describe(entry: ProcessEntry, groupId: number): FrontProcess {
+function describe(entry: ProcessEntry) {
   const argv = readText(`/proc/${entry.pid}/cmdline`)?.split('\0')[0];
   return {
     pid: entry.pid,
+    /** As the kernel has it, cut at 15 characters. */
     name: entry.name,
+    /** The program's file; undefined where it cannot be told. */
     path: readLink(`/proc/${entry.pid}/exe`),
+    /** The name by which it was called, without its directory. */
     calledAs: argv === undefined || argv === '' ? undefined : basename(argv.replace(/^-/, '')),
-    isLeader: entry.pid === groupId,
   };
 }
 
-export type Activity =
+export const describeFront = (front: readonly FrontProcess[]): FrontInfo[] =>
+  front.map(({ pid, name, path }) => ({ pid, name, path }));
+
+type Activity =
   /** Blocked in a read of the terminal. */
   | 'reading'
   /** Waiting for one of several things, of which the terminal is one. */
@@ -86,20 +79,16 @@ const CALLS: Readonly<Record<string, { read: readonly number[]; poll: readonly n
   arm64: { read: [63, 65], poll: [22, 72, 73, 441] },
 };
 
-export interface FrontActivity {
-  readonly activity: Activity;
-  /** Of all of them: unchanged means that none did anything. */
-  readonly cpuTicks: number;
-  readonly groupId: number;
-}
+export type FrontActivity = NonNullable<ReturnType<typeof readActivity>>;
 
 /** What the foreground processes are doing now. */
-export function readActivity({ shell, root }: Program): FrontActivity | undefined {
+export function readActivity({ shell, root }: Program) {
   const groupId = findProcess(shell)?.foregroundGroupId ?? 0;
   if (groupId <= 0) return undefined;
   const members = membersOf(groupId, root);
   if (members.length === 0) return undefined;
   const activities = members.map(activityOf);
+  // Unchanged means that none did anything.
   const cpuTicks = members.reduce((total, entry) => total + entry.cpuTicks, 0);
   // One that reads is what a person would type to; one that works is what they would wait for.
   const order: readonly Activity[] = ['reading', 'busy', 'listening', 'asleep'];
@@ -110,20 +99,13 @@ export function readActivity({ shell, root }: Program): FrontActivity | undefine
 /** Of many threads, one that reads or listens is enough. */
 function activityOf(entry: ProcessEntry): Activity {
   if (entry.state !== 'S') return 'busy';
-  const activities = tasksOf(entry.pid).map((task) => activityOfTask(entry.pid, task));
+  const tasks = attempt(() => readdirSync(`/proc/${entry.pid}/task`)) ?? [];
+  const activities = tasks.slice(0, MAX_TASKS).map((task) => activityOfTask(entry.pid, task));
   return (['reading', 'listening', 'asleep'] as const).find((each) => activities.includes(each)) ?? 'busy';
 }
 
 /** A program with more is no less asleep. */
 const MAX_TASKS = 64;
-
-function tasksOf(pid: number): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).slice(0, MAX_TASKS);
-  } catch {
-    return [];
-  }
-}
 
 function activityOfTask(pid: number, task: string): Activity {
   const calls = CALLS[process.arch];
@@ -139,11 +121,8 @@ function activityOfTask(pid: number, task: string): Activity {
 /** Its stdin is the terminal, or it has opened it besides: fzf reads what to choose from elsewhere. */
 function readsTerminal(pid: number): boolean {
   if (isTerminal(pid, 0)) return true;
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => Number(fd) > 2 && isTerminal(pid, Number(fd)));
-  } catch {
-    return false;
-  }
+  const fds = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return fds.some((fd) => Number(fd) > 2 && isTerminal(pid, Number(fd)));
 }
 
 function isTerminal(pid: number, fd: number): boolean {
@@ -151,23 +130,9 @@ function isTerminal(pid: number, fd: number): boolean {
   return link !== undefined && /^\/dev\/(?:pts\/\d+|tty|console)$/.test(link);
 }
 
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').trimEnd();
-  } catch {
-    return undefined;
-  }
-}
+const readText = (path: string): string | undefined => attempt(() => readFileSync(path, 'utf8').trimEnd());
 
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
-}
+const readLink = (path: string): string | undefined => attempt(() => readlinkSync(path));
 
 /** The directory that a process is in, as it sees it. */
-export function directoryOf(pid: number): string | undefined {
-  return readLink(`/proc/${pid}/cwd`);
-}
+export const directoryOf = (pid: number): string | undefined => readLink(`/proc/${pid}/cwd`);

@@ -3,7 +3,8 @@
  * or the process that reads the terminal counts.
  */
 import { realpathSync } from 'node:fs';
-import type { Front, FrontProcess } from './foreground.ts';
+import { attempt } from '../../base/attempt.ts';
+import type { FrontProcess } from './foreground.ts';
 
 export type GuardTarget =
   | { readonly kind: 'any' }
@@ -24,22 +25,24 @@ export function readGuard(text: string): GuardTarget | undefined {
 }
 
 /** `shell` is the terminal's own first process. */
-export function passesGuard(target: GuardTarget, front: Front | undefined, shell: number): boolean {
-  if (target.kind === 'any') return true;
-  if (front === undefined) return false;
-  return front.processes.some((process) => matches(target, process, shell));
-}
+export const passesGuard = (target: GuardTarget, front: readonly FrontProcess[], shell: number): boolean =>
+  target.kind === 'any' || front.some((process) => matches(target, process, shell));
 
-function matches(target: GuardTarget, process: FrontProcess, shell: number): boolean {
+function matches(
+  target: Exclude<GuardTarget, { kind: 'any' }>,
+  process: FrontProcess,
+  shell: number,
+): boolean {
   switch (target.kind) {
-    case 'any':
-      return true;
     case 'pid':
       return process.pid === target.pid;
     case 'shell':
       return process.pid === shell;
     case 'path':
-      return process.path !== undefined && realPathOf(target.path) === process.path;
+      return (
+        process.path !== undefined &&
+        (attempt(() => realpathSync(target.path)) ?? target.path) === process.path
+      );
     case 'name':
       return [process.name, process.calledAs].some(
         (name) => name !== undefined && (name === target.name || isCutName(name, target.name)),
@@ -49,11 +52,3 @@ function matches(target: GuardTarget, process: FrontProcess, shell: number): boo
 
 /** The kernel keeps 15 characters. */
 const isCutName = (name: string, wanted: string): boolean => name.length === 15 && wanted.startsWith(name);
-
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-}

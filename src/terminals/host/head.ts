@@ -3,56 +3,47 @@
  * when there are enough of them. Looked at once for each piece of output, never for each byte.
  */
 import type { IMarker, Terminal } from '@xterm/headless';
+import { endOfLine, textOf } from './buffer-lines.ts';
 
-export interface Head {
-  /** Begins anew where the cursor is. */
-  begin(): void;
-  /** Some are still to come, so that lines must be drawn even if nobody will see them. */
-  readonly isWaiting: boolean;
-  /** A piece was parsed. */
-  check(): void;
-  /** From the line in which the cursor was; undefined where nothing has left memory since. */
-  lines(): readonly string[] | undefined;
-}
+export type Head = ReturnType<typeof createHead>;
 
 /** More than an answer shows of them. */
 export const HEAD_ROWS = 300;
 
-export function createHead(terminal: Terminal): Head {
+export function createHead(terminal: Terminal) {
   let marker: IMarker | undefined;
   let kept: readonly string[] | undefined;
 
+  /** Some are still to come, so that lines must be drawn even if nobody will see them. */
   const isWaiting = (): boolean => marker !== undefined && kept === undefined && !marker.isDisposed;
 
   function read(first: number): string[] {
     const buffer = terminal.buffer.normal;
     const found: string[] = [];
-    for (let row = first; row < first + HEAD_ROWS; row++) {
-      const line = buffer.getLine(row);
-      if (line === undefined) break;
-      const isJoined = buffer.getLine(row + 1)?.isWrapped === true;
-      const text = line.translateToString(!isJoined);
-      if (line.isWrapped && found.length > 0) found.push(`${found.pop() ?? ''}${text}`);
-      else found.push(text);
+    for (let row = first; row < Math.min(first + HEAD_ROWS, buffer.length); ) {
+      const end = endOfLine(buffer, row);
+      found.push(textOf(buffer, row, end));
+      row = end;
     }
     // Of the last one there may be more.
-    return found.slice(0, -1).map((line) => line.trimEnd());
+    return found.slice(0, -1);
   }
 
   return {
-    begin() {
+    /** Begins anew where the cursor is. */
+    begin(): void {
       marker?.dispose();
       kept = undefined;
       marker = terminal.buffer.active.type === 'normal' ? terminal.registerMarker(0) : undefined;
     },
-    get isWaiting() {
-      return isWaiting();
-    },
-    check() {
+    isWaiting,
+    /** A piece was parsed. */
+    check(): void {
       if (marker === undefined || !isWaiting()) return;
       const { baseY, cursorY } = terminal.buffer.normal;
       if (baseY + cursorY - marker.line > HEAD_ROWS) kept = read(marker.line);
     },
+    /** From the line in which the cursor was; undefined where nothing has left memory since. */
     lines: () => (marker?.isDisposed === true ? kept : undefined),
   };
 }

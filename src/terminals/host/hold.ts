@@ -1,20 +1,15 @@
 /** While a person has taken over a terminal, what others type waits for them to give it back. */
 
-export interface Hold {
-  isHeld(): boolean;
-  /** Until the function that is returned is called. */
-  take(): () => void;
-  /** False where it was still held when the time was over. */
-  untilFree(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
-}
+export type Hold = ReturnType<typeof createHold>;
 
-export function createHold(): Hold {
+export function createHold() {
   const holders = new Set<symbol>();
   const waiting = new Set<() => void>();
   const isHeld = (): boolean => holders.size > 0;
   return {
     isHeld,
-    take() {
+    /** Until the function that is returned is called. */
+    take(): () => void {
       const holder = Symbol('holder');
       holders.add(holder);
       return () => {
@@ -22,7 +17,8 @@ export function createHold(): Hold {
         if (!isHeld()) for (const go of waiting) go();
       };
     },
-    async untilFree(timeoutMs, signal) {
+    /** False where it was still held when the time was over. */
+    async untilFree(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
       if (!isHeld()) return true;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(go, timeoutMs);

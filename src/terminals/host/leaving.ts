@@ -3,27 +3,9 @@
  * before a piece of output is parsed that may push them out.
  */
 import type { IBuffer } from '@xterm/headless';
+import { isContinued } from './buffer-lines.ts';
 
-export interface Leaving {
-  /** Lines whose first row has left. */
-  readonly lines: number;
-  /** Notes all rows above the screen. */
-  note(): void;
-  /** The emulator says that so many rows have left. */
-  trim(rows: number): void;
-  /** Rows that left when nothing was noted, and were not counted. */
-  takeTrimmed(): number;
-  /** Counts what has left since. */
-  settle(): void;
-  /** The rows before this one are about to go. */
-  drop(rows: number): void;
-  /** Nothing more comes of the line that left last. */
-  endLine(): void;
-  /** Lines that were never there. */
-  skip(lines: number): void;
-  /** Rows are not where they were. */
-  forget(): void;
-}
+export type Leaving = ReturnType<typeof createLeaving>;
 
 interface Row {
   /** A line begins here. */
@@ -31,28 +13,16 @@ interface Row {
   readonly text: string;
 }
 
-/** Where nobody asks for their text. */
-const FIRST_ROW: Row = { isFirst: true, text: '' };
-const LATER_ROW: Row = { isFirst: false, text: '' };
-
-export const isContinued = (buffer: IBuffer, row: number): boolean => buffer.getLine(row)?.isWrapped === true;
-
 export function createLeaving(
   normal: () => IBuffer,
   onLine: ((line: string, index: number) => void) | undefined,
-): Leaving {
+) {
+  const readRow = onLine === undefined ? readBeginning : readWhole;
   let oldest: Row[] = [];
   let trimmed = 0;
   let lines = 0;
   /** The text of the last line, of which rows may still be there. */
   let text: string | undefined;
-
-  function rowAt(buffer: IBuffer, row: number): Row {
-    const isFirst = !isContinued(buffer, row);
-    if (onLine === undefined) return isFirst ? FIRST_ROW : LATER_ROW;
-    const isLast = !isContinued(buffer, row + 1);
-    return { isFirst, text: buffer.getLine(row)?.translateToString(isLast) ?? '' };
-  }
 
   function leave(row: Row): void {
     if (row.isFirst) {
@@ -63,11 +33,13 @@ export function createLeaving(
     if (onLine !== undefined) text += row.text;
   }
 
+  /** Nothing more comes of the line that left last. */
   function endLine(): void {
     if (text !== undefined) onLine?.(text.trimEnd(), lines - 1);
     text = undefined;
   }
 
+  /** Counts what has left since. */
   function settle(): void {
     if (trimmed <= 0) return;
     for (const row of oldest.splice(0, trimmed)) leave(row);
@@ -76,35 +48,51 @@ export function createLeaving(
   }
 
   return {
-    get lines() {
-      return lines;
-    },
-    note() {
+    /** Those whose first row has left. */
+    lines: () => lines,
+    /** Notes all rows above the screen. */
+    note(): void {
       const buffer = normal();
-      for (let row = oldest.length; row < buffer.baseY; row++) oldest.push(rowAt(buffer, row));
+      for (let row = oldest.length; row < buffer.baseY; row++) oldest.push(readRow(buffer, row));
     },
-    trim(rows) {
+    /** The emulator says that so many rows have left. */
+    trim(rows: number): void {
       trimmed += rows;
     },
-    takeTrimmed() {
-      const rows = trimmed;
-      trimmed = 0;
-      return rows;
-    },
     settle,
-    drop(rows) {
+    /** The rows before this one are about to go. */
+    drop(rows: number): void {
       settle();
       const buffer = normal();
-      for (let row = 0; row < rows; row++) leave(rowAt(buffer, row));
+      for (let row = 0; row < rows; row++) leave(readRow(buffer, row));
       if (!isContinued(buffer, rows)) endLine();
       oldest = [];
     },
     endLine,
-    skip(count) {
+    /** Lines that were never there. */
+    skip(count: number): void {
       lines += count;
     },
-    forget() {
+    /** Rows are not where they were. True where some have left that were not counted. */
+    forget(): boolean {
       oldest = [];
+      const haveLeft = trimmed > 0;
+      trimmed = 0;
+      return haveLeft;
     },
+  };
+}
+
+/** Where nobody asks for their text. */
+const FIRST_ROW: Row = { isFirst: true, text: '' };
+const LATER_ROW: Row = { isFirst: false, text: '' };
+const readBeginning = (buffer: IBuffer, row: number): Row =>
+  isContinued(buffer, row) ? LATER_ROW : FIRST_ROW;
+
+function readWhole(buffer: IBuffer, row: number): Row {
+  const isLast = !isContinued(buffer, row + 1);
+  return {
+    isFirst: !isContinued(buffer, row),
+    text: buffer.getLine(row)?.translateToString(isLast) ?? '',
   };
 }

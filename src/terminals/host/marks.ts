@@ -6,9 +6,7 @@
 import type { IMarker } from '@xterm/headless';
 import type { Screen } from './screen.ts';
 
-export type ShellState = 'unknown' | 'prompt' | 'running';
-
-export interface FinishedCommand {
+interface FinishedCommand {
   readonly exitCode: number | undefined;
   /** What it wrote, as far as that is still in memory. */
   readonly output: string;
@@ -22,192 +20,177 @@ export interface FinishedCommand {
   readonly lastLine: number;
 }
 
-export interface Marks {
-  readonly state: ShellState;
-  /** The shell shows a prompt, and as far as it tells nothing runs. */
-  readonly isIdle: boolean;
-  readonly lastExitCode: number | undefined;
-  /** Commands that have ended since the shell started, and that have begun. */
-  readonly finished: number;
-  readonly begun: number;
-  /** How often the shell has come back to a prompt, with nothing on its line. */
-  readonly prompts: number;
-  /** The cursor is where the last of them ended. */
-  readonly isFresh: boolean;
-  /** As it said with the last of them. */
-  readonly expandsHistory: boolean;
-  readonly lastCommand: FinishedCommand | undefined;
-  /** What stands behind the prompt; undefined where none is shown. */
-  promptLine(): string | undefined;
-  /** What of it stands before the cursor. */
-  beforeCursor(): string | undefined;
-}
+export type Marks = ReturnType<typeof watchMarks>;
 
 interface Place {
   readonly marker: IMarker | undefined;
   readonly column: number;
 }
 
-export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolean): Marks {
-  const { terminal } = screen;
-  // A shell that says nothing when a command begins may be running one.
-  const atPrompt = hasCommandMark ? 'prompt' : 'unknown';
-  let state: ShellState = 'unknown';
-  let finished = 0;
-  let begun = 0;
-  let prompts = 0;
-  let expandsHistory = true;
-  let lastExitCode: number | undefined;
-  let lastCommand: FinishedCommand | undefined;
-  let began: Place | undefined;
-  /** Where the input of the last prompt began. */
-  let prompted: Place | undefined;
-
-  const here = (): Place => ({ marker: terminal.registerMarker(0), column: terminal.buffer.active.cursorX });
-
-  const isUntouched = (): boolean => !hasCommandMark && isFresh();
-
-  function isFresh(): boolean {
-    if (prompted?.marker === undefined) return false;
-    const { baseY, cursorY, cursorX } = terminal.buffer.normal;
-    return prompted.marker.line === baseY + cursorY && prompted.column === cursorX;
-  }
-
-  function leave(place: Place | undefined): void {
-    place?.marker?.dispose();
-  }
-
-  function end(code: string): void {
-    const place = hasCommandMark ? began : prompted;
-    // An empty line ends nothing.
-    if (place === undefined) return;
-    finished++;
-    lastExitCode = Number.isInteger(Number(code)) ? Number(code) : undefined;
-    const { output, isCut } = textSince(screen, place);
-    // Where only prompts are marked, the command that was typed precedes its output.
-    const own = hasCommandMark || isCut ? output : output.slice(output.indexOf('\n') + 1);
-    lastCommand = {
-      exitCode: lastExitCode,
-      output: own,
-      isCut,
-      number: finished,
-      begun,
-      lastLine: screen.cursorLine(),
-    };
-    leave(place);
-    began = undefined;
-    prompted = undefined;
-  }
-
-  const handlers: Readonly<Record<string, (first: string, second: string | undefined) => void>> = {
-    // The prompt is there when all of it is.
-    B: () => {
-      state = atPrompt;
-      leave(prompted);
-      prompted = here();
-      if (!hasCommandMark) begun++;
-    },
-    C: () => {
-      state = 'running';
-      // Of several commands that came in one paste, the first.
-      if (began === undefined) {
-        began = here();
-        begun++;
-      }
-    },
-    D: (code, flags) => {
-      prompts++;
-      // What cannot be the shell's flags says nothing.
-      expandsHistory = flags === undefined || !/^[A-GI-Za-z0-9]*$/.test(flags);
-      end(code);
-    },
-  };
-
-  terminal.parser.registerOscHandler(133, (data) => {
+export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolean) {
+  const { marks, handlers } = followShell(screen, hasCommandMark);
+  screen.terminal.parser.registerOscHandler(133, (data) => {
     const [kind = '', ...rest] = data.split(';');
     if (rest.at(-1) !== `aid=${nonce}`) return true;
     handlers[kind]?.(rest[0] ?? '', rest.length > 2 ? rest[1] : undefined);
     return true;
   });
+  return marks as Readonly<typeof marks>;
+}
 
-  return {
-    get state() {
-      return state;
+/** Of a shell that has said nothing yet. */
+const UNMARKED = {
+  state: 'unknown' as 'unknown' | 'prompt' | 'running',
+  lastExitCode: undefined as number | undefined,
+  /** Commands that have ended since the shell started. */
+  finished: 0,
+  /** How often the shell has come back to a prompt, with nothing on its line. */
+  prompts: 0,
+  /** As it said with the last of them. */
+  expandsHistory: true,
+  lastCommand: undefined as FinishedCommand | undefined,
+};
+
+type MarkHandlers = Readonly<Record<string, (first: string, second: string | undefined) => void>>;
+
+/** The marks, and what each kind of them changes. */
+function followShell(screen: Screen, hasCommandMark: boolean) {
+  let begun = 0;
+  let began: Place | undefined;
+  /** Where the input of the last prompt began. */
+  let prompted: Place | undefined;
+
+  const isUntouched = (): boolean => !hasCommandMark && isAtCursor(screen, prompted);
+
+  const marks = {
+    ...UNMARKED,
+    /** The shell shows a prompt, and as far as it tells nothing runs. */
+    get isIdle(): boolean {
+      return marks.state === 'prompt' || isUntouched();
     },
-    get isIdle() {
-      return state === 'prompt' || isUntouched();
-    },
-    get lastExitCode() {
-      return lastExitCode;
-    },
-    get begun() {
+    /** Commands that have begun. */
+    get begun(): number {
       // Where only prompts are marked, a command begins with the first thing that is typed after one.
       return isUntouched() ? begun - 1 : begun;
     },
-    get finished() {
-      return finished;
+    /** The cursor is where the last prompt ended. */
+    get isFresh(): boolean {
+      return marks.state !== 'running' && isAtCursor(screen, prompted);
     },
-    get prompts() {
-      return prompts;
-    },
-    get isFresh() {
-      return state !== 'running' && isFresh();
-    },
-    get expandsHistory() {
-      return expandsHistory;
-    },
-    get lastCommand() {
-      return lastCommand;
-    },
-    promptLine: () => (state === 'prompt' && prompted !== undefined ? lineFrom(screen, prompted) : undefined),
-    beforeCursor: () =>
-      state === 'prompt' && prompted !== undefined ? lineUntilCursor(screen, prompted) : undefined,
+    /** What stands behind the prompt; undefined where none is shown. */
+    promptLine: () => (marks.state === 'prompt' ? lineFrom(screen, prompted) : undefined),
+    /** What of it stands before the cursor. */
+    beforeCursor: () => (marks.state === 'prompt' ? lineUntilCursor(screen, prompted) : undefined),
   };
+
+  function end(code: string): void {
+    const place = hasCommandMark ? began : prompted;
+    // An empty line ends nothing.
+    if (place === undefined) return;
+    const number = ++marks.finished;
+    const exitCode = Number.isInteger(Number(code)) ? Number(code) : undefined;
+    marks.lastExitCode = exitCode;
+    const text = outputSince(screen, place, hasCommandMark);
+    marks.lastCommand = { exitCode, ...text, number, begun, lastLine: screen.cursorLine() };
+    place.marker?.dispose();
+    began = undefined;
+    prompted = undefined;
+  }
+
+  const handlers: MarkHandlers = {
+    // The prompt is there when all of it is.
+    B: () => {
+      // A shell that says nothing when a command begins may be running one.
+      marks.state = hasCommandMark ? 'prompt' : 'unknown';
+      prompted?.marker?.dispose();
+      prompted = placeOfCursor(screen);
+      if (!hasCommandMark) begun++;
+    },
+    C: () => {
+      marks.state = 'running';
+      // Of several commands that came in one paste, the first.
+      if (began !== undefined) return;
+      began = placeOfCursor(screen);
+      begun++;
+    },
+    D: (code, flags) => {
+      marks.prompts++;
+      // What cannot be the shell's flags says nothing.
+      marks.expandsHistory = flags === undefined || !/^[A-GI-Za-z0-9]*$/.test(flags);
+      end(code);
+    },
+  };
+  return { marks, handlers };
 }
 
+const placeOfCursor = ({ terminal }: Screen): Place => ({
+  marker: terminal.registerMarker(0),
+  column: terminal.buffer.active.cursorX,
+});
+
+function isAtCursor({ terminal }: Screen, place: Place | undefined): boolean {
+  if (place?.marker === undefined) return false;
+  const { baseY, cursorY, cursorX } = terminal.buffer.normal;
+  return place.marker.line === baseY + cursorY && place.column === cursorX;
+}
+
+/** Undefined where it has left memory. */
+const rowOf = (place: Place | undefined): number | undefined =>
+  place?.marker === undefined || place.marker.isDisposed || place.marker.line < 0
+    ? undefined
+    : place.marker.line;
+
 /** From there to the end of the line, wherever the cursor is in it. */
-function lineFrom({ terminal }: Screen, { marker, column }: Place): string | undefined {
+function lineFrom({ terminal }: Screen, place: Place | undefined): string | undefined {
   const buffer = terminal.buffer.normal;
-  if (marker === undefined || marker.isDisposed || marker.line < 0) return undefined;
+  const first = rowOf(place);
+  if (place === undefined || first === undefined) return undefined;
   let text = '';
-  for (let row = marker.line; row < buffer.length; row++) {
+  for (let row = first; row < buffer.length; row++) {
     const line = buffer.getLine(row);
-    if (line === undefined || (row > marker.line && !line.isWrapped)) break;
-    text += line.translateToString(true, row === marker.line ? column : 0);
+    if (line === undefined || (row > first && !line.isWrapped)) break;
+    text += line.translateToString(true, row === first ? place.column : 0);
   }
   return text;
 }
 
 /** From there to the cursor, spaces and all. */
-function lineUntilCursor({ terminal }: Screen, { marker, column }: Place): string | undefined {
+function lineUntilCursor({ terminal }: Screen, place: Place | undefined): string | undefined {
   const buffer = terminal.buffer.normal;
-  if (marker === undefined || marker.isDisposed || marker.line < 0) return undefined;
+  const first = rowOf(place);
+  if (place === undefined || first === undefined) return undefined;
   const last = buffer.baseY + buffer.cursorY;
   let text = '';
-  for (let row = marker.line; row <= last; row++) {
+  for (let row = first; row <= last; row++) {
     const to = row === last ? buffer.cursorX : undefined;
-    text += buffer.getLine(row)?.translateToString(false, row === marker.line ? column : 0, to) ?? '';
+    text += buffer.getLine(row)?.translateToString(false, row === first ? place.column : 0, to) ?? '';
   }
   return text;
 }
 
+function outputSince(screen: Screen, place: Place, hasCommandMark: boolean) {
+  const { output, isCut } = textSince(screen, place);
+  // Where only prompts are marked, the command that was typed precedes its output.
+  return { output: hasCommandMark || isCut ? output : output.slice(output.indexOf('\n') + 1), isCut };
+}
+
 /** From there to the cursor; wrapped lines are one. */
-function textSince({ terminal }: Screen, { marker, column }: Place): { output: string; isCut: boolean } {
+function textSince({ terminal }: Screen, place: Place): { output: string; isCut: boolean } {
   const buffer = terminal.buffer.active;
-  const isLost = marker === undefined || marker.isDisposed || marker.line < 0;
-  const first = isLost ? 0 : marker.line;
+  const began = rowOf(place);
+  const first = began ?? 0;
   const last = buffer.baseY + buffer.cursorY;
   let text = '';
   for (let row = first; row <= last; row++) {
     const line = buffer.getLine(row);
     if (line === undefined) continue;
-    const from = row === first && !isLost ? column : 0;
+    const from = row === began ? place.column : 0;
     const to = row === last ? buffer.cursorX : undefined;
     const isJoined = buffer.getLine(row + 1)?.isWrapped === true && row < last;
     text += line.translateToString(!isJoined, from, to);
     if (row < last && !isJoined) text += '\n';
   }
-  return { output: withoutFilling(text, terminal.cols), isCut: isLost };
+  return { output: withoutFilling(text, terminal.cols), isCut: began === undefined };
 }
 
 /** zsh fills up a last line that does not end, so that its prompt begins a new one. */

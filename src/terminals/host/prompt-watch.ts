@@ -19,13 +19,13 @@ export function watchForPasswordPrompt(observed: Observed, onPrompt: () => void)
 
   async function look(): Promise<void> {
     timer = undefined;
-    if (observed.hasEnded()) return;
-    if (performance.now() - observed.lastDataAt() < QUIET_MS / 2) return arm();
-    const at = observed.receivedBytes();
+    if (observed.outcome() !== undefined) return;
+    if (performance.now() - observed.activity.lastDataAt < QUIET_MS / 2) return arm();
+    const at = observed.activity.receivedBytes;
     const line = observed.screen.cursorLine();
     if (at === toldAt || !LIKELY.test(observed.screen.lines(line, line + 1)[0] ?? '')) return;
     const { isSecretPrompt } = await readFacts(observed, '');
-    if (!isSecretPrompt || observed.receivedBytes() !== at) return;
+    if (!isSecretPrompt || observed.activity.receivedBytes !== at) return;
     toldAt = at;
     onPrompt();
   }

@@ -16,11 +16,11 @@ import {
   type Methods,
   PROTOCOL,
   type ReplaySpec,
-  type Screen,
 } from '../protocol.ts';
 import { readOldLines, saveHistory } from '../recording.ts';
 import { REPLAY_MS } from '../replay.ts';
-import { type HostedTerminal, startTerminal } from './terminal.ts';
+import { createHosted, type Hosted } from './hosted.ts';
+import { createViewers, type Viewers } from './viewers.ts';
 
 /** Between the last terminal's end and the host's own: the next one is often just coming. */
 const IDLE_MS = 30_000;
@@ -35,46 +35,21 @@ interface CallOf {
 }
 
 function serve(spec: HostSpec): void {
-  const terminals = new Map<string, HostedTerminal>();
   const servers = new Set<Channel>();
-  /** Who looks at which terminal. */
-  const viewers = new Map<Channel, string>();
-  /** Who has typed since they attached. */
-  const typists = new WeakSet<Channel>();
   const cgroups = createCgroups();
-  /** Of each connection: the terminals that a person has taken over, and what gives them back. */
-  const holders = new WeakMap<Channel, Map<string, () => void>>();
-  const program = process.argv[1] ?? '';
+  const tools = { directory: spec.directory, program: process.argv[1] ?? '', cgroups };
+  const terminals = createHosted(tools, { tell: tellServers, onCount: reconsider });
+  const viewers = createViewers(tellServers);
   let leaving: NodeJS.Timeout | undefined;
   /** The server that started us may take a while to connect, on a machine under load. */
   let isAwaited = true;
 
-  function find(id: string): HostedTerminal {
-    const terminal = terminals.get(id);
-    if (terminal !== undefined) return terminal;
-    throw new ShellServerError('RESOURCE_002', `There is no terminal ${id.slice(0, 64)}.`);
-  }
-
-  function drop(terminal: HostedTerminal): void {
-    const { id } = terminal.spec;
-    if (!terminals.delete(id)) return;
-    terminal.dispose();
-    tellServers({ event: 'gone', id, isSaved: terminal.isSaved() });
-    reconsider();
-  }
-
-  function endAll(): Promise<unknown> {
-    return Promise.all(
-      [...terminals.values()].map(async (terminal) => {
-        terminal.end('server_shutdown');
-        await terminal.finished;
-        drop(terminal);
-      }),
-    );
+  function tellServers(event: HostEvent): void {
+    for (const server of servers) server.tell(event);
   }
 
   async function leave(): Promise<void> {
-    await endAll();
+    await terminals.endAll();
     cgroups.dispose();
     process.exit(0);
   }
@@ -82,13 +57,14 @@ function serve(spec: HostSpec): void {
   /** Stays while there is something to stay for. */
   function reconsider(): void {
     clearTimeout(leaving);
-    if (servers.size > 0 && terminals.size > 0) return;
+    if (servers.size > 0 && terminals.count > 0) return;
     const idleMs = servers.size > 0 || isAwaited ? IDLE_MS : 1000;
-    const ms = servers.size === 0 && terminals.size > 0 ? spec.graceMs : idleMs;
+    const ms = servers.size === 0 && terminals.count > 0 ? spec.graceMs : idleMs;
     leaving = setTimeout(() => void leave(), ms);
   }
 
   const answerers: Answerers = {
+    ...answerersAbout(terminals, viewers),
     async hello({ isServer }, { channel }) {
       if (isServer) {
         servers.add(channel);
@@ -97,145 +73,74 @@ function serve(spec: HostSpec): void {
       }
       return { protocol: PROTOCOL };
     },
-    async create(terminalSpec, { signal }) {
-      const { id } = terminalSpec;
-      const terminal = await startTerminal(terminalSpec, { directory: spec.directory, program, cgroups });
-      terminals.set(id, terminal);
-      terminal.onPasswordPrompt(() => tellServers({ event: 'password_prompt', id }));
-      reconsider();
-      void terminal.finished.then(() => {
-        tellServers({ event: 'ended', id });
-        setTimeout(() => drop(terminal), LINGER_MS);
-      });
-      // A caller that gave up while its shell started never learns its id.
-      const facts = await terminal.begin(signal).catch(async (error: unknown) => {
-        await terminal.close(false);
-        drop(terminal);
-        throw error;
-      });
-      return { state: terminal.state(), facts, process: terminal.process };
-    },
-    list: async () => [...terminals.values()].map((terminal) => terminal.state()),
-    state: async ({ id }) => find(id).state(),
-    facts: async ({ id }) => find(id).facts(),
-    send: async (request, { signal }) => find(request.id).send(request, signal),
-    read: async (request, { signal }) => find(request.id).read(request, signal),
     async resize({ id, dimensions }, { channel }) {
-      const terminal = find(id);
+      const terminal = terminals.find(id);
       terminal.resize(dimensions.columns, dimensions.rows);
-      for (const [viewer, viewed] of viewers) if (viewed === id) drawFor(viewer, terminal);
+      viewers.drawAll(terminal);
       if (!servers.has(channel)) tellServers({ event: 'resized', id });
       return terminal.state();
     },
-    async close({ id, savesHistory }) {
-      const terminal = find(id);
-      await terminal.close(savesHistory);
-      drop(terminal);
-      return { isSaved: terminal.isSaved() };
-    },
-    async attach({ id }, { channel }) {
-      const terminal = find(id);
-      const screen = screenOf(terminal);
-      const detach = terminal.attach((chunk) => {
-        channel.tell({ event: 'output', id, base64: Buffer.from(chunk).toString('base64') });
-        // A client that stopped reading must not fill our memory.
-        if (channel.pendingBytes > MAX_UNREAD_BYTES) channel.destroy();
-      });
-      viewers.set(channel, id);
-      tellServers({ event: 'attached', id });
-      channel.onClose(() => {
-        detach();
-        viewers.delete(channel);
-        tellServers({ event: 'detached', id });
-      });
-      void terminal.finished.then(() => channel.end());
-      return screen;
-    },
-    async redraw({ id }, { channel }) {
-      drawFor(channel, find(id));
-      return {};
-    },
-    async type({ id, base64 }, { channel }) {
-      const terminal = find(id);
-      if (!typists.has(channel)) tellServers({ event: 'typed', id });
-      typists.add(channel);
-      await terminal.type(Buffer.from(base64, 'base64'));
-      return {};
-    },
-    async hold({ id, isHeld }, { channel }) {
-      const terminal = find(id);
-      const held = holders.get(channel) ?? new Map<string, () => void>();
-      holders.set(channel, held);
-      const release = held.get(id);
-      if (isHeld === (release !== undefined)) return {};
-      if (release === undefined) {
-        held.set(id, terminal.hold());
-        tellServers({ event: 'held', id });
-      } else {
-        held.delete(id);
-        release();
-        tellServers({ event: 'released', id });
-      }
-      return {};
-    },
-    untilFree: async ({ id, timeoutMs }, { signal }) => ({
-      isFree: await find(id).untilFree(timeoutMs, signal),
-    }),
     async shutdown() {
-      await endAll();
+      await terminals.endAll();
       setTimeout(() => void leave(), 50);
-      return {};
     },
   };
 
-  function drawFor(channel: Channel, terminal: HostedTerminal): void {
-    channel.tell({ event: 'screen', id: terminal.spec.id, ...screenOf(terminal) });
-  }
-
-  function tellServers(event: HostEvent): void {
-    for (const server of servers) server.tell(event);
-  }
-
-  function welcome(socket: Socket): void {
-    const channel: Channel = createChannel(socket, (method, params, signal) => {
-      const answerer = Object.hasOwn(answerers, method) ? answerers[method as MethodName] : undefined;
-      if (answerer === undefined)
-        throw new ShellServerError('SYSTEM_001', 'The terminal host does not know this request.');
-      return (answerer as (params: unknown, call: CallOf) => Promise<unknown>)(params, { channel, signal });
-    });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void leave());
+  listen(spec.socket, reconsider, (socket) => {
+    const channel = openChannel(socket, answerers);
     channel.onClose(() => {
-      for (const [id, release] of holders.get(channel) ?? []) {
-        release();
-        tellServers({ event: 'released', id });
-      }
+      viewers.releaseAll(channel);
       servers.delete(channel);
       reconsider();
     });
-  }
+  });
+}
 
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void leave());
+/** What concerns one terminal, or those that look at it. */
+const answerersAbout = (
+  terminals: Hosted,
+  viewers: Viewers,
+): Omit<Answerers, 'hello' | 'resize' | 'shutdown'> => ({
+  create: (spec, { signal }) => terminals.create(spec, signal),
+  list: async () => terminals.states(),
+  state: async ({ id }) => terminals.find(id).state(),
+  facts: async ({ id }) => terminals.find(id).facts(),
+  send: async (request, { signal }) => terminals.find(request.id).send(request, signal),
+  read: async (request, { signal }) => terminals.find(request.id).read(request, signal),
+  close: terminals.close,
+  attach: async ({ id }, { channel }) => viewers.attach(channel, terminals.find(id)),
+  redraw: async ({ id }, { channel }) => viewers.draw(channel, terminals.find(id)),
+  type: async ({ id, base64 }, { channel }) =>
+    viewers.type(channel, terminals.find(id), Buffer.from(base64, 'base64')),
+  hold: async ({ id, isHeld }, { channel }) => viewers.hold(channel, terminals.find(id), isHeld),
+  untilFree: async ({ id, timeoutMs }, { signal }) => ({
+    isFree: await terminals.find(id).untilFree(timeoutMs, signal),
+  }),
+});
+
+function openChannel(socket: Socket, answerers: Answerers): Channel {
+  const channel: Channel = createChannel(socket, (method, params, signal) => {
+    const answerer = Object.hasOwn(answerers, method) ? answerers[method as MethodName] : undefined;
+    if (answerer === undefined)
+      throw new ShellServerError('SYSTEM_001', 'The terminal host does not know this request.');
+    return (answerer as (params: unknown, call: CallOf) => Promise<unknown>)(params, { channel, signal });
+  });
+  return channel;
+}
+
+function listen(path: string, onListening: () => void, welcome: (socket: Socket) => void): void {
   const listener = createServer(welcome);
   listener.once('error', (error) => {
     reply(process.stdout, { error: messageOf(error) });
     process.exit(1);
   });
-  listener.listen(spec.socket, () => {
-    chmodSync(spec.socket, 0o600);
-    reconsider();
+  listener.listen(path, () => {
+    chmodSync(path, 0o600);
+    onListening();
     reply(process.stdout, { protocol: PROTOCOL });
   });
 }
-
-const screenOf = (terminal: HostedTerminal): Screen => ({
-  snapshot: terminal.snapshot(),
-  dimensions: terminal.state().dimensions,
-});
-
-/** Of a viewer that does not read. */
-const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
-
-/** A terminal whose program has ended is still there to be read for so long, unless it is closed. */
-const LINGER_MS = 60_000;
 
 async function replay(spec: ReplaySpec): Promise<void> {
   // Also where the process that waits for it is gone.

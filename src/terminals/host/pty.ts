@@ -11,19 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ReadStream } from 'node:tty';
 import nodePty from '@lydell/node-pty';
 
-export interface Pty {
-  /** Of the side that programs get. */
-  readonly path: string;
-  /** Reading begins with the first one. The bytes are good for the moment of the call. */
-  onData(listener: (chunk: Uint8Array) => void): void;
-  /** What was given to `write` and the program has not taken yet. */
-  readonly pendingBytes: number;
-  /** In order; resolves when the kernel has taken it, false where nobody will read it any more. */
-  write(data: Uint8Array): Promise<boolean>;
-  resize(columns: number, rows: number): void;
-  /** After the last process has gone: reads what is left, then closes. */
-  drain(): Promise<void>;
-}
+export type Pty = ReturnType<typeof openPty>;
 
 /** What the pinned version has beside its documented parts, which start a process of their own. */
 interface NativePty {
@@ -40,20 +28,18 @@ const READ_BYTES = 16 * 1024;
 const FULL_MS = 5;
 const PIECE_BYTES = 4096;
 
-export function openPty(columns: number, rows: number): Pty {
+export function openPty(columns: number, rows: number) {
   const native = nativePty();
   const { master, slave, pty: path } = native.open(columns, rows);
   const listeners: ((chunk: Uint8Array) => void)[] = [];
-  let isClosed = false;
-  let pendingBytes = 0;
-  let writing: Promise<unknown> = Promise.resolve();
-  let draining: Draining | undefined;
+  const writer = createWriter(master);
+  let draining: ReturnType<typeof createDraining> | undefined;
   /** When the turn of the event loop began in which we are reading. */
   let turnBegan: number | undefined;
 
   function nextTurn(): void {
     turnBegan = undefined;
-    if (!isClosed) stream.resume();
+    if (!writer.isClosed) stream.resume();
   }
 
   /** False stops reading until the next turn. */
@@ -77,6 +63,46 @@ export function openPty(columns: number, rows: number): Pty {
   // Reading fails when both sides are closed; that it is over is said elsewhere.
   stream.on('error', () => undefined);
 
+  return {
+    /** Of the side that programs get. */
+    path,
+    get pendingBytes() {
+      return writer.pendingBytes;
+    },
+    /** Reading begins with the first one. The bytes are good for the moment of the call. */
+    onData(listener: (chunk: Uint8Array) => void): void {
+      listeners.push(listener);
+      stream.resume();
+    },
+    write: writer.write,
+    resize(newColumns: number, newRows: number): void {
+      if (!writer.isClosed) native.resize(master, newColumns, newRows, 0, 0);
+    },
+    /** After the last process has gone: reads what is left, then closes. */
+    async drain(): Promise<void> {
+      if (draining !== undefined) return;
+      const end = createDraining();
+      draining = end;
+      stream.resume();
+      const marking = writeLater(slave, end.mark);
+      await end.isOver;
+      const rest = end.rest();
+      if (rest.length > 0) for (const listener of listeners) listener(rest);
+      // The number of a closed descriptor is soon another's.
+      await writer.close();
+      stream.destroy();
+      await marking;
+      closeSync(slave);
+    },
+  };
+}
+
+/** Writes in order, and no more than the program reads. */
+function createWriter(master: number) {
+  let isClosed = false;
+  let pendingBytes = 0;
+  let writing: Promise<unknown> = Promise.resolve();
+
   async function writeAll(data: Uint8Array): Promise<boolean> {
     for (let at = 0; at < data.length; ) {
       if (isClosed) return false;
@@ -89,15 +115,15 @@ export function openPty(columns: number, rows: number): Pty {
   }
 
   return {
-    path,
+    get isClosed() {
+      return isClosed;
+    },
+    /** What was given to `write` and the program has not taken yet. */
     get pendingBytes() {
       return pendingBytes;
     },
-    onData(listener) {
-      listeners.push(listener);
-      stream.resume();
-    },
-    write(data) {
+    /** In order; resolves when the kernel has taken it, false where nobody will read it any more. */
+    write(data: Uint8Array): Promise<boolean> {
       pendingBytes += data.length;
       const result = writing
         .then(() => writeAll(data))
@@ -107,39 +133,15 @@ export function openPty(columns: number, rows: number): Pty {
       writing = result.catch(() => undefined);
       return result;
     },
-    resize(newColumns, newRows) {
-      if (!isClosed) native.resize(master, newColumns, newRows, 0, 0);
-    },
-    async drain() {
-      if (draining !== undefined) return;
-      const end = createDraining();
-      draining = end;
-      stream.resume();
-      const marking = writeLater(slave, end.mark);
-      await end.isOver;
-      const rest = end.rest();
-      if (rest.length > 0) for (const listener of listeners) listener(rest);
+    /** Resolves when nothing is being written any more. */
+    async close(): Promise<void> {
       isClosed = true;
-      // The number of a closed descriptor is soon another's.
       await writing;
-      stream.destroy();
-      await marking;
-      closeSync(slave);
     },
   };
 }
 
-interface Draining {
-  readonly mark: Buffer;
-  /** What of a chunk was written before the mark. */
-  take(chunk: Uint8Array): Uint8Array;
-  /** The mark has come, or nothing for so long that it never will. */
-  readonly isOver: Promise<void>;
-  /** What was held back because it might have been the beginning of the mark. */
-  rest(): Buffer;
-}
-
-function createDraining(): Draining {
+function createDraining() {
   // Digits, which no setting of a terminal changes.
   const mark = Buffer.from(Array.from({ length: 24 }, () => randomInt(10)).join(''));
   let held = Buffer.alloc(0);
@@ -151,8 +153,10 @@ function createDraining(): Draining {
   const silence = setTimeout(() => finish(), STOPPED_MS);
   return {
     mark,
+    /** The mark has come, or nothing for so long that it never will. */
     isOver,
-    take(chunk) {
+    /** What of a chunk was written before the mark. */
+    take(chunk: Uint8Array): Uint8Array {
       if (hasMark) return Buffer.alloc(0);
       const data = Buffer.concat([held, chunk]);
       const at = data.indexOf(mark);
@@ -166,6 +170,7 @@ function createDraining(): Draining {
       }
       return data.subarray(0, end);
     },
+    /** What was held back because it might have been the beginning of the mark. */
     rest: () => held,
   };
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createScreen, type Screen, type ScreenOptions } from './screen.ts';
+import type { ScreenOptions } from './drawing.ts';
+import { createScreen, type Screen } from './screen.ts';
 
 const opened: Screen[] = [];
 afterEach(() => {

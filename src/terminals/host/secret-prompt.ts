@@ -5,32 +5,21 @@
 import { runHelper } from '../../executions/processes.ts';
 import type { LineKeys } from '../protocol.ts';
 
-export interface LineMode {
-  readonly echoes: boolean;
-  /** Input is handed over line by line. */
-  readonly isByLine: boolean;
-  /** By which such a line is edited. */
-  readonly keys: LineKeys;
-}
+export type LineMode = NonNullable<Awaited<ReturnType<typeof readLineMode>>>;
 
 /** Undefined where it cannot be told. */
-export async function readLineMode(path: string): Promise<LineMode | undefined> {
-  try {
-    const flag = process.platform === 'linux' ? '-F' : '-f';
-    const { code, stdout } = await runHelper({
-      argv: ['/bin/stty', flag, path, '-a'],
-      environment: { LC_ALL: 'C' },
-    });
-    if (code !== 0) return undefined;
-    const words = stdout.split(/[\s;]+/);
-    return {
-      echoes: words.includes('echo'),
-      isByLine: words.includes('icanon'),
-      keys: keysIn(stdout, words),
-    };
-  } catch {
-    return undefined;
-  }
+export async function readLineMode(path: string) {
+  const argv = ['/bin/stty', process.platform === 'linux' ? '-F' : '-f', path, '-a'];
+  const said = await runHelper({ argv, environment: { LC_ALL: 'C' } }).catch(() => undefined);
+  if (said?.code !== 0) return undefined;
+  const words = said.stdout.split(/[\s;]+/);
+  return {
+    echoes: words.includes('echo'),
+    /** Input is handed over line by line. */
+    isByLine: words.includes('icanon'),
+    /** By which such a line is edited. */
+    keys: keysIn(said.stdout, words),
+  };
 }
 
 /** With a letter as Backspace, other lines are typed than it looks. */

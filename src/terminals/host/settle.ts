@@ -8,6 +8,7 @@ import type { Outcome } from '../../executions/processes.ts';
 import type { Waited, WaitReason, WaitSpec } from '../protocol.ts';
 import { type FrontActivity, isShellInFront, type Program, readActivity } from './foreground.ts';
 import type { Marks } from './marks.ts';
+import type { Activity } from './output.ts';
 import type { Screen } from './screen.ts';
 import type { LineMode } from './secret-prompt.ts';
 
@@ -15,38 +16,28 @@ export interface Observed {
   readonly screen: Screen;
   readonly marks: Marks;
   readonly program: Program;
-  /** Monotonic; of the last output. */
-  lastDataAt(): number;
-  receivedBytes(): number;
-  hasEnded(): boolean;
+  /** As it is at the moment. */
+  readonly activity: Activity;
+  /** Undefined until it has ended. */
   outcome(): Outcome | undefined;
-  /** How often a person has typed. */
-  byPerson(): number;
   lineMode(): Promise<LineMode | undefined>;
   /** Called when output was parsed, and whether it changed what the shell says of itself, or the terminal has ended. */
   onChange(listener: (isMark: boolean) => void): () => void;
 }
 
 /** As things were before the input. */
-export interface Before {
-  readonly at: number;
-  readonly receivedBytes: number;
-  readonly finished: number;
-  readonly begun: number;
-  readonly redraws: number;
-  /** The first line that is not the echo of what is typed. */
-  readonly line: number;
-}
+export type Before = ReturnType<typeof rememberBefore>;
 
 /** `echoed` is how many lines what is typed will take up. */
-export function rememberBefore({ screen, marks, receivedBytes }: Observed, echoed = 0): Before {
+export function rememberBefore({ screen, marks, activity }: Observed, echoed = 0) {
   screen.catchUp();
   return {
     at: performance.now(),
-    receivedBytes: receivedBytes(),
+    receivedBytes: activity.receivedBytes,
     finished: marks.finished,
     begun: marks.begun,
     redraws: screen.redraws,
+    /** The first line that is not the echo of what is typed. */
     line: screen.cursorLine() + echoed,
   };
 }
@@ -80,71 +71,37 @@ export async function settle(
   const pattern = spec.pattern === undefined ? undefined : await compileLines(spec.pattern);
   const deadline = performance.now() + spec.timeoutMs;
   const isOpen = pattern === undefined && spec.idleMs === undefined;
+  const front = createFrontWatch(observed);
   let doneAt: number | undefined;
-  let earlier: (FrontActivity & { readonly at: number }) | undefined;
-  let sampleMs = SAMPLE_MS;
-
-  const answer = (reason: WaitReason, matched?: string): Waited => {
-    const { lastCommand, isIdle } = observed.marks;
-    const ended = lastCommand === undefined ? 0 : lastCommand.number - before.finished;
-    // Of several lines in one input, a later one may be what matched, and still run.
-    const isDone = lastCommand !== undefined && ended > 0 && (reason !== 'matched' || isIdle);
-    // What began earlier has written more than came of this input; what came of several commands is no one's.
-    const isWhole = isDone && lastCommand.begun > before.begun && ended === 1;
-    return {
-      reason,
-      matched,
-      exitCode: isDone ? lastCommand.exitCode : undefined,
-      commandOutput: isWhole ? lastCommand.output : undefined,
-      isCommandOutputCut: isDone && lastCommand.isCut,
-      untilLine: isDone ? lastCommand.lastLine : undefined,
-      isRedrawn: !isDone && observed.screen.redraws > before.redraws,
-      waitedMs: Math.round(performance.now() - before.at),
-    };
-  };
-
-  /** What the foreground processes are doing, where nothing has come for a while; undefined while unknown. */
-  async function judgeFront(now: number, quietMs: number): Promise<WaitReason | undefined> {
-    const activity = readActivity(observed.program);
-    const isSame =
-      earlier !== undefined &&
-      activity !== undefined &&
-      activity.groupId === earlier.groupId &&
-      activity.cpuTicks === earlier.cpuTicks &&
-      activity.activity === earlier.activity;
-    if (!isSame) earlier = activity === undefined ? undefined : { ...activity, at: now };
-    sampleMs = Math.min(sampleMs * 1.5, LATE_SAMPLE_MS);
-    if (!isSame || earlier === undefined || now - earlier.at < SAMPLE_MS) return undefined;
-    return judge(observed, earlier.activity, quietMs);
-  }
+  const answer = (reason: WaitReason, matched?: string): Waited =>
+    describeWait(observed, before, reason, matched);
 
   for (;;) {
     signal.throwIfAborted();
     observed.screen.catchUp();
     const matched = pattern === undefined ? undefined : findMatch(observed.screen, pattern, before.line);
     if (matched !== undefined) return answer('matched', matched);
-    if (observed.hasEnded()) return answer('exited');
+    if (observed.outcome() !== undefined) return answer('exited');
     const now = performance.now();
     const { marks } = observed;
     if (spec.untilPrompt === true && marks.state === 'prompt') return answer('command_done');
     if (marks.finished > before.finished && marks.state !== 'running') doneAt ??= now;
     if (doneAt !== undefined && (isOpen || now - doneAt > LATE_MATCH_MS) && spec.idleMs === undefined)
       return answer('command_done');
-    const quietSince = Math.max(observed.lastDataAt(), before.at);
+    const quietSince = Math.max(observed.activity.lastDataAt, before.at);
     if (spec.idleMs !== undefined && now - quietSince >= spec.idleMs)
       return answer(doneAt === undefined ? 'quiet' : 'command_done');
     const looksAt = isOpen ? looksFrom(observed, before, quietSince) : Number.POSITIVE_INFINITY;
     if (now >= looksAt) {
-      const reason = await judgeFront(now, now - quietSince);
+      const reason = await front.judge(now, now - quietSince);
       if (reason !== undefined) return answer(reason);
     } else {
-      earlier = undefined;
-      sampleMs = SAMPLE_MS;
+      front.forget();
     }
     if (now >= deadline) return answer('timeout_still_running');
     const next = Math.min(
       deadline,
-      now >= looksAt ? now + sampleMs : looksAt,
+      now >= looksAt ? now + front.sampleMs : looksAt,
       doneAt === undefined ? Number.POSITIVE_INFINITY : doneAt + LATE_MATCH_MS + 1,
       spec.idleMs === undefined ? Number.POSITIVE_INFINITY : quietSince + spec.idleMs,
     );
@@ -152,9 +109,63 @@ export async function settle(
   }
 }
 
+function describeWait(
+  { marks, screen }: Observed,
+  before: Before,
+  reason: WaitReason,
+  matched: string | undefined,
+): Waited {
+  const { lastCommand, isIdle } = marks;
+  const ended = lastCommand === undefined ? 0 : lastCommand.number - before.finished;
+  // Of several lines in one input, a later one may be what matched, and still run.
+  const isDone = lastCommand !== undefined && ended > 0 && (reason !== 'matched' || isIdle);
+  // What began earlier has written more than came of this input; what came of several commands is no one's.
+  const isWhole = isDone && lastCommand.begun > before.begun && ended === 1;
+  return {
+    reason,
+    matched,
+    exitCode: isDone ? lastCommand.exitCode : undefined,
+    commandOutput: isWhole ? lastCommand.output : undefined,
+    isCommandOutputCut: isDone && lastCommand.isCut,
+    untilLine: isDone ? lastCommand.lastLine : undefined,
+    isRedrawn: !isDone && screen.redraws > before.redraws,
+    waitedMs: Math.round(performance.now() - before.at),
+  };
+}
+
+/** Two looks at the foreground processes that find the same tell what those wait for. */
+function createFrontWatch(observed: Observed) {
+  let earlier: (FrontActivity & { readonly at: number }) | undefined;
+  let sampleMs = SAMPLE_MS;
+  return {
+    /** Until the next look. */
+    get sampleMs() {
+      return sampleMs;
+    },
+    forget(): void {
+      earlier = undefined;
+      sampleMs = SAMPLE_MS;
+    },
+    /** What they are doing, where nothing has come for a while; undefined while unknown. */
+    async judge(now: number, quietMs: number): Promise<WaitReason | undefined> {
+      const activity = readActivity(observed.program);
+      const isSame =
+        earlier !== undefined &&
+        activity !== undefined &&
+        activity.groupId === earlier.groupId &&
+        activity.cpuTicks === earlier.cpuTicks &&
+        activity.activity === earlier.activity;
+      if (!isSame) earlier = activity === undefined ? undefined : { ...activity, at: now };
+      sampleMs = Math.min(sampleMs * 1.5, LATE_SAMPLE_MS);
+      if (!isSame || earlier === undefined || now - earlier.at < SAMPLE_MS) return undefined;
+      return judge(observed, earlier.activity, quietMs);
+    },
+  };
+}
+
 /** When it is time to look at the programs: it has been quiet, and something came back or has had the time to. */
-function looksFrom({ receivedBytes }: Observed, before: Before, quietSince: number): number {
-  const hasBegun = receivedBytes() > before.receivedBytes;
+function looksFrom({ activity }: Observed, before: Before, quietSince: number): number {
+  const hasBegun = activity.receivedBytes > before.receivedBytes;
   return Math.max(quietSince + QUIET_MS, hasBegun ? 0 : before.at + FIRST_BYTE_MS);
 }
 

@@ -38,13 +38,8 @@ async function send(
   throw new RequestError(response.status, await readError(response));
 }
 
-async function readError(response: Response): Promise<ErrorAnswer> {
-  try {
-    return (await response.json()) as ErrorAnswer;
-  } catch {
-    return { code: 'SYSTEM_001', message: `The server answered ${response.status}.` };
-  }
-}
+const readError = (response: Response): Promise<ErrorAnswer> =>
+  response.json().catch(() => ({ code: 'SYSTEM_001', message: `The server answered ${response.status}.` }));
 
 /** The code of a link that the operator's token gets; the token itself is stored nowhere. */
 export async function exchangeToken(token: string): Promise<string> {
@@ -57,22 +52,19 @@ export async function openSession(hash = location.hash): Promise<SessionAnswer> 
   const code = /^#([\w-]{20,})$/.exec(hash)?.[1];
   // The code is worthless from here on, and need not stay in the history. A link to a view stays.
   if (code !== undefined && hash === location.hash) history.replaceState(undefined, '', location.pathname);
-  const answer =
-    code === undefined
-      ? await request<SessionAnswer>('api/session/renew', {})
-      : await request<SessionAnswer>('api/session', { code });
-  localStorage.setItem(STORED, answer.key);
-  setInterval(() => void renew(), RENEW_MS);
+  const answer = await (code === undefined ? renew() : openWith('api/session', { code }));
+  // The list says when the session is gone.
+  setInterval(() => void renew().catch(() => undefined), RENEW_MS);
   return answer;
 }
 
-async function renew(): Promise<void> {
-  try {
-    localStorage.setItem(STORED, (await request<SessionAnswer>('api/session/renew', {})).key);
-  } catch {
-    // The list says that the session is gone.
-  }
+async function openWith(path: string, body: object): Promise<SessionAnswer> {
+  const answer = await request<SessionAnswer>(path, body);
+  localStorage.setItem(STORED, answer.key);
+  return answer;
 }
+
+const renew = (): Promise<SessionAnswer> => openWith('api/session/renew', {});
 
 /** The list and its changes until the signal; throws when the connection breaks. */
 export async function followList(onEvent: (event: ListEvent) => void, signal: AbortSignal): Promise<void> {

@@ -3,27 +3,27 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditAnswer, AuditFilter, AuditRow, VerifyAnswer } from '../wire.ts';
 import { request } from './api.ts';
+import { useRequest, wordsOf } from './asking.ts';
 import { Charts } from './charts.tsx';
 import { grouped, showTime } from './format.ts';
-import { visible } from './text.ts';
+import { textOf, visible } from './text.ts';
 
-const SINCE = [
+type Options = readonly (readonly [value: string, title: string])[];
+
+const SINCE: Options = [
   ['1h', 'Last hour'],
   ['24h', 'Last day'],
   ['7d', 'Last week'],
   ['30d', 'Last 30 days'],
-] as const;
-const DECISIONS = [
-  ['', 'Any decision'],
-  ['allow', 'allow'],
-  ['deny', 'deny'],
-  ['ask', 'ask'],
-] as const;
-const STATUSES = [
-  ['', 'Any outcome'],
-  ['completed', 'completed'],
-  ['failed', 'failed'],
-  ['timeout', 'timeout'],
+];
+const anyOf = (title: string, ...names: string[]): Options => [
+  ['', title],
+  ...names.map((name) => [name, name] as const),
+];
+const CHOICES = [
+  ['since', 'Since', SINCE],
+  ['decision', 'Decision', anyOf('Any decision', 'allow', 'deny', 'ask')],
+  ['status', 'Outcome', anyOf('Any outcome', 'completed', 'failed', 'timeout')],
 ] as const;
 
 /** Typing goes on. */
@@ -31,22 +31,12 @@ const DELAY_MS = 250;
 
 export function AuditPage(): JSX.Element {
   const [filter, setFilter] = useState<AuditFilter>({ since: '24h' });
-  const [answer, setAnswer] = useState<AuditAnswer | undefined>(undefined);
-  const [failure, setFailure] = useState('');
+  const { answer, failure, ask } = useRequest<AuditAnswer>();
   useEffect(() => {
     const leaving = new AbortController();
     const timer = setTimeout(() => {
       const query = new URLSearchParams(Object.entries(filter) as [string, string][]);
-      request<AuditAnswer>(`api/audit?${query}`, undefined, leaving.signal).then(
-        (found) => {
-          setAnswer(found);
-          setFailure('');
-        },
-        (error: unknown) => {
-          if (!leaving.signal.aborted)
-            setFailure(error instanceof Error ? error.message : 'It cannot be read.');
-        },
-      );
+      void ask(`api/audit?${query}`, undefined, leaving.signal);
     }, DELAY_MS);
     return () => {
       clearTimeout(timer);
@@ -65,49 +55,26 @@ export function AuditPage(): JSX.Element {
           value={filter.text ?? ''}
           onInput={(event) => change({ text: event.currentTarget.value })}
         />
-        <Choice
-          label="Since"
-          options={SINCE}
-          value={filter.since ?? ''}
-          onChange={(since) => change({ since })}
-        />
-        <Choice
-          label="Decision"
-          options={DECISIONS}
-          value={filter.decision ?? ''}
-          onChange={(decision) => change({ decision })}
-        />
-        <Choice
-          label="Outcome"
-          options={STATUSES}
-          value={filter.status ?? ''}
-          onChange={(status) => change({ status })}
-        />
+        {CHOICES.map(([name, label, options]) => (
+          <select
+            key={name}
+            aria-label={label}
+            value={filter[name] ?? ''}
+            onChange={(event) => change({ [name]: event.currentTarget.value })}
+          >
+            {options.map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        ))}
         <Verify />
       </div>
       {answer !== undefined && <Charts series={answer.series} />}
       {failure !== '' && <p class="more">{visible(failure)}</p>}
       {answer !== undefined && <Lines answer={answer} />}
     </section>
-  );
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly options: readonly (readonly [string, string])[];
-  readonly value: string;
-  onChange(value: string): void;
-}
-
-function Choice({ label, options, value, onChange }: ChoiceProps): JSX.Element {
-  return (
-    <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-      {options.map(([name, title]) => (
-        <option key={name} value={name}>
-          {title}
-        </option>
-      ))}
-    </select>
   );
 }
 
@@ -160,11 +127,6 @@ function Line({ line: { time, instance, seq, fields } }: { line: AuditRow }): JS
   );
 }
 
-function textOf(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);
-}
-
 function Verify(): JSX.Element {
   const [words, setWords] = useState('');
   async function verify(): Promise<void> {
@@ -172,7 +134,7 @@ function Verify(): JSX.Element {
     try {
       setWords(describe(await request<VerifyAnswer>('api/audit/verify')));
     } catch (error) {
-      setWords(error instanceof Error ? error.message : 'It could not be verified.');
+      setWords(wordsOf(error));
     }
   }
   return (

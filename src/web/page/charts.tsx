@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { AuditSeries } from '../wire.ts';
+import type { ChartData } from './draw-chart.ts';
 
 type Name = Exclude<keyof AuditSeries, 'times'>;
 
@@ -22,14 +23,7 @@ export function Charts({ series }: { series: AuditSeries }): JSX.Element {
   );
 }
 
-interface ChartProps {
-  readonly title: string;
-  readonly color: string;
-  readonly times: readonly number[];
-  readonly values: readonly number[];
-}
-
-function Chart({ title, color, times, values }: ChartProps): JSX.Element {
+function Chart({ title, color, times, values }: ChartData & { title: string }): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
   const most = values.reduce((largest, value) => Math.max(largest, value), 0);
   const sum = values.reduce((total, value) => total + value, 0);

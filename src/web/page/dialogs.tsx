@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { EndAnswer } from '../wire.ts';
 import { request } from './api.ts';
+import { act } from './asking.ts';
 import { titleOf } from './now.tsx';
 import { ending, isHelpShown, notice } from './page-state.ts';
 import { visible } from './text.ts';
@@ -14,14 +15,12 @@ const RESULTS: Readonly<Record<EndAnswer['result'], string>> = {
   unknown: 'There is no such execution any more.',
 };
 
-async function end(id: string): Promise<void> {
+function end(id: string): Promise<void> {
   ending.value = undefined;
-  try {
+  return act(async () => {
     const { result } = await request<EndAnswer>(`api/executions/${id}/end`, {});
     notice.value = RESULTS[result];
-  } catch (error) {
-    notice.value = error instanceof Error ? error.message : 'It could not be ended.';
-  }
+  });
 }
 
 export function Ending(): JSX.Element | null {
@@ -113,7 +112,7 @@ function Modal({ title, onClose, children }: ModalProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => element.current?.showModal(), []);
   return (
-    <dialog ref={element} aria-label={title} onClose={onClose}>
+    <dialog ref={element} aria-label={title} onCancel={onClose} onClose={onClose}>
       <h2>{title}</h2>
       {children}
     </dialog>

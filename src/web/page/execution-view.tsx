@@ -2,29 +2,25 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditRow, ExecutionDetails, Row } from '../wire.ts';
-import { request } from './api.ts';
+import { useRequest } from './asking.ts';
 import { grouped, showBytes, showSpan, showTime } from './format.ts';
 import { StateMark } from './now.tsx';
 import { Output } from './output-view.tsx';
-import { ending, rows, session, spanOf } from './page-state.ts';
+import { askToEnd, rows, session, spanOf } from './page-state.ts';
 import { RECORDING, RecordingView } from './recording-view.tsx';
 import { TerminalView } from './terminal-view.tsx';
-import { visible } from './text.ts';
+import { textOf, visible } from './text.ts';
 
 /** Derived while it runs, a combined output of this size is put together anew for every look. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 export function ExecutionView({ id }: { id: string }): JSX.Element {
-  const [details, setDetails] = useState<ExecutionDetails | undefined>(undefined);
-  const [failure, setFailure] = useState('');
+  const { answer: details, failure, ask } = useRequest<ExecutionDetails>();
   const row = rows.value.get(id) ?? details?.row;
   const state = row?.state;
   useEffect(() => {
     const leaving = new AbortController();
-    request<ExecutionDetails>(`api/executions/${id}`, undefined, leaving.signal).then(
-      setDetails,
-      (error: unknown) => setFailure(error instanceof Error ? error.message : 'It cannot be shown.'),
-    );
+    void ask(`api/executions/${id}`, undefined, leaving.signal);
     return () => leaving.abort();
   }, [id, state]);
   if (details === undefined || row === undefined) {
@@ -45,13 +41,7 @@ export function ExecutionView({ id }: { id: string }): JSX.Element {
         <span class="quiet">{showTime(row.startedAtMs)}</span>
         <span class="bar-fill" />
         {row.canEnd && session.value?.isReadOnly !== true && (
-          <button
-            type="button"
-            class="danger"
-            onClick={() => {
-              ending.value = row;
-            }}
-          >
+          <button type="button" class="danger" onClick={() => askToEnd(row)}>
             End
           </button>
         )}
@@ -152,11 +142,6 @@ function describeOutcome(outcome: Readonly<Record<string, unknown>>, { state }: 
     signal === undefined ? (exitCode === undefined ? '' : `exit code ${textOf(exitCode)}`) : textOf(signal);
   const why = reason === 'exit' || reason === 'signal' ? '' : textOf(reason).replaceAll('_', ' ');
   return [textOf(status), how, why, textOf(explanation)].filter(Boolean).join(', ');
-}
-
-function textOf(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
 function Streams({ details, isRunning }: { details: ExecutionDetails; isRunning: boolean }): JSX.Element {

@@ -1,5 +1,5 @@
 /** The keyboard comes first: everything on the page has a key. */
-import { chosenId, ending, go, isHelpShown, listed, session, view } from './page-state.ts';
+import { askToEnd, chosenId, ending, go, isHelpShown, listed, session, view } from './page-state.ts';
 
 export function listenToKeys(): void {
   addEventListener('keydown', (event) => {
@@ -12,39 +12,28 @@ export function listenToKeys(): void {
       if (event.key === 'Escape') target.blur();
       return;
     }
-    if (press(event.key)) event.preventDefault();
+    if (Object.hasOwn(KEYS, event.key) && KEYS[event.key]?.() === true) event.preventDefault();
   });
 }
 
-function press(key: string): boolean {
-  switch (key) {
-    case '/':
-      return focusOn('search');
-    case 'f':
-      return focusOn('search-output');
-    case 'j':
-      return move(1);
-    case 'k':
-      return move(-1);
-    case 'Enter':
-      return open();
-    case 'x':
-      return askToEnd();
-    case 'Escape':
-      if (view.value.name === 'now') return false;
-      go({ name: 'now' });
-      return true;
-    case '1':
-    case '2':
-    case '3':
-      go({ name: (['now', 'audit', 'policy'] as const)[Number(key) - 1] ?? 'now' });
-      return true;
-    case '?':
-      isHelpShown.value = true;
-      return true;
-    default:
-      return false;
-  }
+/** What each does, and whether that was something. */
+const KEYS: Readonly<Record<string, () => boolean>> = {
+  '/': () => focusOn('search'),
+  f: () => focusOn('search-output'),
+  j: () => move(1),
+  k: () => move(-1),
+  Enter: open,
+  x: endChosen,
+  Escape: () => view.value.name !== 'now' && show('now'),
+  1: () => show('now'),
+  2: () => show('audit'),
+  3: () => show('policy'),
+  '?': () => (isHelpShown.value = true),
+};
+
+function show(name: 'now' | 'audit' | 'policy'): true {
+  go({ name });
+  return true;
 }
 
 function focusOn(id: string): boolean {
@@ -68,9 +57,9 @@ function open(): boolean {
   return true;
 }
 
-function askToEnd(): boolean {
+function endChosen(): boolean {
   const row = listed.value.find(({ id }) => id === chosenId.value);
   if (row?.canEnd !== true || session.value?.isReadOnly === true) return false;
-  ending.value = row;
+  askToEnd(row);
   return true;
 }

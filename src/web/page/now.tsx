@@ -4,10 +4,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Row } from '../wire.ts';
 import { showBytes, showSpan, showTime } from './format.ts';
 import {
+  askToEnd,
   chosenId,
   connection,
   done,
-  ending,
   go,
   listed,
   needsYou,
@@ -156,9 +156,7 @@ function Item({ row }: { row: Row }): JSX.Element {
           class="end"
           aria-label={`End ${visible(titleOf(row)).slice(0, 80)}`}
           title="End it (x)"
-          onClick={() => {
-            ending.value = row;
-          }}
+          onClick={() => askToEnd(row)}
         >
           ✕
         </button>

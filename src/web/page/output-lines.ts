@@ -2,21 +2,12 @@
 import type { OutputAnswer } from '../wire.ts';
 import { request } from './api.ts';
 
-export interface Lines {
-  total(): number;
-  bytes(): number;
-  note(): string;
-  /** From 0; undefined are those that are on the way. */
-  range(from: number, to: number): readonly (string | undefined)[];
-  /** Looks whether there are more. */
-  poll(): Promise<void>;
-  dispose(): void;
-}
+export type Lines = ReturnType<typeof createLines>;
 
 const BLOCK = 500;
 const MAX_BLOCKS = 40;
 
-export function createLines(id: string, stream: string, onChange: () => void): Lines {
+export function createLines(id: string, stream: string, onChange: () => void) {
   const blocks = new Map<number, readonly string[]>();
   const asked = new Set<number>();
   const leaving = new AbortController();
@@ -57,7 +48,8 @@ export function createLines(id: string, stream: string, onChange: () => void): L
     total: () => total,
     bytes: () => bytes,
     note: () => note,
-    range(from, to) {
+    /** From 0; undefined are those that are on the way. */
+    range(from: number, to: number): readonly (string | undefined)[] {
       for (let index = Math.floor(from / BLOCK); index <= Math.floor((to - 1) / BLOCK); index++)
         if (!isWhole(index)) void fetchBlock(index);
       return Array.from({ length: Math.max(0, to - from) }, (_, at) => {
@@ -65,6 +57,7 @@ export function createLines(id: string, stream: string, onChange: () => void): L
         return blocks.get(Math.floor(line / BLOCK))?.[line % BLOCK];
       });
     },
+    /** Looks whether there are more. */
     poll: () => fetchBlock(Math.max(0, Math.floor((total - 1) / BLOCK))),
     dispose: () => leaving.abort(),
   };

@@ -6,9 +6,9 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SearchAnswer } from '../wire.ts';
 import { request } from './api.ts';
+import { act, wordsOf } from './asking.ts';
 import { grouped, showBytes } from './format.ts';
 import { createLines, type Lines } from './output-lines.ts';
-import { notice } from './page-state.ts';
 import { paintLine, visible } from './text.ts';
 
 const LINE_PX = 18;
@@ -89,16 +89,15 @@ export function StreamChoice({
   );
 }
 
-export async function download(id: string, stream: string): Promise<void> {
-  try {
+export const download = (id: string, stream: string): Promise<void> =>
+  act(async () => {
     const { url } = await request<{ url: string }>(`api/executions/${id}/download`, { stream });
     const link = document.createElement('a');
     link.href = url;
     link.click();
-  } catch (error) {
-    notice.value = error instanceof Error ? error.message : 'It cannot be downloaded.';
-  }
-}
+  });
+
+const NOT_SEARCHED = { at: 0, lines: [] as readonly number[], words: '' };
 
 interface FindProps {
   readonly id: string;
@@ -108,11 +107,7 @@ interface FindProps {
 }
 
 function Find({ id, stream, onFound, onLine }: FindProps): JSX.Element {
-  const [state, setState] = useState<{ at: number; lines: readonly number[]; words: string }>({
-    at: 0,
-    lines: [],
-    words: '',
-  });
+  const [state, setState] = useState(NOT_SEARCHED);
   const asked = useRef('');
   function show(lines: readonly number[], at: number, words: string): void {
     setState({ at, lines, words });
@@ -129,7 +124,7 @@ function Find({ id, stream, onFound, onLine }: FindProps): JSX.Element {
       const words = `${grouped(lines.length)}${nextOffset === undefined ? '' : '+'} found`;
       show(lines, 0, lines.length === 0 ? 'Not found' : words);
     } catch (error) {
-      show([], 0, error instanceof Error ? error.message : 'The search failed.');
+      show([], 0, wordsOf(error));
     }
   }
   return (
@@ -167,7 +162,8 @@ interface WindowProps {
   onScrolled(isAtEnd: boolean): void;
 }
 
-function Window({ lines, follows, found, target, isRunning, onScrolled }: WindowProps): JSX.Element {
+/** Which lines the window shows, and how it moves. */
+function useScrolling({ lines, follows, target, isRunning, onScrolled }: WindowProps) {
   const element = useRef<HTMLDivElement>(null);
   /** The first line of the window, from 0, and what we have set ourselves. */
   const [top, setTop] = useState(0);
@@ -215,8 +211,22 @@ function Window({ lines, follows, found, target, isRunning, onScrolled }: Window
   }
 
   const first = Math.min(Math.floor(top), last);
-  const visibleLines = lines.range(first, Math.min(first + shown, total));
+  function onWheel(event: WheelEvent): void {
+    if (!isScaled || event.deltaY === 0) return;
+    event.preventDefault();
+    const next = first + Math.trunc(event.deltaY / LINE_PX || Math.sign(event.deltaY));
+    moveTo(next);
+    if (isRunning) onScrolled(next >= last);
+  }
   const offset = isScaled ? (element.current?.scrollTop ?? 0) : first * LINE_PX;
+  return { element, first, shown, totalPx, offset, onScroll, onWheel };
+}
+
+function Window(props: WindowProps): JSX.Element {
+  const { lines, found, target, isRunning } = props;
+  const { element, first, shown, totalPx, offset, onScroll, onWheel } = useScrolling(props);
+  const total = lines.total();
+  const visibleLines = lines.range(first, Math.min(first + shown, total));
   const marks = new Set(found);
   return (
     <div
@@ -226,13 +236,7 @@ function Window({ lines, follows, found, target, isRunning, onScrolled }: Window
       role="region"
       aria-label="Output"
       onScroll={onScroll}
-      onWheel={(event) => {
-        if (!isScaled || event.deltaY === 0) return;
-        event.preventDefault();
-        const next = first + Math.trunc(event.deltaY / LINE_PX || Math.sign(event.deltaY));
-        moveTo(next);
-        if (isRunning) onScrolled(next >= last);
-      }}
+      onWheel={onWheel}
     >
       <div class="sizer" style={{ height: `${Math.max(totalPx, 1)}px` }}>
         <div class="lines" style={{ transform: `translateY(${offset}px)` }}>

@@ -28,6 +28,9 @@ export const chosenId = signal<string | undefined>(undefined);
 export const view = signal<View>(readView());
 /** Asked whether to end it. */
 export const ending = signal<Row | undefined>(undefined);
+export const askToEnd = (row: Row): void => {
+  ending.value = row;
+};
 export const isHelpShown = signal(false);
 export const notice = signal('');
 /** Percent of a processor, the last so many seconds, by id. */

@@ -2,7 +2,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ExplainAnswer, FindingRow, SettingRow } from '../wire.ts';
-import { request } from './api.ts';
+import { Facts } from './asked.tsx';
+import { useRequest } from './asking.ts';
 import { visible } from './text.ts';
 
 export function PolicyPage(): JSX.Element {
@@ -15,30 +16,21 @@ export function PolicyPage(): JSX.Element {
   );
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : 'It cannot be shown.');
 const TONES = { allow: 'completed', deny: 'failed', ask: 'timeout' } as const;
 
 function Explain(): JSX.Element {
   const [command, setCommand] = useState('');
   const [directory, setDirectory] = useState('');
-  const [answer, setAnswer] = useState<ExplainAnswer | undefined>(undefined);
-  const [failure, setFailure] = useState('');
-  async function ask(event: Event): Promise<void> {
+  const { answer, failure, ask } = useRequest<ExplainAnswer>();
+  function explain(event: Event): void {
     event.preventDefault();
     if (command === '') return;
-    try {
-      const body = { command, ...(directory !== '' && { directory }) };
-      setAnswer(await request<ExplainAnswer>('api/policy/explain', body));
-      setFailure('');
-    } catch (error) {
-      setAnswer(undefined);
-      setFailure(wordsOf(error));
-    }
+    void ask('api/policy/explain', { command, ...(directory !== '' && { directory }) });
   }
   return (
     <section aria-label="Explain a command">
       <h2>What would be decided</h2>
-      <form class="choices" onSubmit={(event) => void ask(event)}>
+      <form class="choices" onSubmit={explain}>
         <input
           id="search"
           class="wide"
@@ -58,43 +50,32 @@ function Explain(): JSX.Element {
         </button>
       </form>
       {failure !== '' && <p role="status">{visible(failure)}</p>}
-      {answer !== undefined && <Explained answer={answer} />}
+      {failure === '' && answer !== undefined && <Explained answer={answer} />}
     </section>
   );
 }
 
 function Explained({ answer }: { answer: ExplainAnswer }): JSX.Element {
-  const { decision, code, rule, reason, part, hint, commands, unknowns } = answer;
+  const { decision, code = '', rule, reason, part = '', hint = '', commands, unknowns } = answer;
+  const found = commands.map(({ text, foundIn }) =>
+    foundIn.length === 0 ? text : `${text}   in ${foundIn.join(' > ')}`,
+  );
+  const facts = [
+    ['Rule', rule],
+    ['Code', code],
+    ['Part', part],
+    ['Hint', hint],
+    ['Commands', found.join('\n')],
+    ['Unknown', unknowns.map((each) => `${each.reason}: ${each.part}`).join('\n')],
+  ] as const;
   return (
     <div class="explained" role="status">
       <p>
         <span class={`state ${TONES[decision]}`}>{decision}</span> {visible(reason)}
       </p>
       <dl>
-        <Fact name="Rule" value={rule} />
-        <Fact name="Code" value={code} />
-        <Fact name="Part" value={part} />
-        <Fact name="Hint" value={hint} />
-        <Fact
-          name="Commands"
-          value={commands
-            .map(({ text, foundIn }) => (foundIn.length === 0 ? text : `${text}   in ${foundIn.join(' > ')}`))
-            .join('\n')}
-        />
-        <Fact name="Unknown" value={unknowns.map((each) => `${each.reason}: ${each.part}`).join('\n')} />
+        <Facts facts={facts.filter(([, value]) => value !== '')} />
       </dl>
-    </div>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string | undefined }): JSX.Element | null {
-  if (value === undefined || value === '') return null;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <pre>{visible(value)}</pre>
-      </dd>
     </div>
   );
 }
@@ -102,16 +83,12 @@ function Fact({ name, value }: { name: string; value: string | undefined }): JSX
 const STATES = { good: 'completed', warning: 'timeout', problem: 'failed' } as const;
 
 function Doctor(): JSX.Element {
-  const [findings, setFindings] = useState<readonly FindingRow[] | undefined>(undefined);
-  const [words, setWords] = useState('');
+  const { answer: findings, failure, ask } = useRequest<readonly FindingRow[]>();
+  const [isBusy, setBusy] = useState(false);
   async function examine(): Promise<void> {
-    setWords('Examining this machine…');
-    try {
-      setFindings(await request<readonly FindingRow[]>('api/doctor'));
-      setWords('');
-    } catch (error) {
-      setWords(wordsOf(error));
-    }
+    setBusy(true);
+    await ask('api/doctor');
+    setBusy(false);
   }
   return (
     <section aria-label="Doctor">
@@ -119,7 +96,7 @@ function Doctor(): JSX.Element {
       <button type="button" onClick={() => void examine()}>
         Examine
       </button>{' '}
-      <span role="status">{visible(words)}</span>
+      <span role="status">{isBusy ? 'Examining this machine…' : visible(failure)}</span>
       {findings !== undefined && (
         <table>
           <tbody>
@@ -143,13 +120,8 @@ function Doctor(): JSX.Element {
 }
 
 function Settings(): JSX.Element {
-  const [settings, setSettings] = useState<readonly SettingRow[]>([]);
-  const [failure, setFailure] = useState('');
-  useEffect(() => {
-    request<readonly SettingRow[]>('api/settings').then(setSettings, (error: unknown) =>
-      setFailure(wordsOf(error)),
-    );
-  }, []);
+  const { answer: settings = [], failure, ask } = useRequest<readonly SettingRow[]>();
+  useEffect(() => void ask('api/settings'), []);
   return (
     <section aria-label="Settings">
       <h2>Settings in force</h2>

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RecordedEvent, RecordingAnswer } from '../wire.ts';
 import { request } from './api.ts';
+import { wordsOf } from './asking.ts';
 import { showSpan } from './format.ts';
 import { download, StreamChoice } from './output-view.tsx';
 import { createPlayer, type Player, type PlayerState } from './player.ts';
@@ -28,8 +29,7 @@ export function RecordingView({ id, streams, onStream }: RecordingProps): JSX.El
   useEffect(() => {
     const leaving = new AbortController();
     const onError = (error: unknown): void => {
-      if (!leaving.signal.aborted)
-        setFailure(error instanceof Error ? error.message : 'The recording cannot be played.');
+      if (!leaving.signal.aborted) setFailure(wordsOf(error));
     };
     if (element.current !== null)
       openRecording(id, element.current, { onState: setState, onError, signal: leaving.signal }).then(
@@ -63,18 +63,10 @@ export function RecordingView({ id, streams, onStream }: RecordingProps): JSX.El
 
 const STOPPED: PlayerState = { positionMs: 0, isPlaying: false, isSeeking: false };
 
-interface Opened {
-  readonly player: Player;
-  readonly durationMs: number;
-}
+type Opened = Awaited<ReturnType<typeof openRecording>>;
 
-function Controls({
-  opened: { player, durationMs },
-  state,
-}: {
-  opened: Opened;
-  state: PlayerState;
-}): JSX.Element {
+function Controls({ opened, state }: { opened: Opened; state: PlayerState }): JSX.Element {
+  const { player, durationMs } = opened;
   const [isSkipping, setSkipping] = useState(true);
   const time = `${showSpan(state.positionMs)} of ${showSpan(durationMs)}`;
   return (
@@ -148,7 +140,7 @@ interface Listeners {
   readonly signal: AbortSignal;
 }
 
-async function openRecording(id: string, element: HTMLElement, listeners: Listeners): Promise<Opened> {
+async function openRecording(id: string, element: HTMLElement, listeners: Listeners) {
   const { signal } = listeners;
   const load = (offset: number): Promise<RecordingAnswer> =>
     request<RecordingAnswer>(`api/executions/${id}/recording?offset=${offset}`, undefined, signal);

@@ -2,87 +2,42 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { SecretRow } from '../wire.ts';
-import { request } from './api.ts';
-import { showSpan } from './format.ts';
-import { go, notice, nowMs, secrets, session, skewMs, view } from './page-state.ts';
+import { Answers, AskedList, AskedView, ClosedView, Facts, sendAnswer } from './asked.tsx';
+import { secrets } from './page-state.ts';
 import { visible } from './text.ts';
 
-export function Secrets(): JSX.Element | null {
-  if (secrets.value.length === 0) return null;
-  return (
-    <section class="group attention" aria-label="Password questions">
-      <h2>
-        Asks for a password <span class="count">{secrets.value.length}</span>
-      </h2>
-      <ul>
-        {secrets.value.map(({ id, command, client, principal, directory, askedAt }) => (
-          <li
-            key={id}
-            class={`item ${view.value.name === 'secret' && view.value.id === id ? 'chosen open' : ''}`}
-          >
-            <a href={`#/s/${id}`}>
-              <span class="state asking">password</span>
-              <code class="command">{visible(command)}</code>
-              <span class="facts">
-                <span class="span">{showSpan(nowMs.value + skewMs.value - Date.parse(askedAt))}</span>
-                <span>{visible(client)}</span>
-                {principal !== 'local' && <span>{visible(principal)}</span>}
-                <span class="place">
-                  <bdi>{visible(directory)}</bdi>
-                </span>
-              </span>
-            </a>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
+export const Secrets = (): JSX.Element | null => (
+  <AskedList
+    label="Password questions"
+    title="Asks for a password"
+    state="password"
+    shownAs="secret"
+    rows={secrets.value}
+  />
+);
 
 export function SecretView({ id }: { id: string }): JSX.Element {
   const secret = secrets.value.find((each) => each.id === id);
+  const label = 'Password question';
   if (secret === undefined)
-    return (
-      <section class="detail empty" aria-label="Password question">
-        <p>This question is closed.</p>
-        <p class="quiet">It was answered, or the program no longer waits for the answer.</p>
-      </section>
-    );
-  const leftMs = Math.max(0, Date.parse(secret.expiresAt) - nowMs.value - skewMs.value);
+    return <ClosedView label={label} why="It was answered, or the program no longer waits for the answer." />;
   return (
-    <section class="detail" aria-label="Password question">
-      <div class="head">
-        <a class="back" href="#/" aria-label="Back to the list">
-          ‹
-        </a>
-        <span class="state asking">asks for a password</span>
-        <span class="quiet">closes in {showSpan(leftMs)}</span>
-      </div>
-      <pre class="asked" aria-label="Command">
-        {visible(secret.command)}
-      </pre>
-      <Facts secret={secret} />
-    </section>
+    <AskedView label={label} state="asks for a password" asked={secret}>
+      <Asked secret={secret} />
+    </AskedView>
   );
 }
 
-function Facts({ secret }: { secret: SecretRow }): JSX.Element {
+function Asked({ secret }: { secret: SecretRow }): JSX.Element {
   const facts = [
     ['Directory', secret.directory],
     ['Asked by', secret.client],
     ['Principal', secret.principal],
   ] as const;
   return (
-    <div class="question">
+    <>
       <dl>
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <pre>{visible(value)}</pre>
-            </dd>
-          </div>
-        ))}
+        <Facts facts={facts} />
         <div>
           <dt>Execution</dt>
           <dd>
@@ -101,23 +56,12 @@ function Facts({ secret }: { secret: SecretRow }): JSX.Element {
         command can ask. It gets what you type and can do anything with it. Outputs show it as ***, unless the
         command changes it.
       </p>
-      {session.value?.isReadOnly === true ? (
-        <p class="quiet">This page only shows: it was started with --read-only.</p>
-      ) : (
-        <Answer id={secret.id} />
-      )}
-    </div>
+      <Answers>
+        {/* A field of its own for each question: what was typed for another is never in it. */}
+        <Answer key={secret.id} id={secret.id} />
+      </Answers>
+    </>
   );
-}
-
-async function send(path: string, body: object, said: string): Promise<void> {
-  try {
-    await request(path, body);
-    notice.value = said;
-    go({ name: 'now' });
-  } catch (error) {
-    notice.value = error instanceof Error ? error.message : 'The answer could not be given.';
-  }
 }
 
 function Answer({ id }: { id: string }): JSX.Element {
@@ -131,7 +75,7 @@ function Answer({ id }: { id: string }): JSX.Element {
         event.preventDefault();
         const secret = field.current?.value ?? '';
         if (field.current !== null) field.current.value = '';
-        void send(`${path}/give`, { secret }, 'The program has it.');
+        void sendAnswer(`${path}/give`, { secret }, 'The program has it.');
       }}
     >
       <input
@@ -146,7 +90,7 @@ function Answer({ id }: { id: string }): JSX.Element {
       <button type="submit" class="primary">
         Give it to the command
       </button>
-      <button type="button" class="danger" onClick={() => void send(`${path}/deny`, {}, 'Denied.')}>
+      <button type="button" class="danger" onClick={() => void sendAnswer(`${path}/deny`, {}, 'Denied.')}>
         Deny
       </button>
     </form>

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ErrorAnswer } from '../wire.ts';
 import { exchangeToken } from './api.ts';
+import { wordsOf } from './asking.ts';
 
 interface SignInProps {
   readonly answer: Pick<ErrorAnswer, 'message' | 'hint' | 'takesToken'>;
@@ -28,7 +29,7 @@ function TokenForm({ onCode }: Pick<SignInProps, 'onCode'>): JSX.Element {
     try {
       onCode(await exchangeToken(token.trim()));
     } catch (error) {
-      setFailure(error instanceof Error ? error.message : 'The token cannot be checked.');
+      setFailure(wordsOf(error));
     }
   }
   return (

@@ -19,15 +19,9 @@ const RETRY_MS = 1000;
 /** Another attempt has no use. */
 const FINAL = [4404, 4401];
 
-interface Live {
-  tell(wish: TerminalWish): void;
-  resize(columns: number, rows: number): void;
-  close(): void;
-}
-
 export function TerminalView({ terminal }: { terminal: TerminalRow }): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
-  const live = useRef<Live | undefined>(undefined);
+  const live = useRef<ReturnType<typeof follow> | undefined>(undefined);
   const [line, setLine] = useState<Line>('connecting');
   const [isHeld, setHeld] = useState(false);
   const { id, columns, rows } = terminal;
@@ -84,7 +78,7 @@ interface Listeners {
 }
 
 /** Until it is closed; a connection that breaks is made anew, with the screen as it is then. */
-function follow(id: string, element: HTMLElement, { onLine, onHeld }: Listeners): Live {
+function follow(id: string, element: HTMLElement, { onLine, onHeld }: Listeners) {
   let screen: Screen | undefined;
   let socket: WebSocket | undefined;
   let isClosed = false;
@@ -142,8 +136,8 @@ function follow(id: string, element: HTMLElement, { onLine, onHeld }: Listeners)
   connect();
   return {
     tell,
-    resize: (columns, rows) => screen?.resize(columns, rows),
-    close() {
+    resize: (columns: number, rows: number) => screen?.resize(columns, rows),
+    close(): void {
       isClosed = true;
       socket?.close();
       screen?.dispose();

@@ -42,6 +42,12 @@ export function visible(text: string): string {
   });
 }
 
+/** A field of the audit log. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);
+}
+
 /** One line of output as pieces of one look each. A line that was overwritten shows its last state, and how often. */
 export function paintLine(line: string): readonly Piece[] {
   const states = line.replace(/\r+$/, '').split('\r');

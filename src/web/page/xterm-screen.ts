@@ -1,15 +1,7 @@
 /** The terminal emulator, loaded when a terminal is shown. */
 import { type ITheme, Terminal } from '@xterm/xterm';
 
-export interface Screen {
-  /** Resolves when it is drawn. */
-  write(data: string | Uint8Array): Promise<void>;
-  /** Empties it, as after a new start. */
-  reset(): void;
-  resize(columns: number, rows: number): void;
-  setTyping(isAllowed: boolean): void;
-  dispose(): void;
-}
+export type Screen = ReturnType<typeof createScreen>;
 
 export interface ScreenOptions {
   readonly columns: number;
@@ -21,7 +13,7 @@ const SCROLLBACK = 5000;
 /** The emulator parses what it is given at once, and lets the page breathe in between. */
 const PIECE_LENGTH = 2048;
 
-export function createScreen(element: HTMLElement, options: ScreenOptions): Screen {
+export function createScreen(element: HTMLElement, options: ScreenOptions) {
   const restore = allowOwnStyles();
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const terminal = new Terminal({
@@ -43,20 +35,22 @@ export function createScreen(element: HTMLElement, options: ScreenOptions): Scre
   };
   dark.addEventListener('change', repaint);
   return {
-    write(data) {
+    /** Resolves when it is drawn. */
+    write(data: string | Uint8Array): Promise<void> {
       for (let at = 0; at < data.length - PIECE_LENGTH; at += PIECE_LENGTH)
         terminal.write(data.slice(at, at + PIECE_LENGTH));
       const rest = data.slice(Math.max(0, Math.ceil(data.length / PIECE_LENGTH) - 1) * PIECE_LENGTH);
       return new Promise((resolve) => terminal.write(rest, resolve));
     },
+    /** Empties it, as after a new start. */
     reset: () => terminal.reset(),
-    resize: (columns, rows) => terminal.resize(columns, rows),
-    setTyping(isAllowed) {
+    resize: (columns: number, rows: number) => terminal.resize(columns, rows),
+    setTyping(isAllowed: boolean): void {
       terminal.options.disableStdin = !isAllowed;
       terminal.options.cursorBlink = isAllowed;
       if (isAllowed) terminal.focus();
     },
-    dispose() {
+    dispose(): void {
       dark.removeEventListener('change', repaint);
       terminal.dispose();
     },

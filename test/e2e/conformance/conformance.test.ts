@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createCatalogue } from '../../../src/all-tools.ts';
 import type { App } from '../../../src/app.ts';
 import { loadSettings } from '../../../src/base/config/config.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { createFront } from '../../../src/front.ts';
-import { createCatalogue } from '../../../src/server/create-catalogue.ts';
 import { type HttpListener, serveHttp } from '../../../src/server/http/http.ts';
 import { ROOT } from '../../support/root.ts';
 import { createPlace, type Place } from '../support/product.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
     homedir: place.directory,
   });
   const front = await createFront({
-    catalogue: createCatalogue(),
+    catalogue: await createCatalogue(),
     settings,
     version: '0.0.0-test',
     wrapperPath: join(ROOT, 'dist/wrapper.js'),

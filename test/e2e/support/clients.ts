@@ -28,7 +28,9 @@ export interface TestClient {
   readonly instructions: string | undefined;
   /** What the client itself complained of, such as messages it could not read. */
   readonly errors: Error[];
-  listTools(): Promise<{ name: string; inputSchema: unknown; outputSchema?: unknown }[]>;
+  listTools(
+    options?: Pick<CallOptions, 'timeout'>,
+  ): Promise<{ name: string; inputSchema: unknown; outputSchema?: unknown }[]>;
   callTool(name: string, args: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer>;
   close(): Promise<void>;
 }
@@ -110,7 +112,10 @@ interface AnyClient {
   close(): Promise<void>;
   getServerVersion(): unknown;
   getInstructions(): string | undefined;
-  listTools(): Promise<{ tools: unknown[] }>;
+  listTools(
+    params: Record<string, unknown>,
+    options?: Pick<CallOptions, 'timeout'>,
+  ): Promise<{ tools: unknown[] }>;
 }
 
 async function connect(kind: ClientKind, transports: Transports, asked?: Asked): Promise<TestClient> {
@@ -127,7 +132,8 @@ async function connect(kind: ClientKind, transports: Transports, asked?: Asked):
       return client.getInstructions();
     },
     errors,
-    listTools: async () => (await client.listTools()).tools as Awaited<ReturnType<TestClient['listTools']>>,
+    listTools: async (options) =>
+      (await client.listTools({}, options)).tools as Awaited<ReturnType<TestClient['listTools']>>,
     callTool: (name, args, options = {}) => call(kind, client, { name, arguments: args }, options),
     close: () => client.close(),
   };

@@ -19,7 +19,7 @@ if (process.argv.includes('--http')) {
     port: 0,
     factory: createFixtureFactory(fixtures),
     log: silentLog,
-    resumeWindowMs: 500,
+    limits: { resumeWindowMs: 500 },
   });
   process.stderr.write(`${listener.url}\n`);
 } else {

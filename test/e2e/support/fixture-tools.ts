@@ -8,10 +8,10 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { ShellServerError } from '../../../src/base/errors.ts';
 import { type Log, silentLog } from '../../../src/base/log.ts';
 import { createDefinitions } from '../../../src/server/definitions.ts';
-import { createDispatch } from '../../../src/server/dispatch.ts';
 import { createServerFactory, type ServerFactory } from '../../../src/server/server.ts';
 import type { Modules } from '../../../src/tools/modules.ts';
 import { type Call, defineTool, type Tool } from '../../../src/tools/tool.ts';
+import { createValidatingDispatch } from '../../support/validating-dispatch.ts';
 
 const ANNOTATIONS = {
   readOnlyHint: true,
@@ -128,12 +128,11 @@ export const NO_MODULES = {} as unknown as Modules;
 
 /** What a server of the fixture tools offers. */
 export function createFixtureOffer(fixtures: FixtureTools, log: Log = silentLog) {
-  const dispatch = createDispatch({
+  const dispatch = createValidatingDispatch({
     tools: fixtures.tools,
     modules: NO_MODULES,
     log,
     clock: systemClock,
-    validateAnswers: true,
   });
   return {
     onCaller: () => undefined,

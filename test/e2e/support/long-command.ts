@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Place } from './product.ts';
@@ -17,9 +17,25 @@ export function longCommand({ work }: Place, name: string): LongCommand {
   return {
     text: `echo $$ > '${file}'; sleep ${seconds} & wait`,
     hasStarted: () => existsSync(file),
-    isRunning: () =>
-      execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' }).includes(`sleep ${seconds}`),
+    isRunning: () => runsWith(`sleep ${seconds}`),
   };
+}
+
+/** Whether these words stand in the arguments of any process. */
+export function runsWith(words: string): boolean {
+  if (process.platform !== 'linux')
+    return execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' }).includes(words);
+  // Ten times faster than `ps`, and asked often.
+  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && argumentsOf(name).includes(words));
+}
+
+function argumentsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    // It has ended meanwhile.
+    return '';
+  }
 }
 
 export async function until(what: string, done: () => boolean, timeoutMs = 30_000): Promise<void> {

@@ -88,6 +88,9 @@ type Operation = (agent: Agent, label: string) => Promise<void>;
 /** A machine that has other things to do is slow, which is no failure. */
 const PATIENCE_MS = 600_000;
 
+/** The answer is the command's end, however long it takes; the server's `limits.max_wait_seconds` must let it. */
+const TO_ITS_END = { execution_mode: 'foreground', timeout_seconds: PATIENCE_MS / 1000 };
+
 async function call({ client }: Agent, tool: string, args: Record<string, unknown>): Promise<Called> {
   const answer = read(await client.callTool(tool, args, { timeout: PATIENCE_MS }));
   if (answer.isError) throw new Error(answer.text);
@@ -104,7 +107,7 @@ async function list(agent: Agent): Promise<void> {
 }
 
 async function listTools({ client }: Agent): Promise<void> {
-  same((await client.listTools()).length, 18);
+  same((await client.listTools({ timeout: PATIENCE_MS })).length, 18);
 }
 
 async function readOutput(agent: Agent): Promise<void> {
@@ -133,13 +136,13 @@ async function mistake({ client }: Agent, label: string): Promise<void> {
 }
 
 async function echo(agent: Agent, label: string): Promise<void> {
-  const { data } = await call(agent, 'shell_execute', { command: `echo ${label}`, timeout_seconds: 60 });
+  const { data } = await call(agent, 'shell_execute', { command: `echo ${label}`, ...TO_ITS_END });
   same(data.stdout, `${label}\n`);
   agent.lastOutput = data.output_id;
 }
 
 async function muchOutput(agent: Agent): Promise<void> {
-  const { data } = await call(agent, 'shell_execute', { command: 'seq 1 20000; exit 3' });
+  const { data } = await call(agent, 'shell_execute', { command: 'seq 1 20000; exit 3', ...TO_ITS_END });
   same(data.exit_code, 3);
   agent.lastOutput = data.output_id;
 }

@@ -1,8 +1,8 @@
 /** The operator's page, served by the built program and shown in a real browser. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
 import type { Place } from './product.ts';
 import { startRaw } from './raw-process.ts';
 
@@ -20,7 +20,7 @@ export function launchBrowser(): Promise<Browser> {
 const TIMEOUT_MS = 60_000;
 
 export interface ServedPage {
-  /** A tab of a new profile, on a link of its own. */
+  /** A tab of a new profile, on a link of its own, open until the test has finished. */
   open(): Promise<Page>;
   /** What pages have logged as errors, a violation of the content policy included. */
   readonly errors: string[];
@@ -35,7 +35,6 @@ export function servePage(place: Place, browser: Browser, args: readonly string[
     served.child.once('exit', resolve);
   });
   const errors: string[] = [];
-  const contexts: BrowserContext[] = [];
   let used = 0;
 
   /** The next one that was printed; Enter prints another. */
@@ -53,7 +52,8 @@ export function servePage(place: Place, browser: Browser, args: readonly string[
       const link = await nextLink();
       const context = await browser.newContext();
       context.setDefaultTimeout(TIMEOUT_MS);
-      contexts.push(context);
+      // One that stays goes on drawing what the other tests do.
+      onTestFinished(() => context.close());
       const page = await context.newPage();
       page.on('pageerror', (error) => errors.push(error.message));
       page.on('console', (message) => {
@@ -64,7 +64,6 @@ export function servePage(place: Place, browser: Browser, args: readonly string[
     },
     kill: () => void served.child.kill('SIGKILL'),
     async close() {
-      for (const context of contexts) await context.close();
       served.child.kill('SIGTERM');
       await exited;
     },

@@ -1,4 +1,5 @@
 /** Several callers of one server: tokens made by the program's own command, and calls as one of their owners. */
+import { Readable } from 'node:stream';
 import { type Command, CommanderError, type OutputConfiguration } from 'commander';
 import { loadSettings } from '../../../src/base/config/config.ts';
 import { ShellServerError } from '../../../src/base/errors.ts';
@@ -15,9 +16,19 @@ export interface Ran {
   readonly stderr: string;
 }
 
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is typed. */
+  readonly input?: string;
+}
+
 /** A subcommand on the state directory of this place, in this process: to start each would take longer. */
-export async function runProgram(place: Place, args: readonly string[]): Promise<Ran> {
-  const { env: environment = {}, cwd = '' } = place.command();
+export async function runProgram(
+  place: Place,
+  args: readonly string[],
+  { env = {}, input = '' }: RunOptions = {},
+): Promise<Ran> {
+  const { env: environment = {}, cwd = '' } = place.command([], env);
   const home = environment['HOME'] ?? '';
   const ran = { code: 0, stdout: '', stderr: '' };
   const write = (text: string): boolean => {
@@ -42,7 +53,7 @@ export async function runProgram(place: Place, args: readonly string[]): Promise
       cliPath: CLI,
       isTerminal: false,
       toolNames: Object.keys(CATALOGUE.toolsets),
-      input: process.stdin,
+      input: Readable.from([input]),
       write,
       fail: () => setExitCode(1),
     },
@@ -51,8 +62,14 @@ export async function runProgram(place: Place, args: readonly string[]): Promise
       web: apart,
       doctor: apart,
       explainPolicy: apart,
-      load: ({ tools }) =>
-        loadSettings({ flags: { tools }, environment, cwd, homedir: home, toolsets: toolNamesIn(CATALOGUE) }),
+      load: ({ http, config, stateDir, tools, shell }) =>
+        loadSettings({
+          flags: { config, stateDir, tools, shell, httpAddress: http === true ? undefined : http },
+          environment,
+          cwd,
+          homedir: home,
+          toolsets: toolNamesIn(CATALOGUE),
+        }),
       operator: (settings) => ({
         settings,
         input: process.stdin,
@@ -67,8 +84,9 @@ export async function runProgram(place: Place, args: readonly string[]): Promise
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError || error instanceof ShellServerError)) throw error;
-    ran.code = 1;
-    if (error instanceof ShellServerError) complain(`${error.message}\n${error.hint}\n`);
+    // Help and the version end it too.
+    ran.code = error instanceof CommanderError ? error.exitCode : 1;
+    if (error instanceof ShellServerError) complain(`mcp-shell-server: ${error.message}\n${error.hint}\n`);
   }
   return ran;
 }

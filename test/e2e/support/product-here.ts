@@ -103,7 +103,7 @@ function serveHere(server: ServerCommand): ServedHere {
           output: stdout,
           offer: front.offer,
           log,
-          greets,
+          greeting: greets ? CATALOGUE.greeting : undefined,
           onClientGone: () => resolve(connection.closed),
         });
         left.signal.addEventListener('abort', () => resolve(connection.close()));

@@ -2,26 +2,22 @@
  * Options and arguments through which a program that an allow-list holds for harmless runs another one, writes, or loads
  * code. Each row has commands that it meets and commands that it does not, which a test checks.
  */
+import { byName, setOf } from '../../list.ts';
 import type { Gadget } from './gadget.ts';
 import { BUILDING_GADGETS } from './gadgets-building.ts';
 import { GIT_GADGETS } from './gadgets-git.ts';
 import { READING_GADGETS } from './gadgets-reading.ts';
 
-export type { Effect, Gadget } from './gadget.ts';
+export type { Gadget } from './gadget.ts';
 
 /** Short options that take a value, so that `-to` of sort is not taken for `-t -o`. */
-export const VALUE_LETTERS: Readonly<Record<string, string>> = {
+export const VALUE_LETTERS: Readonly<Record<string, string>> = byName({
   sort: 'kStTo',
-  sed: 'efl',
-  gsed: 'efl',
-  awk: 'Ffv',
-  gawk: 'Ffv',
-  mawk: 'Ffv',
-  nawk: 'Ffv',
+  'sed gsed': 'efl',
+  'awk gawk mawk nawk': 'Ffv',
   tar: 'bCfFgHIKLNTVX',
   rg: 'ABCEMefgjmrtT',
-  fd: 'deEScjtxX',
-  fdfind: 'deEScjtxX',
+  'fd fdfind': 'deEScjtxX',
   tree: 'LPIoHT',
   date: 'dfrs',
   man: 'CRLmMSsePrEHTXpZ',
@@ -34,33 +30,17 @@ export const VALUE_LETTERS: Readonly<Record<string, string>> = {
   shuf: 'inor',
   less: 'bhjkoOpPtTxyz',
   git: '',
-};
+});
 
 /** Options whose value is the next word even where that looks like an option. */
-export const PATTERN_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+export const PATTERN_OPTIONS: Readonly<Record<string, readonly string[]>> = byName({
   rg: ['-e', '--regexp'],
-  sed: ['-e', '--expression'],
-  gsed: ['-e', '--expression'],
-};
+  'sed gsed': ['-e', '--expression'],
+});
 
 /** Programs whose long options have one dash: their words are compared whole. */
-export const SINGLE_DASH = new Set([
-  'find',
-  'gfind',
-  'go',
-  'java',
-  'javac',
-  'terraform',
-  'ffmpeg',
-  'openssl',
-  'gcc',
-  'g++',
-  'cc',
-  'c++',
-  'clang',
-  'xxd',
-  'ip',
-  'dd',
-]);
+export const SINGLE_DASH = setOf(
+  'find gfind go java javac terraform ffmpeg openssl gcc g++ cc c++ clang xxd ip dd',
+);
 
 export const GADGETS: readonly Gadget[] = [...GIT_GADGETS, ...READING_GADGETS, ...BUILDING_GADGETS];

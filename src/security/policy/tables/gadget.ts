@@ -1,6 +1,6 @@
 /** One row of the gadget tables. */
 
-export type Effect =
+type Effect =
   | 'runs a program'
   | 'writes a file'
   | 'deletes files'

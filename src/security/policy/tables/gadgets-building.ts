@@ -1,5 +1,5 @@
 /** Networks, package managers, compilers and databases: options that run, load or send something. */
-import { list } from '../list.ts';
+import { list } from '../../list.ts';
 import type { Gadget } from './gadget.ts';
 
 export const BUILDING_GADGETS: readonly Gadget[] = [

@@ -1,5 +1,5 @@
 /** git: an option is enough to run a program, and a subcommand may do so as well. */
-import { list } from '../list.ts';
+import { list } from '../../list.ts';
 import type { Gadget } from './gadget.ts';
 
 const programs = ['git'];

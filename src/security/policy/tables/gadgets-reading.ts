@@ -1,5 +1,5 @@
 /** Programs for reading, searching and editing: where they run or write more than their name says. */
-import { list } from '../list.ts';
+import { list } from '../../list.ts';
 import type { Gadget } from './gadget.ts';
 
 export const READING_GADGETS: readonly Gadget[] = [

@@ -1,53 +1,35 @@
 /** Which words of a command are no paths, although they may look like some. */
+import { byName, setOf } from '../../list.ts';
 
 /** Nothing that these are given is opened. */
-export const TEXT_PROGRAMS: ReadonlySet<string> = new Set(
-  'echo printf : true false exit return break continue shift set export local declare typeset readonly unset wait read let sleep seq expr kill type which whereis basename dirname cal whoami id uname hostname trap eval numfmt factor tr whatis apropos pgrep pkill killall pidof command builtin alias umask ulimit printenv getconf groups users nproc tty locale'.split(
-    ' ',
-  ),
+export const TEXT_PROGRAMS = setOf(
+  'echo printf : true false exit return break continue shift set export local declare typeset readonly unset wait read let sleep seq expr kill type which whereis basename dirname cal whoami id uname hostname trap eval numfmt factor tr whatis apropos pgrep pkill killall pidof command builtin alias umask ulimit printenv getconf groups users nproc tty locale',
 );
 
 /** The first operand is a pattern or a program, unless one of these options gives it. */
-export const FIRST_IS_TEXT: Readonly<Record<string, readonly string[]>> = {
-  grep: ['-e', '-f', '--regexp', '--file'],
-  egrep: ['-e', '-f', '--regexp', '--file'],
-  fgrep: ['-e', '-f', '--regexp', '--file'],
+export const FIRST_IS_TEXT: Readonly<Record<string, readonly string[]>> = byName({
+  'grep egrep fgrep': ['-e', '-f', '--regexp', '--file'],
   zgrep: ['-e', '-f'],
   rg: ['-e', '-f', '--regexp', '--file', '--files', '--type-list'],
-  ag: [],
-  ack: [],
-  fd: [],
-  fdfind: [],
-  sed: ['-e', '-f', '--expression', '--file'],
-  gsed: ['-e', '-f', '--expression', '--file'],
-  awk: ['-f', '--file'],
-  gawk: ['-f', '--file'],
-  mawk: ['-f'],
-  nawk: ['-f'],
+  'sed gsed': ['-e', '-f', '--expression', '--file'],
+  'awk gawk': ['-f', '--file'],
+  'mawk nawk': ['-f'],
   jq: ['-f', '--from-file'],
   yq: ['--from-file'],
-  perl: [],
-};
+  'ag ack fd fdfind perl': [],
+});
 
 /** Long options whose value is text, for every program. */
-export const LONG_TEXT_OPTIONS: ReadonlySet<string> = new Set(
-  '--regexp --expression --message --format --pretty --grep --author --date --since --until --title --body --header --data-raw --request --user-agent --glob --iglob'.split(
-    ' ',
-  ),
+export const LONG_TEXT_OPTIONS = setOf(
+  '--regexp --expression --message --format --pretty --grep --author --date --since --until --title --body --header --data-raw --request --user-agent --glob --iglob',
 );
 
 /** Short ones mean another thing in each program. */
-export const SHORT_TEXT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
-  grep: ['-e', '-m', '-A', '-B', '-C'],
-  egrep: ['-e', '-m', '-A', '-B', '-C'],
-  fgrep: ['-e', '-m', '-A', '-B', '-C'],
+export const SHORT_TEXT_OPTIONS: Readonly<Record<string, readonly string[]>> = byName({
+  'grep egrep fgrep': ['-e', '-m', '-A', '-B', '-C'],
   rg: ['-e', '-g', '-t', '-T', '-m', '-A', '-B', '-C', '-r'],
-  sed: ['-e'],
-  gsed: ['-e'],
-  awk: ['-F', '-v'],
-  gawk: ['-F', '-v'],
-  mawk: ['-F', '-v'],
-  nawk: ['-F', '-v'],
+  'sed gsed ruby docker': ['-e'],
+  'awk gawk mawk nawk': ['-F', '-v'],
   git: ['-m', '-S', '-G', '-L'],
   gh: ['-t', '-b', '-m', '-q'],
   curl: ['-H', '-X', '-A', '-u', '-e', '-w'],
@@ -55,13 +37,10 @@ export const SHORT_TEXT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   sort: ['-t', '-k'],
   tree: ['-P', '-I'],
   perl: ['-e', '-E', '-ne', '-pe'],
-  python: ['-c'],
-  python3: ['-c'],
+  'python python3': ['-c'],
   node: ['-e', '-p'],
-  ruby: ['-e'],
   php: ['-r'],
-  docker: ['-e'],
-};
+});
 
 /** Always there for every command, and harmless. */
 export const OPEN_DEVICES = /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;

@@ -2,6 +2,8 @@
  * Variables through which a harmless program runs, loads or writes something else, or through which the shell reads a
  * command differently. Patterns over the whole name, with names that they meet and names that they do not.
  */
+import { setOf } from '../../list.ts';
+
 export interface DangerousVariables {
   readonly pattern: RegExp;
   readonly why: string;
@@ -67,23 +69,10 @@ export const DANGEROUS_VARIABLES: readonly DangerousVariables[] = [
 ];
 
 /** Set by ordinary commands all the time, although a pattern above meets them. */
-export const HARMLESS_VARIABLES: ReadonlySet<string> = new Set([
-  'NODE_ENV',
-  'PYTHONUNBUFFERED',
-  'PYTHONDONTWRITEBYTECODE',
-  'GIT_TERMINAL_PROMPT',
-  'GIT_OPTIONAL_LOCKS',
-  'PYTHONIOENCODING',
-  'PYTHONUTF8',
-  'NPM_CONFIG_LOGLEVEL',
-  'NPM_CONFIG_YES',
-  'GOOS',
-  'GOARCH',
-  'RUST_BACKTRACE',
-  'RUST_LOG',
-  'CARGO_TERM_COLOR',
-  'OPTIND',
-]);
+export const HARMLESS_VARIABLES = setOf(`
+  NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS PYTHONIOENCODING PYTHONUTF8 NPM_CONFIG_LOGLEVEL NPM_CONFIG_YES
+  GOOS GOARCH RUST_BACKTRACE RUST_LOG CARGO_TERM_COLOR OPTIND
+`);
 
 export function dangerOf(name: string): string | undefined {
   if (HARMLESS_VARIABLES.has(name)) return undefined;

@@ -1,5 +1,5 @@
 /** Programs that run another one, and how they read their own options before it. Without a row they are opaque. */
-import { list } from '../list.ts';
+import { byName, list } from '../../list.ts';
 import type { OptionSpec } from '../options.ts';
 
 export interface Wrapper extends OptionSpec {
@@ -279,27 +279,11 @@ export const WRAPPERS: readonly Wrapper[] = [
 ];
 
 /** Shells that take a text after `-c`: which grammar they read. */
-export const SHELLS: Readonly<Record<string, 'bash' | 'posix' | 'other'>> = {
-  bash: 'bash',
-  rbash: 'bash',
-  sh: 'posix',
-  dash: 'posix',
-  ash: 'posix',
-  hush: 'posix',
-  zsh: 'other',
-  ksh: 'other',
-  ksh93: 'other',
-  mksh: 'other',
-  yash: 'other',
-  fish: 'other',
-  csh: 'other',
-  tcsh: 'other',
-  nu: 'other',
-  elvish: 'other',
-  xonsh: 'other',
-  pwsh: 'other',
-  powershell: 'other',
-};
+export const SHELLS: Readonly<Record<string, 'bash' | 'posix' | 'other'>> = byName({
+  'bash rbash': 'bash',
+  'sh dash ash hush': 'posix',
+  'zsh ksh ksh93 mksh yash fish csh tcsh nu elvish xonsh pwsh powershell': 'other',
+});
 
 export const SHELL_OPTIONS: OptionSpec = {
   short: 'abcdefghiklmnprstuvxBCDEHPTo:O:',

@@ -1,0 +1,80 @@
+/** Whether a path is one of those that the sandbox hides, and whether a command's own text names one. */
+import { homedir } from 'node:os';
+import { basename, dirname, resolve } from 'node:path';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import type { SecuritySettings } from '../../base/settings.ts';
+import { findNamedPaths } from '../policy/named-paths.ts';
+import { EXPOSURES } from '../sandbox/exposures.ts';
+import { privateCandidates } from '../sandbox/find-private.ts';
+import { isReadable, isThere } from '../sandbox/host-files.ts';
+import { placesOf } from '../sandbox/moved.ts';
+import { openings } from '../sandbox/openings.ts';
+import { PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from '../sandbox/private-paths.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The setting that shows it; undefined where it is not hidden. */
+export function settingFor(
+  path: string,
+  security: SecuritySettings,
+  environment: Environment,
+): string | undefined {
+  const home = realPathOf(homedir());
+  const opened = [
+    ...openings(security.expose, { homedir: home, environment }).paths,
+    ...security.readablePaths,
+    ...security.writablePaths,
+  ];
+  const isAt = (place: string): boolean =>
+    isInside(path, place) && isThere(place) && isReadable(place) && !opened.includes(place);
+  const isHistory = dirname(path) === home && PRIVATE_NAMES.test(basename(path)) && isAt(path);
+  if (!isHistory && ![...privateCandidates(home, environment), ...PRIVATE_IN_SYSTEM].some(isAt))
+    return undefined;
+  const name = Object.entries(EXPOSURES).find(([, { home: paths }]) =>
+    paths?.some((each) => placesOf(each, home, environment).some(isAt)),
+  )?.[0];
+  return name === undefined
+    ? `security.readable_paths = [${JSON.stringify(path)}]`
+    : `security.expose = ["${name}"]`;
+}
+
+/** Hidden files are in the home directory with a dot before their names, or in /etc. Others need no second look. */
+const MAY_BE_HIDDEN = /~|\$\{?HOME|\/etc\b|(?:^|[\s'"/=])\.\w/;
+
+/** What is hidden is empty inside, and reading it succeeds: of paths that a command names, the first of these. */
+export function hiddenIn(
+  { command, directory }: { readonly command: string; readonly directory: string },
+  security: SecuritySettings,
+  environment: Environment,
+): { readonly path: string; readonly setting: string } | undefined {
+  const find = (paths: readonly string[]): { path: string; setting: string } | undefined => {
+    for (const path of new Set(paths)) {
+      const setting = isShown(path, security) ? settingFor(path, security, environment) : undefined;
+      if (setting !== undefined) return { path, setting };
+    }
+    return undefined;
+  };
+  return (
+    find(writtenPaths(command.slice(0, MAX_CHARS), directory)) ??
+    // And those that the shell would put together: after a `cd`, in an inner shell, from quotes.
+    find(MAY_BE_HIDDEN.test(command) ? findNamedPaths(command, { directory, home: homedir() }) : [])
+  );
+}
+
+/** A command may be a long script. */
+const MAX_CHARS = 10_000;
+
+/** Those that stand in the text as they are, also in a program of another language. */
+function writtenPaths(command: string, directory: string): string[] {
+  // Who only writes about it does not read it.
+  if (/^\s*(?:echo|printf)\b/.test(command)) return [];
+  const words = command
+    .replaceAll('${HOME}', '$HOME')
+    .replaceAll(/'[^']*\s[^']*'|"[^"]*\s[^"]*"/g, ' ')
+    .match(/[^\s'"`;|&<>(){}=,]*\/[^\s'"`;|&<>(){}=,]*|(?<=\s)\.[\w.-]+/g);
+  return (words ?? []).map((word) => resolve(directory, word.replace(/^(?:~|\$HOME)(?=\/|$)/, homedir())));
+}
+
+/** Where there is only a minimal root, what is hidden outside of the workspace is not there at all. */
+const isShown = (path: string, { root, workspace }: SecuritySettings): boolean =>
+  root === 'host' || workspace.some((each) => isInside(path, realPathOf(each)));
