@@ -19,6 +19,7 @@ import { dirname, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { renderLegal } from './legal.mjs';
+import { withStableShapes } from './stable-shapes.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
@@ -118,7 +119,7 @@ async function bundle() {
   const server = { ...SPLIT, entryPoints: { cli: CLI } };
   const draft = await run(server);
   const bundles = [
-    await run({ ...server, plugins: [oneLanguage, oneStart(draft.metafile.inputs)] }),
+    await run({ ...server, plugins: [oneLanguage, ownModules(oneStart(draft.metafile.inputs))] }),
     await run(PAGE),
     ...(await Promise.all(
       Object.entries(PROGRAMS).map(([name, path]) => run({ ...SPLIT, entryPoints: { [name]: path } })),
@@ -133,7 +134,7 @@ async function bundle() {
 /**
  * Puts all that a start loads into one chunk beside cli.js. esbuild makes a chunk for each set of entries that share a
  * module, which are twenty for a start, and Node takes a millisecond for each. So whatever is loaded later is made to
- * import all of them, which it finds loaded.
+ * import all of them, which it finds loaded. Returns what is appended to a module for that.
  */
 function oneStart(modules) {
   const importsOf = (path, kind) =>
@@ -148,14 +149,18 @@ function oneStart(modules) {
   const imports = [...start]
     .map((path, index) => `export * as start${index} from ${JSON.stringify(`${root}/${path}`)};`)
     .join('');
+  return (path) => (later.has(relative(root, path).split(sep).join('/')) ? imports : '');
+}
+
+/** `appended` says what goes behind the text of a module, where source maps stay as they are. */
+function ownModules(appended = () => '') {
   return {
-    name: 'one-start',
+    name: 'own-modules',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
-        if (!later.has(relative(root, path).split(sep).join('/'))) return undefined;
-        // Behind the text, so that source maps stay as they are.
-        return { contents: `${readFileSync(path, 'utf8')}\n${imports}`, loader: 'ts' };
-      });
+      onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
+        contents: `${withStableShapes(readFileSync(path, 'utf8'), path)}\n${appended(path)}`,
+        loader: 'ts',
+      }));
     },
   };
 }
@@ -183,7 +188,7 @@ async function run(options) {
         // Brings a validator of JSON Schema with it, which nothing here uses.
         '@modelcontextprotocol/server/_shims': './scripts/sdk-shims.mjs',
       },
-      plugins: [oneLanguage],
+      plugins: [oneLanguage, ownModules()],
       // Its native part is found by its place.
       external: ['@lydell/node-pty'],
       target: 'node20',

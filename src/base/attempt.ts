@@ -2,20 +2,27 @@
 import { readFileSync } from 'node:fs';
 
 /** What it returns; undefined where it throws. */
-export function attempt<T>(run: () => T): T | undefined {
+export const attempt = <T>(run: () => T): T | undefined => attemptOr(run, () => undefined);
+
+export const succeeds = (run: () => unknown): boolean =>
+  attemptOr(
+    () => {
+      run();
+      return true;
+    },
+    () => false,
+  );
+
+/** What it returns, or what is made of the error, which has no stack: nobody reads it, and it is most of the work. */
+export function attemptOr<T, U>(run: () => T, failed: (error: unknown) => U): T | U {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
   try {
     return run();
-  } catch {
-    return undefined;
-  }
-}
-
-export function succeeds(run: () => unknown): boolean {
-  try {
-    run();
-    return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return failed(error);
+  } finally {
+    Error.stackTraceLimit = limit;
   }
 }
 

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -39,6 +40,12 @@ export function makePrivateDirectory(path: string): void {
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
+
+/** Not only its name, from which Node would make such an object, of a hidden class of its own, for each file. */
+const UTF8 = { encoding: 'utf8', flag: 'r' } as const;
+
+/** For files that are read with every call; `readFileSync(path, 'utf8')` does the same. */
+export const readUtf8 = (path: string): string => readFileSync(path, UTF8);
 
 /** Opens a file for as long as it is used. */
 export function withFile<T>(path: string, flags: string | number, use: (fd: number) => T): T {

@@ -118,7 +118,7 @@ interface Target {
 /** Returns the offset up to which it was read. */
 async function showBeginning(source: ByteSource, options: OutputOptions, target: Target): Promise<number> {
   const { head, tail } = options;
-  const until = source.size;
+  const until = source.size();
   if (head === undefined && tail === undefined) return copy(source, 0, target);
   let startLine = tail === undefined || tail === 0 ? 1 : -tail;
   for (let left = head ?? tail ?? 0; left > 0 && !target.context.interrupted.aborted; ) {
@@ -140,7 +140,7 @@ async function showBeginning(source: ByteSource, options: OutputOptions, target:
 }
 
 async function copy(source: ByteSource, from: number, { context, writer }: Target): Promise<number> {
-  const { size, gaps } = source;
+  const [size, gaps] = [source.size(), source.gaps()];
   let offset = from;
   while (offset < size && !context.interrupted.aborted) {
     const bytes = source.read(offset, Math.min(CHUNK_BYTES, size - offset));

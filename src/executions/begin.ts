@@ -104,7 +104,7 @@ function liveOf(
     tree,
     process: { ...identity, ...fields, ...(group !== undefined && { group: group.path }) },
     ...ending,
-    outputBytes: () => Math.max(0, ...[...sinks.values()].map((sink) => sink.totalBytes)),
+    outputBytes: () => Math.max(0, ...[...sinks.values()].map((sink) => sink.totalBytes())),
     onOutput: capture.onOutput,
     mask: capture.mask,
     state: capture.state,

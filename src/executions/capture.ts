@@ -43,8 +43,8 @@ export interface Capture {
 }
 
 const STATE_MAX_BYTES = 256 * 1024;
-/** Longer than most commands take; a full pipe (64 KiB) waits for as long as this, once. */
-const LISTEN_AFTER_MS = 8;
+/** Longer than most commands take, on a slow machine too; a full pipe (64 KiB) waits for as long as this, once. */
+const LISTEN_AFTER_MS = 20;
 
 export function createCapture({ stdout, stderr, state }: OutputPipes, turns: Turns): Capture {
   const listeners = new Set<(chunk: Uint8Array) => void>();

@@ -37,8 +37,8 @@ async function start(script: string, limits: Limits = {}): Promise<Started> {
   const pipes = createPipes(directory, spawner, 4);
   const chunks: Buffer[] = [];
   const sink: Sink = {
-    totalBytes: 0,
-    problem: undefined,
+    totalBytes: () => 0,
+    problem: () => undefined,
     write: (chunk) => void chunks.push(Buffer.from(chunk)),
     close: () => undefined,
   };

@@ -121,11 +121,11 @@ export function createExecutions(options: ExecutionsOptions) {
       inventory.open();
       if (secrets !== undefined) await secrets.open();
       const { principal, sessionId } = request;
-      if (sessionId === undefined) return viewRunning(running, await starter.start(request, signal));
+      if (sessionId === undefined) return new RunningExecution(running, await starter.start(request, signal));
       const isLost = await lostSessions.has(principal, sessionId);
       const entry = await starter.start(request, signal);
       lostSessions.informed(principal, sessionId);
-      return viewRunning(running, entry, isLost);
+      return new RunningExecution(running, entry, isLost);
     },
     /** Resolves when what earlier servers left is known. */
     ready: inventory.ready,
@@ -221,7 +221,7 @@ function createLookups(store: Store, running: Running, inventory: ReturnType<typ
   async function get(principal: string, executionId: string): Promise<Execution> {
     await inventory.ready();
     const entry = running.entries.get(executionId);
-    if (entry !== undefined && entry.record.owner === principal) return viewRunning(running, entry);
+    if (entry !== undefined && entry.record.owner === principal) return new RunningExecution(running, entry);
     const record = store.find(principal, executionId);
     if (record === undefined) throw notFound(`execution ${executionId.slice(0, 64)}`);
     return { ...NOT_HERE, record: inventory.truthOf(record), bundle: inventory.bundleOf(record.id) };
@@ -263,7 +263,7 @@ function createLookups(store: Store, running: Running, inventory: ReturnType<typ
       for (const entry of running.entries.values()) {
         const { pid: leader, program } = entry.live.process;
         if (entry.record.owner === principal && (leader === pid || program === pid))
-          return viewRunning(running, entry);
+          return new RunningExecution(running, entry);
       }
       throw notFound(`running process ${pid}`);
     },
@@ -291,22 +291,36 @@ const NOT_HERE = {
 };
 
 /** Stays true after the end, for the caller who started it or waited for it. */
-function viewRunning({ entries }: Running, entry: RunningEntry, isSessionLost = false): Execution {
-  const isRunning = (): boolean => entries.has(entry.record.id);
-  return {
-    get record() {
-      return entry.record;
-    },
-    get live() {
-      return isRunning() ? entry.live : undefined;
-    },
-    get sessionChange() {
-      return entry.sessionChange;
-    },
-    isSessionLost,
-    bundle: entry.bundle,
-    usage: () => (isRunning() ? entry.meter.read(entry.live.tree) : undefined),
-  };
+class RunningExecution implements Execution {
+  readonly #entries: Running['entries'];
+  readonly #entry: RunningEntry;
+  readonly isSessionLost: boolean;
+
+  constructor({ entries }: Running, entry: RunningEntry, isSessionLost = false) {
+    this.#entries = entries;
+    this.#entry = entry;
+    this.isSessionLost = isSessionLost;
+  }
+
+  get record(): ExecutionRecord {
+    return this.#entry.record;
+  }
+
+  get live(): Live | undefined {
+    return this.#entries.has(this.record.id) ? this.#entry.live : undefined;
+  }
+
+  get sessionChange(): Execution['sessionChange'] {
+    return this.#entry.sessionChange;
+  }
+
+  get bundle(): Bundle {
+    return this.#entry.bundle;
+  }
+
+  usage(): ReturnType<Execution['usage']> {
+    return this.live && this.#entry.meter.read(this.live.tree);
+  }
 }
 
 const notFound = (what: string): ShellServerError =>

@@ -27,7 +27,7 @@ function tailOf(bundle: Bundle, stream: 'stdout' | 'stderr' | 'combined'): strin
   const source = bundle.source(stream);
   if (source === undefined) return undefined;
   try {
-    const { size } = source;
+    const size = source.size();
     return source.read(Math.max(0, size - TAIL_BYTES), TAIL_BYTES).toString('utf8');
   } finally {
     source.close();

@@ -152,8 +152,8 @@ function createBench(host: Host, spawner: Spawner = createForker(), cgroups: Cgr
   });
   const texts = new Map<StreamType, string>();
   const sinkOf = (stream: StreamType): Sink => ({
-    totalBytes: 0,
-    problem: undefined,
+    totalBytes: () => 0,
+    problem: () => undefined,
     write: (chunk) => void texts.set(stream, (texts.get(stream) ?? '') + Buffer.from(chunk).toString()),
     close: () => undefined,
   });

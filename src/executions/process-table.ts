@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
-import { attempt } from '../base/attempt.ts';
+import { attempt, attemptOr } from '../base/attempt.ts';
 import { errnoOf } from '../base/errors.ts';
 import { once } from '../base/once.ts';
 
@@ -60,13 +60,11 @@ export function findAlive({ pid, startTime }: ProcessIdentity): ProcessEntry | u
 export const isAlive = (identity: ProcessIdentity): boolean => findAlive(identity) !== undefined;
 
 /** True where there is a process of this number, or with a negative one a member of that group; zombies count. */
-export function exists(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return errnoOf(error) === 'EPERM';
-  }
-}
+export const exists = (pid: number): boolean =>
+  attemptOr(
+    () => process.kill(pid, 0),
+    (error) => errnoOf(error) === 'EPERM',
+  );
 
 /** True where the process was started with this variable in its environment (Linux; elsewhere never). */
 export function hasEnvironmentEntry(pid: number, entry: string): boolean {

@@ -134,7 +134,7 @@ function conclude(
   ended: Outcome,
   onEnd: (() => void) | undefined,
 ): void {
-  const problem = [...entry.sinks.values()].find((sink) => sink.problem !== undefined)?.problem;
+  const problem = [...entry.sinks.values()].map((sink) => sink.problem()).find((each) => each !== undefined);
   const outcome: Outcome =
     problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
   entry.record = {

@@ -83,8 +83,8 @@ function createBench(host: Host) {
         ...changes,
       } as unknown as LaunchPermit;
       const sinkOf = (stream: StreamType): Sink => ({
-        totalBytes: 0,
-        problem: undefined,
+        totalBytes: () => 0,
+        problem: () => undefined,
         write: (chunk) => void (text[stream] = (text[stream] ?? '') + Buffer.from(chunk).toString()),
         close: () => undefined,
       });

@@ -57,8 +57,8 @@ function createBench(host: Host) {
       const sandbox = await build(sandboxSpec);
       const texts = { stdout: '', stderr: '' };
       const sinkOf = (stream: 'stdout' | 'stderr') => ({
-        totalBytes: 0,
-        problem: undefined,
+        totalBytes: () => 0,
+        problem: () => undefined,
         write: (chunk: Uint8Array) => void (texts[stream] += Buffer.from(chunk).toString()),
         close: () => undefined,
       });

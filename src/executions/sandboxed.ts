@@ -2,12 +2,13 @@
  * A sandbox with something in it that waits for its command. Until the command is handed off, the mounts can be compared
  * with what was meant, and nothing of the command has run.
  */
-import { closeSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attempt } from '../base/attempt.ts';
 import { directoryProblem } from '../base/config/paths.ts';
 import { errnoOf } from '../base/errors.ts';
+import { readUtf8 } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
@@ -366,7 +367,7 @@ function chooseGroup(limits: Limits, { cgroups }: SandboxTools): ExecutionGroup 
 
 export function readMounts(pid: number | 'self'): string | undefined {
   try {
-    const text = readFileSync(`/proc/${pid}/mountinfo`, 'utf8');
+    const text = readUtf8(`/proc/${pid}/mountinfo`);
     return text === '' ? undefined : text;
   } catch {
     return undefined;

@@ -55,7 +55,7 @@ export function startUseMeter(
       // Of a tree that is killed, the process that was waited for has not waited for the others.
       const seen = [exit?.usage?.cpuSeconds, ticks === 0 ? undefined : ticks / TICKS_PER_SECOND];
       const known = seen.filter((seconds) => seconds !== undefined);
-      const cpuSeconds = counted?.cpuSeconds ?? (known.length === 0 ? undefined : Math.max(...known));
+      const cpuSeconds = counted?.cpuSeconds() ?? (known.length === 0 ? undefined : Math.max(...known));
       // What the kernel counts of a group is exact; everything else is at most what it was.
       const isExact = group?.held().memory !== undefined && watchedBytes !== undefined;
       const seenBytes = Math.max(watchedBytes ?? 0, memoryBytes, exit?.usage?.maxResidentBytes ?? 0);

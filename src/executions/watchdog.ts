@@ -63,7 +63,7 @@ export function startWatchdog(
     if (bytes !== undefined) peakMemoryBytes = Math.max(peakMemoryBytes ?? 0, bytes);
   };
   /** Page cache counts in the kernel's own numbers, so that reaching the limit is not a sign; a killed process is. */
-  const isOutOfMemory = (): boolean => isMemoryHeld && (group?.usage()?.oomKills ?? 0) > 0;
+  const isOutOfMemory = (): boolean => isMemoryHeld && (group?.usage()?.oomKills() ?? 0) > 0;
 
   const follow = createFollower(tree);
   const meters: Meter[] = [];
@@ -98,8 +98,8 @@ export function startWatchdog(
       end();
       if (!isMemoryHeld) return { passed: undefined, peakMemoryBytes };
       const usage = group?.usage();
-      const passed = (usage?.oomKills ?? 0) > 0 ? 'memory_limit' : undefined;
-      return { passed, peakMemoryBytes: usage?.peakMemoryBytes ?? usage?.memoryBytes };
+      const passed = (usage?.oomKills() ?? 0) > 0 ? 'memory_limit' : undefined;
+      return { passed, peakMemoryBytes: usage?.peakMemoryBytes() ?? usage?.memoryBytes() };
     },
   };
 }
@@ -198,7 +198,7 @@ function measureCpu(
     limit: 'cpu_limit',
     firstMs: group === undefined ? Math.min(untilPassed(0), BUSY_LOOK_MS) : untilPassed(0),
     async look() {
-      const counted = group?.usage()?.cpuSeconds;
+      const counted = group?.usage()?.cpuSeconds();
       const seconds = Math.max(mostSeconds, counted ?? countSeconds());
       const isIdle = seconds === mostSeconds;
       mostSeconds = seconds;

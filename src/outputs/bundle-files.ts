@@ -69,7 +69,7 @@ interface BundleSinksOptions {
 export function openBundleSinks(options: BundleSinksOptions) {
   const { directory, streams, limits } = options;
   const sinks = new Map<StreamType, FileSink>();
-  let open = streams.captured.length;
+  let open = streams.captured().length;
   let order: ArrivalLog | undefined = streams.isDerived('combined')
     ? createArrivalLog(join(directory, ARRIVAL_FILE))
     : undefined;
@@ -84,7 +84,7 @@ export function openBundleSinks(options: BundleSinksOptions) {
     if ([...sinks.values()].every((sink) => sink.unsavedTail() === undefined)) options.onSaved();
   }
 
-  for (const type of streams.captured) {
+  for (const type of streams.captured()) {
     const isOrdered = order !== undefined && (type === 'stdout' || type === 'stderr');
     const sink = createSink(join(directory, type), {
       limitBytes: limits.maxOutputBytes,

@@ -65,7 +65,7 @@ export function createBundle(options: BundleOptions): StoredBundle {
 
   /** What is written at the end may be there or not, whichever process writes it. */
   const types = (): readonly StreamType[] =>
-    streams.captured.some(isLate)
+    streams.captured().some(isLate)
       ? streams.types().filter((type) => !isLate(type) || isFile(join(directory, type)))
       : streams.types();
 
@@ -100,7 +100,7 @@ export function createBundle(options: BundleOptions): StoredBundle {
     },
     deleteStream(type) {
       lastKeptBytes = undefined;
-      if (streams.captured.includes(type)) removeStreamFiles(directory, type);
+      if (streams.captured().includes(type)) removeStreamFiles(directory, type);
       // Without both of its streams there is nothing to put together.
       if (streams.isDerived('combined') && !isLate(type))
         rmSync(join(directory, ARRIVAL_FILE), { force: true });
@@ -115,7 +115,7 @@ export function createBundle(options: BundleOptions): StoredBundle {
 
 function openStream(state: State, type: StreamType, isFinal: () => boolean): ByteSource | undefined {
   const { directory, streams, lineIndexes } = state;
-  if (streams.captured.includes(type)) {
+  if (streams.captured().includes(type)) {
     return openSource(join(directory, type), {
       unsavedTail: () => state.writing?.sinks.get(type)?.unsavedTail(),
       lineIndex: (lineIndexes[type] ??= createLineIndex()),
@@ -133,16 +133,16 @@ function openStream(state: State, type: StreamType, isFinal: () => boolean): Byt
 function measureFiles({ directory, streams, writing }: State) {
   const sizes = new Map<StreamType, number>();
   let keptBytes = 0;
-  for (const type of streams.captured) {
+  for (const type of streams.captured()) {
     const measured = measureStream(join(directory, type));
     if (measured === undefined) continue;
-    sizes.set(type, Math.max(measured.totalBytes, writing?.sinks.get(type)?.totalBytes ?? 0));
+    sizes.set(type, Math.max(measured.totalBytes, writing?.sinks.get(type)?.totalBytes() ?? 0));
     keptBytes += measured.keptBytes;
   }
   return { sizes, keptBytes };
 }
 
 function removeVanished({ directory, streams }: State, found: ReadonlyMap<StreamType, number>): void {
-  for (const type of streams.captured) if (!isLate(type) && !found.has(type)) streams.remove(type);
+  for (const type of streams.captured()) if (!isLate(type) && !found.has(type)) streams.remove(type);
   if (streams.isDerived('combined') && !isFile(join(directory, ARRIVAL_FILE))) streams.remove('combined');
 }

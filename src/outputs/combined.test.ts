@@ -62,7 +62,7 @@ describe('openCombined', () => {
     const expected = writeAlternately(pair, 1000);
     pair.close();
     const combined = pair.open();
-    expect(combined.size).toBe(expected.length);
+    expect(combined.size()).toBe(expected.length);
     expect(readAll(combined).toString()).toBe(expected);
     for (const [offset, length] of [
       [0, 1],
@@ -113,8 +113,8 @@ describe('openCombined', () => {
     pair.write('stderr', 'd');
     pair.close();
     const combined = pair.open();
-    expect(combined.size).toBe(26);
-    expect(combined.gaps).toEqual([{ from: 11, to: 19 }]);
+    expect(combined.size()).toBe(26);
+    expect(combined.gaps()).toEqual([{ from: 11, to: 19 }]);
     expect(readAll(combined).toString()).toBe('0123456789abTAcILd');
     expect(combined.read(10, 100).toString()).toBe('a');
     expect(combined.read(15, 100).toString()).toBe('');
@@ -127,7 +127,7 @@ describe('openCombined', () => {
     pair.write('stderr', 'eee.....ee');
     pair.close();
     const combined = pair.open();
-    expect(combined.gaps).toEqual([
+    expect(combined.gaps()).toEqual([
       { from: 3, to: 7 },
       { from: 12, to: 17 },
     ]);

@@ -54,8 +54,8 @@ export function combine(
   function look(): Layout {
     beforeLook?.();
     const entries = arrival.read();
-    const sizes = sources.map((source) => source.size);
-    const gaps = sources.map((source) => source.gaps[0]);
+    const sizes = sources.map((source) => source.size());
+    const gaps = sources.map((source) => source.gaps()[0]);
     const version = JSON.stringify([sizes, gaps, entries.counts.length, entries.counts.at(-1)]);
     if (layout === undefined || version !== seen) layout = layOut(entries, sizes, gaps);
     seen = version;
@@ -95,12 +95,8 @@ export function combine(
 
   look();
   return {
-    get size() {
-      return look().size;
-    },
-    get gaps() {
-      return layout?.gaps ?? [];
-    },
+    size: () => look().size,
+    gaps: () => layout?.gaps ?? [],
     read,
     lineIndex,
     close: () => {

@@ -56,7 +56,7 @@ export async function headAndTail(
   options: HeadAndTailOptions,
 ): Promise<HeadAndTail> {
   const pace = createPace(options.signal);
-  const size = source.size;
+  const size = source.size();
   const isPlain = options.mode === 'plain';
   const { headTo, tailFrom } = isPlain
     ? beginning(source, size, budgetBytes)
@@ -73,7 +73,7 @@ export async function headAndTail(
   const truncated = omittedBytes > 0;
   const counter = createLineCounter(source, UTF8.newline, pace);
   const folded =
-    truncated && options.folds === true && source.gaps.length === 0
+    truncated && options.folds === true && source.gaps().length === 0
       ? await foldedView(source, budgetBytes - LEGEND_BYTES, { size, counter, pace })
       : undefined;
   if (folded !== undefined) return describeFolded(folded, counter, options.outputId, invalidBytes);
@@ -111,14 +111,14 @@ async function describeFolded(
 }
 
 function beginning(source: ByteSource, size: number, budgetBytes: number) {
-  const last = Math.min(size, source.gaps[0]?.from ?? size);
+  const last = Math.min(size, source.gaps()[0]?.from ?? size);
   const stretch = { from: 0, to: Math.min(budgetBytes, last), last: size };
   return { headTo: alignEnd(source, stretch, UTF8), tailFrom: size };
 }
 
 function cut(source: ByteSource, size: number, budgetBytes: number) {
-  const firstGap = source.gaps[0];
-  const lastGap = source.gaps.at(-1);
+  const firstGap = source.gaps()[0];
+  const lastGap = source.gaps().at(-1);
   if (size <= budgetBytes && firstGap === undefined) return { headTo: size, tailFrom: size };
   const { shownBytes, tailBytes } = shareOut(budgetBytes);
 

@@ -13,7 +13,7 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
   // Two bytes are a newline of UTF-16 only, and nobody reads that often.
   const index = (newline.length === 1 ? source.lineIndex : undefined) ?? createLineIndex();
   /** What lies behind the first gap may yet change its place. */
-  const indexEnd = (): number => source.gaps[0]?.from ?? Number.POSITIVE_INFINITY;
+  const indexEnd = (): number => source.gaps()[0]?.from ?? Number.POSITIVE_INFINITY;
 
   /** Up to where the last one was asked for: the next one is often not far from there. */
   let reached = { offset: 0, newlines: 0 };
@@ -46,7 +46,7 @@ export function createLineCounter(source: ByteSource, newline: Buffer, pace: Pac
     const before = await newlinesBefore(from);
     let ended = (await newlinesBefore(Math.max(from, to))) - before;
     let start = from;
-    for (const gap of source.gaps) {
+    for (const gap of source.gaps()) {
       if (gap.from <= from || gap.from > to) continue;
       if (isOpenAt(start, gap.from)) ended++;
       start = gap.to;

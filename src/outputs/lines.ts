@@ -50,7 +50,7 @@ export function createLineReader(source: ByteSource, size: number, encoding: Enc
   function startsBefore(start: number, floor: number, count: number): number[] {
     const starts: number[] = [];
     for (let at = start; starts.length < count; ) {
-      const gap = source.gaps.find((one) => one.to === at);
+      const gap = source.gaps().find((one) => one.to === at);
       at = gap?.from ?? at;
       if (at <= floor) break;
       if (gap !== undefined && gapAt(source, at - 1) !== undefined) continue;
@@ -104,7 +104,7 @@ function longLine(source: ByteSource, start: number, size: number, newline: Buff
 
 /** Where the line begins that ends before `next`, with a newline or at a gap. */
 function startOfLineTo(source: ByteSource, next: number, floor: number, newline: Buffer): number {
-  const base = source.gaps.reduce((latest, { to }) => (to <= next ? Math.max(latest, to) : latest), floor);
+  const base = source.gaps().reduce((latest, { to }) => (to <= next ? Math.max(latest, to) : latest), floor);
   for (let end = next - newline.length; end > base; ) {
     // In UTF-16 an even number of bytes from where the lines begin.
     const back = Math.min(end - base, BLOCK_BYTES + ((end - base) % newline.length));

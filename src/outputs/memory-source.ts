@@ -19,7 +19,7 @@ export function openMemorySource(
   streams: StreamSet,
   type: StreamType,
 ): ByteSource | undefined {
-  if (streams.captured.includes(type)) return createMemorySource(memory, type);
+  if (streams.captured().includes(type)) return createMemorySource(memory, type);
   if (!streams.isDerived(type)) return undefined;
   const stdout = createMemorySource(memory, 'stdout');
   const stderr = createMemorySource(memory, 'stderr');
@@ -32,14 +32,12 @@ function createMemorySource(memory: Memory, type: StreamType): ByteSource | unde
   let bytes = kept;
   let totalBytes = Math.max(bytes.length, memory.totalBytes(type));
   return {
-    get size() {
+    size() {
       bytes = memory.content()?.streams.get(type) ?? NOTHING;
       totalBytes = Math.max(bytes.length, memory.totalBytes(type));
       return totalBytes;
     },
-    get gaps() {
-      return totalBytes > bytes.length ? [{ from: bytes.length, to: totalBytes }] : [];
-    },
+    gaps: () => (totalBytes > bytes.length ? [{ from: bytes.length, to: totalBytes }] : []),
     read: (offset, length) => (offset < 0 || length <= 0 ? NOTHING : bytes.subarray(offset, offset + length)),
     close: () => undefined,
   };
@@ -62,13 +60,11 @@ function createArrivalReader(memory: Memory): ArrivalReader {
 export function followIntoFile(memory: ByteSource, openFile: () => ByteSource | undefined): ByteSource {
   let inFile: ByteSource | undefined;
   return {
-    get size() {
+    size() {
       inFile ??= openFile();
-      return (inFile ?? memory).size;
+      return (inFile ?? memory).size();
     },
-    get gaps() {
-      return (inFile ?? memory).gaps;
-    },
+    gaps: () => (inFile ?? memory).gaps(),
     read: (offset, length, into) => (inFile ?? memory).read(offset, length, into),
     close: () => inFile?.close(),
   };

@@ -188,12 +188,12 @@ describe('bundles', () => {
     sinks.get('stdout')?.write(Buffer.alloc(2000, 120));
     const { info, source } = world.outputs.open('local', bundle.outputId('stdout') ?? '');
     expect(info).toMatchObject({ sizeBytes: 2010, isRunning: true, exactOrder: true });
-    expect(source.gaps).toEqual([{ from: 1000, to: 1910 }]);
+    expect(source.gaps()).toEqual([{ from: 1000, to: 1910 }]);
     sinks.get('stdout')?.write(Buffer.from('end'));
-    expect(source.size).toBe(2013);
+    expect(source.size()).toBe(2013);
     expect(source.read(2010, 10).toString()).toBe('end');
     for (const sink of sinks.values()) sink.close();
-    expect(source.read(source.size - 3, 10).toString()).toBe('end');
+    expect(source.read(source.size() - 3, 10).toString()).toBe('end');
     source.close();
     expect(readFileSync(join(bundle.directory, 'stdout.tail'), 'latin1').startsWith('2013\n')).toBe(true);
   });
@@ -404,7 +404,7 @@ describe('adoptBundle', () => {
       1101, 1, 1102,
     ]);
     const { source } = outputs.open('local', bundle.outputId('stdout') ?? '');
-    expect(source.gaps).toEqual([{ from: 1000, to: 1001 }]);
+    expect(source.gaps()).toEqual([{ from: 1000, to: 1001 }]);
     source.close();
   });
 

@@ -94,7 +94,7 @@ export function createOutputs(options: OutputsOptions) {
         const shown = JSON.stringify(outputId.slice(0, 64));
         throw new ShellServerError('RESOURCE_003', `There is no output ${shown}.`);
       }
-      return { info: describe(found.entry, found.type, source.size), source };
+      return { info: describe(found.entry, found.type, source.size()), source };
     },
     delete: (owner: string, outputIds: readonly string[]) => {
       const deleted: string[] = [];

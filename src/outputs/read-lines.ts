@@ -34,7 +34,7 @@ export interface Lines {
 export async function readLines(source: ByteSource, request: LinesRequest): Promise<Lines> {
   const encoding = getLineEncoding(request.encoding);
   const pace = createPace(request.signal);
-  const totalBytes = source.size;
+  const totalBytes = source.size();
   const counter = createLineCounter(source, encoding.newline, pace);
   const counted = await counter.count(0, totalBytes);
   const totalLines = counted.ended + (counted.isOpen ? 1 : 0);

@@ -34,10 +34,10 @@ export interface Range {
 
 export function readRange(source: ByteSource, request: RangeRequest): Range {
   const encoding = getEncoding(request.encoding);
-  const totalBytes = source.size;
+  const totalBytes = source.size();
   const asked = absoluteOffset(request.offset, totalBytes);
   const gapHere = gapAt(source, asked);
-  const nextGap = gapHere ?? source.gaps.find((gap) => gap.from > asked);
+  const nextGap = gapHere ?? source.gaps().find((gap) => gap.from > asked);
   const last = gapHere === undefined ? (nextGap?.from ?? totalBytes) : asked;
   const isFromEnd = request.offset < 0;
   const offset =

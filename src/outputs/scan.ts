@@ -51,11 +51,11 @@ export function* chunksOf(source: ByteSource, from: number, to: number): Generat
 }
 
 export function gapAt(source: ByteSource, offset: number): Gap | undefined {
-  return source.gaps.find((gap) => gap.from <= offset && offset < gap.to);
+  return source.gaps().find((gap) => gap.from <= offset && offset < gap.to);
 }
 
 export function gapBytes(source: ByteSource): number {
-  return source.gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
+  return source.gaps().reduce((sum, gap) => sum + gap.to - gap.from, 0);
 }
 
 export function countNewlines(bytes: Buffer, newline: Buffer): number {

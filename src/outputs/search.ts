@@ -70,7 +70,7 @@ export async function searchLines(
   const encoding = getLineEncoding(request.encoding);
   const pace = createPace(request.signal);
   const deadline = performance.now() + request.deadlineMs;
-  const totalBytes = source.size;
+  const totalBytes = source.size();
   const from = absoluteOffset(request.fromOffset, totalBytes);
   // What is done in an instant is not worth another thread.
   const isQuick = totalBytes - from <= Math.min(pattern.textLength, LIMITS.searchPieceBytes);

@@ -19,7 +19,7 @@ describe('createSink', () => {
     expect(text(path)).toBe('');
     expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
     expect(existsSync(`${path}.tail`)).toBe(false);
-    expect({ total: sink.totalBytes, problem: sink.problem }).toEqual({ total: 0, problem: undefined });
+    expect({ total: sink.totalBytes(), problem: sink.problem() }).toEqual({ total: 0, problem: undefined });
   });
 
   it.each([
@@ -46,7 +46,7 @@ describe('createSink', () => {
         sink.write(Buffer.from('too late'));
         expect(text(path)).toBe(file);
         expect(existsSync(`${path}.tail`) ? text(`${path}.tail`) : undefined).toBe(tail);
-        expect(sink.totalBytes).toBe(written);
+        expect(sink.totalBytes()).toBe(written);
         expect(counts.reduce((sum, count) => sum + count, 0)).toBe(written);
         expect(sink.unsavedTail()).toBeUndefined();
       }
@@ -81,8 +81,8 @@ describe('createSink', () => {
       else mkdirSync(path);
       const sink = createSink(path, { limitBytes: 10, tailBytes: 4 });
       sink.write(Buffer.from('hello'));
-      expect(sink.problem).toMatch(/^E[A-Z]+: /);
-      expect(sink.totalBytes).toBe(5);
+      expect(sink.problem()).toMatch(/^E[A-Z]+: /);
+      expect(sink.totalBytes()).toBe(5);
       sink.close();
       expect(text(target)).toBe('mine');
     },
@@ -99,16 +99,16 @@ describe('createSink', () => {
         for (let chunk = 0; chunk < 100; chunk++) sink.write(Buffer.alloc(1000, chunk));
         const kept = statSync(path).size;
         expect(kept).toBeGreaterThan(32_000);
-        expect(sink.problem).toMatch(/^ENOSPC: /);
-        expect(sink.totalBytes).toBe(100_000);
+        expect(sink.problem()).toMatch(/^ENOSPC: /);
+        expect(sink.totalBytes()).toBe(100_000);
 
-        expect(source.size).toBe(100_000);
-        expect(source.gaps).toEqual([{ from: kept, to: 100_000 - 8192 }]);
+        expect(source.size()).toBe(100_000);
+        expect(source.gaps()).toEqual([{ from: kept, to: 100_000 - 8192 }]);
         expect(source.read(99_999, 10)).toEqual(Buffer.from([99]));
 
         sink.close();
-        expect(source.size).toBe(100_000);
-        expect(source.gaps).toEqual([{ from: kept, to: 100_000 - LIMITS.unsavedTailBytes }]);
+        expect(source.size()).toBe(100_000);
+        expect(source.gaps()).toEqual([{ from: kept, to: 100_000 - LIMITS.unsavedTailBytes }]);
         expect(readAll(source).subarray(-1000)).toEqual(Buffer.alloc(1000, 99));
       } finally {
         disk.unmount();

@@ -64,12 +64,8 @@ export function createSink(path: string, options: SinkOptions): FileSink {
   }
 
   return {
-    get totalBytes() {
-      return totalBytes;
-    },
-    get problem() {
-      return problem;
-    },
+    totalBytes: () => totalBytes,
+    problem: () => problem,
     write(chunk) {
       if (closed || chunk.length === 0) return;
       const written = append(chunk.subarray(0, Math.max(0, options.limitBytes - keptBytes)));

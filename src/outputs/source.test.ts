@@ -27,7 +27,7 @@ describe('openSource', () => {
     let now = 0;
     const sink = createSink(path, { limitBytes: 4, tailBytes: 2, now: () => (now += 2000) });
     const source = directory.keep(openSource(path));
-    const look = () => ({ size: source.size, gaps: source.gaps, all: readAll(source).toString() });
+    const look = () => ({ size: source.size(), gaps: source.gaps(), all: readAll(source).toString() });
     expect(look()).toEqual({ size: 0, gaps: [], all: '' });
     sink.write(Buffer.from('abc'));
     expect(look()).toEqual({ size: 3, gaps: [], all: 'abc' });
@@ -41,7 +41,7 @@ describe('openSource', () => {
 
   it('reads nothing inside the gap, and up to it before it', () => {
     const source = directory.source('head', { totalBytes: 100, bytes: 'tail' });
-    expect(source.gaps).toEqual([{ from: 4, to: 96 }]);
+    expect(source.gaps()).toEqual([{ from: 4, to: 96 }]);
     expect(source.read(2, 50).toString()).toBe('ad');
     expect(source.read(4, 50).toString()).toBe('');
     expect(source.read(95, 50).toString()).toBe('');
@@ -52,7 +52,7 @@ describe('openSource', () => {
     const path = join(directory.path, 'stdout');
     writeFileSync(path, 'content');
     writeFileSync(`${path}.tail`, 'not a number\nrest');
-    expect(directory.keep(openSource(path)).size).toBe(7);
+    expect(directory.keep(openSource(path)).size()).toBe(7);
     expect(measureStream(path)).toEqual({ totalBytes: 7, keptBytes: 7 });
   });
 

@@ -54,12 +54,8 @@ function createSource(fd: number, path: string, options: SourceOptions): ByteSou
 
   look();
   return {
-    get size() {
-      return look();
-    },
-    get gaps() {
-      return gaps;
-    },
+    size: look,
+    gaps: () => gaps,
     read,
     lineIndex: options.lineIndex,
     close: () => closeSync(fd),

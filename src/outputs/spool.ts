@@ -44,12 +44,8 @@ export function createSpool(types: readonly StreamType[], limitBytes: number, on
   }
 
   const sinkOf = (type: StreamType, stream: Stream): Sink => ({
-    get totalBytes() {
-      return next?.get(type)?.totalBytes ?? stream.totalBytes;
-    },
-    get problem() {
-      return next?.get(type)?.problem ?? problem;
-    },
+    totalBytes: () => next?.get(type)?.totalBytes() ?? stream.totalBytes,
+    problem: () => next?.get(type)?.problem() ?? problem,
     write: (chunk) => write(type, stream, chunk),
     close() {
       if (stream.isClosed) return;

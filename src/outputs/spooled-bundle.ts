@@ -29,7 +29,7 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
     content: () => state.spool?.content() ?? stored.content(),
     totalBytes: (type) => state.spool?.totalBytes(type) ?? 0,
   };
-  const outgrow = (): void => moveToFiles(options, streams.captured, state);
+  const outgrow = (): void => moveToFiles(options, streams.captured(), state);
   const types = (): readonly StreamType[] => (state.files ?? streams).types();
   const sizeOf = (type: StreamType): number => state.spool?.totalBytes(type) ?? stored.size(type);
 
@@ -48,7 +48,7 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
     openSinks() {
       if (state.spool !== undefined)
         throw new Error(`The outputs of ${options.id} are open for writing already.`);
-      state.spool = createSpool(streams.captured, options.limits.maxOutputBytes, outgrow);
+      state.spool = createSpool(streams.captured(), options.limits.maxOutputBytes, outgrow);
       return state.spool.sinks;
     },
     source(type) {
@@ -70,9 +70,9 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
     },
     measure: () =>
       state.files?.measure() ??
-      streams.withDerived(new Map(streams.captured.map((type) => [type, sizeOf(type)]))),
+      streams.withDerived(new Map(streams.captured().map((type) => [type, sizeOf(type)]))),
     keptBytes: () =>
-      state.files?.keptBytes() ?? streams.captured.reduce((sum, type) => sum + sizeOf(type), 0),
+      state.files?.keptBytes() ?? streams.captured().reduce((sum, type) => sum + sizeOf(type), 0),
     deleteStream(type) {
       if (state.files !== undefined) return state.files.deleteStream(type);
       stored.forget(type);

@@ -9,9 +9,7 @@ export function createStreamSet(streams: readonly StreamType[], hasOrder: () => 
   let hasDerived = derivesCombined(streams) && hasOrder();
 
   return {
-    get captured(): readonly StreamType[] {
-      return captured;
-    },
+    captured: (): readonly StreamType[] => captured,
     /** What there is, and has not been deleted. */
     types: (): readonly StreamType[] => (hasDerived ? [...captured, 'combined'] : captured),
     /** Whether this is a `combined` that is put together on reading. */

@@ -10,9 +10,9 @@ export type StreamType = 'stdout' | 'stderr' | 'combined' | 'log' | 'cast';
 /** Where the bytes of one captured stream go. Never throws on a full disk: it says so in `problem`. */
 export interface Sink {
   /** All bytes that came, also those that were not kept. */
-  readonly totalBytes: number;
+  totalBytes(): number;
   /** Set once the disk refused, beginning with the errno ("ENOSPC: …"); the stream is then counted but not kept. */
-  readonly problem: string | undefined;
+  problem(): string | undefined;
   write(chunk: Uint8Array): void;
   close(): void;
 }
@@ -80,9 +80,9 @@ export interface Gap {
 /** Bytes that can be read at any place, by the offset they had when they came. */
 export interface ByteSource {
   /** Looks anew each time, so it may grow; `gaps` and `read` are as of the last look. */
-  readonly size: number;
+  size(): number;
   /** In order; at most one for a captured stream, and one for each stream in a derived `combined`. */
-  readonly gaps: readonly Gap[];
+  gaps(): readonly Gap[];
   /**
    * Reads up to `length` bytes at `offset`: fewer at the end and before a gap, none inside a gap. The result may lie in
    * `into`, a buffer that a frequent reader passes again and again.

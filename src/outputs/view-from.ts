@@ -4,13 +4,12 @@ import type { ByteSource } from './types.ts';
 export function viewFrom(source: ByteSource, from: number, to: number): ByteSource {
   const start = Math.min(Math.max(0, from), to);
   return {
-    size: to - start,
-    get gaps() {
-      return source.gaps.flatMap((gap) => {
+    size: () => to - start,
+    gaps: () =>
+      source.gaps().flatMap((gap) => {
         const part = { from: Math.max(gap.from, start) - start, to: Math.min(gap.to, to) - start };
         return part.from < part.to ? [part] : [];
-      });
-    },
+      }),
     read(offset, length, into) {
       const at = Math.max(0, offset);
       const end = Math.min(offset + length, to - start);

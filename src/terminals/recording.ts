@@ -122,8 +122,8 @@ function* readPieces(directory: string, { events }: Timing): Generator<Piece> {
   const source = openSource(join(directory, RAW), {});
   if (source === undefined) return;
   try {
-    const { size } = source;
-    const gap = source.gaps[0];
+    const size = source.size();
+    const gap = source.gaps()[0];
     let offset = 0;
     let atMs = 0;
     function* until(end: number): Generator<Piece> {

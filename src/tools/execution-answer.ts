@@ -69,12 +69,21 @@ export const answerOptions = (
   signal,
 });
 
+/** It may end while its output is read, and the answer must not tell of both. */
+const asItIs = (current: Execution): Execution => ({
+  record: current.record,
+  bundle: current.bundle,
+  live: current.live,
+  usage: () => current.usage(),
+  sessionChange: current.sessionChange,
+  isSessionLost: current.isSessionLost,
+});
+
 export async function describeExecution(
   current: Execution,
   options: AnswerOptions,
 ): Promise<{ data: ExecutionData; text: string }> {
-  // As it is now: it may end while its output is read, and the answer must not tell of both.
-  const execution: Execution = { ...current };
+  const execution = asItIs(current);
   const { record, bundle } = execution;
   const outcome = record.outcome;
   const shown = await readStreams(execution, options);
@@ -132,7 +141,7 @@ async function readStreams(
   const shown = new Map<StreamType, HeadAndTail>();
   try {
     const sizes = new Map(
-      sources.map(({ type, source }) => [type, source.size - (options.since?.get(type) ?? 0)]),
+      sources.map(({ type, source }) => [type, source.size() - (options.since?.get(type) ?? 0)]),
     );
     for (const { type, source } of sources) {
       const budget =
@@ -141,7 +150,7 @@ async function readStreams(
           : Math.min(options.perStreamBytes, shareOf(type, sizes, options.mostBytes));
       const outputId = bundle.outputId(type) ?? '';
       const base = options.since?.get(type) ?? 0;
-      const to = source.size;
+      const to = source.size();
       const part = await headAndTail(viewFrom(source, base, to), budget, {
         outputId,
         base,

@@ -53,7 +53,7 @@ export async function extractPart(source: ByteSource, request: ExtractRequest): 
   const maxBytes = kind === 'json' ? JSON_BYTES : TEXT_BYTES;
   const { text, leftOutBytes } = await readText(source, maxBytes, request.signal);
   const results = extractResults(text, kind);
-  const about = describeSize(source.size, leftOutBytes);
+  const about = describeSize(source.size(), leftOutBytes);
   if (results === undefined)
     return {
       data: { ...about, is_truncated: false },
@@ -158,7 +158,7 @@ export async function comparePart(
   ];
   const kind = request.kind ?? 'auto';
   const change = compareResults(extractResults(before.text, kind), extractResults(after.text, kind));
-  const about = describeSize(source.size, before.leftOutBytes + after.leftOutBytes);
+  const about = describeSize(source.size(), before.leftOutBytes + after.leftOutBytes);
   if (request.kind !== undefined && change === undefined)
     return {
       data: { ...about, is_truncated: false },

@@ -164,7 +164,7 @@ async function describeOne(
 /** Of the first of these streams that it has. */
 async function sizeOf({ bundle, record }: Execution, ...types: StreamType[]): Promise<number | undefined> {
   const type = types.find((each) => record.streams.includes(each));
-  return type && useSource(bundle.source(type), ({ size }) => size);
+  return type && useSource(bundle.source(type), (source) => source.size());
 }
 
 /** Its lines stay lines; nothing else of it that a terminal would obey does. */

@@ -9,8 +9,8 @@ function sourceOf(lines: readonly unknown[]): ByteSource {
     lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n') + '\n',
   );
   return {
-    size: bytes.length,
-    gaps: [],
+    size: () => bytes.length,
+    gaps: () => [],
     read: (offset: number, length: number) => bytes.subarray(offset, offset + length),
     close: () => undefined,
   };

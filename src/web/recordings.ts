@@ -15,7 +15,7 @@ export function readRecordingPiece(source: ByteSource, offset: number): Recordin
     ...readHeader(source),
     durationMs: lastEvent(source)?.[0] ?? 0,
     events: lines.flatMap(parseEvent),
-    ...(nextOffset < source.size && { nextOffset }),
+    ...(nextOffset < source.size() && { nextOffset }),
   };
 }
 
@@ -29,7 +29,7 @@ function readLines(
     if (end > 0)
       return { lines: bytes.toString('utf8', 0, end).trimEnd().split('\n'), nextOffset: offset + end };
   }
-  return { lines: [], nextOffset: source.size };
+  return { lines: [], nextOffset: source.size() };
 }
 
 function readHeader(source: ByteSource): { readonly columns: number; readonly rows: number } {
@@ -39,7 +39,7 @@ function readHeader(source: ByteSource): { readonly columns: number; readonly ro
 }
 
 function lastEvent(source: ByteSource): RecordedEvent | undefined {
-  const from = Math.max(0, source.size - MAX_LINE_BYTES);
+  const from = Math.max(0, source.size() - MAX_LINE_BYTES);
   const lines = Buffer.from(source.read(from, MAX_LINE_BYTES)).toString('utf8').trimEnd().split('\n');
   return parseEvent(lines.at(-1) ?? '')[0];
 }

@@ -172,7 +172,7 @@ function createBundles(settings: Settings, { store }: Observer) {
 
 async function streamsOf(bundle: Bundle): Promise<ExecutionDetails['streams']> {
   const found = STREAMS.map((name) =>
-    useSource(bundle.source(name), ({ size: sizeBytes }) => ({ name, sizeBytes })),
+    useSource(bundle.source(name), (source) => ({ name, sizeBytes: source.size() })),
   );
   return (await Promise.all(found)).filter((stream) => stream !== undefined);
 }
@@ -224,7 +224,7 @@ const notFound = (id: string, what = 'execution'): ShellServerError =>
   new ShellServerError('RESOURCE_001', `There is no ${what} ${JSON.stringify(id.slice(0, 64))}.`);
 
 function* piecesOf(source: ByteSource): Generator<Buffer> {
-  const { size } = source;
+  const size = source.size();
   try {
     for (let offset = 0; offset < size; ) {
       const piece = source.read(offset, Math.min(PIECE_BYTES, size - offset));
@@ -233,7 +233,7 @@ function* piecesOf(source: ByteSource): Generator<Buffer> {
         offset += piece.length;
         continue;
       }
-      const gap = source.gaps.find(({ from, to }) => offset >= from && offset < to);
+      const gap = source.gaps().find(({ from, to }) => offset >= from && offset < to);
       if (gap === undefined) return;
       offset = gap.to;
     }

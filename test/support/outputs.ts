@@ -61,7 +61,7 @@ export function useTestDirectory(): TestDirectory {
 /** Everything that can be read, in order, with the gaps left out. */
 export function readAll(source: ByteSource): Buffer {
   const parts: Buffer[] = [];
-  const size = source.size;
+  const size = source.size();
   let offset = 0;
   while (offset < size) {
     const bytes = source.read(offset, 64 * 1024);
@@ -72,7 +72,7 @@ export function readAll(source: ByteSource): Buffer {
 }
 
 function endOfGap(source: ByteSource, offset: number, size: number): number {
-  return source.gaps.find((gap) => gap.from <= offset && offset < gap.to)?.to ?? size;
+  return source.gaps().find((gap) => gap.from <= offset && offset < gap.to)?.to ?? size;
 }
 
 /** Tried, not assumed: root in a container may lack the right to mount. */

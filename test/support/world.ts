@@ -193,7 +193,7 @@ export function textOf(execution: Execution, stream: 'stdout' | 'stderr' | 'comb
   if (!execution.record.streams.includes(stream)) return undefined;
   const source = execution.bundle.source(stream);
   try {
-    return source?.read(0, source.size).toString('utf8');
+    return source?.read(0, source.size()).toString('utf8');
   } finally {
     source?.close();
   }

@@ -105,25 +105,19 @@ export function readUsage(directories: readonly GroupDirectory[], before = NO_CO
   const since = (now: number | undefined, then: number): number | undefined => now && now - then;
   return {
     /** With the page cache that the group filled. */
-    get memoryBytes() {
-      return read('memory.current') ?? read('memory.usage_in_bytes');
-    },
-    get peakMemoryBytes() {
-      return read('memory.peak') ?? read('memory.max_usage_in_bytes');
-    },
+    memoryBytes: () => read('memory.current') ?? read('memory.usage_in_bytes'),
+    peakMemoryBytes: () => read('memory.peak') ?? read('memory.max_usage_in_bytes'),
     /** How many the kernel killed for lack of memory. */
-    get oomKills() {
+    oomKills() {
       const pattern = /^oom_kill (\d+)$/m;
       return since(read('memory.events', pattern) ?? read('memory.oom_control', pattern), before.oomKills);
     },
-    get cpuSeconds() {
+    cpuSeconds() {
       const microseconds = read('cpu.stat', /^usage_usec (\d+)$/m);
       const nanoseconds = microseconds === undefined ? read('cpuacct.usage') : microseconds * 1000;
       return since(nanoseconds && nanoseconds / 1e9, before.cpuSeconds);
     },
-    get processes() {
-      return read('pids.current');
-    },
+    processes: () => read('pids.current'),
   };
 }
 

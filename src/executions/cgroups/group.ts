@@ -56,13 +56,9 @@ export function createGroup(
     /** For a shell with one thread that is about to become the command: `echo 0` into each joins the group. */
     joinFiles: directories.map(({ path, version }) => join(path, version === 1 ? 'tasks' : 'cgroup.procs')),
     /** It has limits: where a file of `joinFiles` cannot be written, nothing may be run. */
-    get mustJoin(): boolean {
-      return Object.values(held()).some((by) => by !== undefined);
-    },
+    mustJoin: Object.values(held()).some((by) => by !== undefined),
     /** Where the kernel kills one for lack of memory it kills all. */
-    get killsTogether(): boolean {
-      return directories.some((directory) => hasFile(directory, 'memory.oom.group'));
-    },
+    killsTogether: directories.some((directory) => hasFile(directory, 'memory.oom.group')),
     /** Pids of everything inside; undefined where the group is gone. */
     members: (): number[] | undefined => listMembers(main),
     /** Which limits the kernel keeps for this group. */

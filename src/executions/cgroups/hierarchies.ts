@@ -2,9 +2,10 @@
  * Which cgroup trees there are and where in each of them this process is. Version 2 is one tree; version 1 has one for
  * each controller or a few together; a machine may have both at once, and a controller then belongs to one of them.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
+import { readUtf8 } from '../../base/files.ts';
 import { parseMounts } from '../mounts.ts';
 
 export interface Hierarchy {
@@ -58,8 +59,7 @@ function pathBelow(root: string, path: string): string | undefined {
 }
 
 /** Small files of the kernel; undefined where there is none, or none for us. */
-export const readText = (path: string): string | undefined =>
-  attempt(() => readFileSync(path, 'utf8').trim());
+export const readText = (path: string): string | undefined => attempt(() => readUtf8(path).trim());
 
 export function readWords(path: string): string[] {
   return (readText(path) ?? '').split(/\s+/).filter((word) => word !== '');

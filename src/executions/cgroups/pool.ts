@@ -144,15 +144,15 @@ function lendGroup(
 function isReusable(directories: readonly GroupDirectory[]): boolean {
   if (directories.some((directory) => hasFile(directory, 'memory.current'))) return false;
   return (
-    directories.every(isEmpty) && (readUsage(directories).memoryBytes ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES
+    directories.every(isEmpty) && (readUsage(directories).memoryBytes() ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES
   );
 }
 
 function readCounters(directories: readonly GroupDirectory[], limits: TreeLimits): Counters {
   const usage = readUsage(directories);
   return {
-    oomKills: (limits.memoryBytes === undefined ? undefined : usage.oomKills) ?? 0,
+    oomKills: (limits.memoryBytes === undefined ? undefined : usage.oomKills()) ?? 0,
     forkRefusals: (limits.processes === undefined ? undefined : readForkRefusals(directories)) ?? 0,
-    cpuSeconds: (limits.cpuSeconds === undefined ? undefined : usage.cpuSeconds) ?? 0,
+    cpuSeconds: (limits.cpuSeconds === undefined ? undefined : usage.cpuSeconds()) ?? 0,
   };
 }

@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     reply(process.stdout, started satisfies WrapperReply);
     const outcome = await ending.finished;
     cgroups.dispose();
-    const isFull = [...sinks.values()].some((sink) => sink.problem !== undefined);
+    const isFull = [...sinks.values()].some((sink) => sink.problem() !== undefined);
     leaveOutcome(
       spec.bundle,
       isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome,

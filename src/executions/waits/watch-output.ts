@@ -39,7 +39,7 @@ export function watchOutput(pattern: Pattern, source: string, output: WatchedOut
     const stream = output.bundle.source(type);
     if (stream === undefined) return undefined;
     const from = positions.get(type) ?? 0;
-    const to = stream.size;
+    const to = stream.size();
     if (to - from > INLINE_BYTES) {
       searching = matchFar(stream, source, from, output.thread)
         .then((found) => conclude(type, stream, found))

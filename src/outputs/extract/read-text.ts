@@ -10,13 +10,13 @@ export async function readText(
   signal?: AbortSignal,
 ): Promise<{ text: string; leftOutBytes: number }> {
   const pace = createPace(signal);
-  const { size } = source;
-  if (size <= maxBytes && source.gaps.length === 0)
+  const size = source.size();
+  if (size <= maxBytes && source.gaps().length === 0)
     return { text: asShown(source.read(0, size).toString('utf8')), leftOutBytes: 0 };
   const half = Math.floor(maxBytes / 2);
-  const head = source.read(0, Math.min(half, source.gaps[0]?.from ?? half));
+  const head = source.read(0, Math.min(half, source.gaps()[0]?.from ?? half));
   await pace();
-  const from = Math.max(head.length, size - half, source.gaps.at(-1)?.to ?? 0);
+  const from = Math.max(head.length, size - half, source.gaps().at(-1)?.to ?? 0);
   const tail = source.read(from, size - from);
   const begin = head.subarray(0, head.lastIndexOf(10) + 1);
   const end = tail.subarray(tail.indexOf(10) + 1);

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { attempt, succeeds } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
 import { errnoOf } from '../../base/errors.ts';
-import { withFile } from '../../base/files.ts';
+import { readUtf8, withFile } from '../../base/files.ts';
 import { canSearch } from '../../base/reach.ts';
 
 export type FileKind = 'directory' | 'file' | 'link' | 'special';
@@ -116,7 +116,7 @@ export function readPlainBytes(path: string, maxBytes = Number.POSITIVE_INFINITY
 }
 
 /** Nothing where it cannot be read. */
-export const readText = (path: string): string => attempt(() => readFileSync(path, 'utf8')) ?? '';
+export const readText = (path: string): string => attempt(() => readUtf8(path)) ?? '';
 
 /** Paths of what is in there and called so; none where it cannot be listed. */
 export function namesIn(directory: string, names: RegExp): string[] {

@@ -1,0 +1,1 @@
+export function withStableShapes(text: string, path: string): string;
