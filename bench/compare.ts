@@ -241,7 +241,9 @@ const { values } = parseArgs({
     json: { type: 'string' },
   },
 });
-const wanted = values.rows.split(',') as (keyof typeof SCENARIOS)[];
+const isScenario = (name: string): name is keyof typeof SCENARIOS => Object.hasOwn(SCENARIOS, name);
+const wanted = values.rows.split(',').filter(isScenario);
+if (wanted.join(',') !== values.rows) throw new Error(`--rows takes ${Object.keys(SCENARIOS).join(',')}`);
 const found = new Map<string, number[]>();
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const name of wanted) {

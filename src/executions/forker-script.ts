@@ -11,7 +11,7 @@ export const FORKER_SCRIPT = String.raw`
 #   "m id errno"       the FIFOs that were asked for are made (0), or not
 # Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
 use strict;
-my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4, $CLOSE_RANGE) =
+my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4, $CLOSE_RANGE, $EXIT_GROUP) =
   map { $_ + 0 } @ARGV;
 my ($RLIMIT_FSIZE, $RLIMIT_DATA, $RLIMIT_CORE, $RLIMIT_NPROC) = (1, 2, 4, 6);
 my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $F_SETFL, $EINVAL) = (1, 4, 9, 04000, 4, 22);
@@ -227,7 +227,8 @@ sub linger {
   close_all_but($kept);
   my $ended;
   do { $ended = waitpid(-1, 0) } until $ended == $child || $ended < 0;
-  exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
+  # At once: Perl would first take down everything it holds, and copy for that each page it shares with the forker.
+  syscall($EXIT_GROUP, $? & 127 ? 128 + ($? & 127) : $? >> 8);
 }
 
 sub close_all_but {

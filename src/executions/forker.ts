@@ -24,10 +24,10 @@ import {
 
 const PERL = '/usr/bin/perl';
 
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset, wait4, close_range */
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset, wait4, close_range, exit_group */
 const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126, 61, 436],
-  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91, 260, 436],
+  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126, 61, 436, 231],
+  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91, 260, 436, 94],
 };
 
 export function createForker(): Spawner {
