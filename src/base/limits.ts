@@ -124,8 +124,8 @@ export const LIMITS = {
   anticipationMs: 250,
   /** A sandbox takes some milliseconds. It is tried three times at most, all of it before a client's own 60 s are over. */
   sandboxSetupMs: 15_000,
-  /** FIFOs are made by one helper process a batch; two are used by an execution. */
-  fifoBatch: 64,
+  /** Pipes are made in batches, for some executions; what forks has them open until they are used. */
+  pipeBatch: 24,
 
   /** Retention: a week, and 2 GiB; the count bounds the index in memory. */
   retentionHours: 168,

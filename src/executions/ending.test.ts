@@ -52,7 +52,7 @@ async function start(script: string, limits: Limits = {}): Promise<Started> {
     argv,
     environment,
     directory,
-    descriptors: [undefined, { path: pipe.path, access: 'write', isUnlinked: true }],
+    descriptors: [undefined, pipe.end],
     groups: group?.joinFiles ?? [],
     mustJoin: group?.mustJoin ?? false,
     limits: {},

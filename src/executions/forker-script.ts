@@ -8,13 +8,13 @@ export const FORKER_SCRIPT = String.raw`
 #   "p id pid start"   the program is running           "x pid status microseconds KiB"  a child has ended
 #   "e id step errno"  it could not be started          "r word [pid]"  said by a program that is ready; in a copy of
 #                                                       a sandbox, with the pid of the first process there
-#   "m id errno"       the FIFOs that were asked for are made (0), or not
+#   "m id 0 fd fd ..." pipes that were asked for, each with its reading and its writing end; "m id errno" if not
 # Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
 use strict;
-my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $MKNODAT, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4, $CLOSE_RANGE, $EXIT_GROUP) =
+my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $PIPE2, $FCNTL, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4, $CLOSE_RANGE, $EXIT_GROUP) =
   map { $_ + 0 } @ARGV;
 my ($RLIMIT_FSIZE, $RLIMIT_DATA, $RLIMIT_CORE, $RLIMIT_NPROC) = (1, 2, 4, 6);
-my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $F_SETFL, $EINVAL) = (1, 4, 9, 04000, 4, 22);
+my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $CLOEXEC, $F_SETFL, $DUPFD_CLOEXEC, $EINVAL) = (1, 4, 9, 04000, 02000000, 4, 1030, 22);
 my ($NEWNS, $NEWCGROUP, $NEWUTS, $NEWIPC, $NEWUSER, $NEWPID, $NEWNET) =
   (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000);
 $0 = 'mcp-shell-server: forker';
@@ -23,7 +23,7 @@ $0 = 'mcp-shell-server: forker';
 sub raised {
   my ($fd, $mode) = @_;
   open(my $low, "$mode&=", $fd) or exit 70;
-  my $high = fcntl($low, 1030, 64) or exit 70;
+  my $high = fcntl($low, $DUPFD_CLOEXEC, 64) or exit 70;
   open(my $handle, "$mode&=", $high + 0) or exit 70;
   return ($handle, $low);
 }
@@ -47,6 +47,10 @@ vec($want, fileno($in), 1) = 1;
 vec($want, $signals_fd, 1) = 1;
 my $forker = $$;
 my %starting;    # by pid: [the pipe that its exec closes, id]
+# Pipes that no program has yet. Their ends lie above everything else. The server may give one up without a word, so
+# that there are only so many, and the oldest go.
+my ($PIPES_FROM, $MAX_PIPES) = (256, 512);
+my ($made, %other_end, %made_as, @oldest) = (0);
 
 sub report { syswrite($out, $_[0]) if $_[0] ne '' }
 
@@ -99,6 +103,10 @@ sub become {
   my @fields = $take->();
   my (@kept, @done);
   while (my ($fd, $access, $unlinked, $path) = splice(@fields, 0, 4)) {
+    if (my $end = pipe_end($path)) {
+      syscall($DUP3, $end, $fd + 0, 0) >= 0 or $fail->('open');
+      next;
+    }
     # Without waiting for the other end of a FIFO, which is there unless the server has gone.
     sysopen(my $handle, $path, ($access + 0) | $NONBLOCK) or $fail->('open');
     fcntl($handle, $F_SETFL, $access + 0);
@@ -107,6 +115,8 @@ sub become {
     push @done, $path if $unlinked;
   }
   unlink @done;
+  # A pipe has an end only when nobody holds the other one.
+  syscall($CLOSE_RANGE, $PIPES_FROM, 0xffffffff, 0) == 0 or map { syscall($CLOSE, $_ + 0) } keys %other_end;
   if ($report_fd ne '') { syscall($DUP3, fileno($out), $report_fd + 0, 0) >= 0 or $fail->('open') }
   if ($file_bytes ne '') {
     my ($most, $none) = (pack('QQ', $file_bytes, $file_bytes), pack('QQ', 0, 0));
@@ -256,21 +266,60 @@ sub drop_rights {
   return syscall($CAPSET, $header, $none) == 0;
 }
 
-sub make_fifos {
-  my ($id, @paths) = @_;
-  my ($here, $mode) = (-100, 010600);
-  for my $path (@paths) {
-    return report("m $id " . ($! + 0) . "\n") if syscall($MKNODAT, $here, $path, $mode, 0) != 0;
+sub make_pipes {
+  my ($id, $count) = @_;
+  my @ends;
+  while ($count-- > 0) {
+    my $low = pack('l2', 0, 0);
+    return report("m $id " . ($! + 0) . "\n") if syscall($PIPE2, $low, $CLOEXEC) != 0;
+    my ($read, $write) = map { syscall($FCNTL, $_, $DUPFD_CLOEXEC, $PIPES_FROM) } unpack('l2', $low);
+    my $errno = $! + 0;
+    syscall($CLOSE, $_) for unpack('l2', $low);
+    if ($read < 0 || $write < 0) {
+      syscall($CLOSE, $_) for grep { $_ >= 0 } $read, $write;
+      return report("m $id $errno\n");
+    }
+    @other_end{$read, $write} = ($write, $read);
+    $made_as{$read} = ++$made;
+    push @oldest, [$read, $made];
+    push @ends, $read, $write;
   }
-  report("m $id 0\n");
+  while (@oldest > $MAX_PIPES) {
+    my ($read, $number) = @{ shift @oldest };
+    let_go($read) if ($made_as{$read} // 0) == $number;
+  }
+  report("m $id 0 @ends\n");
+}
+
+# The number of an end that this path means; undefined where it is another path.
+sub pipe_end {
+  my ($path) = @_;
+  return $path =~ m{^/proc/$forker/fd/(\d+)\z} && exists $other_end{$1} ? $1 + 0 : undef;
+}
+
+sub let_go {
+  my ($end) = @_;
+  return if !exists $other_end{$end};
+  my $other = delete $other_end{$end};
+  delete $other_end{$other};
+  delete @made_as{$end, $other};
+  syscall($CLOSE, $_ + 0) for $end, $other;
+}
+
+# Of an order: its descriptors come after the cgroups, four words each.
+sub pipes_of {
+  my $at = 5 + 1 + $_[5];
+  return map { pipe_end($_[$at + 4 * $_]) // () } 1 .. $_[$at] / 4;
 }
 
 sub start {
   my ($id, @order) = @_;
   pipe(my $read, my $write) or return report("e $id fork " . ($! + 0) . "\n");
   my $pid = fork;
-  return report("e $id fork " . ($! + 0) . "\n") if !defined $pid;
-  become($write, @order) if $pid == 0;
+  become($write, @order) if defined $pid && $pid == 0;
+  my $errno = $! + 0;
+  let_go($_) for pipes_of(@order);
+  return report("e $id fork $errno\n") if !defined $pid;
   close $write;
   $starting{$pid} = [$read, $id, start_time($pid)];
   vec($want, fileno($read), 1) = 1;
@@ -289,7 +338,7 @@ while (1) {
     my $frame = substr($buffer, 4, $length);
     substr($buffer, 0, 4 + $length) = '';
     my ($kind, @words) = split(/\0/, $frame, -1);
-    $kind eq 'm' ? make_fifos(@words) : start(@words);
+    $kind eq 'm' ? make_pipes(@words) : start(@words);
   }
 }
 `;

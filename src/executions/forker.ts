@@ -4,7 +4,7 @@
  * wanted, and gone with the server. Where it cannot be had (no Perl, another system), the server forks by itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { succeeds } from '../base/attempt.ts';
@@ -15,6 +15,7 @@ import {
   createSpawner,
   type Exit,
   FLAGS,
+  type PipeEnds,
   SIGNAL_NAMES,
   type Spawner,
   type SpawnSpec,
@@ -24,10 +25,10 @@ import {
 
 const PERL = '/usr/bin/perl';
 
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, mknodat, close, setns, unshare, mount, capset, wait4, close_range, exit_group */
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, pipe2, fcntl, close, setns, unshare, mount, capset, wait4, close_range, exit_group */
 const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302, 259, 3, 308, 272, 165, 126, 61, 436, 231],
-  arm64: [135, 74, 157, 167, 24, 261, 33, 57, 268, 97, 40, 91, 260, 436, 94],
+  x64: [14, 289, 112, 157, 292, 302, 293, 72, 3, 308, 272, 165, 126, 61, 436, 231],
+  arm64: [135, 74, 157, 167, 24, 261, 59, 25, 57, 268, 97, 40, 91, 260, 436, 94],
 };
 
 export function createForker(): Spawner {
@@ -54,8 +55,11 @@ export function createForker(): Spawner {
       return forker === undefined ? fallback.start(spec) : forker.start(spec);
     },
     canCopy: () => find() !== undefined,
-    async makeFifos(paths) {
-      await (find() ?? fallback).makeFifos(paths);
+    async makePipes(names) {
+      const ends = await find()
+        ?.makePipes(names)
+        .catch(() => undefined);
+      return ends !== undefined && canBeOpened(ends[0]) ? ends : fallback.makePipes(names);
     },
     async dispose() {
       isDisposed = true;
@@ -63,6 +67,11 @@ export function createForker(): Spawner {
     },
   };
 }
+
+/** Not where another process's descriptors are hidden, as they are of a program that its user may not read. */
+const canBeOpened = (ends: PipeEnds | undefined): boolean =>
+  ends !== undefined &&
+  succeeds(() => closeSync(openSync(ends.read, constants.O_RDONLY | constants.O_NONBLOCK)));
 
 function canFork(): boolean {
   if (process.platform !== 'linux' || CALLS[process.arch] === undefined) return false;
@@ -84,11 +93,16 @@ interface Running {
   end(exit: Exit): void;
 }
 
+interface Making {
+  resolve(ends: readonly PipeEnds[]): void;
+  reject(error: Error): void;
+}
+
 /** What was asked for, and is not over yet. */
 interface Open {
   readonly jobs: Map<string, Job>;
   readonly running: Map<string, Running>;
-  readonly making: Map<string, (error?: Error) => void>;
+  readonly making: Map<string, Making>;
   /** By the words that are waited for. */
   readonly reports: Map<string, (pid: number | undefined) => void>;
   hasServed: boolean;
@@ -149,12 +163,12 @@ function startForker() {
         requests.write(frame(orderOf(id, spec)));
       });
     },
-    makeFifos(paths: readonly string[]): Promise<void> {
+    makePipes(names: readonly string[]): Promise<readonly PipeEnds[]> {
       const id = String(++lastId);
       return new Promise((resolve, reject) => {
-        making.set(id, (error) => (error === undefined ? resolve() : reject(error)));
+        making.set(id, { resolve, reject });
         hold();
-        requests.write(frame(['m', id, ...paths]));
+        requests.write(frame(['m', id, names.length]));
       });
     },
     async dispose(): Promise<void> {
@@ -219,10 +233,16 @@ function handlersOf(open: Open, forkerPid: number): Handlers {
       };
       ended.end({ ...exitOf(Number(status)), usage });
     },
-    m(id = '', errno) {
-      const answer = making.get(id);
+    m(id = '', errno, ...fds) {
+      const asked = making.get(id);
       making.delete(id);
-      answer?.(errno === '0' ? undefined : new Error(getSystemErrorName(-Number(errno))));
+      if (errno !== '0') return asked?.reject(new Error(getSystemErrorName(-Number(errno))));
+      // Ours until the program that gets one end has been started.
+      const pathOf = (fd = ''): string => `/proc/${forkerPid}/fd/${fd}`;
+      const firsts = fds.flatMap((_, at) => (at % 2 === 0 ? [at] : []));
+      asked?.resolve(
+        firsts.map((at) => ({ read: pathOf(fds[at]), write: pathOf(fds[at + 1]), isNamed: false })),
+      );
     },
     r(words = '', pid) {
       reports.get(words)?.(pid === undefined ? undefined : Number(pid));
@@ -242,7 +262,7 @@ function failAll(open: Open): void {
     giveUp(job, new Error('the process that starts commands has ended'), open);
   // How they end nobody will hear; the caller ends what is left of them.
   for (const { end } of open.running.values()) end({ code: null, signal: 'SIGKILL' });
-  for (const answer of open.making.values()) answer(new Error('the process that makes pipes has ended'));
+  for (const { reject } of open.making.values()) reject(new Error('the process that makes pipes has ended'));
 }
 
 function socketOf(child: ChildProcess, fd: number): Socket {

@@ -15,7 +15,7 @@ import { createInputFile } from './input-file.ts';
 import { dataLimitOf } from './limit-enforcement.ts';
 import type { KeptMounts } from './mount-watch.ts';
 import type { Reaper } from './orphans.ts';
-import type { Pipe, Pipes } from './pipes.ts';
+import type { Pipes } from './pipes.ts';
 import { listProcesses, type ProcessIdentity } from './process-table.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
 import type { SandboxTools } from './sandbox-tools.ts';
@@ -91,8 +91,6 @@ async function startPlain(
     const input = storeInput(pipes, io.inputData);
     // It runs as soon as it is there.
     capture.copyTo(io.openSinks(), permit.masked);
-    const write = (pipe: Pipe | undefined) =>
-      pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
     const isMerged = io.streams.includes('combined');
     const { identity, reaper, exited } = await spawner.start({
       argv:
@@ -103,9 +101,9 @@ async function startPlain(
       directory: permit.directory,
       descriptors: [
         input === undefined ? undefined : { path: input, access: 'read', isUnlinked: true },
-        write(output.stdout),
-        isMerged ? write(output.stdout) : write(output.stderr),
-        write(output.state),
+        output.stdout?.end,
+        isMerged ? output.stdout?.end : output.stderr?.end,
+        output.state?.end,
       ],
       groups: group?.joinFiles ?? [],
       mustJoin: group?.mustJoin ?? false,

@@ -1,7 +1,7 @@
 /**
  * Kernel pipes for what a command prints. Node makes socket pairs, on which `> /dev/stderr` fails with ENXIO, and
- * a plain file is truncated by it; a FIFO that was opened and unlinked is what a shell's own pipe is. They are made in
- * batches, ahead of their use.
+ * a plain file is truncated by it. The forker makes pipes without a name; where there is none, a FIFO that was opened and
+ * unlinked is the same. They are made in batches, ahead of their use.
  */
 import { constants, existsSync, openSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +10,12 @@ import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import { makePrivateDirectory, removeTree } from '../base/files.ts';
 import { LIMITS } from '../base/limits.ts';
 import { createTurns } from './copy-turns.ts';
-import type { Spawner } from './spawner.ts';
+import type { Descriptor, PipeEnds, Spawner } from './spawner.ts';
 
 /** For what a command prints; the taker closes `readFd`. */
 export interface Pipe {
-  /** What the command opens; the name goes with that. */
-  readonly path: string;
+  /** What the command gets. */
+  readonly end: Descriptor;
   /** Does not block; the command's end does, as a program expects. */
   readonly readFd: number;
 }
@@ -24,27 +24,26 @@ export type Pipes = ReturnType<typeof createPipes>;
 
 export function createPipes(
   directory: string,
-  { makeFifos }: Pick<Spawner, 'makeFifos'>,
-  batch: number = LIMITS.fifoBatch,
+  { makePipes }: Pick<Spawner, 'makePipes'>,
+  batch: number = LIMITS.pipeBatch,
 ) {
-  const ready: string[] = [];
+  const ready: PipeEnds[] = [];
   let made = 0;
   let making: Promise<void> | undefined;
 
   async function makeBatch(): Promise<void> {
     makePrivateDirectory(directory);
     // Names are never used twice: a leftover is recognised by the link that /proc shows.
-    const paths = Array.from({ length: batch }, () => join(directory, `pipe-${process.pid}-${++made}`));
+    const names = Array.from({ length: batch }, () => join(directory, `pipe-${process.pid}-${++made}`));
     try {
-      await makeFifos(paths);
+      ready.push(...(await makePipes(names)));
     } catch (error) {
-      for (const path of paths) rmSync(path, { force: true });
+      for (const name of names) rmSync(name, { force: true });
       const code = /space|ENOSPC/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
       throw new ShellServerError(code, `The output pipes could not be made: ${messageOf(error)}`, {
         cause: error,
       });
     }
-    ready.push(...paths);
   }
 
   const refill = (): Promise<void> =>
@@ -52,22 +51,22 @@ export function createPipes(
       making = undefined;
     }));
 
-  async function takePath(): Promise<string> {
+  async function takeEnds(): Promise<PipeEnds> {
     while (ready.length === 0) await refill();
-    const path = ready.pop() as string;
+    const ends = ready.pop() as PipeEnds;
     if (ready.length < batch / 4 && making === undefined) refill().catch(() => undefined);
-    return path;
+    return ends;
   }
 
-  /** Where the directory was removed with all its pipes, new ones are made. */
-  async function open<Opened>(how: (path: string) => Opened): Promise<Opened> {
-    const path = await takePath();
+  /** Where the directory was removed with all its pipes, or the forker has ended with its own, new ones are made. */
+  async function open<Opened>(how: (ends: PipeEnds) => Opened): Promise<Opened> {
+    const ends = await takeEnds();
     try {
-      return how(path);
+      return how(ends);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT' || existsSync(path)) throw error;
+      if (errnoOf(error) !== 'ENOENT' || existsSync(ends.read)) throw error;
       ready.length = 0;
-      return how(await takePath());
+      return how(await takeEnds());
     }
   }
 
@@ -77,10 +76,16 @@ export function createPipes(
     /** Which of them is read next. */
     turns: createTurns(),
     take: (): Promise<Pipe> =>
-      open((path) => ({ path, readFd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) })),
+      open(({ read, write, isNamed }) => ({
+        end: { path: write, access: 'write', isUnlinked: isNamed },
+        readFd: openSync(read, constants.O_RDONLY | constants.O_NONBLOCK),
+      })),
     /** For what a shell of ours reads; does not block, and the taker closes it. Both ends, since either alone would wait. */
     takeHandoff: () =>
-      open((path) => ({ path, fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) })),
+      open(({ read, write, isNamed }) => ({
+        end: { path: read, access: 'read', isUnlinked: isNamed } satisfies Descriptor,
+        fd: openSync(write, constants.O_RDWR | constants.O_NONBLOCK),
+      })),
     dispose(): void {
       // The next ones may be made at this very moment.
       removeTree(directory);

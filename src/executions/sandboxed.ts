@@ -173,8 +173,6 @@ function launchOf(
   { limits, terminal }: SandboxRequest,
 ): SpawnSpec {
   const words = randomText();
-  const write = (pipe: OutputPipes['stdout']) =>
-    pipe && ({ path: pipe.path, access: 'write', isUnlinked: true } as const);
   if (entrance.template === undefined) writeSync(handoff.fd, readyScript(words));
   return {
     argv: entrance.argv,
@@ -183,13 +181,13 @@ function launchOf(
     template: entrance.template,
     descriptors: [
       undefined,
-      write(output.stdout),
-      write(output.stderr),
-      write(output.state),
+      output.stdout?.end,
+      output.stderr?.end,
+      output.state?.end,
       entrance.options,
       entrance.filter,
       undefined,
-      { path: handoff.path, access: 'read', isUnlinked: true },
+      handoff.end,
       { path: input.path, access: 'read', isUnlinked: true },
       entrance.empty,
     ],

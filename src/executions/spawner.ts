@@ -84,13 +84,21 @@ export interface Child {
   readonly reported: Promise<number | undefined>;
 }
 
+/** What is opened to read from a pipe and to write to it; only their owner can. */
+export interface PipeEnds {
+  readonly read: string;
+  readonly write: string;
+  /** Both are a name in the file system, which has to go. */
+  readonly isNamed: boolean;
+}
+
 export interface Spawner {
   /** Resolves when the program is running; throws EXECUTION_001 where it cannot be started. */
   start(spec: SpawnSpec): Promise<Child>;
   /** Whether it can be given a template. */
   canCopy(): boolean;
-  /** Makes FIFOs that only their owner can open; throws where one cannot be made. */
-  makeFifos(paths: readonly string[]): Promise<void>;
+  /** As many pipes as names, which it gives them where they need one; throws where one cannot be made. */
+  makePipes(names: readonly string[]): Promise<readonly PipeEnds[]>;
   dispose(): Promise<void>;
 }
 
@@ -101,15 +109,16 @@ export const FLAGS = {
 
 /** Starts processes from here: a fork of this whole process, during which nothing else is done. */
 export function createSpawner(): Spawner {
-  return { start: startHere, canCopy: () => false, makeFifos, dispose: () => Promise.resolve() };
+  return { start: startHere, canCopy: () => false, makePipes, dispose: () => Promise.resolve() };
 }
 
 const execFileAsync = promisify(execFile);
 
-async function makeFifos(paths: readonly string[]): Promise<void> {
+async function makePipes(paths: readonly string[]): Promise<readonly PipeEnds[]> {
   // By its path: the server's own PATH may be empty.
   const program = ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path)) ?? 'mkfifo';
   await execFileAsync(program, ['-m', '600', ...paths]);
+  return paths.map((path) => ({ read: path, write: path, isNamed: true }));
 }
 
 async function startHere(spec: SpawnSpec): Promise<Child> {
