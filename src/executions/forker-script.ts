@@ -115,7 +115,7 @@ sub become {
     push @done, $path if $unlinked;
   }
   unlink @done;
-  # A pipe has an end only when nobody holds the other one.
+  # A reader sees the end of its pipe only when nobody else can write to it.
   syscall($CLOSE_RANGE, $PIPES_FROM, 0xffffffff, 0) == 0 or map { syscall($CLOSE, $_ + 0) } keys %other_end;
   if ($report_fd ne '') { syscall($DUP3, fileno($out), $report_fd + 0, 0) >= 0 or $fail->('open') }
   if ($file_bytes ne '') {

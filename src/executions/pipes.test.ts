@@ -98,6 +98,14 @@ test('that were taken and not used do not add up', async () => {
   expect(openIn(child.reaper?.pid ?? 0).length).toBeLessThan(1100);
 });
 
+test('are taken as they were made: the forker closes the oldest first, and uses their numbers again', async () => {
+  const { pipes } = setUp(createForker());
+  const taken = await Promise.all(Array.from({ length: 6 }, () => pipes.take()));
+  const numbers = taken.map(({ end }) => Number(end.path.split('/').at(-1)));
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  for (const { readFd } of taken) closeSync(readFd);
+});
+
 test('are made anew where the forker was killed', async () => {
   const spawner = createForker();
   const { pipes } = setUp(spawner);

@@ -53,7 +53,8 @@ export function createPipes(
 
   async function takeEnds(): Promise<PipeEnds> {
     while (ready.length === 0) await refill();
-    const ends = ready.pop() as PipeEnds;
+    // The oldest: the forker closes those that have long been waiting, and uses their numbers again.
+    const ends = ready.shift() as PipeEnds;
     if (ready.length < batch / 4 && making === undefined) refill().catch(() => undefined);
     return ends;
   }
