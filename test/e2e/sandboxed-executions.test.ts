@@ -368,7 +368,11 @@ describe.skipIf(cannot)('limits', () => {
         termination_reason: 'memory_limit',
       });
       expect(data.stdout).toMatch(/^before\n/);
-      expect(data.message).toMatch(/\b(?:1[5-9]\d|2\d\d)(?:\.\d)? MiB/);
+      const peakMib = Number(/memory limit with (\d+(?:\.\d)?) MiB/.exec(data.message ?? '')?.[1]);
+      expect(peakMib).toBeGreaterThan(150);
+      // Without a cgroup it is measured, by a server that may wait for its turn while other tests run: half of what the
+      // program wants, then. `npm run bench memory-limit` has the bound.
+      expect(peakMib).toBeLessThan(isRoot ? 300 : 1024);
       expect(data.message).toContain('security.max_memory_mb');
     });
 
