@@ -35,8 +35,8 @@ export default defineConfig({
     globalSetup: ['test/setup/leaks.ts'],
     // What was compiled stays on disk for the next run: a third of what a worker needs to load everything.
     experimental: { fsModuleCache: true },
-    // Most tests wait for processes of their own rather than compute.
-    maxWorkers: Math.max(6, availableParallelism()),
+    // Most tests wait for processes of their own rather than compute. Those of the stress suite load the machine alone.
+    maxWorkers: process.env.STRESS === '1' ? availableParallelism() : Math.max(6, availableParallelism()),
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 60_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 180_000),
