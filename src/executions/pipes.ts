@@ -39,10 +39,7 @@ export function createPipes(
       ready.push(...(await makePipes(names)));
     } catch (error) {
       for (const name of names) rmSync(name, { force: true });
-      const code = /space|ENOSPC/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
-      throw new ShellServerError(code, `The output pipes could not be made: ${messageOf(error)}`, {
-        cause: error,
-      });
+      throw notMade(error);
     }
   }
 
@@ -93,6 +90,13 @@ export function createPipes(
       ready.length = 0;
     },
   };
+}
+
+function notMade(error: unknown): ShellServerError {
+  const code = /space|ENOSPC/i.test(messageOf(error)) ? 'EXECUTION_004' : 'EXECUTION_001';
+  return new ShellServerError(code, `The output pipes could not be made: ${messageOf(error)}`, {
+    cause: error,
+  });
 }
 
 /** How /proc/<pid>/fd shows a pipe of which we have this end. */
