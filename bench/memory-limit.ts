@@ -16,7 +16,15 @@ const ALLOCATORS: Readonly<Record<string, string>> = {
   'after a second of rest': `sleep 1; perl -e 'push @x, "x" x 1048576 while 1'`,
   'two at once': `perl -e 'push @x, "x" x 1048576 while 1' & perl -e 'push @x, "x" x 1048576 while 1'; wait`,
   'two that share': `perl -e '$x = "x" x (90 << 20); fork; push @x, "x" x 1048576 while 1'`,
+  'four that were forked': forked(4),
+  'eight that were forked': forked(8),
 };
+
+/** Together about 1 GB/s. */
+function forked(count: number): string {
+  const grow = `push(@x, "x" x 1048576), select(undef, undef, undef, ${count / 1000}) while 1`;
+  return `perl -e 'for (2 .. ${count}) { last if !fork } ${grow}'; wait`;
+}
 
 const server = await startMeasured({ env: { MCP_SHELL_SECURITY_MAX_MEMORY_MB: String(LIMIT_MIB) } });
 for (const [name, command] of Object.entries(ALLOCATORS)) {

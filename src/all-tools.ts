@@ -49,7 +49,7 @@ export function grantedNames(names: readonly string[]): ReadonlySet<string> {
 /** The tools as these settings make them. */
 export function offerTools(settings: Settings, log: Log) {
   const { configure, rulesOf, warnings } = createCompat(settings, log);
-  const tools = pickTools(settings.tools).map(configure);
+  const tools = pickTools(settings.tools).map((tool, _, all) => configure(tool, all));
   const [aliases, methods, exact] = [findAliases(tools), pickMethods(tools), exactNames(tools)];
   return { tools, aliases, methods, exact, rulesOf, warnings };
 }

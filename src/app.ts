@@ -50,7 +50,7 @@ export interface AppOptions {
   readonly facts: InstructionFacts;
   readonly log: Log;
   /** Called with every execution that ended; keeps the process small unless it belongs to a test. */
-  readonly tidy?: () => void;
+  readonly tidy?: (isBusy: boolean) => void;
 }
 
 type ExplainRequest = Omit<ConsideredRequest, 'rules'> & { readonly tool: string | undefined };
@@ -72,7 +72,7 @@ export function createApp(options: AppOptions) {
   function recordCall(entry: CallEntry): void {
     for (const listener of listeners) listener(entry);
     try {
-      security.audit.write(callLine(entry));
+      security.audit.write(callLine(entry, security.audit.mask));
     } catch (error) {
       log.error('the audit log cannot be written', { request_id: entry.requestId, error: messageOf(error) });
     }
@@ -152,6 +152,7 @@ function createModules(options: AppOptions, disposables: Disposables) {
   disposables.add('questions', async () => questions.dispose());
   const searchThread = createSearchThread(options.searchWorkerPath);
   disposables.add('search thread', searchThread.dispose);
+  const tidy = options.tidy ?? createHeap().tidy;
   const executions = createExecutions({
     ...options,
     onTakenOver: (dead) => terminals.takeOver(dead),
@@ -162,7 +163,7 @@ function createModules(options: AppOptions, disposables: Disposables) {
     directory,
     clock,
     questions: { ...questions, secrets: createSecretQuestions(asking), links },
-    onEnded: options.tidy ?? createHeap().tidy,
+    onEnded: () => tidy(executions.count('executions') > 0),
   });
   const terminals: Terminals = createTerminals({ ...options, security, executions, instance });
   disposables.add('terminals', terminals.dispose);

@@ -21,6 +21,9 @@ import { type IdPrefix, isId, randomText } from './ids.ts';
 export const FREE_SPACE =
   'Free some space on the disk of the state directory: delete_execution_outputs still works, and so does `mcp-shell-server state prune`. Then try again.';
 
+/** No space is left for what was to be written, or no inode for another file. */
+export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
+
 /**
  * Creates a directory that only its owner can read, with its parents. Not by Node's `recursive`, which never returns
  * where the system says ENOENT though the parent is there, as it does below /proc.

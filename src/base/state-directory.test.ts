@@ -86,3 +86,65 @@ test.skipIf(cannotGive)('refuses a link of another user, on the way as well', ()
   for (const path of [link, join(link, 'state'), join(link, 'later')])
     expect(findStateDirectoryProblem(path)?.message).toContain(`belongs to another user (${SOMEBODY})`);
 });
+
+test('refuses a link that others could replace', () => {
+  const open = make('open', 0o777);
+  const link = join(open, 'link');
+  symlinkSync(make('target', 0o700), link);
+  for (const path of [link, join(link, 'later')])
+    expect(findStateDirectoryProblem(path)?.message).toBe(
+      `The state directory ${path} can be replaced by others: anybody can write in ${open}.`,
+    );
+});
+
+test('refuses a link to such a link', () => {
+  const open = make('open', 0o777);
+  symlinkSync(make('target', 0o700), join(open, 'link'));
+  const path = join(root, 'first');
+  symlinkSync(join('open', 'link'), path);
+  expect(findStateDirectoryProblem(path)?.message).toContain(`anybody can write in ${open}`);
+});
+
+test('takes a link of its own below a shared directory with the sticky bit', () => {
+  const link = join(make('shared', 0o1777), 'link');
+  symlinkSync(make('target', 0o700), link);
+  expect(findStateDirectoryProblem(link)).toBeUndefined();
+});
+
+test.skipIf(cannotGive)(
+  'refuses one in a directory of another user, also through a link or yet to be made',
+  () => {
+    const theirs = make('theirs', 0o755);
+    mkdirSync(join(theirs, 'state'), { mode: 0o700 });
+    chownSync(theirs, SOMEBODY, SOMEBODY);
+    const link = join(root, 'link');
+    symlinkSync(join(theirs, 'state'), link);
+    for (const path of [join(theirs, 'state'), join(theirs, 'later'), link])
+      expect(findStateDirectoryProblem(path)?.message).toBe(
+        `The state directory ${path} can be replaced by others: ${theirs} belongs to another user (${SOMEBODY}).`,
+      );
+  },
+);
+
+test.each<[string, number, number, boolean]>([
+  ['anybody can write', 0o755, 0o777, true],
+  ['the group can write, of a group that can enter', 0o710, 0o770, true],
+  ['anybody could write, if they could enter', 0o700, 0o777, false],
+  ['its owner alone writes', 0o755, 0o755, false],
+])('an entry that %s (%s, %s): refused is %s', (_, mode, inner, isRefused) => {
+  const path = make('state', 0o700);
+  const entry = make('state/audit', inner);
+  chmodSync(path, mode);
+  expect(findStateDirectoryProblem(path)?.message).toBe(
+    isRefused ? `${entry} in the state directory can be written by others.` : undefined,
+  );
+});
+
+test.skipIf(cannotGive)('an entry of another user is refused', () => {
+  const path = make('state', 0o700);
+  const entry = make('state/audit', 0o700);
+  chownSync(entry, SOMEBODY, SOMEBODY);
+  expect(findStateDirectoryProblem(path)?.message).toBe(
+    `${entry} in the state directory belongs to another user (${SOMEBODY}).`,
+  );
+});

@@ -2,13 +2,14 @@
  * Whether the state directory is this user's alone. Another user who can write there decides who has a token, what was run
  * and what the audit log says.
  */
-import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { attempt } from './attempt.ts';
 import { ShellServerError } from './errors.ts';
 
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_WRITE = 0o002;
+const OTHERS_SEARCH = 0o011;
 const STICKY = 0o1000;
 
 /** Undefined where it is missing, or not for us to see: the first write says so. */
@@ -25,17 +26,37 @@ export function findStateDirectoryProblem(path: string) {
   const user = process.geteuid?.();
   // Windows has neither owners nor modes in this sense.
   if (user === undefined) return undefined;
-  return findForeignOwner(path, user) ?? findOtherWriters(path);
+  return findForeignOwner(path, user) ?? findOtherWriters(path, user) ?? findOpenEntry(path, user);
+}
+
+/** What lies in it was made by the server, unless another made it first. */
+function findOpenEntry(path: string, user: number) {
+  const canBeEntered = ((statusOf(path)?.mode ?? 0) & OTHERS_SEARCH) !== 0;
+  for (const name of attempt(() => readdirSync(path)) ?? []) {
+    const entry = join(path, name);
+    const about = attempt(() => lstatSync(entry));
+    if (about === undefined) continue;
+    if (isForeign(about, user))
+      return {
+        message: `${entry} in the state directory belongs to another user (${about.uid}).`,
+        hint: 'Remove it, or name another state directory with --state-dir.',
+      };
+    const isOpen = canBeEntered && !about.isSymbolicLink() && (about.mode & GROUP_OR_OTHERS_WRITE) !== 0;
+    if (isOpen)
+      return {
+        message: `${entry} in the state directory can be written by others.`,
+        hint: `Run \`chmod go-w ${entry}\`, or name another state directory with --state-dir.`,
+      };
+  }
+  return undefined;
 }
 
 /** Of the directory, or of a link on the way to it, which its owner can point elsewhere. */
 function findForeignOwner(path: string, user: number) {
-  const links = [path, ...parentsOf(path)]
-    .map((at) => attempt(() => lstatSync(at)))
+  const links = stepsOf(path)
+    .map(({ entry }) => attempt(() => lstatSync(entry)))
     .filter((at) => at?.isSymbolicLink());
-  const foreign = [statusOf(path), ...links].find(
-    (about) => about !== undefined && about.uid !== user && about.uid !== 0,
-  );
+  const foreign = [statusOf(path), ...links].find((about) => about !== undefined && isForeign(about, user));
   return (
     foreign && {
       message: `The state directory ${path} belongs to another user (${foreign.uid}).`,
@@ -44,29 +65,60 @@ function findForeignOwner(path: string, user: number) {
   );
 }
 
-function findOtherWriters(path: string) {
+const isForeign = ({ uid }: { readonly uid: number }, user: number): boolean => uid !== user && uid !== 0;
+
+/** In a user namespace (a container) the host's root is unknown, and owns `/` all the same. Undefined outside of one. */
+function unknownOwner(): number | undefined {
+  const read = (path: string): string => attempt(() => readFileSync(path, 'latin1')) ?? '';
+  const isWhole = /^\s*0\s+0\s+4294967295\s*$/.test(read('/proc/self/uid_map'));
+  return isWhole ? undefined : Number(read('/proc/sys/kernel/overflowuid'));
+}
+
+function findOtherWriters(path: string, user: number) {
   const about = statusOf(path);
   if (about !== undefined && (about.mode & GROUP_OR_OTHERS_WRITE) !== 0)
     return {
       message: `The state directory ${path} can be written by others.`,
       hint: `Run \`chmod 700 ${path}\`, or name another one with --state-dir.`,
     };
-  const there = [path, ...parentsOf(path)].find((at) => statusOf(at) !== undefined) ?? '/';
-  const real = realpathSync(there);
-  // Without the sticky bit, write access to a directory allows renaming what is in it.
-  const open = [...(there === path ? [] : [real]), ...parentsOf(real)].find((parent) => {
-    const { mode } = statSync(parent);
-    return (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0;
-  });
-  if (open === undefined) return undefined;
-  return {
-    message: `The state directory ${path} can be replaced by others: anybody can write in ${open}.`,
-    hint: `Run \`chmod o-w ${open}\`, or name another one with --state-dir.`,
-  };
+  for (const { directory } of stepsOf(path).reverse()) {
+    const parent = statusOf(directory);
+    if (parent === undefined) continue;
+    const replaced = `The state directory ${path} can be replaced by others:`;
+    if (isForeign(parent, user) && parent.uid !== unknownOwner())
+      return {
+        message: `${replaced} ${directory} belongs to another user (${parent.uid}).`,
+        hint: 'Name one in a directory of your own with --state-dir.',
+      };
+    // Without the sticky bit, write access to a directory allows renaming what is in it.
+    if ((parent.mode & OTHERS_WRITE) !== 0 && (parent.mode & STICKY) === 0)
+      return {
+        message: `${replaced} anybody can write in ${directory}.`,
+        hint: `Run \`chmod o-w ${directory}\`, or name another one with --state-dir.`,
+      };
+  }
+  return undefined;
 }
 
-/** From the nearest to the root. */
-function parentsOf(path: string): string[] {
-  const parent = dirname(path);
-  return parent === path ? [] : [parent, ...parentsOf(parent)];
+/** As many as the kernel follows. */
+const MAX_LINKS = 40;
+
+/** The entries that lead to the path, links among them, each with the directory in which it is looked up. */
+function stepsOf(path: string): { readonly directory: string; readonly entry: string }[] {
+  const namesIn = (text: string): string[] => text.split('/').filter((name) => name !== '' && name !== '.');
+  const steps: { directory: string; entry: string }[] = [];
+  const names = namesIn(resolve(path));
+  let directory = '/';
+  for (let links = 0; names.length > 0 && links <= MAX_LINKS; ) {
+    const entry = join(directory, names.shift() ?? '');
+    steps.push({ directory, entry });
+    const target = attempt(() => readlinkSync(entry));
+    if (target === undefined) directory = entry;
+    else {
+      links += 1;
+      names.unshift(...namesIn(target));
+      if (target.startsWith('/')) directory = '/';
+    }
+  }
+  return steps;
 }

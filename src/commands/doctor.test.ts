@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { pathOf, renderFindings } from './doctor.ts';
+import { pathOf, renderFindings, stateDirectory } from './doctor.ts';
 
 let directory = '';
 beforeEach(() => {
@@ -50,6 +51,26 @@ test.skipIf(process.getuid?.() === 0)('a directory that may not be entered is na
     expect(pathOf(join(shut, 'bin'))).toMatchObject([{}, { state: 'warning', text: /EACCES/ }]);
   } finally {
     chmodSync(shut, 0o700);
+  }
+});
+
+test.skipIf(process.getuid?.() !== 0).each([
+  ['size=64k', 'no space left'],
+  ['nr_inodes=20', 'no room for more files (inodes)'],
+  ['size=4m,nr_inodes=200', undefined],
+  // The number of inodes is not limited.
+  ['size=4m,nr_inodes=0', undefined],
+])('a disk with %s has %s', (options, missing) => {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `mode=700,${options}`, 'tmpfs', directory]);
+  try {
+    const { state, text } = stateDirectory({ stateDir: directory });
+    expect({ state, text }).toEqual(
+      missing === undefined
+        ? { state: 'good', text: directory }
+        : { state: 'problem', text: `the disk of ${directory} has ${missing}` },
+    );
+  } finally {
+    execFileSync('umount', ['-l', directory]);
   }
 });
 

@@ -137,8 +137,10 @@ function root(): Finding {
 
 /** Less than a command with a little output needs. */
 const NO_SPACE_BYTES = 1024 * 1024;
+/** Fewer than a server and its first command make. */
+const NO_SPACE_FILES = 32;
 
-function stateDirectory({ stateDir }: Settings): Finding {
+export function stateDirectory({ stateDir }: Pick<Settings, 'stateDir'>): Finding {
   const nearest = ((): string => {
     for (let path = stateDir; ; path = dirname(path))
       if (existsSync(path) || path === dirname(path)) return path;
@@ -147,9 +149,12 @@ function stateDirectory({ stateDir }: Settings): Finding {
     const found = findStateDirectoryProblem(stateDir);
     if (found !== undefined) return problem('state', found.message, found.hint);
     accessSync(nearest, constants.W_OK);
-    const { bavail, bsize } = statfsSync(nearest);
+    const { bavail, bsize, files, ffree } = statfsSync(nearest);
     if (bavail * bsize < NO_SPACE_BYTES)
       return problem('state', `the disk of ${stateDir} has no space left`, FREE_SPACE);
+    // A file system without a fixed number of inodes (btrfs) says that it has none at all.
+    if (files > 0 && ffree < NO_SPACE_FILES)
+      return problem('state', `the disk of ${stateDir} has no room for more files (inodes)`, FREE_SPACE);
     if (nearest === stateDir && (statSync(stateDir).mode & 0o077) !== 0)
       return problem('state', `${stateDir} can be read by others`, `chmod 700 ${stateDir}`);
     return good('state', stateDir);

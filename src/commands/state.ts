@@ -3,7 +3,8 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { measureDirectory } from '../base/directory-size.ts';
-import { errnoOf, ShellServerError } from '../base/errors.ts';
+import { ShellServerError } from '../base/errors.ts';
+import { isDiskFull } from '../base/files.ts';
 import type { Settings } from '../base/settings.ts';
 import { createObserver } from '../executions/executions.ts';
 import { AUDIT_RESERVE } from '../security/security.ts';
@@ -143,7 +144,7 @@ function tryToRecord(settings: Settings, executionIds: readonly string[]): boole
     recordPruned(settings, executionIds);
     return true;
   } catch (error) {
-    if (errnoOf((error as Error).cause) !== 'ENOSPC') throw error;
+    if (!isDiskFull((error as Error).cause)) throw error;
     return false;
   }
 }

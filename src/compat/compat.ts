@@ -5,7 +5,7 @@
 import type { Log } from '../base/log.ts';
 import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
-import { type ExtraRules, extraPolicy } from '../security/security.ts';
+import { createMask, type ExtraRules, extraPolicy } from '../security/security.ts';
 import { TOOLS, type Tool } from '../tools/tools.ts';
 import { earlierNameOf, earlierTools } from './earlier-names.ts';
 import { createShell, shell } from './shell.ts';
@@ -46,8 +46,8 @@ export const GREETING = {
   },
 } as const;
 
-export function createCompat({ shellTool, tools }: Settings, log: Log) {
-  const logCommand = createShellToolLog(log, shellTool.logsCommands);
+export function createCompat({ shellTool, tools, environment }: Settings, log: Log) {
+  const logCommand = createShellToolLog(log, shellTool.logsCommands, createMask(environment));
   const rules = once(
     (): ExtraRules => ({
       policy: extraPolicy(shellTool),
@@ -56,9 +56,10 @@ export function createCompat({ shellTool, tools }: Settings, log: Log) {
     }),
   );
   return {
-    /** A tool as these settings make it. */
-    configure(tool: Tool): Tool {
-      if (tool.name === shell.name) return createShell(shellTool, { rules, logCommand });
+    /** A tool as these settings make it, beside the others that are offered. */
+    configure(tool: Tool, offered: readonly Tool[]): Tool {
+      if (tool.name === shell.name)
+        return createShell(shellTool, { rules, logCommand, canRead: offered.some(isReader) });
       return tool.name === 'shell_execute' && tools.includes('legacy') ? inDetail(tool) : tool;
     },
     /** The rules that hold for the commands of one tool, besides those of its caller. */
@@ -68,6 +69,10 @@ export function createCompat({ shellTool, tools }: Settings, log: Log) {
     warnings: (): readonly string[] => rules().policy?.warnings ?? [],
   };
 }
+
+/** Each of its names can be called where the other one is offered. */
+const isReader = ({ name }: Tool): boolean =>
+  name === 'read_execution_output' || name === earlierNameOf('read_execution_output');
 
 /** Clients of the earlier tools expect every field. */
 function inDetail(tool: Tool): Tool {

@@ -35,6 +35,8 @@ type Metadata = DataOf<typeof outputSchema>;
 interface ShellOptions {
   rules(): ExtraRules;
   readonly logCommand: ShellToolLog;
+  /** The caller has a tool that reads stored outputs. */
+  readonly canRead: boolean;
 }
 
 /** To be listed: without its rules it runs nothing. */
@@ -45,13 +47,14 @@ export const shell = createShell(
       throw new Error('shell has no rules before it is configured');
     },
     logCommand: () => undefined,
+    canRead: false,
   },
 );
 
 /** With the times that its caller sees. */
 export function createShell(
   seconds: Pick<ShellToolSettings, 'defaultTimeoutSeconds' | 'maxTimeoutSeconds'>,
-  { rules, logCommand }: ShellOptions,
+  { rules, logCommand, canRead }: ShellOptions,
 ): Tool {
   const { defaultTimeoutSeconds: usual, maxTimeoutSeconds: most } = seconds;
   const about = `Command timeout in seconds (optional, defaults to ${describeSeconds(usual)})`;
@@ -91,7 +94,7 @@ export function createShell(
         call,
       );
       if (ended.outcome.status !== 'completed') writeAbortFile(ended, call.modules);
-      return describe(ended, call);
+      return describe(ended, call, canRead);
     },
   });
 }
@@ -101,17 +104,18 @@ function describeSeconds(seconds: number): string {
   return `${seconds} seconds / ${seconds / 60} ${seconds === 60 ? 'minute' : 'minutes'}`;
 }
 
-async function describe(ended: Ended, call: Call): Promise<Answer<Metadata>> {
+async function describe(ended: Ended, call: Call, canRead: boolean): Promise<Answer<Metadata>> {
   const { outcome, execution } = ended;
   // A command that succeeded may have an explanation as well: it read a hidden file as empty.
   const suggestion = outcome.reason === 'exit' && outcome.exitCode !== 0 ? outcome.explanation : undefined;
   const [stdout, stderr] = await Promise.all([
-    show(execution, 'stdout', call),
-    show(execution, 'stderr', call),
+    show(execution, 'stdout', call, canRead),
+    show(execution, 'stderr', call, canRead),
   ]);
+  const plain = { ...ended, stdout: cutOr(stdout, ended.stdout), stderr: cutOr(stderr, ended.stderr) };
   const note = [stdout, stderr].flatMap(({ binary, text }) => (binary ? [text] : [])).join('\n');
   const data: Metadata = {
-    ...(outcome.reason === 'timeout' ? timeoutMetadata(ended) : endMetadata(ended)),
+    ...(outcome.reason === 'timeout' ? timeoutMetadata(plain) : endMetadata(plain)),
     ...(ended.isCut && { output_truncated: true }),
     ...(stdout.truncated && { output_id: execution.bundle.outputId('stdout') }),
     ...(stderr.truncated && { stderr_output_id: execution.bundle.outputId('stderr') }),
@@ -131,14 +135,21 @@ async function describe(ended: Ended, call: Call): Promise<Answer<Metadata>> {
   };
 }
 
-/** For a reader: head and tail with the id to read on, and of binary data a description. The metadata has it plain. */
+type Shown = Pick<HeadAndTail, 'text' | 'truncated' | 'binary'>;
+
+/** The metadata has the output as it was printed, unless it is cut: then both views have the same head and tail. */
+const cutOr = ({ text, truncated, binary }: Shown, printed: string): string =>
+  truncated && !binary ? text : printed;
+
+/** For a reader: head and tail with how to read on, and of binary data a description. */
 async function show(
   { bundle }: Execution,
   stream: 'stdout' | 'stderr',
   call: Call,
-): Promise<Pick<HeadAndTail, 'text' | 'truncated' | 'binary'>> {
+  canRead: boolean,
+): Promise<Shown> {
   const { maxOutputBytes } = call.modules.settings.shellTool;
-  const about = { outputId: bundle.outputId(stream) ?? '', signal: call.signal };
+  const about = { outputId: canRead ? bundle.outputId(stream) : undefined, signal: call.signal };
   const shown = await useSource(bundle.source(stream), (source) =>
     headAndTail(source, maxOutputBytes, about),
   );

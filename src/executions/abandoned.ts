@@ -3,7 +3,7 @@
  */
 import type { Log } from '../base/log.ts';
 import { type FollowOptions, lostOutcome, treeOf } from './detached/launch-detached.ts';
-import type { ExecutionRecord, Outcome } from './record.ts';
+import { durationOf, type ExecutionRecord, type Outcome, spanOf } from './record.ts';
 import { terminateTree } from './terminate.ts';
 
 interface AbandonedOptions extends FollowOptions {
@@ -19,10 +19,11 @@ export async function endAbandoned(record: ExecutionRecord, options: AbandonedOp
 }
 
 async function endTree(record: ExecutionRecord, { bootId, log, now }: AbandonedOptions): Promise<Outcome> {
-  const lost = lostOutcome(now());
+  const boot = record.process?.bootId.split(' ')[0];
+  const isSameBoot = boot === bootId.split(' ')[0];
+  const lost = lostOutcome(now(), isSameBoot ? durationOf(spanOf(record), now()) : undefined);
   // After a reboot nothing of it can be alive; in another namespace its numbers are others'.
-  if (record.process !== undefined && record.process.bootId.split(' ')[0] !== bootId.split(' ')[0])
-    return lost;
+  if (boot !== undefined && !isSameBoot) return lost;
   const known = record.process?.bootId === bootId ? record.process : undefined;
   // A server that died before it wrote the pid left the marker; 0 is nobody's pid and every start is later.
   const tree = treeOf(known ?? { pid: 0, startTime: 0, marker: record.marker });

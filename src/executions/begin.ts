@@ -1,6 +1,5 @@
 /** From a permit to a process that runs, with a bundle and a record on disk. */
 import type { Clock } from '../base/clock.ts';
-import { errnoOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import type { Settings } from '../base/settings.ts';
@@ -38,19 +37,20 @@ interface Beginning {
 
 export async function begin(
   options: BeginOptions,
-  request: Pick<StartRequest, 'mode' | 'inputData' | 'terminal'>,
+  request: Pick<StartRequest, 'mode' | 'inputData' | 'terminal' | 'environment' | 'sessionId'>,
   { record, permit, wantsReport }: Beginning,
-): Promise<Pick<RunningEntry, 'live' | 'bundle' | 'sinks'>> {
+): Promise<Pick<RunningEntry, 'record' | 'live' | 'bundle' | 'sinks'>> {
   const { instance, clock, salvage } = options;
   if (request.mode === 'detached' || request.terminal !== undefined) {
     const bundle = createBundle(options, record);
     const held = await hold(options, request, { record, permit }, bundle.directory);
-    const known = { ...held, ...processFields(permit, instance.bootId) };
+    const known = { ...held, ...processFields(permit, permit.marker, instance.bootId) };
     const about = { bundle: bundle.directory, now: clock.now, salvage };
-    return { live: watching(follow(record, known, about), permit), bundle, sinks: new Map() };
+    return { record, live: watching(follow(record, known, about), permit), bundle, sinks: new Map() };
   }
+  let marked = record;
   const made = once(() => {
-    const bundle = createBundle(options, record);
+    const bundle = createBundle(options, marked);
     return { bundle, sinks: bundle.openSinks() };
   });
   const launched = await launch(
@@ -58,7 +58,12 @@ export async function begin(
     permit,
     {
       streams: record.streams,
-      openSinks: () => made().sinks,
+      openSinks(marker) {
+        marked = { ...record, marker };
+        return made().sinks;
+      },
+      command: mayFindShell(request, permit) ? record.command : undefined,
+      isBackground: request.mode === 'background',
       inputData: request.inputData,
       keepsState: wantsReport,
       timeoutMs: record.timeoutMs,
@@ -66,8 +71,19 @@ export async function begin(
     options.tools,
   );
   const { sinks } = made();
-  const live = liveOf(launched, processFields(permit, instance.bootId), sinks);
-  return { live: watching(live, permit), ...made() };
+  const live = liveOf(launched, processFields(permit, launched.marker, instance.bootId), sinks);
+  return { record: marked, live: watching(live, permit), ...made() };
+}
+
+/**
+ * Whether a shell may wait for the next command like it. Its environment can be read as long as it waits, by every process
+ * of the user that is in no sandbox: none may have variables that were meant for one command or one session.
+ */
+function mayFindShell(
+  { environment, sessionId }: Pick<StartRequest, 'environment' | 'sessionId'>,
+  { sandboxSpec }: LaunchPermit,
+): boolean {
+  return sandboxSpec !== undefined || (sessionId === undefined && Object.keys(environment).length === 0);
 }
 
 /** Starts it in a process that may outlive us. */
@@ -91,7 +107,7 @@ function hold(
   return launchDetached(spec, options.wrapperPath, path);
 }
 
-function processFields({ marker, sandboxSpec }: LaunchPermit, bootId: string) {
+function processFields({ sandboxSpec }: LaunchPermit, marker: string, bootId: string) {
   return { bootId, marker, ...(sandboxSpec?.kind === 'bubblewrap' && { isSandboxed: true }) };
 }
 
@@ -113,30 +129,18 @@ function liveOf(
 }
 
 function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
-  try {
-    const bundle = options.outputs.createBundle({
-      id: record.id,
-      owner: record.owner,
-      name: record.terminal?.sessionName ?? maskBeginning(record.command, LIMITS.outputNameLength),
-      createdAtMs: record.createdAtMs,
-      streams: record.streams,
-      isRunning: activityOf(options.running, record.id),
-      // Another process writes to files.
-      isSpooled: record.mode !== 'detached' && record.mode !== 'terminal',
-    });
-    options.store.begin(record);
-    return bundle;
-  } catch (error) {
-    const errno = errnoOf(error);
-    if (errno !== 'ENOSPC' && errno !== 'EDQUOT') throw error;
-    throw new ShellServerError(
-      'EXECUTION_004',
-      'The disk of the state directory is full, so nothing was started.',
-      {
-        cause: error,
-      },
-    );
-  }
+  const bundle = options.outputs.createBundle({
+    id: record.id,
+    owner: record.owner,
+    name: record.terminal?.sessionName ?? maskBeginning(record.command, LIMITS.outputNameLength),
+    createdAtMs: record.createdAtMs,
+    streams: record.streams,
+    isRunning: activityOf(options.running, record.id),
+    // Another process writes to files.
+    isSpooled: record.mode !== 'detached' && record.mode !== 'terminal',
+  });
+  options.store.begin(record);
+  return bundle;
 }
 
 /** With its end it reports files that appeared meanwhile and that programs outside trust. */

@@ -35,6 +35,7 @@ test.each([
     expect(durationMs).toBeGreaterThanOrEqual(490);
     expect(durationMs).toBeLessThanOrEqual(most);
   }
+  expect(outcome?.endedAtMs).toBeGreaterThanOrEqual(record.createdAtMs);
   expect(outcome).toMatchObject({ status: 'completed' });
   expect(busy.usage()?.cpuPercent).toBeGreaterThan(5);
   expect(monitors.read('local', id).summary.figures.cpuPercent?.max).toBeLessThan(1000);

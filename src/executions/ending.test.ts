@@ -126,8 +126,8 @@ describe.skipIf(lacks(cgroups.held().memory === undefined, 'no cgroup that holds
 );
 
 test('where it does not, the tree is measured', async () => {
-  // Whatever else ends the programs in it must not leave the shell small and asleep.
-  const script = `until [ \${#x} -ge 100000000 ]; do x=$(head -c 100M /dev/zero | tr '\\0' x); done; sleep 60`;
+  // Whatever else ends the programs in it must not leave the shell small and asleep; nor may it become its last program.
+  const script = `until [ \${#x} -ge 100000000 ]; do x=$(head -c 100M /dev/zero | tr '\\0' x); done; sleep 60; true`;
   const { finished } = await start(script, { memoryLimitBytes: 60 * MIB });
   const outcome = await finished;
   expect(outcome).toMatchObject({ reason: 'memory_limit', errorCode: 'EXECUTION_003', survivors: [] });

@@ -14,6 +14,7 @@ import type { Outcome } from './record.ts';
 import type { Exit } from './spawner.ts';
 import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
+import { untilReaped } from './until-gone.ts';
 import { startUseMeter } from './use-meter.ts';
 import { rounds, startWatchdog } from './watchdog.ts';
 
@@ -91,6 +92,7 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     const used = useMeter.conclude(exit ?? undefined, peakMemoryBytes, refusedForks);
     const judgement = judge(exit, cause ?? passed ?? (requests > 0 ? 'terminated' : undefined));
     const { survivors, leftovers } = await settleTree(capture, tree, ladder.current);
+    if (requests > 0) await untilReaped(tree.leader);
     const survived = new Set(survivors.map(({ pid }) => pid));
     return {
       ...judgement,
@@ -144,7 +146,11 @@ function createLadder(tree: ProcessTree, exited: Promise<Exit>) {
     climb(signal: EndSignal): Promise<Survivor[]> {
       if (current === undefined || signal === 'SIGKILL')
         current = Promise.all([terminateTree(tree, { signal, exited }), current]).then(
-          ([survivors]) => survivors,
+          async ([survivors]) => {
+            // The outermost process of a sandbox reports its end a moment before that.
+            if (survivors.length === 0) await untilReaped(tree.leader);
+            return survivors;
+          },
           () => killBlindly(tree),
         );
       announce();

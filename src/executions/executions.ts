@@ -26,6 +26,7 @@ import type { ExecutionRecord } from './record.ts';
 import { createRunning, type Running, type RunningEntry, type RunningOptions } from './running.ts';
 import { createSandboxPool } from './sandbox-pool.ts';
 import { createSecretRequests, type SecretRequestOptions } from './secret-requests.ts';
+import { createSessionNames } from './session-names.ts';
 import { createSessions, type SessionChange } from './sessions.ts';
 import { type SlotKind, slotKind } from './slots.ts';
 import { createStarter, type StartRequest } from './start.ts';
@@ -46,7 +47,7 @@ export { createObserver, type ObservedExecution, type Observer } from './observe
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { durationOf, EXECUTION_MODES, pidOf, spanOf, TERMINATION_REASONS } from './record.ts';
-export { type Figure, METRICS, type Metric, type Sample } from './sampler.ts';
+export { type Figure, METRICS, type Metric, type Sample, whyUnavailable } from './sampler.ts';
 export type { SessionChange } from './sessions.ts';
 export type { StartRequest, TerminalStart } from './start.ts';
 export type { Summary } from './store.ts';
@@ -95,10 +96,9 @@ export function createExecutions(options: ExecutionsOptions) {
   const { cgroups, loginPath, pool } = tools;
   const { store, running, news } = createTables(options, createExplainer(security, loginPath.current));
   const inventory = createInventory({ ...options, store, running, audit: security.audit });
-  const lostSessions = createLostSessions(sessions, async (principal, sessionId) => {
-    await inventory.ready();
-    return store.summaries(principal).some((summary) => summary.sessionId === sessionId);
-  });
+  const lookups = createLookups(store, running, inventory);
+  const names = createSessionNames(`${options.settings.stateDir}/sessions`);
+  const lostSessions = createLostSessions({ sessions, names, list: lookups.list, log: options.log });
   const preparation = createPreparation({ security, pool, loginPath, cgroups, open: inventory.open });
   const starter = createStarter({ ...options, store, running, sessions, tools, loginPath, preparation });
   const { questions, log } = options;
@@ -129,7 +129,7 @@ export function createExecutions(options: ExecutionsOptions) {
     },
     /** Resolves when what earlier servers left is known. */
     ready: inventory.ready,
-    ...createLookups(store, running, inventory),
+    ...lookups,
     /** How each limit of a principal's commands is enforced, found out by trying. */
     async limitEnforcement(principal: string): Promise<LimitEnforcement> {
       await cgroups.settled();
@@ -195,7 +195,8 @@ function createTools({ settings, security, instance, clock }: ExecutionsOptions)
   const pipes = createPipes(`${instance.directory}/pipes`, spawner);
   const cgroups = createCgroups();
   const { now } = clock;
-  const pool = createSandboxPool({ pipes, cgroups, spawner, server: instance.id, now });
+  const launchTools = { pipes, cgroups, spawner, now };
+  const pool = createSandboxPool({ ...launchTools, server: instance.id });
   const loginPath = createLoginPath({
     shell: security.shells.configured,
     stateDirectory: settings.stateDir,
@@ -213,7 +214,7 @@ function createTools({ settings, security, instance, clock }: ExecutionsOptions)
     pipes.dispose();
     cgroups.dispose();
   }
-  return { spawner, pipes, cgroups, pool, now, loginPath, dispose };
+  return { ...launchTools, pool, loginPath, dispose };
 }
 
 function createLookups(store: Store, running: Running, inventory: ReturnType<typeof createInventory>) {

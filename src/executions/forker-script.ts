@@ -2,7 +2,9 @@
  * The forker's program. In Perl, which is on nearly every Linux machine, takes 5 MB, and has what shells lack: exact wait
  * statuses, descriptors and setsid without another program.
  */
-export const FORKER_SCRIPT = String.raw`
+import { SANDBOX_SCRIPT } from './forker-sandbox-script.ts';
+
+const SCRIPT = String.raw`
 # Forks on behalf of the server, whose own fork would copy the page tables of a large process while everything else
 # waits. Requests come on descriptor 3, reports go to 4:
 #   "p id pid start"   the program is running           "x pid status microseconds KiB"  a child has ended
@@ -11,13 +13,16 @@ export const FORKER_SCRIPT = String.raw`
 #   "m id 0 fd fd ..." pipes that were asked for, each with its reading and its writing end; "m id errno" if not
 # Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
 use strict;
-my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $PIPE2, $FCNTL, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4, $CLOSE_RANGE, $EXIT_GROUP) =
+my ($SIGPROCMASK, $SIGNALFD, $SETSID, $PRCTL, $DUP3, $PRLIMIT, $PIPE2, $FCNTL, $CLOSE, $SETNS, $UNSHARE, $MOUNT, $CAPSET, $WAIT4, $CLOSE_RANGE, $EXIT_GROUP, $EXECVE, @INSTANCES) =
   map { $_ + 0 } @ARGV;
 my ($RLIMIT_FSIZE, $RLIMIT_DATA, $RLIMIT_CORE, $RLIMIT_NPROC) = (1, 2, 4, 6);
 my ($PDEATHSIG, $DUMPABLE, $SIGKILL, $NONBLOCK, $CLOEXEC, $F_SETFL, $DUPFD_CLOEXEC, $EINVAL) = (1, 4, 9, 04000, 02000000, 4, 1030, 22);
 my ($NEWNS, $NEWCGROUP, $NEWUTS, $NEWIPC, $NEWUSER, $NEWPID, $NEWNET) =
   (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000);
+my $INSTANCES_FILE = 'sys/user/max_inotify_instances';
 $0 = 'mcp-shell-server: forker';
+# Perl ignores it, and a command would too.
+$SIG{FPE} = 'DEFAULT';
 
 # Ours lie above those of a program, so that whatever is opened for it can be put in its place without a look.
 sub raised {
@@ -64,16 +69,20 @@ sub settle {
   return $problem eq '' ? "p $id $pid $start\n" : "e $id $problem\n";
 }
 
+sub ended {
+  my ($pid, $status, $used) = @_;
+  my ($user, $user_us, $system, $system_us, $most) = unpack('q5', $used);
+  my $us = ($user + $system) * 1e6 + $user_us + $system_us;
+  return "x $pid $status $us $most\n";
+}
+
 sub reap {
   sysread($signals, my $ignored, 4096);
   my $said = '';
   my ($ended, $used) = (pack('l', 0), "\0" x 144);
   while ((my $pid = syscall($WAIT4, -1, $ended, 1, $used)) > 0) {
-    my $status = unpack('l', $ended);
-    my ($user, $user_us, $system, $system_us, $most) = unpack('q5', $used);
-    my $us = ($user + $system) * 1e6 + $user_us + $system_us;
     $said .= settle($pid) if $starting{$pid};
-    $said .= "x $pid $status $us $most\n";
+    $said .= ended($pid, unpack('l', $ended), $used);
   }
   report($said);
 }
@@ -131,77 +140,51 @@ sub become {
   }
   syscall($PRCTL, $PDEATHSIG, 0, 0, 0, 0) if $report_fd eq '';
   my @template = $take->();
-  if (@template) {
-    my ($word, @waiting) = splice(@template, 0, 3);
-    my $init = enter($fail, @template);
-    close $failure;
-    await_command($report_fd, "$word $init", @waiting);
-  }
   my @argv = $take->();
+  if (@template) {
+    my ($word, $handoff, $input, $processes, @sandbox) = @template;
+    my $init = enter($fail, @sandbox);
+    if (!@argv) {
+      close $failure;
+      announce($report_fd, "$word $init");
+      await_command($handoff, $input);
+    }
+    limit_processes($processes) or $fail->('limit');
+    announce($report_fd, "$word $init");
+  }
   chdir $directory or $fail->('chdir');
-  %ENV = map { split(/=/, $_, 2) } @rest;
-  { no warnings; exec { $argv[0] } @argv }
+  execute(\@argv, \@rest);
   $fail->('exec');
 }
 
-# Into a copy of a sandbox that stands: its mounts as they are, and anew whatever must not be shared with another command.
-# From here on there are three processes, as there are with bwrap: this one waits outside, where nobody inside can see it,
-# the first of the namespace collects orphans, and its child returns to become the command. The first of the namespace
-# keeps the forker's memory, so that it is made undumpable: nobody inside can read it.
-sub enter {
-  my ($fail, $pid, $start, $has_network, $filter, @mounts) = @_;
-  my $program = '';
-  if ($filter ne '') {
-    open(my $file, '<:unix', $filter) or $fail->('filter');
-    1 while sysread($file, $program, 1 << 16, length $program);
-    $fail->('filter') if $program eq '' || length($program) % 8 != 0;
-  }
-  open(my $inner, '<:unix', "/proc/$pid/ns/user") or $fail->('namespace');
-  open(my $mounted, '<:unix', "/proc/$pid/ns/mnt") or $fail->('namespace');
-  $fail->('template') if start_time($pid) ne $start;
-  # The one that the mounts belong to; the command's is inside it, without any right to them.
-  my $owner = ioctl($mounted, 0xb701, 0) or $fail->('namespace');
-  open(my $outer, '<&=:unix', $owner + 0) or $fail->('namespace');
-  syscall($SETNS, fileno($outer), $NEWUSER) == 0 or $fail->('setns');
-  syscall($SETNS, fileno($mounted), $NEWNS) == 0 or $fail->('setns');
-  my $apart = $NEWNS | $NEWCGROUP | $NEWUTS | $NEWIPC | $NEWPID | ($has_network ? 0 : $NEWNET);
-  syscall($UNSHARE, $apart) == 0 or $fail->('unshare');
-  pipe(my $read, my $write) or $fail->('pipe');
-  defined(my $init = fork) or $fail->('fork');
-  if ($init != 0) {
-    syswrite($write, $init);
-    close $read;
-    drop_rights();
-    linger($init, fileno($write));
-  }
-  close $write;
-  syscall($PRCTL, $DUMPABLE, 0, 0, 0, 0) == 0 or $fail->('undumpable');
-  syscall($PRCTL, $PDEATHSIG, $SIGKILL, 0, 0, 0);
-  # It tells what this process is called outside. It may have died before that: then its end of the pipe is closed.
-  sysread($read, my $pid_outside, 16) or exit 1;
-  vec(my $closed = '', fileno($read), 1) = 1;
-  exit 1 if select($closed, undef, undef, 0);
-  while (my ($source, $target, $type, $flags, $data) = splice(@mounts, 0, 5)) {
-    syscall($MOUNT, $source, $target, $type, $flags + 0, $data) == 0 or $fail->('mount');
-  }
-  raise_loopback() or $fail->('loopback') if !$has_network;
-  # Older versions of bwrap make only one for root.
-  if ((stat $inner)[1] != (stat $outer)[1]) { syscall($SETNS, fileno($inner), $NEWUSER) == 0 or $fail->('setns') }
-  drop_rights() or $fail->('rights');
-  syscall($PRCTL, 22, 2, pack('S x![P] P', length($program) / 8, $program), 0, 0) == 0 or $fail->('filter')
-    if $program ne '';
-  defined(my $command = fork) or $fail->('fork');
-  linger($command, -1) if $command != 0;
-  return $pid_outside;
+# Returns where it fails. Perl would first set each variable; it is asked for what the kernel does not do: to look for a
+# name on PATH, and to give a script without a first line to a shell.
+sub execute {
+  my ($argv, $environment) = @_;
+  my $end = pack('Q', 0);
+  syscall($EXECVE, $argv->[0], pack('p*', @$argv) . $end, pack('p*', @$environment) . $end) if $argv->[0] =~ m{/};
+  %ENV = map { split(/=/, $_, 2) } @$environment;
+  { no warnings; exec { $argv->[0] } @$argv }
+}
+
+# Tells that it is there, once.
+sub announce {
+  my ($fd, $words) = @_;
+  open(my $ready, '>&=', $fd + 0) or exit 126;
+  syswrite($ready, "r $words\n");
+  close $ready;
+}
+
+sub limit_processes {
+  my ($processes) = @_;
+  my $most = pack('QQ', $processes || 0, $processes || 0);
+  return $processes eq '' || syscall($PRLIMIT, 0, $RLIMIT_NPROC, $most, 0) == 0;
 }
 
 # Reads the command from the hand-off descriptor, to the end, and becomes it with nothing else open. Where the server dies
 # before the last word, nothing runs.
 sub await_command {
-  my ($report, $words, $handoff, $input) = @_;
-  open(my $ready, '>&=', $report + 0) or exit 126;
-  syswrite($ready, "r $words\n");
-  close $ready;
+  my ($handoff, $input) = @_;
   open(my $from, '<&=', $handoff + 0) or exit 126;
   my $text = '';
   1 while sysread($from, $text, 1 << 16, length $text);
@@ -217,53 +200,13 @@ sub await_command {
     open(my $null, '>', '/dev/null') or exit 126;
     syscall($DUP3, fileno($null), 2, 0);
   }
-  if ($processes ne '') {
-    my $most = pack('QQ', $processes, $processes);
-    syscall($PRLIMIT, 0, $RLIMIT_NPROC, $most, 0) == 0 or exit 126;
-  }
+  limit_processes($processes) or exit 126;
   my $say = sub { syswrite(STDERR, "mcp-shell-server: $_[0]: $!\n") };
   chdir $directory or $say->($directory), exit 126;
-  %ENV = map { split(/=/, $_, 2) } @rest;
-  { no warnings; exec { $argv[0] } @argv }
+  execute(\@argv, \@rest);
   my $code = $! == 2 ? 127 : 126;
   $say->($argv[0]);
   exit $code;
-}
-
-# Waits for one process, with nothing open, and ends as it did.
-sub linger {
-  my ($child, $kept) = @_;
-  $0 = 'mcp-shell-server: sandbox';
-  close_all_but($kept);
-  my $ended;
-  do { $ended = waitpid(-1, 0) } until $ended == $child || $ended < 0;
-  # At once: Perl would first take down everything it holds, and copy for that each page it shares with the forker.
-  syscall($EXIT_GROUP, $? & 127 ? 128 + ($? & 127) : $? >> 8);
-}
-
-sub close_all_but {
-  my ($kept) = @_;
-  # What we have open lies below 128. Kernels before 5.9 do not know the call.
-  return if ($kept <= 0 || syscall($CLOSE_RANGE, 0, $kept - 1, 0) == 0) && syscall($CLOSE_RANGE, $kept + 1, 127, 0) == 0;
-  syscall($CLOSE, $_) for grep { $_ != $kept } 0 .. 127;
-}
-
-sub raise_loopback {
-  socket(my $socket, 2, 2, 0) or return 0;
-  my $request = pack('a16 s x14', 'lo', 1);
-  return ioctl($socket, 0x8914, $request);
-}
-
-# No capability, now or by any program that it starts.
-sub drop_rights {
-  syscall($PRCTL, 38, 1, 0, 0, 0) == 0 or return 0;
-  syscall($PRCTL, 47, 4, 0, 0, 0);
-  my $right = 0;
-  $right++ while syscall($PRCTL, 24, $right, 0, 0, 0) == 0;
-  # The first that there is not; without the right to drop one the answer is another.
-  $! == $EINVAL or return 0;
-  my ($header, $none) = (pack('L l', 0x20080522, 0), "\0" x 24);
-  return syscall($CAPSET, $header, $none) == 0;
 }
 
 sub make_pipes {
@@ -342,3 +285,5 @@ while (1) {
   }
 }
 `;
+
+export const FORKER_SCRIPT = `${SCRIPT}${SANDBOX_SCRIPT}`;

@@ -7,8 +7,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { getSystemErrorName } from 'node:util';
-import { succeeds } from '../base/attempt.ts';
+import { attempt, succeeds } from '../base/attempt.ts';
 import { FORKER_SCRIPT } from './forker-script.ts';
+import { mostInstances } from './inotify.ts';
 import {
   allowedOf,
   type Child,
@@ -25,10 +26,10 @@ import {
 
 const PERL = '/usr/bin/perl';
 
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, pipe2, fcntl, close, setns, unshare, mount, capset, wait4, close_range, exit_group */
+/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, pipe2, fcntl, close, setns, unshare, mount, capset, wait4, close_range, exit_group, execve */
 const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302, 293, 72, 3, 308, 272, 165, 126, 61, 436, 231],
-  arm64: [135, 74, 157, 167, 24, 261, 59, 25, 57, 268, 97, 40, 91, 260, 436, 94],
+  x64: [14, 289, 112, 157, 292, 302, 293, 72, 3, 308, 272, 165, 126, 61, 436, 231, 59],
+  arm64: [135, 74, 157, 167, 24, 261, 59, 25, 57, 268, 97, 40, 91, 260, 436, 94, 221],
 };
 
 export function createForker(): Spawner {
@@ -108,6 +109,17 @@ interface Open {
   hasServed: boolean;
 }
 
+function spawnForker(): ChildProcess {
+  const instances = attempt(() => [mostInstances('all'), mostInstances('command')]) ?? [];
+  const args = [...(CALLS[process.arch] ?? []), ...instances].map(String);
+  return spawn(PERL, ['-f', '-e', FORKER_SCRIPT, '--', ...args], {
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+}
+
 function startForker() {
   const open: Open = {
     jobs: new Map(),
@@ -119,12 +131,7 @@ function startForker() {
   const { jobs, running, making, reports } = open;
   let lastId = 0;
   let hasEnded = false;
-  const child = spawn(PERL, ['-f', '-e', FORKER_SCRIPT, '--', ...(CALLS[process.arch] ?? []).map(String)], {
-    cwd: '/',
-    env: { PATH: '/usr/bin:/bin' },
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = spawnForker();
   const requests = socketOf(child, 3);
   const answers = socketOf(child, 4);
   child.unref();
@@ -307,16 +314,18 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
 
 function templateOf({ template, report }: SpawnSpec): readonly (string | number)[] {
   if (template === undefined) return [0];
-  const { process: shell, hasNetwork, filter = '', mounts, handoff, input } = template;
+  const { process: shell, plan, filter = '', handoff, input, maxProcesses = '' } = template;
   const words = [
     report?.words ?? '',
     handoff,
     input,
+    maxProcesses,
     shell.pid,
     shell.startTime,
-    hasNetwork ? 1 : 0,
+    plan.hasNetwork ? 1 : 0,
+    plan.isLastUserNamespace ? 1 : 0,
     filter,
-    ...mounts.flat(),
+    ...plan.mounts.flat(),
   ];
   return [words.length, ...words];
 }

@@ -87,6 +87,42 @@ describe.skipIf(process.getuid?.() !== 0)('a server that starts', () => {
     expect({ problems, lost }).toEqual({ problems: [], lost: 1 });
   });
 
+  test.each([
+    ['off', 'foreground'],
+    ['off', 'detached'],
+    ['auto', 'foreground'],
+    ['auto', 'detached'],
+  ] as const)(
+    'without a free inode says so (sandbox %s, %s), and runs again when there are some',
+    async (sandbox, mode) => {
+      await using world = createWorld({ directory, settings: { security: { sandbox } } });
+      await world.executions.list('local');
+      const inodes = statfsSync(state);
+      const fillers = Array.from({ length: 200 }, (_, at) => join(state, `inode-${at}`));
+      for (const path of fillers) writeFileSync(path, '');
+      const used = inodes.files - inodes.ffree + fillers.length;
+      execFileSync('mount', ['-o', `remount,nr_inodes=${used}`, state]);
+      expect(statfsSync(state).ffree).toBe(0);
+      const codes = new Set<unknown>();
+      for (const path of fillers) {
+        const run = await world.run('echo ran', { mode }).catch((error: unknown) => error);
+        if ('stdout' in (run as object)) break;
+        codes.add((run as { code: unknown }).code);
+        rmSync(path);
+      }
+      for (const path of fillers) rmSync(path, { force: true });
+      expect([...codes]).toEqual(expect.arrayContaining(['EXECUTION_004']));
+      expect([...codes].filter((code) => code !== 'EXECUTION_004' && code !== 'SYSTEM_002')).toEqual([]);
+      // A sandbox that was being prepared meanwhile may still fail.
+      const ran = (): Promise<string> =>
+        world.run('echo ran', { mode }).then(
+          ({ stdout }) => stdout,
+          ({ code }: { code: string }) => code,
+        );
+      await expect.poll(ran).toBe('ran\n');
+    },
+  );
+
   test('on a read-only one reads, and says that nothing was deleted', async () => {
     const before = createWorld({ directory });
     const { execution } = await before.run('echo kept');

@@ -52,7 +52,7 @@ export function handoffScript(handoff: Handoff): string {
 /** For the forker's `await_command`. No word can contain a NUL; without the last one, nothing runs. */
 export function handoffWords(handoff: Handoff): string {
   const { argv, environment, directory, stdin, stderr, keepsState, maxProcesses } = handoff;
-  const variables = { ...environment, PWD: directory };
+  const variables = insideOf(environment, directory);
   return [
     directory,
     stdin === 'input' ? 1 : '',
@@ -61,11 +61,18 @@ export function handoffWords(handoff: Handoff): string {
     maxProcesses ?? '',
     argv.length,
     ...argv,
-    ...Object.entries(variables)
-      .filter(([name]) => name !== '_')
-      .map(([name, value]) => `${name}=${value}`),
+    ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
     'end',
   ].join('\0');
+}
+
+/** As a shell in the same place would pass it on. */
+export function insideOf(
+  environment: Readonly<Record<string, string>>,
+  directory: string,
+): Readonly<Record<string, string>> {
+  const { _, ...variables } = environment;
+  return { ...variables, PWD: directory };
 }
 
 function redirections({ stdin, keepsState }: Handoff): string {

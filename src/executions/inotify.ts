@@ -23,8 +23,6 @@ open(my $limit, '>', '/proc/sys/user/max_inotify_instances') or exit 3;
 syswrite($limit, "$most\n") or exit 3;
 `;
 
-/** All commands of one sandbox and its copies together get a part of what the user has. */
-const SHARE = 4;
 const TIMEOUT_MS = 2000;
 
 /** As far as it can be done here: without Perl nothing is bounded. */
@@ -43,5 +41,8 @@ export async function boundInotify({ pid, startTime }: ProcessIdentity): Promise
   }
 }
 
-export const mostInstances = (): number =>
-  Math.max(1, Math.floor(Number(readFileSync('/proc/sys/fs/inotify/max_user_instances', 'utf8')) / SHARE));
+/** A command gets a part of what the user has, and all of one sandbox and its copies together no more than another. */
+export function mostInstances(of: 'command' | 'all' = 'command'): number {
+  const all = Number(readFileSync('/proc/sys/fs/inotify/max_user_instances', 'utf8'));
+  return Math.max(1, Math.floor(all / (of === 'command' ? 4 : 2)));
+}

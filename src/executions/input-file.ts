@@ -4,8 +4,8 @@
  */
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
-import { makePrivateDirectory } from '../base/files.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
+import { isDiskFull, makePrivateDirectory } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 
 export type InputFile = ReturnType<typeof createInputFile>;
@@ -30,6 +30,11 @@ export function createInputFile(directory: string) {
       },
       /** Our own end of it. */
       close: () => closeSync(fd),
+      /** Nobody has opened it. */
+      discard(): void {
+        closeSync(fd);
+        rmSync(path, { force: true });
+      },
     };
   } catch (error) {
     throw notStored(error);
@@ -38,7 +43,7 @@ export function createInputFile(directory: string) {
 
 function notStored(error: unknown): ShellServerError {
   return new ShellServerError(
-    errnoOf(error) === 'ENOSPC' ? 'EXECUTION_004' : 'EXECUTION_001',
+    isDiskFull(error) ? 'EXECUTION_004' : 'EXECUTION_001',
     `input_data cannot be stored: ${messageOf(error)}.`,
   );
 }

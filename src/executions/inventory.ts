@@ -6,7 +6,7 @@ import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { succeeds } from '../base/attempt.ts';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
-import { FREE_SPACE } from '../base/files.ts';
+import { FREE_SPACE, isDiskFull } from '../base/files.ts';
 import type { Log } from '../base/log.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
 import type { Bundle, BundleSpec } from '../outputs/types.ts';
@@ -17,7 +17,7 @@ import { adoptHeld, lostOutcome } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/wrapper-protocol.ts';
 import { createEndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
-import { durationOf, type ExecutionRecord, spanOf } from './record.ts';
+import { durationOf, type ExecutionRecord, spanOf, withOutcome } from './record.ts';
 import type { Summary } from './store.ts';
 import { endByMarker } from './terminate.ts';
 import { createUsageMeter } from './usage.ts';
@@ -40,12 +40,11 @@ const SCAN_EVERY_MS = 1000;
 /** Between two looks for old outputs. */
 const COLLECT_EVERY_MS = 5 * 60_000;
 
-const FULL = ['ENOSPC', 'EDQUOT'];
 const READ_ONLY = ['EROFS', 'EACCES', 'EPERM'];
 
 /** Whether a state directory that this went wrong with has something to read. */
 function canRead(error: unknown, stateDirectory: string): boolean {
-  if (![...FULL, ...READ_ONLY].includes(errnoOf(error) ?? '')) return false;
+  if (!isDiskFull(error) && !READ_ONLY.includes(errnoOf(error) ?? '')) return false;
   const directory = join(stateDirectory, 'executions');
   return succeeds(() => accessSync(directory, constants.R_OK | constants.X_OK));
 }
@@ -125,7 +124,7 @@ function claim(instance: Instance): void {
     instance.open();
   } catch (error) {
     throw new ShellServerError('SYSTEM_002', `The state directory cannot be used: ${messageOf(error)}.`, {
-      hint: FULL.includes(errnoOf(error) ?? '')
+      hint: isDiskFull(error)
         ? FREE_SPACE
         : 'Name one that can be written to with --state-dir or MCP_SHELL_STATE_DIR.',
       cause: error,
@@ -238,7 +237,7 @@ async function takeOver(
     return;
   }
   const left = written ?? (await endAbandoned(ours, about));
-  const concluded = { ...ours, outcome: { ...left, ...running.explain(ours, left, bundle) } };
+  const concluded = withOutcome(ours, { ...left, ...running.explain(ours, left, bundle) });
   store.conclude(concluded, undefined);
   // Now that it is over, only what is there counts.
   const ended = store.summary(record.id);

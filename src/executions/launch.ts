@@ -3,7 +3,9 @@
  * there can be one) and its ending. The server launches commands, the wrapper a detached one, the terminal host what runs
  * in terminals; `io` is what differs.
  */
+import { closeSync, writeSync } from 'node:fs';
 import { release } from 'node:os';
+import { attempt } from '../base/attempt.ts';
 import { ticks } from '../base/clock.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { BubblewrapSpec, LaunchPermit } from '../security/security.ts';
@@ -17,17 +19,30 @@ import type { KeptMounts } from './mount-watch.ts';
 import type { Reaper } from './orphans.ts';
 import type { Pipes } from './pipes.ts';
 import { listProcesses, type ProcessIdentity } from './process-table.ts';
+import { buildSandbox } from './sandbox-build.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
 import type { SandboxTools } from './sandbox-tools.ts';
-import { buildSandbox, endSandbox, exitOf, handOff, readMounts, shows } from './sandboxed.ts';
-import { allowedOf, type Exit } from './spawner.ts';
+import {
+  endSandbox,
+  exitOf,
+  handOff,
+  isSandbox,
+  readMounts,
+  shows,
+  type WaitingSandbox,
+} from './sandboxed.ts';
+import { allowedOf, type Child, type Exit } from './spawner.ts';
 import { createTree } from './tree.ts';
 
 export interface LaunchIo {
   /** stdout, stderr or combined; others are discarded. */
   readonly streams: readonly StreamType[];
-  /** Whatever has to be there before the command runs, and a sink for each stream. */
-  openSinks(): ReadonlyMap<StreamType, Sink>;
+  /** Whatever has to be there before the command runs, and a sink for each stream. Its processes have this marker. */
+  openSinks(marker: string): ReadonlyMap<StreamType, Sink>;
+  /** The text that the permit's shell is to run, without what was put before it; where a shell may wait for it. */
+  readonly command?: string | undefined;
+  /** Its start is answered, not its end. */
+  readonly isBackground?: boolean;
   readonly inputData: string | undefined;
   /** Descriptor 3 is for the session's state. */
   readonly keepsState: boolean;
@@ -48,20 +63,26 @@ interface Started {
   readonly capture: Capture;
   readonly group: ExecutionGroup | undefined;
   readonly kept?: KeptMounts | undefined;
+  /** That of the permit, or of a shell that was there before. */
+  readonly marker: string;
+  /** Its parent told who it is. */
+  readonly isSure: boolean;
 }
 
 export type Launched = Awaited<ReturnType<typeof launch>>;
 
 /** `id` names the cgroup. */
 export async function launch(id: string, permit: LaunchPermit, io: LaunchIo, tools: LaunchTools) {
-  const { sandboxSpec, limits, marker } = permit;
+  const { sandboxSpec, limits } = permit;
   const beganTicks = ticks();
   const isSandboxed = sandboxSpec?.kind === 'bubblewrap';
-  const started = isSandboxed
-    ? await startSandboxed(permit, sandboxSpec, io, tools)
-    : await startPlain(id, permit, io, tools);
-  const { identity, reaper, exited, capture, group, kept } = started;
-  const tree = createTree({ leader: identity, marker, reaper, group, isSandboxed });
+  const started =
+    (await startInShell(permit, io, tools)) ??
+    (isSandboxed
+      ? await startSandboxed(permit, sandboxSpec, io, tools)
+      : await startPlain(id, permit, io, tools));
+  const { identity, reaper, exited, capture, group, kept, marker, isSure } = started;
+  const tree = createTree({ leader: identity, marker, reaper, group, isSandboxed, isSure });
   const ending = createEnding({ ...capture, exited }, tree, {
     memoryLimitBytes: limits.memoryBytes,
     cpuLimitSeconds: limits.cpuSeconds,
@@ -74,6 +95,31 @@ export async function launch(id: string, permit: LaunchPermit, io: LaunchIo, too
     now: tools.now,
   });
   return { ...started, tree, ending };
+}
+
+/** Hands off the text of the command to a shell that waits for it, if one does. */
+async function startInShell(
+  permit: LaunchPermit,
+  io: LaunchIo,
+  { pool }: LaunchTools,
+): Promise<Started | undefined> {
+  const { prestarted, text } = pool?.takeShell(permit, io, allowedProcesses(permit.limits.processes)) ?? {};
+  if (prestarted?.shell === undefined || text === undefined) return undefined;
+  const { child, capture, group, handoffFd } = prestarted;
+  const { marker } = prestarted.shell;
+  try {
+    capture.copyTo(io.openSinks(marker), permit.masked);
+    // A pipe takes more than a text has; without the last byte nothing runs.
+    writeSync(handoffFd, `${text}\0`);
+    attempt(() => closeSync(handoffFd));
+  } catch (error) {
+    await endSandbox(prestarted);
+    throw error;
+  }
+  const about = { identity: child.identity, capture, group, marker, isSure: isSure(child) };
+  return isSandbox(prestarted)
+    ? { ...about, exited: exitOf(prestarted), kept: keptOf(prestarted) }
+    : { ...about, exited: child.exited, reaper: child.reaper };
 }
 
 async function startPlain(
@@ -90,9 +136,9 @@ async function startPlain(
   try {
     const input = storeInput(pipes, io.inputData);
     // It runs as soon as it is there.
-    capture.copyTo(io.openSinks(), permit.masked);
+    capture.copyTo(io.openSinks(permit.marker), permit.masked);
     const isMerged = io.streams.includes('combined');
-    const { identity, reaper, exited } = await spawner.start({
+    const child = await spawner.start({
       argv:
         sandboxSpec?.kind === 'seatbelt'
           ? [sandboxSpec.program, '-p', sandboxSpec.profile, ...permit.argv]
@@ -110,7 +156,8 @@ async function startPlain(
       limits: { fileBytes, dataBytes: dataLimitOf(limits.memoryBytes, group) },
       terminal: io.terminal,
     });
-    return { identity, reaper, exited, capture, group };
+    const { identity, reaper, exited } = child;
+    return { identity, reaper, exited, capture, group, marker: permit.marker, isSure: isSure(child) };
   } catch (error) {
     capture.close();
     group?.remove();
@@ -148,25 +195,43 @@ async function startSandboxed(
   const { limits, marker } = permit;
   const sandbox =
     io.terminal === undefined && tools.pool !== undefined
-      ? await tools.pool.take({ sandboxSpec, limits })
+      ? // Most commands find a shell in one.
+        await tools.pool.take({ sandboxSpec, limits }, io.command === undefined ? undefined : 1)
       : await buildSandbox({ sandboxSpec, limits, terminal: io.terminal, marked: entryOf(marker) }, tools);
   const isShown = shows(sandbox, permit.directory);
-  const handoff = isShown ? handoffOf(permit, io, sandbox.group) : notShown(permit.directory);
+  const handoff = isShown
+    ? handoffOf(permit, io, processLimit(limits.processes, sandbox.group))
+    : notShown(permit.directory);
   try {
-    sandbox.capture.copyTo(io.openSinks(), permit.masked);
+    sandbox.capture.copyTo(io.openSinks(marker), permit.masked);
     await handOff(sandbox, handoff, isShown ? io.inputData : undefined);
   } catch (error) {
     // It may have been ended at this very moment, and nothing has run.
     await endSandbox(sandbox);
     throw error;
   }
-  const { child, capture, group, witness } = sandbox;
-  const kept = { identities: sandbox.kept, read: () => readMounts(witness.pid) };
+  const { child, capture, group } = sandbox;
   const exited = exitOf(sandbox).then((exit) => (isShown ? exit : { ...exit, isSetupFailure: true }));
-  return { identity: child.identity, exited, capture, group, kept };
+  return {
+    identity: child.identity,
+    exited,
+    capture,
+    group,
+    kept: keptOf(sandbox),
+    marker,
+    isSure: isSure(child),
+  };
 }
 
-function handoffOf(permit: LaunchPermit, io: LaunchIo, group: ExecutionGroup | undefined): Handoff {
+/** The forker looks before it can have been waited for. */
+const isSure = ({ identity, reaper }: Child): boolean => reaper !== undefined && identity.startTime > 0;
+
+const keptOf = ({ kept, witness }: WaitingSandbox): KeptMounts => ({
+  identities: kept,
+  read: () => readMounts(witness.pid),
+});
+
+function handoffOf(permit: LaunchPermit, io: LaunchIo, maxProcesses: number | undefined): Handoff {
   const { streams, terminal } = io;
   const isApart = terminal !== undefined || streams.includes('stderr');
   return {
@@ -176,7 +241,7 @@ function handoffOf(permit: LaunchPermit, io: LaunchIo, group: ExecutionGroup | u
     stdin: io.inputData === undefined ? 'inherited' : 'input',
     stderr: streams.includes('combined') ? 'merged' : isApart ? 'own' : 'discarded',
     keepsState: io.keepsState,
-    maxProcesses: processLimit(permit.limits.processes, group),
+    maxProcesses,
   };
 }
 
@@ -205,8 +270,11 @@ function entryOf(marker: string): Record<string, string> {
  * Linux 5.14 all of the user's count, so that there is room for those too.
  */
 function processLimit(most: number | undefined, group: ExecutionGroup | undefined): number | undefined {
-  if (most === undefined || process.getuid?.() === 0 || group?.held().processes !== undefined)
-    return undefined;
+  return group?.held().processes === undefined ? allowedProcesses(most) : undefined;
+}
+
+function allowedProcesses(most: number | undefined): number | undefined {
+  if (most === undefined || process.getuid?.() === 0) return undefined;
   const others = countsApart(release()) ? 0 : listProcesses().length;
   return allowedOf(most + others, 'Max processes');
 }

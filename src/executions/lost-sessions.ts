@@ -2,23 +2,41 @@
  * Sessions of which this server has no state though commands ran in them: it was restarted, or has forgotten them over
  * many others. The next call of such a session says so, since its command would otherwise run in an unexpected directory.
  */
+import { messageOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { SessionNames } from './session-names.ts';
 import type { Sessions } from './sessions.ts';
+import type { Summary } from './store.ts';
 
-export function createLostSessions(
-  sessions: Pick<Sessions, 'has'>,
-  /** Whether there are executions of it. */
-  wasUsed: (principal: string, sessionId: string) => Promise<boolean>,
-) {
-  /** What is refused is not told, and leaves a session that looks like any other. */
-  const unreported = new Set<string>();
-  const keyOf = (principal: string, sessionId: string): string => JSON.stringify([principal, sessionId]);
+interface LostSessionsOptions {
+  readonly sessions: Pick<Sessions, 'has' | 'get'>;
+  readonly names: SessionNames;
+  readonly log: Log;
+  /** The executions of a principal that are on record. */
+  list(principal: string): Promise<readonly Pick<Summary, 'sessionId'>[]>;
+}
+
+export function createLostSessions({ sessions, names, log, list }: LostSessionsOptions) {
   return {
     /** True until a caller was informed. */
     async has(principal: string, sessionId: string): Promise<boolean> {
-      const key = keyOf(principal, sessionId);
-      if (!sessions.has(principal, sessionId) && (await wasUsed(principal, sessionId))) unreported.add(key);
-      return unreported.has(key);
+      if (sessions.has(principal, sessionId)) return sessions.get(principal, sessionId).past === 'lost';
+      const isLost =
+        names.has(principal, sessionId) ||
+        (await list(principal)).some((summary) => summary.sessionId === sessionId);
+      sessions.get(principal, sessionId).past = isLost ? 'lost' : 'none';
+      return isLost;
     },
-    informed: (principal: string, sessionId: string) => void unreported.delete(keyOf(principal, sessionId)),
+    /** A command runs in it, and its caller learns of what was lost. */
+    informed(principal: string, sessionId: string): void {
+      const session = sessions.get(principal, sessionId);
+      if (session.past === 'known') return;
+      session.past = 'known';
+      try {
+        names.remember(principal, sessionId);
+      } catch (error) {
+        log.warn('the name of a session cannot be written', { error: messageOf(error) });
+      }
+    },
   };
 }

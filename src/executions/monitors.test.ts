@@ -61,7 +61,7 @@ describe('of the whole tree is measured', () => {
       'cpuPercent',
       1,
     ],
-    ['memory', '(x=$(head -c 40000000 /dev/zero | tr "\\0" x); sleep 300) & wait', 'memoryBytes', 40 * MIB],
+    ['memory', '(x=$(head -c 44000000 /dev/zero | tr "\\0" x); sleep 300) & wait', 'memoryBytes', 40 * MIB],
     ['how many they are', 'sleep 300 & sleep 300 & wait', 'processes', 3],
     ['what leaves the process group', 'setsid sleep 300 & (setsid setsid sleep 300 &); wait', 'processes', 3],
     [
@@ -118,6 +118,14 @@ test('without a network of its own there is no figure for it, which is said wher
   const { unavailable, summary } = await untilSeen(id, 'memoryBytes', 1);
   expect(unavailable).toEqual(['network']);
   expect(summary.figures.receivedBytesPerSecond).toBeUndefined();
+});
+
+test('one that would measure nothing is refused, and takes no place', async () => {
+  const watched = watchedOf(await start('sleep 300'));
+  for (let n = 0; n <= LIMITS.monitors; n++)
+    expect(() => monitors.start('local', watched, { ...ALL, metrics: ['network'] })).toThrow(
+      expect.objectContaining({ code: 'PARAM_002' }),
+    );
 });
 
 test('where nothing is asked for in particular, only what can be measured is', async () => {

@@ -9,7 +9,7 @@ import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';
 import { createLooks, type Look } from './process-scan.ts';
-import { createSampler, type Metric, type Sampler } from './sampler.ts';
+import { createSampler, type Metric, type Sampler, whyUnavailable } from './sampler.ts';
 import type { ProcessTree } from './tree.ts';
 
 /** What is watched. */
@@ -89,14 +89,15 @@ export function createMonitors({ clock, look = createLooks() }: { clock: Clock; 
   }
 
   return {
-    /** Throws RESOURCE_005 where the watcher has as many as it may have. */
+    /** Throws RESOURCE_005 where the watcher has as many as it may have, PARAM_002 where nothing can be measured. */
     start(watcher: string, { finished, tree, ...watched }: Watched, options: MonitorOptions): MonitorView {
-      makeRoom(monitors, watcher);
       const { intervalMs, metrics } = options;
+      const sampler = measuring(createSampler(metrics, tree.members(look())), watched.executionId);
+      makeRoom(monitors, watcher);
       const monitor: Monitor = {
         about: { ...watched, id: createId('mon'), startedAtMs: clock.now(), intervalMs },
         watcher,
-        sampler: createSampler(metrics, tree.members(look())),
+        sampler,
         tree,
         endedAtMs: undefined,
         dueAtMs: performance.now() + intervalMs,
@@ -132,6 +133,21 @@ function get(monitors: ReadonlyMap<string, Monitor>, watcher: string, id: string
   throw new ShellServerError('RESOURCE_001', `There is no monitor ${JSON.stringify(id.slice(0, 64))}.`, {
     hint: 'It was stopped, or the server was restarted. Start one with process_id.',
   });
+}
+
+/** The same sampler; throws where it would measure nothing. */
+function measuring(sampler: Sampler, executionId: string): Sampler {
+  const missing = sampler.unavailable();
+  if (missing.length < sampler.metrics.length) return sampler;
+  const reasons = [...new Set(missing.map(whyUnavailable))].join('; ');
+  throw new ShellServerError(
+    'PARAM_002',
+    `${missing.join(' and ')} cannot be measured for ${executionId}: ${reasons}.`,
+    {
+      hint: 'Leave include_metrics out to measure everything that can be measured.',
+      details: { parameter: 'include_metrics' },
+    },
+  );
 }
 
 /** Of those that ended, the oldest make room. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { lacks, needs } from '../../test/setup/needs.ts';
 import { findProcess, listChildren, listDescendants } from './process-table.ts';
-import { createLowerBound, measureProportional } from './proportional.ts';
+import { createCount, createLowerBound, measureProportional } from './proportional.ts';
 import { sumResident } from './usage.ts';
 
 const MIB = 1024 * 1024;
@@ -91,5 +91,50 @@ test.skipIf(lacks(process.platform !== 'linux', 'the kernel tells it on Linux') 
     parent.stdin.end('\n');
     await closed;
     expect(measure(look(), true)).toBe(0);
+  },
+);
+
+/** Four that were forked grow from the moment on in which they are first seen, each to 80 MiB. */
+const TOGETHER = `
+import os
+for _ in range(3):
+    if os.fork() == 0: break
+held = bytearray(b'x') * (40 << 20)
+os.write(1, b'a')
+os.read(0, 1)
+more = bytearray(b'y') * (40 << 20)
+os.write(1, b'b')
+os.read(0, 1)
+`;
+
+test.skipIf(lacks(process.platform !== 'linux', 'the kernel tells it on Linux') || needs('python3'))(
+  'what was counted once is known at each later look, with what they have grown by, until one has ended',
+  async () => {
+    const parent = spawn('python3', ['-u', '-c', TOGETHER], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const closed = once(parent, 'close');
+    let said = '';
+    parent.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const look = () => {
+      const entry = findProcess(parent.pid ?? 0);
+      return (entry && listDescendants([entry])) ?? [];
+    };
+    const count = createCount();
+    await expect.poll(() => said).toBe('aaaa');
+    await expect.poll(() => count(look())).toBeGreaterThan(160 * MIB);
+    expect(count(look())).toBeLessThan(240 * MIB);
+    parent.stdin.write('\n\n\n\n');
+    await expect.poll(() => said).toBe('aaaabbbb');
+    // At once, without another count.
+    expect(count(look())).toBeGreaterThan(310 * MIB);
+    const [, child] = look();
+    if (child !== undefined) process.kill(child.pid, 'SIGKILL');
+    await expect.poll(() => look().filter(({ isZombie }) => !isZombie)).toHaveLength(3);
+    const left = look().filter(({ isZombie }) => !isZombie);
+    expect(count(left)).toBe(0);
+    await expect.poll(() => count(left)).toBeGreaterThan(230 * MIB);
+    parent.stdin.end();
+    await closed;
   },
 );

@@ -33,6 +33,49 @@ async function readProportional(pid: number): Promise<number | undefined> {
   return kib === undefined ? undefined : Number(kib) * 1024;
 }
 
+/** Counting may take this share of the time; where there is no count any more, the other one. */
+const MAX_COUNTING = { again: 0.1, anew: 0.3 };
+
+/**
+ * The kernel's count of a tree, which goes on beside the looks, and what its processes have grown by since: at least so
+ * much they have now. What is shared and given back counts less in the sum than in each of them. 0 where nothing is
+ * counted yet, and anew where one of those has ended.
+ */
+export function createCount(): (entries: readonly ProcessEntry[]) => number {
+  let counted: { readonly bytes: number; readonly own: ReadonlyMap<string, number> } | undefined;
+  let isCounting = false;
+  let last = { endedMs: 0, tookMs: 0 };
+
+  async function count(entries: readonly ProcessEntry[]): Promise<void> {
+    const beganMs = performance.now();
+    isCounting = true;
+    const bytes = await measureProportional(entries);
+    // Read after the count: what they have grown by meanwhile is left out, not counted twice.
+    counted = { bytes, own: ownOf(entries) };
+    const endedMs = performance.now();
+    last = { endedMs, tookMs: endedMs - beganMs };
+    isCounting = false;
+  }
+
+  const isDue = (): boolean =>
+    performance.now() - last.endedMs >=
+    last.tookMs / (counted === undefined ? MAX_COUNTING.anew : MAX_COUNTING.again);
+
+  return (entries) => {
+    const own = ownOf(entries);
+    const isComplete = [...(counted?.own.keys() ?? [])].every((key) => own.has(key));
+    if (!isComplete) counted = undefined;
+    if (!isCounting && isDue()) void count(entries);
+    if (counted === undefined) return 0;
+    let bytes = counted.bytes;
+    for (const [key, before] of counted.own) bytes += (own.get(key) ?? 0) - before;
+    return bytes;
+  };
+}
+
+const ownOf = (entries: readonly ProcessEntry[]): ReadonlyMap<string, number> =>
+  new Map(entries.map(({ pid, startTime }) => [`${pid} ${startTime}`, readAnonymousBytes(pid)]));
+
 /** Called with every scan, it knows what a tree has at least; that is only counted where it is asked for. */
 export function createLowerBound(): (entries: readonly ProcessEntry[], isWanted: boolean) => number {
   interface Known extends ProcessEntry {

@@ -132,6 +132,16 @@ export function spanOf({ createdAtMs, createdTicks, outcome }: ExecutionRecord):
   return { createdAtMs, createdTicks, endedAtMs: outcome?.endedAtMs, durationMs: outcome?.durationMs };
 }
 
+/** The record with its end, which is never before its beginning: the clock may have been set back in between. */
+export function withOutcome(record: ExecutionRecord, outcome: Outcome): ExecutionRecord {
+  const { endedAtMs, durationMs = 0 } = outcome;
+  const isBackwards = endedAtMs < record.createdAtMs;
+  return {
+    ...record,
+    outcome: isBackwards ? { ...outcome, endedAtMs: record.createdAtMs + durationMs } : outcome,
+  };
+}
+
 /** Undefined where this version cannot read it. */
 export function parseRecord(value: unknown): ExecutionRecord | undefined {
   return recordSchema.safeParse(value).data;

@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import type { Bundle, Sink, StreamType } from '../outputs/types.ts';
 import { type Audit, type AuditEntry, maskBeginning } from '../security/security.ts';
 import type { Live } from './live.ts';
-import { durationOf, type ExecutionRecord, type Outcome, spanOf } from './record.ts';
+import { durationOf, type ExecutionRecord, type Outcome, spanOf, withOutcome } from './record.ts';
 import type { SessionChange } from './sessions.ts';
 import type { Store } from './store.ts';
 import type { UsageMeter } from './usage.ts';
@@ -137,10 +137,7 @@ function conclude(
   const problem = [...entry.sinks.values()].map((sink) => sink.problem()).find((each) => each !== undefined);
   const outcome: Outcome =
     problem === undefined ? ended : { ...ended, errorCode: ended.errorCode ?? 'EXECUTION_004' };
-  entry.record = {
-    ...entry.record,
-    outcome: { ...outcome, ...explain(entry.record, outcome, entry.bundle) },
-  };
+  entry.record = withOutcome(entry.record, { ...outcome, ...explain(entry.record, outcome, entry.bundle) });
   try {
     onEnd?.();
   } catch (error) {
@@ -163,7 +160,8 @@ function recordEnd(
   call: EndedCall,
 ): void {
   try {
-    if (record.outcome !== undefined) audit.write(endOf(record, bundle, record.outcome, call));
+    if (record.outcome !== undefined)
+      audit.write(endOf(record, bundle, record.outcome, { ...call, mask: audit.mask }));
   } catch (error) {
     // The start is on record, and the next start is refused until the log can be written again.
     log.error('the audit log cannot be written', { execution: record.id, error: messageOf(error) });
@@ -177,7 +175,7 @@ function endOf(
   record: ExecutionRecord,
   bundle: Bundle,
   outcome: Outcome,
-  { requestId, client }: EndedCall,
+  { requestId, client, mask }: EndedCall & Pick<Audit, 'mask'>,
 ): AuditEntry {
   return {
     event: 'execution_ended',
@@ -188,7 +186,7 @@ function endOf(
     executionId: record.id,
     ...(record.terminal !== undefined && { terminalId: renameId(record.id, 'term') }),
     // Masked before it is cut: a part of a secret has not its shape.
-    command: maskBeginning(record.command, COMMAND_CHARS),
+    command: maskBeginning(record.command, COMMAND_CHARS, mask),
     status: outcome.status,
     reason: outcome.reason,
     exitCode: outcome.exitCode,

@@ -7,6 +7,12 @@ import { percentOf, readOwnNetwork, sumResident, sumTicks, sumTransfer } from '.
 export const METRICS = ['cpu', 'memory', 'io', 'network'] as const;
 export type Metric = (typeof METRICS)[number];
 
+/** Why the kernel does not tell it. */
+export const whyUnavailable = (metric: Metric): string =>
+  metric === 'network'
+    ? 'it uses the network of the host, and the kernel does not tell by whom that is used'
+    : 'the kernel does not tell it for this process';
+
 /** What was measured, by name; a rate is over the time since the sample before. */
 type Figures = Partial<Record<Figure, number>>;
 

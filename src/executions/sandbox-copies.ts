@@ -5,18 +5,12 @@
  */
 import { existsSync } from 'node:fs';
 import { type BubblewrapSpec, type CopyPlan, planCopy } from '../security/security.ts';
+import { buildSandbox, copySandbox, markedForServer } from './sandbox-build.ts';
 import type { SandboxRequest, SandboxTools } from './sandbox-tools.ts';
-import {
-  buildSandbox,
-  copySandbox,
-  endSandbox,
-  isIntact,
-  markedForServer,
-  type WaitingSandbox,
-} from './sandboxed.ts';
+import { endSandbox, isIntact, type WaitingSandbox } from './sandboxed.ts';
 
 /** All that a sandbox depends on. */
-export type WantedSandbox = Pick<SandboxRequest, 'sandboxSpec' | 'limits'>;
+export type WantedSandbox = Pick<SandboxRequest, 'sandboxSpec' | 'limits' | 'shell' | 'maxProcesses'>;
 
 export interface PoolTools extends SandboxTools {
   /** The next server finds by its name what is left where this one was killed. */
@@ -41,8 +35,10 @@ interface Original {
 }
 
 export function createSandboxCopies(tools: PoolTools) {
-  const build = (wanted: WantedSandbox): Promise<WaitingSandbox> =>
-    buildSandbox({ ...wanted, marked: markedForServer(tools.server) }, tools);
+  async function build(wanted: WantedSandbox): Promise<WaitingSandbox> {
+    if (wanted.shell !== undefined) throw new Error('a shell waits only in a copy');
+    return buildSandbox({ ...wanted, marked: markedForServer(tools.server) }, tools);
+  }
   const originals = createOriginals(build);
   const originalOf = new WeakMap<WaitingSandbox, readonly [Original, WaitingSandbox]>();
   /** Of the first copy: a failure after that is one of the moment. */
@@ -52,8 +48,8 @@ export function createSandboxCopies(tools: PoolTools) {
   return {
     /** Throws where none can be made. */
     async make(wanted: WantedSandbox): Promise<WaitingSandbox> {
-      if (isDisposed || attemptsLeft <= 0 || !tools.spawner.canCopy()) return build(wanted);
-      const original = originals.of(wanted.sandboxSpec);
+      const canCopy = !isDisposed && attemptsLeft > 0 && tools.spawner.canCopy();
+      const original = canCopy ? originals.of(wanted.sandboxSpec) : undefined;
       if (original === undefined) return build(wanted);
       const sandbox = await original.sandbox;
       try {
@@ -114,11 +110,10 @@ function createOriginals(build: (wanted: WantedSandbox) => Promise<WaitingSandbo
       const key = keyOf(sandboxSpec);
       const plan = originals.get(key)?.plan ?? planCopy(sandboxSpec.options, existsSync);
       if (plan === undefined) return undefined;
-      const options = [...sandboxSpec.options, ...plan.options];
       const original = originals.get(key) ?? {
         key,
         plan,
-        sandbox: build({ sandboxSpec: { ...sandboxSpec, options }, limits: {} }),
+        sandbox: build({ sandboxSpec: { ...sandboxSpec, options: plan.options }, limits: {} }),
         expiry: undefined,
       };
       original.sandbox.catch(() => end(original));

@@ -1,5 +1,6 @@
 /** Why a sandbox could not be used for a command. In all of these cases nothing of the command has run. */
 import { type ErrorCode, type ErrorOptionsOfOurs, ShellServerError } from '../base/errors.ts';
+import { FREE_SPACE } from '../base/files.ts';
 
 /**
  * The sandbox could not be set up, and nothing was run: something that was to be mounted is gone, say, or another command
@@ -11,10 +12,17 @@ export const isSandboxFailure = (error: unknown): boolean =>
 export const NOT_SET_UP = 'not set up';
 
 export const sandboxFailed = (reason: string): ShellServerError =>
-  nothingRun(`the sandbox could not be set up (${reason === '' ? 'bwrap ended early' : reason})`, {
-    hint: 'Call again. If this persists, run `mcp-shell-server doctor`.',
-    details: { sandbox: NOT_SET_UP },
-  });
+  nothingRun(
+    `the sandbox could not be set up (${reason === '' ? 'bwrap ended early' : reason})`,
+    {
+      hint: isFull(reason) ? FREE_SPACE : 'Call again. If this persists, run `mcp-shell-server doctor`.',
+      details: { sandbox: NOT_SET_UP },
+    },
+    isFull(reason) ? 'EXECUTION_004' : 'EXECUTION_001',
+  );
+
+/** Places for mounts are made in directories of the state directory, such as a private /tmp. */
+const isFull = (reason: string): boolean => /No space left on device|Disk quota exceeded/.test(reason);
 
 export const late = (): ShellServerError =>
   nothingRun('the sandbox was not set up in time', {

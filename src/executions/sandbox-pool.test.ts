@@ -1,4 +1,4 @@
-import { closeSync, existsSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/permit.ts';
 import { createHost, type Host, sandboxSpecOf } from '../security/sandbox/sandbox.fixture.ts';
 import { makeTmp } from '../security/sandbox/state-files.ts';
+import { shellArgv } from '../security/shells.ts';
 import { type Cgroups, createCgroups } from './cgroups/cgroups.ts';
 import { createForker } from './forker.ts';
 import { handoffWords } from './handoff-script.ts';
@@ -88,9 +89,9 @@ function createBench(host: Host) {
         write: (chunk) => void (text[stream] = (text[stream] ?? '') + Buffer.from(chunk).toString()),
         close: () => undefined,
       });
-      const { streams = ['stdout', 'stderr'], inputData, keepsState = false } = changes;
+      const { streams = ['stdout', 'stderr'], inputData, keepsState = false, command } = changes;
       const openSinks = () => new Map(streams.map((stream) => [stream, sinkOf(stream)]));
-      const io: LaunchIo = { streams, inputData, keepsState, openSinks };
+      const io: LaunchIo = { streams, inputData, keepsState, command, openSinks };
       const { identity, capture, ending } = await launch('test', permit, io, { ...tools, pool });
       const { exitCode } = await ending.finished;
       return { pid: identity.pid, exitCode, text, state: capture.state().toString() };
@@ -183,7 +184,7 @@ describe.skipIf(needs('bwrap'))('a copy of a sandbox that was made before its co
       const { child, handoffFd, input, capture, group } = await pool.take(wanted());
       writeSync(handoffFd, text);
       closeSync(handoffFd);
-      input.close();
+      input?.close();
       const { code } = await child.exited;
       exits.push([code, existsSync(join(host.workspace, 'made'))]);
       capture.close();
@@ -201,6 +202,68 @@ describe.skipIf(needs('bwrap'))('a copy of a sandbox that was made before its co
     await run('true');
     const { text } = await run('grep -E "^(Cap...|NoNewPrivs):" /proc/self/status | cut -f 2 | sort -u');
     expect(text.stdout).toBe('0000000000000000\n1\n');
+  });
+});
+
+/** As the server runs the text of a command, for which a shell may wait. */
+const inShell = (command: string) => ({ command, argv: shellArgv('/bin/bash', command) });
+
+describe.skipIf(needs('bwrap'))('a shell that waits in a copy of a sandbox', () => {
+  beforeEach(() => {
+    isCopied = true;
+  });
+
+  const SHOWN =
+    'env -0 | sort -z; echo "$0|$*|$-|$PWD"; ls /dev/fd/; umask; ulimit -a; grep -E "^(Cap...|NoNew|Seccomp)" /"proc"/self/status';
+
+  test('runs the next command of its kind as one of its own would', async () => {
+    const { run } = createBench(createHost());
+    const changes = { ...inShell(SHOWN.replace('/dev/fd', '/dev"/"fd')), keepsState: true };
+    const first = await run('', changes);
+    await untilThereAre(2);
+    const standing = sandboxes();
+    const second = await run('', changes);
+    const plain = ({ text }: Ran): string => (text.stdout ?? '').replace(/MCP_SHELL_EXECUTION=\w+\0/, '');
+    expect(standing).toContain(second.pid);
+    expect(plain(second)).toBe(plain(first));
+    expect(second.text.stderr ?? '').toBe(first.text.stderr ?? '');
+  });
+
+  test.each<[string, (host: Host, mounts: { host: string }) => void, isOther: boolean]>([
+    [
+      'its directory was exchanged',
+      ({ workspace }) => {
+        renameSync(join(workspace, 'sub'), join(workspace, 'old'));
+        mkdirSync(join(workspace, 'sub'));
+      },
+      // One that has no shell yet.
+      true,
+    ],
+    ['something was mounted on the host', (_, mounts) => void (mounts.host += '\n'), false],
+    [
+      'a file that it protects was replaced',
+      ({ workspace }) => {
+        writeFileSync(join(workspace, 'new'), '[core]\n');
+        renameSync(join(workspace, 'new'), join(workspace, '.git/config'));
+      },
+      false,
+    ],
+  ])('is not used where %s', async (_, change, isOther) => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    const { run, mounts } = createBench(host);
+    const directory = host.makeDirectory('home/project/sub');
+    const changes = { ...inShell('echo x > here; cat ../.git/config'), directory };
+    await run('', changes);
+    await untilThereAre(2);
+    const standing = sandboxes();
+    change(host, mounts);
+    const { pid, exitCode } = await run('', changes);
+    expect([standing.includes(pid), exitCode, existsSync(join(directory, 'here'))]).toEqual([
+      isOther,
+      0,
+      true,
+    ]);
   });
 });
 

@@ -1,9 +1,11 @@
 /**
- * Sandboxes that are built before they are wanted. Building one takes longer than most commands, and the next command
- * nearly always wants the same one. It is used only where it is the same to the last option, and where the kernel still
- * shows every mount of it as it was meant; else the command waits for its own.
+ * Sandboxes and shells that are there before they are wanted. Building a sandbox takes longer than most commands, starting
+ * a shell as long, and the next command nearly always wants the same. One is used only where it is the same to the last
+ * option, and where the kernel still shows every mount of it as it was meant; else the command waits for its own.
  */
 import { availableParallelism } from 'node:os';
+import type { LaunchPermit } from '../security/security.ts';
+import { type ShellIo, type ShellSpec, shellFor } from './prestarted-shell.ts';
 import {
   createKeys,
   createSandboxCopies,
@@ -12,13 +14,27 @@ import {
   type WantedSandbox,
 } from './sandbox-copies.ts';
 import { replacedMeanwhile } from './sandbox-failures.ts';
-import { endSandbox, type WaitingSandbox } from './sandboxed.ts';
+import { endSandbox, isSandbox, isShellInPlace, type Prestarted, type WaitingSandbox } from './sandboxed.ts';
+import { startShell } from './start-shell.ts';
 
 export type { PoolTools, WantedSandbox } from './sandbox-copies.ts';
 
+/** A shell that has everything but the text of its command. */
+export interface WantedShell extends Omit<WantedSandbox, 'sandboxSpec'> {
+  /** Without one where it is undefined. */
+  readonly sandboxSpec: WantedSandbox['sandboxSpec'] | undefined;
+  readonly shell: ShellSpec;
+}
+
 export interface SandboxPool {
-  /** One that is intact; the caller ends it. Throws where none can be built. */
-  take(wanted: WantedSandbox): Promise<WaitingSandbox>;
+  /** One that is intact; the caller ends it. Throws where none can be built. So many are kept for the next commands. */
+  take(wanted: WantedSandbox, kept?: number): Promise<WaitingSandbox>;
+  /** One that stands and is intact, which the caller ends; there will be another for the next command, if the forker lives. */
+  takeShell(
+    permit: LaunchPermit,
+    io: ShellIo,
+    maxProcesses: number | undefined,
+  ): { readonly prestarted: Prestarted; readonly text: string } | undefined;
   /** A command that wants such a sandbox is about to come. */
   prepare(wanted: WantedSandbox): void;
   /** Ends those that nobody has taken. */
@@ -27,6 +43,8 @@ export interface SandboxPool {
 
 /** A command that comes later builds its own. */
 const KEPT_MS = 10 * 60_000;
+/** More than one of a kind are for commands that follow at once. */
+const SPARE_MS = 1000;
 /** Of all kinds together. */
 const MAX_READY = 6;
 /** Of one kind: in a row, the next command may come before there is another. */
@@ -35,7 +53,7 @@ const READY_OF_A_KIND = 2;
 const MAX_BUILDING = availableParallelism() + 1;
 
 interface Kind {
-  readonly wanted: WantedSandbox;
+  readonly wanted: WantedSandbox | WantedShell;
   /** Oldest first. */
   readonly ready: Ready[];
   readonly waiting: Waiting[];
@@ -47,12 +65,12 @@ interface Kind {
 }
 
 interface Ready {
-  readonly sandbox: WaitingSandbox;
-  readonly expiry: NodeJS.Timeout;
+  readonly sandbox: Prestarted;
+  expiry: NodeJS.Timeout | undefined;
 }
 
 interface Built {
-  readonly sandbox: WaitingSandbox;
+  readonly sandbox: Prestarted;
   readonly begunAt: number;
 }
 
@@ -69,55 +87,50 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     kinds: new Map(),
     ending: new Set(),
     copies: createSandboxCopies(tools),
+    tools,
     building: 0,
     moment: 0,
     isDisposed: false,
   };
   const { kinds, ending, copies } = state;
+  const later = (ms: number): void => void setTimeout(() => refill(state), ms).unref();
 
-  function find(wanted: WantedSandbox): Kind {
+  function find(wanted: WantedSandbox | WantedShell): Kind {
+    const { limits, sandboxSpec, shell } = wanted;
+    const place = sandboxSpec === undefined ? '' : keyOf(sandboxSpec);
     // Groups may come later, and then those that were built without one wait for nobody.
-    const key = `${JSON.stringify([wanted.limits, tools.cgroups.held()])} ${keyOf(wanted.sandboxSpec)}`;
+    const key = `${JSON.stringify([limits, tools.cgroups.held()])} ${shell?.key ?? ''} ${place}`;
     const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0, begunAt: 0 };
     kinds.delete(key);
     kinds.set(key, kind);
     return kind;
   }
 
-  async function takeReady(kind: Kind): Promise<WaitingSandbox | undefined> {
-    for (let ready = kind.ready.shift(); ready !== undefined; ready = kind.ready.shift()) {
-      clearTimeout(ready.expiry);
-      if (copies.isIntact(ready.sandbox)) return ready.sandbox;
-      await endSandbox(ready.sandbox);
-    }
-    return undefined;
-  }
-
   return {
-    async take(wanted) {
-      const kind = find(wanted);
-      const ready = await takeReady(kind);
-      // With the second one more are likely to follow at once.
+    takeShell(permit, io, maxProcesses) {
+      const { sandboxSpec, limits } = permit;
+      if (sandboxSpec?.kind === 'seatbelt' || !tools.spawner.canCopy()) return undefined;
+      const { shell, text } = shellFor(permit, io) ?? {};
+      if (shell === undefined || text === undefined) return undefined;
+      const kind = find({ sandboxSpec, limits, shell, maxProcesses });
+      const ready = takeReady(state, kind);
       kind.target = Math.min(READY_OF_A_KIND, kind.target + 1);
+      // A short one ends first, and is answered: the forker reports its end later while it starts another.
+      void ready?.child.exited.then(() => setImmediate(() => refill(state)));
+      later(ready === undefined || io.isBackground === true ? 0 : PAUSE_MS);
+      return ready && { prestarted: ready, text };
+    },
+    async take(wanted, kept = READY_OF_A_KIND) {
+      const kind = find(wanted);
+      const ready = takeReady(state, kind) as WaitingSandbox | undefined;
+      // With the second one more are likely to follow at once.
+      kind.target = Math.max(kind.target, Math.min(kept, kind.target + 1));
       if (ready !== undefined) {
         // Calls that are being answered come first.
-        setTimeout(() => refill(state), kind.ready.length > 0 ? PAUSE_MS : 0).unref();
+        later(kind.ready.length > 0 ? PAUSE_MS : 0);
         return ready;
       }
-      let askedAt = ++state.moment;
-      for (let isLast = false; ; ) {
-        const { sandbox, begunAt } = await new Promise<Built>((resolve, reject) => {
-          kind.waiting.push({ askedAt, resolve, reject });
-          refill(state);
-        });
-        if (copies.isIntact(sandbox)) return sandbox;
-        await endSandbox(sandbox);
-        if (begunAt < askedAt) continue;
-        // What was changed since the original was built is in the next one.
-        if (isLast || !sandbox.isCopy) throw replacedMeanwhile();
-        isLast = true;
-        askedAt = ++state.moment;
-      }
+      return waitFor(state, kind);
     },
     prepare(wanted) {
       if (state.isDisposed) return;
@@ -134,14 +147,45 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
   };
 }
 
+/** Until one is built that is intact. */
+async function waitFor(state: State, kind: Kind): Promise<WaitingSandbox> {
+  let askedAt = ++state.moment;
+  for (let isLast = false; ; ) {
+    const built = await new Promise<Built>((resolve, reject) => {
+      kind.waiting.push({ askedAt, resolve, reject });
+      refill(state);
+    });
+    const sandbox = built.sandbox as WaitingSandbox;
+    if (state.copies.isIntact(sandbox)) return sandbox;
+    await endSandbox(sandbox);
+    if (built.begunAt < askedAt) continue;
+    // What was changed since the original was built is in the next one.
+    if (isLast || !sandbox.isCopy) throw replacedMeanwhile();
+    isLast = true;
+    askedAt = ++state.moment;
+  }
+}
+
 interface State {
   /** By what they depend on, the one that was used last at the end. */
   readonly kinds: Map<string, Kind>;
   readonly ending: Set<Promise<unknown>>;
   readonly copies: SandboxCopies;
+  readonly tools: PoolTools;
   building: number;
   moment: number;
   isDisposed: boolean;
+}
+
+function takeReady(state: State, kind: Kind): Prestarted | undefined {
+  for (let ready = kind.ready.shift(); ready !== undefined; ready = kind.ready.shift()) {
+    const { sandbox, expiry } = ready;
+    clearTimeout(expiry);
+    const isIntact = !isSandbox(sandbox) || state.copies.isIntact(sandbox);
+    if (isIntact && isShellInPlace(sandbox, kind.wanted.shell)) return sandbox;
+    track(state, endSandbox(sandbox));
+  }
+  return undefined;
 }
 
 function track({ ending }: State, promise: Promise<unknown>): void {
@@ -155,13 +199,19 @@ function drop(state: State, kind: Kind, ready: Ready): void {
   track(state, endSandbox(ready.sandbox));
 }
 
+/** In a row of commands there would have been another one by now: then one is enough. */
+function expire(state: State, kind: Kind, ready: Ready): void {
+  kind.target = Math.min(kind.target, 1);
+  if (kind.ready.length > 1) drop(state, kind, ready);
+  else ready.expiry = setTimeout(() => drop(state, kind, ready), KEPT_MS).unref();
+}
+
 function build(state: State, kind: Kind): void {
   state.building++;
   kind.building++;
   const begunAt = ++state.moment;
   kind.begunAt = begunAt;
-  const making = state.copies
-    .make(kind.wanted)
+  const making = make(state, kind.wanted)
     .then(
       (sandbox) => settle(state, kind, { sandbox, begunAt }),
       (error: unknown) => {
@@ -179,14 +229,27 @@ function build(state: State, kind: Kind): void {
   track(state, making);
 }
 
+function make(state: State, wanted: WantedSandbox | WantedShell): Promise<Prestarted> {
+  const { copies, tools } = state;
+  const { sandboxSpec, shell } = wanted;
+  if (sandboxSpec !== undefined) return copies.make({ ...wanted, sandboxSpec });
+  if (shell === undefined) throw new Error('neither a sandbox nor a shell is wanted');
+  return startShell(shell, wanted.limits, tools);
+}
+
 function settle(state: State, kind: Kind, built: Built): void {
   const { sandbox } = built;
   const next = kind.waiting.shift();
   if (next !== undefined) next.resolve(built);
   else if (state.isDisposed) track(state, endSandbox(sandbox));
   else {
-    const ready: Ready = { sandbox, expiry: setTimeout(() => drop(state, kind, ready), KEPT_MS).unref() };
+    const ready: Ready = { sandbox, expiry: undefined };
     kind.ready.push(ready);
+    ready.expiry = setTimeout(() => expire(state, kind, ready), SPARE_MS).unref();
+    // It may be killed while it waits.
+    void sandbox.child.exited.then(() => {
+      if (kind.ready.includes(ready)) drop(state, kind, ready);
+    });
   }
 }
 

@@ -11,8 +11,9 @@ import { createForker } from './forker.ts';
 import type { Handoff } from './handoff-script.ts';
 import { mostInstances } from './inotify.ts';
 import { createPipes } from './pipes.ts';
+import { buildSandbox } from './sandbox-build.ts';
 import { NOT_SET_UP } from './sandbox-failures.ts';
-import { buildSandbox, endSandbox, exitOf, handOff } from './sandboxed.ts';
+import { endSandbox, exitOf, handOff } from './sandboxed.ts';
 
 const BWRAP = '/usr/bin/bwrap';
 

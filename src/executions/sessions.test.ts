@@ -81,6 +81,24 @@ describe('a session', () => {
     },
   );
 
+  test('is known to be lost by its name alone, where its records are gone as well', async () => {
+    const directory = mkdtempSync(join(realpathSync(tmpdir()), 'sessions-'));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const before = createWorld({ directory });
+    mkdirSync(join(before.settings.defaultWorkdir, 'deep'));
+    await before.run('cd deep', { sessionId: 'first' });
+    await expect(before.run('rm -rf /', { sessionId: 'refused' })).rejects.toMatchObject({
+      code: 'SECURITY_001',
+    });
+    await before[Symbol.asyncDispose]();
+    rmSync(join(directory, 'state', 'executions'), { recursive: true });
+    await using world = createWorld({ directory });
+    const isLost = async (sessionId: string): Promise<boolean> =>
+      (await world.run('pwd', { sessionId })).execution.isSessionLost;
+    expect([await isLost('first'), await isLost('first')]).toEqual([true, false]);
+    expect([await isLost('refused'), await isLost('new')]).toEqual([false, false]);
+  });
+
   test('says that nothing was carried where the shell left no state', async () => {
     await using world = createWorld();
     for (const command of ['exec true', 'kill -9 $$', `trap 'true' EXIT; cd /`]) {
@@ -127,6 +145,33 @@ describe('a session', () => {
       notCarried: [expect.stringContaining('the directory /')],
     });
     expect((await world.run('pwd', { sessionId: 's' })).stdout).toBe(`${allowed}\n`);
+  });
+
+  test.each([
+    ['outside', 'SECURITY_002', 'is outside the allowed directories', 'apply_to_existing_sessions'],
+    ['removed', 'PARAM_002', 'does not exist', 'nearest directory'],
+  ])('whose directory is %s by now is named, and can be moved', async (how, code, problem, hint) => {
+    await using world = createWorld();
+    const work = world.settings.defaultWorkdir;
+    for (const name of ['deep', 'narrow']) mkdirSync(join(work, name));
+    await world.run('cd deep', { sessionId: 'first' });
+    if (how === 'removed') rmSync(join(work, 'deep'), { recursive: true });
+    else
+      world.security.tighten(
+        { principal: 'local', client: { name: 'test' }, requestId: 'req_test' },
+        { allowedDirectories: [join(work, 'narrow')] },
+      );
+    await expect(world.run('pwd', { sessionId: 'first' })).rejects.toMatchObject({
+      code,
+      message: `The directory of session first, ${join(work, 'deep')}, ${problem}.`,
+      hint: expect.stringContaining(hint),
+    });
+    // What the caller names is the caller's.
+    await expect(
+      world.run('pwd', { sessionId: 'first', workingDirectory: join(work, 'deep') }),
+    ).rejects.toMatchObject({ code, message: `working_directory ${join(work, 'deep')} ${problem}.` });
+    world.executions.sessions.setDefaultDirectory('local', join(work, 'narrow'), true);
+    expect((await world.run('pwd', { sessionId: 'first' })).stdout).toBe(`${join(work, 'narrow')}\n`);
   });
 
   test('runs two calls one after the other', async () => {

@@ -110,6 +110,8 @@ function createSession(directories: Directories, principal: string) {
       return directory;
     },
     variables: variables as ReadonlyMap<string, string | undefined>,
+    /** Whether it had state that is lost; known once a command has run in it. */
+    past: 'none' as 'none' | 'lost' | 'known',
     ...createQueue(),
     moveTo(wanted: string): void {
       directory = wanted;

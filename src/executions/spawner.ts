@@ -9,7 +9,7 @@ import { constants as system } from 'node:os';
 import { promisify } from 'node:util';
 import { attempt } from '../base/attempt.ts';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
-import type { MountCall } from '../security/security.ts';
+import type { CopyPlan } from '../security/security.ts';
 import { joining } from './cgroups/group.ts';
 import type { Reaper } from './orphans.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
@@ -43,20 +43,21 @@ export interface SpawnSpec {
   readonly limits: ResourceLimits;
   /** A terminal that is opened as 0, 1 and 2, and becomes the controlling one. */
   readonly terminal?: string | undefined;
-  /** A sandbox to wait in a copy of for a command, instead of argv, for a spawner that can do that. */
+  /** A sandbox to run argv in a copy of, or without argv to wait there for a command, for a spawner that can do that. */
   readonly template?: Template | undefined;
 }
 
 export interface Template {
   /** Any process in it. */
   readonly process: ProcessIdentity;
-  readonly hasNetwork: boolean;
+  readonly plan: CopyPlan;
   /** A file with a compiled seccomp filter. */
   readonly filter: string | undefined;
-  readonly mounts: readonly MountCall[];
   /** The descriptors from which it reads its command, and that command its input. */
   readonly handoff: number;
   readonly input: number;
+  /** Of a program that is given at once. */
+  readonly maxProcesses?: number | undefined;
 }
 
 export interface Exit {

@@ -5,6 +5,7 @@
 import { constants } from 'node:os';
 import { ticks } from '../base/clock.ts';
 import { messageOf, ShellServerError } from '../base/errors.ts';
+import { isDiskFull } from '../base/files.ts';
 import { createId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
@@ -103,6 +104,8 @@ interface SessionPart {
 /** What was to be mounted may be gone or changed by then: the sandbox is then built anew, as nothing was run. */
 const SANDBOX_ATTEMPTS = 3;
 
+const STATE_DISK_FULL = 'The disk of the state directory is full, so nothing was started.';
+
 async function startNow(
   options: StarterOptions,
   request: StartRequest,
@@ -113,6 +116,8 @@ async function startNow(
       return await tryStart(options, request, part);
     } catch (error) {
       options.security.sandbox.forget(request.principal);
+      // Files of the sandbox, of the output or of the journal, all in one directory.
+      if (isDiskFull(error)) throw new ShellServerError('EXECUTION_004', STATE_DISK_FULL, { cause: error });
       if (!isSandboxFailure(error) || attempt === SANDBOX_ATTEMPTS) throw error;
     }
   }
@@ -128,11 +133,13 @@ async function tryStart(
   const defaultDirectory = options.sessions.defaultDirectory(request.principal);
   const stages = reportsStages(request) ? findLastPipeline(request.command) : undefined;
   const script = scriptOf(options, request, { state: part.carriesState, statuses: stages !== undefined });
+  const carried = request.workingDirectory === undefined ? part.session?.directory : undefined;
   const permit = await options.security.authorize({
     ...request,
     executionId: id,
     command: request.terminal?.command ?? request.command,
-    workingDirectory: request.workingDirectory ?? part.session?.directory,
+    workingDirectory: request.workingDirectory ?? carried,
+    carriedBy: carried === undefined ? undefined : request.sessionId,
     defaultDirectory,
     callerEnvironment: request.environment,
     sessionEnvironment: part.session?.variables ?? new Map(),
@@ -155,7 +162,7 @@ async function tryStart(
   const { live } = begun;
   const entry: RunningEntry = {
     ...begun,
-    record: { ...record, process: live.process },
+    record: { ...begun.record, process: live.process },
     meter: createUsageMeter(0),
     requestId: request.requestId,
     client: request.client,

@@ -16,8 +16,10 @@ import { buildSync } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { storedExecution } from '../../test/support/stored.ts';
 import { createWorld, outcomeOf, textOf, type World } from '../../test/support/world.ts';
+import { ticks } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { findProcess, isAlive } from './process-table.ts';
+import { durationOf, spanOf } from './record.ts';
 
 /** Lets a command wait until a test says so. */
 const UNTIL_GO = 'while [ ! -e go ]; do sleep 0.05; done';
@@ -205,6 +207,23 @@ describe('background work of a killed server', () => {
       const pid = Number(readFileSync(inWorkdir(world, name), 'utf8'));
       expect(findProcess(pid)?.isZombie ?? true).toBe(true);
     }
+  });
+
+  test.each([
+    ['forward', 7_200_000],
+    ['back', -7_200_000],
+  ])('took no longer and did not end before it began, though the clock was set %s', async (_, stepMs) => {
+    const began = ticks();
+    const victim = await startVictim([{ command: 'sleep 300', mode: 'background' }]);
+    await sleep(200);
+    await victim.kill();
+    await using world = createWorld({ directory, clock: { now: () => Date.now() + stepMs } });
+    const { record } = await world.executions.get('local', victim.ids[0] ?? '');
+    const durationMs = durationOf(spanOf(record), 0);
+    expect(record.outcome).toMatchObject({ reason: 'server_lost', durationMs });
+    expect(durationMs).toBeGreaterThanOrEqual(200);
+    expect(durationMs).toBeLessThanOrEqual(ticks() - began);
+    expect(record.outcome?.endedAtMs).toBeGreaterThanOrEqual(record.createdAtMs);
   });
 
   test('of a server that is alive is left alone, and can be looked at', async () => {

@@ -26,6 +26,8 @@ interface TreeSpec {
   readonly marker: string;
   /** Who started the leader, where that was not this process itself. */
   readonly reaper?: Reaper | undefined;
+  /** That it was the leader's own parent who told its number and start. */
+  readonly isSure?: boolean;
   readonly group: ExecutionGroup | undefined;
   /** The leader is the sandbox: its child is the first process of a namespace, in which is all the rest. */
   readonly isSandboxed?: boolean;
@@ -68,7 +70,8 @@ export function createTree(spec: TreeSpec) {
       const pids = group?.members();
       const isLeft =
         pids === undefined ? (await findOrphansTogether(leader, reaper))?.length !== 0 : pids.length > 0;
-      isEmpty = !isLeft && !exists(-leader.pid);
+      // A group knows everybody; else one may have been started since.
+      isEmpty = !isLeft && (pids !== undefined || !exists(-leader.pid));
       return isEmpty ? [] : membersTogether();
     },
     isBubblewrap,
@@ -100,9 +103,9 @@ export function createTree(spec: TreeSpec) {
 }
 
 /** The ways of finding them. */
-function createFinder({ leader, group, marker, isSandboxed = false }: TreeSpec) {
-  // The number of a leader that was dead before we looked may be anybody's group by now.
-  const wasAlive = findProcess(leader.pid)?.startTime === leader.startTime;
+function createFinder({ leader, group, marker, isSure = false, isSandboxed = false }: TreeSpec) {
+  // The number of a leader that was dead before anybody looked may be anybody's group by now.
+  const wasAlive = isSure || findProcess(leader.pid)?.startTime === leader.startTime;
   /** The first process of the namespace, which may outlive the leader by a moment. */
   let init: ProcessEntry | undefined;
 

@@ -12,7 +12,7 @@ import {
   readPeakBytes,
   TICKS_PER_SECOND,
 } from './process-table.ts';
-import { createLowerBound, measureProportional } from './proportional.ts';
+import { createCount, createLowerBound } from './proportional.ts';
 import { createRounds } from './rounds.ts';
 import type { ProcessTree } from './tree.ts';
 import { sumResident, sumTicks } from './usage.ts';
@@ -40,13 +40,15 @@ const MIN_LOOK_MS = 2;
 const MAX_LOOK_MS = 4000;
 /** Looking may take this share of the time at most, unless one look alone takes long. */
 const MAX_LOOKING = 0.1;
+/** Of the limit: what is shared is counted from here on, so that it is known when it matters. */
+const NEAR = 0.5;
 /** Of processor time without a cgroup: short-lived processes are only counted if they are seen. */
 const BUSY_LOOK_MS = 250;
 const IDLE_LOOK_MS = 2000;
 /** Of processor time with one. */
 const MAX_WAIT_MS = 60 * 60_000;
 /** In version 1 the kernel kills one process and leaves the others waiting for it. */
-const OOM_LOOK_MS = 2000;
+const OOM_LOOK_MS = 250;
 
 /** There is one process table for this process, so that there is one of these. */
 export const rounds = createRounds();
@@ -131,10 +133,8 @@ function measureMemory(
   notePeak: (bytes: number) => void,
 ): Meter {
   const measureAtLeast = createLowerBound();
+  const count = createCount();
   let last = { atMs: performance.now(), bytes: 0 };
-  /** As the kernel counted it, which takes a while and goes on beside the looks. */
-  let counted = 0;
-  let nextCountAt = 0;
 
   /** When the limit could be passed by too much, at the rate that was seen or at the one that is likely. */
   function untilNext(bytes: number, beganMs: number): number {
@@ -143,14 +143,6 @@ function measureMemory(
     last = { atMs: nowMs, bytes };
     const leftMs = (limitBytes * (1 + OVERSHOOT) - bytes) / Math.max(BYTES_PER_MS, grownPerMs * 2);
     return Math.min(MAX_LOOK_MS, Math.max(MIN_LOOK_MS, (nowMs - beganMs) / MAX_LOOKING, leftMs));
-  }
-
-  async function count(entries: readonly ProcessEntry[]): Promise<void> {
-    const beganMs = performance.now();
-    nextCountAt = Number.POSITIVE_INFINITY;
-    counted = await measureProportional(entries);
-    const endedMs = performance.now();
-    nextCountAt = endedMs + (endedMs - beganMs) / MAX_LOOKING;
   }
 
   return {
@@ -162,12 +154,11 @@ function measureMemory(
       const resident = sumResident(entries);
       const isDoubtful = resident > limitBytes && entries.length > 1;
       const atLeast = measureAtLeast(entries, isDoubtful);
+      const counted = resident > limitBytes * NEAR && entries.length > 1 ? count(entries) : 0;
       const bytes = isDoubtful ? Math.max(atLeast, counted) : resident;
       const isPassed = bytes > limitBytes;
       notePeak(bytes);
       if (isPassed) for (const { pid } of entries) notePeak(readPeakBytes(pid) ?? 0);
-      else if (!isDoubtful) counted = 0;
-      else if (beganMs >= nextCountAt) void count(entries);
       return { isPassed, nextMs: untilNext(bytes, beganMs) };
     },
   };

@@ -2,7 +2,7 @@
 import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
-import { makePrivateDirectory } from '../base/files.ts';
+import { isDiskFull, makePrivateDirectory } from '../base/files.ts';
 import { ARRIVAL_FILE, ARRIVAL_STREAMS, type ArrivalLog, createArrivalLog } from './arrival.ts';
 import { ifThere } from './open-file.ts';
 import { createSink, type FileSink } from './sink.ts';
@@ -34,9 +34,8 @@ export function createBundleFiles(
     }
   } catch (error) {
     if (isMade) rmSync(directory, { recursive: true, force: true });
-    const isFull = ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
     throw new ShellServerError(
-      isFull ? 'EXECUTION_004' : 'SYSTEM_001',
+      isDiskFull(error) ? 'EXECUTION_004' : 'SYSTEM_001',
       `The files for the output cannot be created: ${messageOf(error)}.`,
       { cause: error },
     );

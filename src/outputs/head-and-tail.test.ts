@@ -78,13 +78,13 @@ describe('headAndTail', () => {
     const whole = await headAndTail(directory.source('the beginning\n', gap), 10_000, { outputId });
     expect(whole).toMatchObject({ truncated: true, omittedBytes: 1_000_000 - 22, omittedLines: 0 });
     expect(whole.text).toBe(
-      'the beginning\n[… 999,978 bytes were not kept, because the output passed its limit; ' +
+      'the beginning\n[… 999,978 bytes were not kept, because the output passed its limit or the disk was full; ' +
         `to read the rest: read_execution_output with output_id "${outputId}"]\nthe end\n`,
     );
 
     const part = await headAndTail(directory.source(numbered(1, 1000), gap), 2000, { outputId });
     expect(part.text).toMatch(
-      /\n\[… [\d,]+ bytes left out: [\d,]+ bytes \([\d,]+ lines\) can be read by read_execution_output with output_id "[^"]+" and offset \d+; [\d,]+ bytes were not kept, because the output passed its limit\]\nthe end\n$/,
+      /\n\[… [\d,]+ bytes left out: [\d,]+ bytes \([\d,]+ lines\) can be read by read_execution_output with output_id "[^"]+" and offset \d+; [\d,]+ bytes were not kept, because the output passed its limit or the disk was full\]\nthe end\n$/,
     );
     expect(part.text.startsWith('line 1\n')).toBe(true);
   });
@@ -125,26 +125,24 @@ describe('headAndTail', () => {
     expect((await headAndTail(directory.source(data), 20_000, { outputId })).binary).toBe(binary);
   });
 
-  it('shows only the beginning in plain mode, binary or not', async () => {
-    const plain = { outputId, mode: 'plain' } as const;
-    expect(await headAndTail(directory.source('あいう\n'), 4, plain)).toEqual({
-      text: 'あ',
-      truncated: true,
-      binary: false,
-      invalidBytes: 0,
-      omittedBytes: 7,
-      omittedLines: 1,
-    });
-    expect(await headAndTail(directory.source('a\0b'), 100, plain)).toMatchObject({
-      text: 'a\0b',
-      binary: true,
-    });
-    const limited = directory.source('begin', { totalBytes: 50, bytes: 'end' });
-    expect(await headAndTail(limited, 100, plain)).toMatchObject({
-      text: 'begin',
-      truncated: true,
-      omittedBytes: 45,
-    });
+  it.each([
+    [
+      'text',
+      numbered(1, 1000),
+      undefined,
+      /\n\[… [\d,]+ bytes \([\d,]+ lines\) left out; to read them, redirect /,
+    ],
+    [
+      'text that was not kept',
+      'a\n',
+      { totalBytes: 50, bytes: 'b\n' },
+      /\n\[… 46 bytes \(.*\) left out; to read /,
+    ],
+    ['binary data', 'a\0b', undefined, /^\[binary data: 3 bytes, beginning with 61 00 62, sha256 \w+\]$/],
+  ])('names no tool to callers that have none: %s', async (_, data, gap, text) => {
+    const shown = await headAndTail(directory.source(data, gap), 2000, { outputId: undefined });
+    expect(shown.text).toMatch(text);
+    expect(shown.text).not.toContain('output_id');
   });
 
   it('stops counting when it is aborted', async () => {

@@ -16,10 +16,8 @@ import type { ByteSource } from './types.ts';
 import { countInvalidBytes } from './utf8.ts';
 
 export interface HeadAndTailOptions {
-  /** Named in the line that says how to read the rest. */
-  readonly outputId: string;
-  /** `plain` is the beginning and nothing else, for interfaces that know no such line. */
-  readonly mode?: 'marked' | 'plain';
+  /** Named in the line that says how to read the rest; undefined for callers without a tool that reads it. */
+  readonly outputId: string | undefined;
   /** Fold repetitions where it does not fit; absent: no. */
   readonly folds?: boolean;
   /** Where the source begins in the output that is named, where it is only a part of it. */
@@ -30,7 +28,7 @@ export interface HeadAndTailOptions {
 export interface HeadAndTail {
   readonly text: string;
   readonly truncated: boolean;
-  /** The text describes the data instead of showing it (with `plain` it shows it all the same). */
+  /** The text describes the data instead of showing it. */
   readonly binary: boolean;
   /** How many bytes of what is shown were not UTF-8 and are U+FFFD in the text. */
   readonly invalidBytes: number;
@@ -57,15 +55,12 @@ export async function headAndTail(
 ): Promise<HeadAndTail> {
   const pace = createPace(options.signal);
   const size = source.size();
-  const isPlain = options.mode === 'plain';
-  const { headTo, tailFrom } = isPlain
-    ? beginning(source, size, budgetBytes)
-    : cut(source, size, budgetBytes);
+  const { headTo, tailFrom } = cut(source, size, budgetBytes);
   const head = source.read(0, headTo);
   const tail = source.read(tailFrom, size - tailFrom);
   const invalidBytes = countInvalidBytes(head) + countInvalidBytes(tail);
   const binary = isBinary(source, invalidBytes, head.length + tail.length);
-  if (binary && !isPlain) {
+  if (binary) {
     const text = await describeBinary(source, size, options.outputId, pace);
     return { text, truncated: true, binary, invalidBytes, omittedBytes: size, omittedLines: 0 };
   }
@@ -79,7 +74,6 @@ export async function headAndTail(
   if (folded !== undefined) return describeFolded(folded, counter, options.outputId, invalidBytes);
   const omittedLines = truncated ? (await counter.count(headTo, tailFrom)).ended : 0;
   const about = { truncated, binary, invalidBytes, omittedBytes, omittedLines };
-  if (isPlain) return { text: head.toString('utf8'), ...about };
   const text = asShown(head.toString('utf8'));
   if (!truncated) return { text, ...about };
   const omitted = { bytes: omittedBytes, lines: omittedLines, notKeptBytes: gapBytes(source) };
@@ -91,7 +85,7 @@ export async function headAndTail(
 async function describeFolded(
   { head, tail, headTo, tailFrom, foldedBytes, foldedLines }: FoldedView,
   counter: LineCounter,
-  outputId: string,
+  outputId: string | undefined,
   invalidBytes: number,
 ): Promise<HeadAndTail> {
   const cutBytes = tailFrom - headTo;
@@ -99,7 +93,9 @@ async function describeFolded(
   const omitted = { bytes: cutBytes, lines: cutLines, notKeptBytes: 0 };
   const marker = cutBytes === 0 ? '' : `${describeOmission(omitted, headTo, outputId)}\n`;
   const shown = `${head}${marker}${tail}`;
-  const legend = `[folded: "[× …]" and "[last state …]" stand for lines and bytes of output_id "${outputId}"; read_execution_output has them]`;
+  const of =
+    outputId === undefined ? 'the output' : `output_id "${outputId}"; read_execution_output has them`;
+  const legend = `[folded: "[× …]" and "[last state …]" stand for lines and bytes of ${of}]`;
   return {
     text: `${shown}${shown.endsWith('\n') ? '' : '\n'}${legend}\n`,
     truncated: true,
@@ -108,12 +104,6 @@ async function describeFolded(
     omittedBytes: cutBytes + foldedBytes,
     omittedLines: cutLines + foldedLines,
   };
-}
-
-function beginning(source: ByteSource, size: number, budgetBytes: number) {
-  const last = Math.min(size, source.gaps()[0]?.from ?? size);
-  const stretch = { from: 0, to: Math.min(budgetBytes, last), last: size };
-  return { headTo: alignEnd(source, stretch, UTF8), tailFrom: size };
 }
 
 function cut(source: ByteSource, size: number, budgetBytes: number) {
@@ -153,13 +143,16 @@ function isBinary(source: ByteSource, invalidBytes: number, shownBytes: number):
   return invalidBytes >= BINARY_INVALID_MIN && invalidBytes > shownBytes * BINARY_INVALID_SHARE;
 }
 
+const REDIRECT = 'to read them, redirect the output to a file and read that in parts';
+
 function describeOmission(
   omitted: { readonly bytes: number; readonly lines: number; readonly notKeptBytes: number },
   offset: number,
-  outputId: string,
+  outputId: string | undefined,
 ): string {
   const { bytes: omittedBytes, notKeptBytes } = omitted;
   const lines = omitted.lines === 0 ? 'part of a line' : plural(omitted.lines, 'line');
+  if (outputId === undefined) return `[… ${plural(omittedBytes, 'byte')} (${lines}) left out; ${REDIRECT}]`;
   const how = `read_execution_output with output_id "${outputId}"`;
   if (notKeptBytes === 0) {
     return `[… ${plural(omittedBytes, 'byte')} (${lines}) left out; to read them: ${how} and offset ${offset}]`;
@@ -172,7 +165,7 @@ function describeOmission(
 async function describeBinary(
   source: ByteSource,
   size: number,
-  outputId: string,
+  outputId: string | undefined,
   pace: Pace,
 ): Promise<string> {
   const keptBytes = size - gapBytes(source);
@@ -190,6 +183,6 @@ async function describeBinary(
     const what = keptBytes === size ? 'sha256' : `sha256 of the ${plural(keptBytes, 'byte')} kept`;
     parts.push(`${what} ${hash.digest('hex')}`);
   }
-  const how = `read_execution_output with output_id "${outputId}" and encoding "base64"`;
-  return `[binary data: ${parts.join(', ')}; to read it: ${how}]`;
+  const how = `; to read it: read_execution_output with output_id "${outputId}" and encoding "base64"`;
+  return `[binary data: ${parts.join(', ')}${outputId === undefined ? '' : how}]`;
 }

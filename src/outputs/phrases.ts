@@ -10,10 +10,13 @@ export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
+/** Readers do not know which: the process that wrote the output may be gone. */
+const WHY = 'because the output passed its limit or the disk was full';
+
 export function notKept(byteCount: number): string {
-  return `${plural(byteCount, 'byte')} ${byteCount === 1 ? 'was' : 'were'} not kept, because the output passed its limit`;
+  return `${plural(byteCount, 'byte')} ${byteCount === 1 ? 'was' : 'were'} not kept, ${WHY}`;
 }
 
 export function describeGap(gap: Gap): string {
-  return `The bytes from ${gap.from} to ${gap.to - 1} were not kept, because the output passed its limit; what follows begins at offset ${gap.to}.`;
+  return `The bytes from ${gap.from} to ${gap.to - 1} were not kept, ${WHY}; what follows begins at offset ${gap.to}.`;
 }

@@ -101,7 +101,7 @@ describe('readLines', () => {
     const result = await readLines(source, request({}));
     expect(result).toMatchObject({ content: 'one\ntw\nast\nlast', totalLines: 4, lastLine: 4 });
     expect(result.note).toBe(
-      '986 bytes were not kept, because the output passed its limit; lines are counted without them.',
+      '986 bytes were not kept, because the output passed its limit or the disk was full; lines are counted without them.',
     );
     expect(await readLines(source, request({ startLine: 3, lineCount: 1 }))).toMatchObject({
       content: 'ast',

@@ -119,7 +119,7 @@ describe('readRange', () => {
   it('says what was not kept, and goes on behind it', () => {
     const source = directory.source('head', { totalBytes: 100, bytes: 'tail' });
     const note =
-      'The bytes from 4 to 95 were not kept, because the output passed its limit; what follows begins at offset 96.';
+      'The bytes from 4 to 95 were not kept, because the output passed its limit or the disk was full; what follows begins at offset 96.';
     const rest = { totalBytes: 100, isTruncated: true, encoding: 'utf-8', nextOffset: 96, note };
     expect(readRange(source, { offset: 0, size: 50, encoding: 'utf-8' })).toEqual({
       content: 'head',

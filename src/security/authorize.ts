@@ -119,6 +119,8 @@ function createDecide(options: Omit<AuthorizeOptions, 'audit' | 'decisions'>) {
       maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
       sandboxSpec: prepared?.sandboxSpec,
       limits: limitsOf(security),
+      hasLists: policy.hasLists,
+      given: terminal === undefined ? {} : givenIn(request, inherited),
       masked: security.masksOutput ? maskedIn(request, inherited) : [],
     });
     return { permit, rule: judgement?.rule ?? 'terminal' };
@@ -144,6 +146,16 @@ function shellCommand(
   const shell = judgedShell(forCommands, policy);
   checkShell(shell, path);
   return shellArgv(shell, script ?? command);
+}
+
+function givenIn(
+  { sessionEnvironment, callerEnvironment }: LaunchRequest,
+  inherited: Readonly<Record<string, string>>,
+): Record<string, string | null> {
+  const all = [...sessionEnvironment, ...Object.entries(callerEnvironment)];
+  return Object.fromEntries(
+    all.filter(([name, value]) => inherited[name] !== value).map(([name, value]) => [name, value ?? null]),
+  );
 }
 
 /** Values that must not be in what a command prints. */

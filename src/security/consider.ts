@@ -69,7 +69,7 @@ export function createConsider(options: {
       const directory = directories.check(
         workingDirectory ?? startIn(defaultDirectory, within),
         defaultDirectory,
-        { principal, within, isDefault: workingDirectory === undefined },
+        { principal, within, isDefault: workingDirectory === undefined, session: request.carriedBy },
       );
       const policy = policyOf(request);
       const argv = request.argv === undefined ? undefined : nameProgram(request.argv, policy);

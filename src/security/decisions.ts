@@ -110,7 +110,7 @@ function tooLong(what: string, { rule, part }: Judgement): ShellServerError {
     'SECURITY_003',
     `Not run: the command requires approval, and ${what} is too long to be shown.`,
     {
-      hint: `Run "${part ?? ''}" in a call of its own, with at most ${SHOWN_LENGTH} characters in ${SHOWN_LINES} lines, and few variables.`,
+      hint: `Run "${part ?? ''}" in a call of its own, with at most ${SHOWN_LENGTH} characters in ${SHOWN_LINES} lines (its input too), and few and short variables.`,
       details: { rule, ...(part !== undefined && { part }), approval: 'too_long' },
     },
   );

@@ -19,6 +19,8 @@ interface CheckOptions {
   readonly within?: readonly string[] | undefined;
   /** Nobody named it: it is where commands run that name none. */
   readonly isDefault?: boolean;
+  /** The session that has brought it; the caller named none. */
+  readonly session?: string | undefined;
 }
 
 /** `hostPathOf` says where a directory lies that only a principal's commands see, such as its own /tmp. */
@@ -29,7 +31,7 @@ export function createDirectories(
   return {
     /** The real path of a directory that may be worked in; throws PARAM_002 or SECURITY_002. */
     check(path: string, relativeTo: string, options: CheckOptions): string {
-      const { principal, parameter = 'working_directory', within, isDefault } = options;
+      const { principal, parameter = 'working_directory', within } = options;
       checkLength(path, parameter);
       const wanted = locatePath(path, { directory: relativeTo, homedir: homedir() });
       const boundaries = [allowedFor(principal), within].filter((boundary) => boundary !== undefined);
@@ -39,30 +41,39 @@ export function createDirectories(
         const allowed = boundaries.find((boundary) => !isInsideOne(wanted, boundary)) ?? boundaries[0] ?? [];
         return new ShellServerError(
           'SECURITY_002',
-          `${isDefault === true ? 'The default working directory' : parameter} ${path} is outside the allowed directories.`,
+          `${nameOf(path, options)} is outside the allowed directories.`,
           {
-            hint: isDefault === true ? movedBy(allowed) : `Allowed: ${allowed.join(', ')}.`,
+            hint: `${wayOut(options)}Allowed: ${allowed.join(', ')}.`,
             details: { working_directory: wanted, allowed_directories: allowed },
           },
         );
       };
+      const refuse = unusable(nameOf(path, options), wanted, parameter);
       const hostPath = hostPathOf(wanted, principal);
       if (hostPath !== wanted) {
         if (!isAllowed(wanted)) throw refused();
         const top = topOf(wanted, (each) => hostPathOf(each, principal) !== each);
         const place = { wanted, hostPath, top, hostTop: hostPathOf(top, principal) };
-        return checkPrivate(place, unusable(path, wanted, parameter));
+        return checkPrivate(place, refuse);
       }
       const real = findReal(wanted);
       // Nothing about paths outside is revealed, not even whether they exist.
       if (!isAllowed(real ?? nearestParent(wanted))) throw refused();
-      return checkUsable(real, wanted, unusable(path, wanted, parameter));
+      return checkUsable(real, wanted, refuse);
     },
   };
 }
 
-const movedBy = (allowed: readonly string[]): string =>
-  `Move it with shell_set_default_workdir, or name a working_directory. Allowed: ${allowed.join(', ')}.`;
+function nameOf(path: string, { parameter = 'working_directory', isDefault, session }: CheckOptions): string {
+  if (session !== undefined) return `The directory of session ${session}, ${path},`;
+  return `${isDefault === true ? 'The default working directory' : parameter} ${path}`;
+}
+
+function wayOut({ isDefault, session }: CheckOptions): string {
+  if (session !== undefined)
+    return 'Name a working_directory, use another session_id, or move the sessions with shell_set_default_workdir and apply_to_existing_sessions. ';
+  return isDefault === true ? 'Move it with shell_set_default_workdir, or name a working_directory. ' : '';
+}
 
 /** Resolved at every look: an allowed directory may be created, or made a link, after the start. */
 function isInsideOne(real: string, directories: readonly string[]): boolean {
@@ -71,9 +82,9 @@ function isInsideOne(real: string, directories: readonly string[]): boolean {
 
 type Refuse = (problem: string, hint?: string, details?: object) => ShellServerError;
 
-function unusable(typed: string, wanted: string, parameter: string): Refuse {
+function unusable(name: string, wanted: string, parameter: string): Refuse {
   return (problem, hint, details = {}) =>
-    new ShellServerError('PARAM_002', `${parameter} ${typed} ${problem}.`, {
+    new ShellServerError('PARAM_002', `${name} ${problem}.`, {
       ...(hint !== undefined && { hint }),
       details: { [parameter]: wanted, ...details },
     });
@@ -120,7 +131,7 @@ function checkLength(path: string, parameter: string): void {
   });
 }
 
-const findReal = (path: string): string | undefined => attempt(() => realpathSync(path));
+const findReal = (path: string): string | undefined => attempt(() => realpathSync.native(path));
 
 function checkUsable(real: string | undefined, wanted: string, refuse: Refuse): string {
   const about = real === undefined ? undefined : statSync(real, { throwIfNoEntry: false });

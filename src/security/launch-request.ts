@@ -26,6 +26,8 @@ export interface ConsideredRequest {
   readonly argv?: readonly string[] | undefined;
   /** As the caller typed it; undefined: `defaultDirectory`. */
   readonly workingDirectory: string | undefined;
+  /** The session that `workingDirectory` was left by, where the caller typed none. */
+  readonly carriedBy?: string | undefined;
   readonly defaultDirectory: string;
   readonly callerEnvironment: Readonly<Record<string, string>>;
   readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;

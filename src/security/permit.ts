@@ -19,6 +19,10 @@ export interface LaunchPermit {
   /** What it runs behind; undefined: nothing. */
   readonly sandboxSpec: SandboxSpec | undefined;
   readonly limits: Limits;
+  /** Lists decide which commands run. */
+  readonly hasLists: boolean;
+  /** Of a terminal: variables of the call and its session, without which its shell would have others. Null: none. */
+  readonly given: Readonly<Record<string, string | null>>;
   /** Values that must not be in what it prints. */
   readonly masked: readonly string[];
 }

@@ -60,7 +60,10 @@ With variables of its session:
     ['a direction', { A: '\u202ex' }, 'A=\\u{202e}x'],
     ['many blanks', { A: `x${' '.repeat(50)}y` }, 'A=x [50 blanks] y'],
     ['other blanks', { A: `x${'\u3000'.repeat(20)}y` }, 'A=x [20 blanks] y'],
-    ['much text', { A: 'x'.repeat(500) }, `A=${'x'.repeat(120)}… (500 characters)`],
+    ['much text', { A: `true ${'a'.repeat(500)}; evil` }, `A=true ${'a'.repeat(500)}; evil`],
+    ['a text behind a secret’s name', { A: 'TOKEN="$(evil)"' }, 'A=TOKEN="$(evil)"'],
+    ['a text with a secret’s name', { API_TOKEN: 'true; evil' }, 'API_TOKEN=true; evil'],
+    ['a secret', { A: 'https://me:pass@example.org/', API_KEY: 'abcdefgh' }, 'A=https://me:***@example.org/'],
     ['a long PATH', { PATH: `${'/x:'.repeat(100)}/evil` }, `PATH=${'/x:'.repeat(100)}/evil`],
   ])('%s in a variable as what it is', (_, callerEnvironment, shown) => {
     expect(ask('git push', { callerEnvironment })).toContain(`\n    ${shown}`);
@@ -72,10 +75,17 @@ With variables of its session:
     );
   });
 
-  test('the beginning of the input, in a few lines', () => {
-    const question = ask('git push', { inputData: 'a\n'.repeat(200) });
-    expect(question).toContain('With this input of 400 characters, which begins:\n\n    a\n');
-    expect(question.split('\n').length).toBeLessThan(25);
+  test('a secret whose value the command may run', () => {
+    const callerEnvironment = { API_TOKEN: './evil.sh' };
+    expect(ask('git push; eval "$API_TOKEN"', { callerEnvironment })).toContain('\n    API_TOKEN=./evil.sh');
+    expect(ask('git push; $API_TOKEN', { callerEnvironment })).toContain('\n    API_TOKEN=./evil.sh');
+  });
+
+  test('the whole input', () => {
+    const question = ask('git push', { inputData: `a\n${'b'.repeat(700)}; evil` });
+    expect(question).toBe(
+      `${HEAD}\n\nWith this input of 708 characters:\n\n    a\n    ${'b'.repeat(700)}; evil`,
+    );
   });
 });
 
@@ -99,6 +109,9 @@ describe('no question is put where it could not be seen', () => {
       },
     ],
     ['a name without end', 'git push', { callerEnvironment: { ['A'.repeat(4000)]: 'x' } }],
+    ['a long input', 'git push', { inputData: 'x'.repeat(5000) }],
+    ['an input of many lines', 'git push', { inputData: 'a\n'.repeat(100) }],
+    ['a value without end', 'git push', { callerEnvironment: { A: 'x'.repeat(4000) } }],
     ['a PATH without end', 'git push', { callerEnvironment: { PATH: '/x:'.repeat(2000) } }],
   ])('%s', (_, command, about) => {
     expect(ask(command, about)).toMatch(/^too long: /);

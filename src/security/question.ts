@@ -5,7 +5,6 @@
 import type { LaunchRequest } from './launch-request.ts';
 import type { Judgement } from './policy/policy-types.ts';
 import { escapeText, showPart } from './policy/show-decision.ts';
-import { dangerOf } from './policy/tables/variables.ts';
 import { isMaskedName, MASK, maskText } from './secrets.ts';
 
 export interface Asked
@@ -15,49 +14,52 @@ export interface Asked
   readonly inherited: Readonly<Record<string, string>>;
 }
 
-/** Of a command: what fits on a screen or two. */
+/** Of a command, and of its input: what fits on a screen or two. */
 export const SHOWN_LENGTH = 4000;
 export const SHOWN_LINES = 60;
 /** Of all variables together. */
 const VARIABLES_LENGTH = 3000;
 const MAX_VARIABLES = 40;
-/** Of a variable that decides nothing by itself; one that decides what runs is shown whole. */
-const VALUE_LENGTH = 120;
-/** Of its input, which is data like that of a file, and may have megabytes. */
-const INPUT_LENGTH = 500;
-const INPUT_LINES = 15;
 
 /** The question, or what of it cannot be shown. The rule comes first, where nothing can push it out of view. */
 export function questionFor(
   asked: Asked,
-  { part, rule, commands }: Judgement,
+  { part, rule, commands, unknowns }: Judgement,
 ): { readonly question: string } | { readonly tooLong: string } {
   const { command, directory, inputData } = asked;
-  if (command.length > SHOWN_LENGTH) return { tooLong: `with ${command.length} characters it` };
-  const lines = command.split('\n').length;
-  if (lines > SHOWN_LINES) return { tooLong: `with ${lines} lines it` };
-  const variables = describeVariables(asked);
+  for (const [text, what] of [
+    [command, 'it'],
+    [inputData ?? '', 'its input'],
+  ] as const) {
+    const lines = text.split('\n').length;
+    if (text.length > SHOWN_LENGTH) return { tooLong: `with ${text.length} characters ${what}` };
+    if (lines > SHOWN_LINES) return { tooLong: `with ${lines} lines ${what}` };
+  }
+  // Where a value may be a command, it is shown even if it looks like a secret.
+  const variables = describeVariables(asked, unknowns.length > 0 ? (_, value) => value : maskValue);
   if (variables === undefined) return { tooLong: 'with the variables of the call and its session it' };
   const question = [
     `"${part ?? commands[0]?.text ?? ''}" needs your agreement (${rule}).`,
     `An agent wants to run this in ${showPart(directory)}:`,
     showLines(command),
     ...variables,
-    ...(inputData === undefined ? [] : [describeInput(inputData)]),
+    ...(inputData === undefined
+      ? []
+      : [`With this input of ${inputData.length} characters:`, showLines(inputData)]),
   ].join('\n\n');
   return { question };
 }
 
 /** Those that are not as the server has them; undefined where they are too many to be seen. */
-function describeVariables(asked: Asked): string[] | undefined {
+function describeVariables(asked: Asked, mask: typeof maskValue): string[] | undefined {
   const { callerEnvironment, sessionEnvironment, inherited } = asked;
   const called = Object.entries(callerEnvironment).filter(([name, value]) => inherited[name] !== value);
   const carried = [...sessionEnvironment].filter(
     ([name, value]) => callerEnvironment[name] === undefined && inherited[name] !== value,
   );
   const shown = [
-    ...describeSome('With variables of the call:', called),
-    ...describeSome('With variables of its session:', carried),
+    ...describeSome('With variables of the call:', called, mask),
+    ...describeSome('With variables of its session:', carried, mask),
   ];
   const isMuch = called.length + carried.length > MAX_VARIABLES || shown.join('').length > VARIABLES_LENGTH;
   return isMuch ? undefined : shown;
@@ -66,18 +68,19 @@ function describeVariables(asked: Asked): string[] | undefined {
 function describeSome(
   title: string,
   variables: readonly (readonly [string, string | undefined])[],
+  mask: typeof maskValue,
 ): string[] {
   if (variables.length === 0) return [];
-  const lines = variables.map(([name, value]) => `    ${escapeText(name)}${describeValue(name, value)}`);
+  const valueOf = (name: string, value: string | undefined): string =>
+    value === undefined ? ' is not set' : `=${squeeze(escapeText(mask(name, value)))}`;
+  const lines = variables.map(([name, value]) => `    ${escapeText(name)}${valueOf(name, value)}`);
   return [`${title}\n\n${lines.sort().join('\n')}`];
 }
 
-function describeValue(name: string, value: string | undefined): string {
-  if (value === undefined) return ' is not set';
-  if (isMaskedName(name)) return `=${MASK}`;
-  const text = escapeText(maskText(value));
-  if (dangerOf(name) !== undefined || text.length <= VALUE_LENGTH) return `=${squeeze(text)}`;
-  return `=${squeeze(text.slice(0, VALUE_LENGTH))}… (${value.length} characters)`;
+/** A secret is one word; a text that a shell could take for more is shown as it is. */
+function maskValue(name: string, value: string): string {
+  if (/[^\w.~+/=:@%,?-]/.test(value)) return value;
+  return isMaskedName(name) ? MASK : maskText(value);
 }
 
 /** Indented, so that no line of it can pass for one of ours, and without characters that a terminal would obey. */
@@ -91,11 +94,4 @@ function showLines(text: string): string {
 /** A long blank would push what follows it out of a line, or of a window. */
 function squeeze(line: string): string {
   return line.replace(/(?<=\S)\s{9,}(?=\S)/g, (blank) => ` [${blank.length} blanks] `);
-}
-
-function describeInput(data: string): string {
-  const lines = data.slice(0, INPUT_LENGTH).split('\n');
-  const isCut = data.length > INPUT_LENGTH || lines.length > INPUT_LINES;
-  const shown = showLines(lines.slice(0, INPUT_LINES).join('\n'));
-  return `With this input of ${data.length} characters${isCut ? ', which begins' : ''}:\n\n${shown}`;
 }

@@ -47,6 +47,12 @@ it('what a principal has tightened is not loosened by its token', async () => {
   );
 });
 
+it('directories that are allowed twice are writable once', async () => {
+  const lists = { allowedDirectories: ['/', '/etc', '/etc/'], workspace: ['/opt', '/etc'] };
+  await using world = createWorld({ settings: { security: lists } });
+  expect(world.security.restrictions.of('agent').security.workspace).toEqual(['/opt', '/etc']);
+});
+
 const PAIRS = PRESET_NAMES.slice(1).flatMap((first) =>
   PRESET_NAMES.map((second) => [first, second] as const),
 );

@@ -52,17 +52,31 @@ export function isMaskedName(name: string): boolean {
 /** Shorter ones would be found everywhere. */
 const MIN_SECRET_LENGTH = 8;
 
-/** The values of variables that hold secrets, by which they are found in an output. */
+/** The values of variables that hold secrets, by which they are found in a text. PWD alone is the working directory. */
 export function secretValues(environment: Readonly<Record<string, string>>): string[] {
   const values = Object.entries(environment)
-    .filter(([name, value]) => isMaskedName(name) && value.length >= MIN_SECRET_LENGTH)
+    .filter(([name, value]) => isMaskedName(name) && name !== 'PWD' && value.length >= MIN_SECRET_LENGTH)
     .map(([, value]) => value);
   return [...new Set(values)];
 }
 
+export type Mask = (text: string) => string;
+
+/** Masks the values of this environment besides. To be made once: each line of a log passes through it. */
+export function createMask(environment: Readonly<Record<string, string>>): Mask {
+  // The longest first: one may begin with another.
+  const values = secretValues(environment).toSorted((one, other) => other.length - one.length);
+  if (values.length === 0) return maskText;
+  const known = new RegExp(
+    values.map((value) => value.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'),
+    'g',
+  );
+  return (text) => maskText(text.replace(known, MASK));
+}
+
 /** The beginning of a text. Masked before it is cut: a secret that was cut has no longer the shape by which it is known. */
-export function maskBeginning(text: string, chars: number): string {
-  return maskText(text.slice(0, chars + OVERLAP_CHARS)).slice(0, chars);
+export function maskBeginning(text: string, chars: number, mask: Mask = maskText): string {
+  return mask(text.slice(0, chars + OVERLAP_CHARS)).slice(0, chars);
 }
 
 /** More than a secret has. */

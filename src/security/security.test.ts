@@ -15,6 +15,7 @@ import { createWorld } from '../../test/support/world.ts';
 import { createDirectories as createDirectoriesFor } from './directories.ts';
 import { buildEnvironment, checkEnvironment, MARKER_NAME } from './environment.ts';
 import {
+  createMask,
   isMaskedName,
   isSecretName,
   MASK,
@@ -263,6 +264,26 @@ describe('secrets', () => {
   test('a secret is masked before its text is cut', () => {
     const text = `${'x'.repeat(90)} ghp_0123456789abcdefghij0123`;
     expect(maskBeginning(text, 100)).toBe(`${'x'.repeat(90)} ***`);
+  });
+
+  test.each([
+    ['x hunter2222 x hunter2222', 'x *** x ***'],
+    ['a value that begins with another: hunter2222-and-more', 'a value that begins with another: ***'],
+    ['signs that patterns are made of: a.b*c(d)e', 'signs that patterns are made of: ***'],
+    ['not aXb*c(d)e', 'not aXb*c(d)e'],
+    ['hunter222', 'hunter222'],
+    ['cd /home/user', 'cd /home/user'],
+    ['ghp_0123456789abcdefghij0123 hunter2222', '*** ***'],
+  ])('values that are known are masked: %s', (text, masked) => {
+    const mask = createMask({
+      A_TOKEN: 'hunter2222',
+      B_TOKEN: 'hunter2222-and-more',
+      C_KEY: 'a.b*c(d)e',
+      PWD: '/home/user',
+      PLAIN: 'not',
+    });
+    expect(mask(text)).toBe(masked);
+    expect(createMask({ PLAIN: 'not a secret' })('not a secret')).toBe('not a secret');
   });
 
   test('mask_output knows what the session carries', async () => {

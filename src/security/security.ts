@@ -24,6 +24,7 @@ import type { LaunchPermit } from './permit.ts';
 import type { Judgement, ProtectedProcess } from './policy/policy-types.ts';
 import { createRestrictions, type RestrictionStore } from './restrictions.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
+import { createMask } from './secrets.ts';
 import { chooseShells, judgedShell, type Shells, shellName } from './shells.ts';
 import type { Wish } from './tighten.ts';
 import { createTypedCheck, type TypedCheck } from './typed.ts';
@@ -44,6 +45,8 @@ export type { LaunchPermit, Limits } from './permit.ts';
 export { findLastPipeline } from './policy/last-pipeline.ts';
 export type { Judgement, Policy } from './policy/policy-types.ts';
 export { escapeJson, escapeText, quoteWord } from './policy/show-decision.ts';
+export { isShellName } from './policy/tables/shell-names.ts';
+export { textForWaitingShell } from './policy/waiting-shell.ts';
 export { PRESET_COMMANDS } from './preset-lists.ts';
 export { createRestrictions, type Effective, extraPolicy } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
@@ -52,8 +55,17 @@ export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapSpec, SANDBOX_FDS, type SandboxSpec } from './sandbox/profile.ts';
 export type { Sandbox, SandboxState } from './sandbox/sandbox.ts';
-export { isMaskedName, MASK, maskBeginning, maskEnvironment, maskText, secretValues } from './secrets.ts';
-export { shellName } from './shells.ts';
+export {
+  createMask,
+  isMaskedName,
+  MASK,
+  type Mask,
+  maskBeginning,
+  maskEnvironment,
+  maskText,
+  secretValues,
+} from './secrets.ts';
+export { shellArgv, shellName } from './shells.ts';
 export { type Wish, wireName } from './tighten.ts';
 export type { UrlTarget } from './wait-rules.ts';
 
@@ -167,6 +179,7 @@ function auditOf({ settings, instance, auditDirectory: directory, clock, log }: 
     clock,
     ...settings.audit,
     reserve,
+    mask: createMask(settings.environment),
     ...(settings.verbose && { log }),
   });
 }

@@ -8,8 +8,8 @@ import type { Audit } from './audit/audit.ts';
 import type { DecisionCounts } from './decision-counts.ts';
 import { checkApproval, denied, refusalOf } from './decisions.ts';
 import { differsInSh } from './policy/follow.ts';
-import type { Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
-import { SHELLS } from './policy/tables/wrappers.ts';
+import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
+import { SHELLS } from './policy/tables/shell-names.ts';
 import type { Effective, RestrictionStore } from './restrictions.ts';
 import { shellName } from './shells.ts';
 
@@ -28,66 +28,52 @@ export interface InputRequest {
   readonly isPlainShell?: boolean;
   /** Why nobody can tell what the shell would run: then it is not typed. */
   readonly uncertain?: { readonly reason: string; readonly hint: string } | undefined;
-  /** For the record; undefined at a password prompt. */
-  readonly input: string | undefined;
+  /** What a program that reads it may leave, any of which the shell would then run. */
+  readonly left?: readonly string[];
+  /** The name of another shell that reads it. */
+  readonly innerShell?: string | undefined;
+  /** Variables that the terminal was opened with and the server does not have; null where it has none of that name. */
+  readonly variables?: Readonly<Record<string, string | null>>;
+  /** For the record. */
+  readonly input: string;
+  /** Whether it is typed at a password prompt. Without lists what is likely a password is not recorded either. */
+  readonly secrecy?: 'none' | 'likely' | 'certain';
   readonly approval?: string | undefined;
 }
 
 export type TypedCheck = ReturnType<typeof createTypedCheck>;
 
-export function createTypedCheck(options: {
+interface TypedOptions {
   readonly settings: Settings;
   readonly restrictions: RestrictionStore;
   readonly audit: Audit;
   readonly decisions: DecisionCounts;
   protectedProcesses(): readonly ProtectedProcess[];
-}) {
-  const { settings, restrictions, audit, decisions } = options;
+}
 
-  /** A checksum of what holds for a principal now. */
-  const rulesOf = (principal: string): string => checksumOf(restrictions.of(principal));
+export function createTypedCheck(options: TypedOptions) {
+  const { restrictions, audit, decisions } = options;
+  const hasLists = (principal: string): boolean => restrictions.of(principal).policy.hasLists;
 
-  /** A best-effort filter: only the sandbox contains what is typed key by key, or into another program. */
-  function judgeInput(request: InputRequest): Judgement | undefined {
-    const { principal, openedUnder, commands, uncertain, directory = settings.defaultWorkdir } = request;
-    const now = restrictions.of(principal);
-    if (openedUnder !== rulesOf(principal))
-      throw refused('terminal', {
-        reason: 'The restrictions have changed since this terminal was opened.',
-        hint: 'Close it with terminal_close and open another, which obeys them.',
-      });
-    if (uncertain !== undefined) throw refused('uncertain_line', uncertain);
-    if (commands === undefined || commands.trim() === '') return undefined;
-    if (request.isPlainShell === true && now.policy.hasLists && differsInSh(commands))
-      throw refused('uncertain_line', {
-        reason: 'sh may parse this line differently from bash, whose grammar the policy uses.',
-        hint: 'Avoid bash syntax, or open a terminal with shell_type "bash".',
-      });
-    const judgement = now.policy.judge(commands, {
-      directory,
-      home: homedir(),
-      realPath: realPathOf,
-      isContinued: true,
-      environment: {},
-      protectedProcesses: options.protectedProcesses(),
-    });
-    if (judgement.decision === 'deny') throw denied(judgement);
-    if (judgement.decision === 'ask') {
-      const asked = { ...request, command: commands, callerEnvironment: {}, sessionEnvironment: new Map() };
-      checkApproval(asked, judgement, { directory, policy: now.policy, inherited: {} });
-    }
-    return judgement;
+  /** As the audit log has it. */
+  function shownOf({ principal, input, secrecy = 'none' }: InputRequest) {
+    const isListed = hasLists(principal);
+    const isSecret = secrecy === 'certain' || (secrecy === 'likely' && !isListed);
+    if (!isSecret) return { text: input };
+    return { isSecret, ...(isListed && { length: input.replace(/<enter>$/, '').length }) } as const;
   }
 
   return {
-    rulesOf,
+    /** A checksum of what holds for a principal now. */
+    rulesOf: (principal: string): string => checksumOf(restrictions.of(principal)),
+    /** Whether a list names commands, so that nothing that a shell may run is typed unjudged. */
+    hasLists,
     /** Throws where it must not be typed; audited either way, before anything is typed. */
     authorizeInput(request: InputRequest): void {
-      const { principal, client, requestId, terminalId, input } = request;
-      const shown = input === undefined ? ({ isSecret: true } as const) : { text: input };
-      const about = { principal, client, requestId, terminalId, input: shown };
+      const { principal, client, requestId, terminalId } = request;
+      const about = { principal, client, requestId, terminalId, input: shownOf(request) };
       try {
-        const judgement = judgeInput(request);
+        const judgement = judgeInput(request, options);
         if (request.commands !== undefined) decisions.note(principal, 'allow');
         audit.write({ event: 'terminal_input', decision: 'allow', rule: judgement?.rule, ...about });
       } catch (error) {
@@ -102,6 +88,58 @@ export function createTypedCheck(options: {
       }
     },
   };
+}
+
+/** A best-effort filter: only the sandbox contains what is typed key by key, or into another program. */
+function judgeInput(
+  request: InputRequest,
+  { settings, restrictions, protectedProcesses }: TypedOptions,
+): Judgement | undefined {
+  const { principal, openedUnder, commands, left = [], innerShell, uncertain } = request;
+  const { directory = settings.defaultWorkdir } = request;
+  const now = restrictions.of(principal);
+  if (openedUnder !== checksumOf(now))
+    throw refused('terminal', {
+      reason: 'The restrictions have changed since this terminal was opened.',
+      hint: 'Close it with terminal_close and open another, which obeys them.',
+    });
+  if (uncertain !== undefined) throw refused('uncertain_line', uncertain);
+  const context: JudgeContext = {
+    directory,
+    home: homedir(),
+    realPath: realPathOf,
+    isContinued: true,
+    environment: {},
+    protectedProcesses: protectedProcesses(),
+  };
+  for (const text of left) checkLeft(now.policy.judge(text, context));
+  if (commands === undefined || commands.trim() === '') return undefined;
+  if (innerShell !== undefined) checkTerminalShell(now.policy, innerShell);
+  if (request.isPlainShell === true && now.policy.hasLists && differsInSh(commands))
+    throw refused('uncertain_line', {
+      reason: 'sh may parse this line differently from bash, whose grammar the policy uses.',
+      hint: 'Avoid bash syntax, or open a terminal with shell_type "bash".',
+    });
+  const judgement = now.policy.judge(commands, context);
+  if (judgement.decision === 'deny') throw denied(judgement);
+  if (judgement.decision === 'ask') {
+    const variables = Object.entries(request.variables ?? {});
+    const sessionEnvironment = new Map(variables.map(([name, value]) => [name, value ?? undefined]));
+    const asked = { ...request, command: commands, callerEnvironment: {}, sessionEnvironment };
+    checkApproval(asked, judgement, { directory, policy: now.policy, inherited: {} });
+  }
+  return judgement;
+}
+
+/** A question would show what may be a password; what is not read to its end may go on in the next line. */
+function checkLeft(judgement: Judgement): void {
+  if (judgement.decision === 'deny') throw denied(judgement);
+  if (judgement.decision === 'allow' && judgement.unknowns.length === 0) return;
+  throw refused('uncertain_line', {
+    reason:
+      'Nothing was sent: the program may leave some of this line to the shell, and it is not certain what that would run.',
+    hint: 'Use a program that reads whole passwords (sudo, ssh, gpg), or ask the operator to type it.',
+  });
 }
 
 function checksumOf({ security, policy }: Effective): string {

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { earlierTools } from '../compat/earlier-names.ts';
+import { maskText } from '../security/security.ts';
 import { TOOLS } from '../tools/tools.ts';
-import { callLine, recordedInput } from './audit-lines.ts';
+import { callLine as lineOf, recordedInput } from './audit-lines.ts';
 import type { CallEntry } from './dispatch.ts';
+
+const callLine = (entry: CallEntry) => lineOf(entry, maskText);
 
 const call = (tool: string, input: unknown): CallEntry => ({
   requestId: 'req_1',

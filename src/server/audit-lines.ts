@@ -1,14 +1,16 @@
 /** The lines of the audit log about calls, questions to a person, and denied requests. */
 import { isObject } from '../base/objects.ts';
-import { type AuditEntry, MASK, maskBeginning, maskText, secretValues } from '../security/security.ts';
+import { type AuditEntry, MASK, type Mask, maskBeginning, secretValues } from '../security/security.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ApprovalEntry } from './approvals.ts';
 import type { CallEntry } from './call-entry.ts';
 import type { DeniedRequest } from './http/denial-log.ts';
 
 /** Every call is on record; what a command was, and whether it might run, security has written before it ran. */
-export function callLine({ client, input, ...entry }: CallEntry): AuditEntry {
-  return { event: 'call', ...entry, client: client.name, input: shorten(input, valuesIn(input)) };
+export function callLine({ client, input, ...entry }: CallEntry, mask: Mask): AuditEntry {
+  const secrets = valuesIn(input);
+  const maskAll: Mask = (text) => mask(secrets.reduce((left, secret) => left.replaceAll(secret, MASK), text));
+  return { event: 'call', ...entry, client: client.name, input: shorten(input, maskAll) };
 }
 
 /** Of some tools only some parameters are recorded with the call: what is typed into a terminal has a line of its own. */
@@ -31,14 +33,12 @@ export function deniedRequestLine(entry: DeniedRequest): AuditEntry {
 const ANSWERS = { approval_asked: 'ask', approval_given: 'allow', approval_refused: 'deny' } as const;
 
 /** Of a long text only the beginning: input_data may have megabytes. */
-function shorten(input: unknown, secrets: readonly string[]): unknown {
-  if (typeof input === 'string') {
-    const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), input);
-    return masked.length > 500 ? `${maskBeginning(masked, 500)}…` : maskText(masked);
-  }
-  if (Array.isArray(input)) return input.map((item) => shorten(item, secrets));
+function shorten(input: unknown, mask: Mask): unknown {
+  if (typeof input === 'string')
+    return input.length > 500 ? `${maskBeginning(input, 500, mask)}…` : mask(input);
+  if (Array.isArray(input)) return input.map((item) => shorten(item, mask));
   if (input === null || typeof input !== 'object') return input;
-  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value, secrets)]));
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, shorten(value, mask)]));
 }
 
 /** What the call itself says is a secret, by the names of its variables; the longest first: one may begin with another. */

@@ -19,6 +19,13 @@ test('what a sandbox does with the network is said', () => {
 });
 
 test.for([
+  [['/work'], 'write to /work and a private /tmp;'],
+  [['/work', '/tmp'], 'write to /work, /tmp;'],
+] as const)('only a /tmp that is not among the allowed directories is private: %j', ([workspace, said]) => {
+  expect(instructionsFor({ ...FACTS, workspace, sandbox: { kind: 'bubblewrap' } })).toContain(said);
+});
+
+test.for([
   { kind: 'container' },
   { kind: 'none' },
   { kind: 'none', problem: 'bubblewrap is not installed' },

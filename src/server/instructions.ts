@@ -66,5 +66,7 @@ function describeSandbox({ sandbox, workspace, network }: InstructionFacts): str
   }
   if (sandbox.kind === 'container')
     return `Commands run in the container around this server; the network is the container's, and not restricted by this server.${warning}`;
-  return `Commands run in a sandbox: they can write to ${workspace.join(', ')} and a private /tmp; credentials are hidden; network ${network}. Only the operator can change that, in the settings.`;
+  // Among the allowed directories, it is the host's.
+  const tmp = workspace.includes('/tmp') ? '' : ' and a private /tmp';
+  return `Commands run in a sandbox: they can write to ${workspace.join(', ')}${tmp}; credentials are hidden; network ${network}. Only the operator can change that, in the settings.`;
 }

@@ -6,7 +6,7 @@ import type { Held, Outcome } from '../executions/processes.ts';
 import type { LaunchPermit } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
-export const PROTOCOL = 6;
+export const PROTOCOL = 7;
 
 /** On the host's stdin, before it listens. */
 export interface HostSpec {
@@ -178,6 +178,12 @@ export interface InputFacts {
   readonly isShellInFront: boolean;
   /** Something else than a command is asked for, without echo. */
   readonly isSecretPrompt: boolean;
+  /** The name of another shell that reads commands in the foreground. */
+  readonly innerShell: string | undefined;
+  /** A command of the shell reads single characters (`read -n 1`); the shell runs what is left. */
+  readonly isPartlyRead: boolean;
+  /** Only a program that asks for passwords reads, and it reads whole lines. */
+  readonly isPasswordProgram: boolean;
   /** How many prompts the shell has come back to. */
   readonly prompts: number;
   /** A line with `!` in it becomes another before it is run. */
@@ -195,6 +201,8 @@ export interface InputFacts {
   readonly byPerson: number;
   /** What held for the owner when the terminal was opened, as a checksum. */
   readonly rules: string;
+  /** Variables that it was opened with. */
+  readonly variables: LaunchPermit['given'];
 }
 
 export interface ReadRequest {
@@ -215,7 +223,11 @@ export interface ReadRequest {
 export interface ReadResult {
   readonly lines: readonly string[];
   readonly from: number;
+  /** One of them was too long. */
+  readonly isLineCut?: boolean | undefined;
   readonly totalLines: number;
+  /** So many of them are final: programs write in the line of the cursor and after it, until the terminal has ended. */
+  readonly finalLines: number;
   /** Lines after them that were asked for and not kept. */
   readonly missing: number;
   readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };

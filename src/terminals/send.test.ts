@@ -31,13 +31,18 @@ const wait = { pattern: undefined, idleMs: undefined, timeoutMs: 20_000 };
 const keys = (...names: string[]): Typed => ({ kind: 'keys', keys: names });
 const text = (line: string): Typed => ({ kind: 'text', text: line, isEntered: false });
 const run = (line: string): Typed => ({ kind: 'text', text: line, isEntered: true });
+const raw = (line: string): Typed => ({
+  kind: 'bytes',
+  base64: Buffer.from(line, 'latin1').toString('base64'),
+  isEntered: false,
+});
 const pause = 'pause';
 
 type Shell = 'bash' | 'zsh' | 'fish' | 'sh';
 const worldOf = (shell: Shell): World => (shell === 'zsh' || shell === 'fish' ? free : world);
 
-async function open(shell: Shell) {
-  const { terminals, directory, settings } = worldOf(shell);
+async function open(shell: Shell, where: World = worldOf(shell), variables: Record<string, string> = {}) {
+  const { terminals, directory, settings } = where;
   const place = mkdtempSync(join(settings.defaultWorkdir, 'place-'));
   const { state } = await terminals.create(
     {
@@ -46,7 +51,7 @@ async function open(shell: Shell) {
       dimensions: { columns: 100, rows: 20 },
       workingDirectory: place,
       // What fish keeps goes with the world.
-      environment: { HOME: directory, XDG_RUNTIME_DIR: directory },
+      environment: { HOME: directory, XDG_RUNTIME_DIR: directory, ...variables },
       autoSaves: false,
       command: undefined,
     },
@@ -70,8 +75,8 @@ async function open(shell: Shell) {
   };
 }
 
-function audited(shell: Shell, id: string): string[] {
-  const directory = join(worldOf(shell).settings.stateDir, 'audit');
+function audited(where: World, id: string): string[] {
+  const directory = join(where.settings.stateDir, 'audit');
   return readdirSync(directory)
     .flatMap((name) => readFileSync(join(directory, name), 'utf8').trimEnd().split('\n'))
     .map((line) => JSON.parse(line) as { event: string; terminalId?: string; input?: { text?: string } })
@@ -124,6 +129,31 @@ const ATTACKS: readonly [string, readonly Shell[], Steps][] = [
   ],
   ['a letter is Backspace', ['sh'], [run('stty erase z'), run(`echo zzzzz${T}`)]],
   ['a letter ends lines', ['sh'], [run('stty eol z'), run(`echo z${T}`)]],
+  ['a shell without echo', ['bash', 'sh'], [run('stty -echo; sh'), run(T)]],
+  ['a shell in a shell without echo', ['bash'], [run('bash --noediting -i'), run('stty -echo'), run(T)]],
+  ['a shell in a shell', ['bash', 'sh'], [run('bash --norc'), run(T)]],
+  ['the same in two parts', ['bash'], [run('sh'), text('tou'), run('ch M')]],
+  ['the same with keys', ['bash'], [run('bash --norc'), text('tuch M'), keys('home', 'right'), run('o')]],
+  ['the history of a shell in a shell', ['bash'], [run('bash --norc'), run(': xouch M'), run('!!:s/: x/t/')]],
+  ['a shell in a shell, of another grammar', ['bash'], [run('zsh -f'), run('=touch M')]],
+  ['a second line', ['bash', 'sh'], [run('stty -echo; head -n1 >/dev/null'), run(`x\n${T}`)]],
+  ['a second line behind Ctrl-D', ['bash'], [run('stty -echo; cat >/dev/null'), raw(`x\x04\x04${T}\r`)]],
+  ['what head leaves', ['bash', 'sh'], [run('stty -echo; head -c1 >/dev/null'), run(`x${T}`)]],
+  ['the same in parts', ['bash'], [run('stty -echo; head -c1 >/dev/null'), text('xtou'), run('ch M')]],
+  ['the same, continued', ['bash'], [run('stty -echo; head -c1 >/dev/null'), run('xtou\\'), run('ch M')]],
+  ['what read leaves', ['bash'], [run('read -n1 x'), run(`p${T}`)]],
+  ['what read leaves without echo', ['bash'], [run('read -s -n1 x'), run(`p${T}`)]],
+  ['what read leaves of two parts', ['bash'], [run('read -s -n1 x'), text('ptou'), run('ch M')]],
+  ['what read leaves behind a sign', ['bash'], [run('read -s -d : x'), run(`pw:${T}`)]],
+  ['a copy of a shell', ['bash'], [run('cp /bin/sh x; stty -echo; ./x'), run(T)]],
+  ['a comment without its sign', ['bash'], [run(`#${T}`), run('fc -s "#="')]],
+  ['the prompt', ['bash'], [run(`PROMPT_COMMAND='${T}'`), run('true')]],
+  ['the prompt’s text', ['bash', 'sh'], [run(`PS1='$(${T})'`), run('true')]],
+  ['an alias', ['bash', 'sh'], [run('alias t=touch'), run('t M')]],
+  ['an alias by its variable', ['bash'], [run('BASH_ALIASES[t]=touch'), run('t M')]],
+  ['a variable', ['bash', 'sh'], [run('x=touch'), run('$x M')]],
+  ['a variable in a function', ['bash', 'sh'], [run('f() { "$@"; }'), run(`f ${T}`)]],
+  ['a hashed command', ['bash'], [run('hash -p "$(command -v touch)" t'), run('t M')]],
   ['bytes of another locale', ['bash'], [run('LC_ALL=C; : touch'), keys('\u00ee', 'space', 'M', 'enter')]],
 ];
 
@@ -182,6 +212,16 @@ describe.concurrent('a command that is not blocked', () => {
     ['with an exclamation mark', 'zsh', [run('echo "a!b-1"')], 'a!b-1'],
     ['without echo', 'bash', [run('stty -echo'), run('echo a-1')], 'a-1'],
     ['without echo', 'sh', [run('stty -echo'), run('echo a-1')], 'a-1'],
+    ['in another shell', 'bash', [run('bash --norc'), run('x=a'), run('exit'), run('echo a-1')], 'a-1'],
+    ['in another shell without echo', 'bash', [run('stty -echo; sh'), run('echo a-1')], 'a-1'],
+    ['after a line without echo', 'bash', [run('read -s x'), run('pass'), run('echo "$x-1"')], 'pass-1'],
+    [
+      'after a line of another program without echo',
+      'bash',
+      [run('stty -echo; x=$(head -n1); stty echo'), run('pass'), run('echo "$x-1"')],
+      'pass-1',
+    ],
+    ['after an answer of a script', 'bash', [run("sh -c 'read x'"), run('touch'), run('echo a-1')], 'a-1'],
   ])('is run: %s in %s', async ([, shell, steps, expected]) => {
     const terminal = await open(shell);
     for (const step of steps) {
@@ -212,7 +252,7 @@ describe.concurrent('a command that is not blocked', () => {
     await terminal.send(run('stty -echo; sleep 1'), false);
     await sleep(300);
     await terminal.send(run(line), false);
-    expect(audited(shell, terminal.id)).toEqual([
+    expect(audited(worldOf(shell), terminal.id)).toEqual([
       'stty -echo<enter>',
       `${line}<enter>`,
       'stty -echo; sleep 1<enter>',
@@ -221,6 +261,38 @@ describe.concurrent('a command that is not blocked', () => {
     await terminal.close();
   });
 });
+
+test.for<[string, Shell, Steps, string[]]>([
+  [
+    'what a command of the shell reads',
+    'bash',
+    [run('read -s x'), run('pass')],
+    ['read -s x<enter>', 'pass<enter>'],
+  ],
+  [
+    'what another program reads',
+    'bash',
+    [run('stty -echo; head -n1 >/dev/null'), run('pass')],
+    ['stty -echo; head -n1 >/dev/null<enter>', 'pass<enter>'],
+  ],
+])('is on record under a list, although it is not echoed: %s', async ([, shell, steps, expected]) => {
+  const terminal = await open(shell);
+  for (const step of steps) if (step !== pause) await terminal.send(step);
+  await terminal.close();
+  expect(audited(worldOf(shell), terminal.id)).toEqual(expected);
+});
+
+test.skipIf(needs('ssh'))(
+  'a password that a known program asks for is neither judged nor on record',
+  async () => {
+    const terminal = await open('bash');
+    await terminal.send(run('ssh-keygen -q -t ed25519 -f key'));
+    expect(await terminal.send(run(`${T}\nx`))).toBeUndefined();
+    expect(await terminal.send(run(T))).toBeDefined();
+    await terminal.close();
+    expect(audited(world, terminal.id)).toEqual(['ssh-keygen -q -t ed25519 -f key<enter>', '<secret>']);
+  },
+);
 
 test('what was refused while a program did not read is sent once it reads', async () => {
   const terminal = await open('bash');
@@ -231,5 +303,39 @@ test('what was refused while a program did not read is sent once it reads', asyn
     .poll(() => terminal.send(keys('up', 'enter'), false))
     .toMatchObject({ front: [{ name: 'head' }] });
   await expect.poll(() => readFileSync(join(terminal.place, 'got'), 'latin1')).toBe('\u001B[A\n');
+  await terminal.close();
+});
+
+test.for<[string, Steps]>([
+  ['a shell in a shell', [run('sh'), run('stty -echo')]],
+  ['a shell that was started without echo', [run('stty -echo; dash -i')]],
+  ['a shell in its place', [run('stty -echo; exec sh')]],
+  ['a shell in its place that edits no lines', [run('exec bash --noediting --norc'), run('stty -echo')]],
+])('is on record without lists too, although it is not echoed: what is typed into %s', async ([, steps]) => {
+  const terminal = await open('bash', free);
+  for (const step of steps) if (step !== pause) await terminal.send(step, 2000);
+  await terminal.send(run('echo seen'), 2000);
+  await terminal.close();
+  expect(audited(free, terminal.id).at(-1)).toBe('echo seen<enter>');
+});
+
+test.for<[string, Steps]>([
+  ['a command of the shell', [run('read -s x')]],
+  ['another program', [run('stty -echo; head -n1 >/dev/null')]],
+])('is not on record without lists: what %s reads without echo', async ([, steps]) => {
+  const terminal = await open('bash', free);
+  for (const step of steps) if (step !== pause) await terminal.send(step, 2000);
+  await terminal.send(run('pass'), 2000);
+  await terminal.close();
+  expect(audited(free, terminal.id).at(-1)).toBe('<secret>');
+});
+
+test('a question about a line shows the variables that its terminal was opened with', async () => {
+  await using asking = createWorld({ settings: { security: { askCommands: ['touch'] } } });
+  const terminal = await open('bash', asking, { PATH: '/evil:/usr/bin:/bin', FOO: 'bar' });
+  const sent = asking.terminals.send(terminal.id, { typed: run(T), guard: undefined, wait }, caller);
+  const { question } = (await sent.catch((error: unknown) => error)) as { question: string };
+  expect(question).toContain('    FOO=bar\n');
+  expect(question).toContain('    PATH=/evil:/usr/bin:/bin');
   await terminal.close();
 });

@@ -9,7 +9,7 @@ import { echoedLines, encodeTyped } from './input.ts';
 import type { Caller } from './open-terminal.ts';
 import { type InputFacts, NOTHING_SENT, type SendResult, type Typed, type WaitSpec } from './protocol.ts';
 import type { Entry } from './register.ts';
-import { CANNOT_SEE, type Decision } from './typing.ts';
+import { CANNOT_SEE, type Decision, isAlone, NOT_ALONE, type Typing } from './typing.ts';
 
 export interface InputOptions {
   readonly typed: Typed;
@@ -42,9 +42,13 @@ export function createSending(
       openedUnder: facts.rules,
       directory: facts.workingDirectory,
       commands: 'commands' in decision ? decision.commands : undefined,
+      left: decision.kind === 'left' ? decision.texts : [],
       isPlainShell: facts.lineKeys !== undefined,
+      innerShell: facts.innerShell,
+      variables: facts.variables,
       uncertain: decision.kind === 'refuse' ? decision : undefined,
-      input: facts.isSecretPrompt ? undefined : describeTyped(input.typed),
+      input: describeTyped(input.typed),
+      secrecy: !facts.isSecretPrompt ? 'none' : facts.isPasswordProgram ? 'certain' : 'likely',
       approval: caller.approval,
     });
   }
@@ -52,14 +56,15 @@ export function createSending(
   return async (entry, input, caller) => {
     if (!(await isFree(entry, input, caller.signal))) return { ...NOTHING_SENT, why: 'held' };
     for (let decisions = 1; ; decisions++) {
-      const made = await decide(entry, input.typed, caller.signal);
+      const isListed = security.hasLists(caller.principal);
+      const made = await decide(entry, input.typed, isListed, caller.signal);
       authorize(entry, input, caller, made);
-      const { decision, bytes, facts } = made;
+      const { decision, bytes, facts, reader } = made;
       const isShown = decision.kind === 'enter' && decision.isShown;
       const result =
         decision.kind === 'verify'
           ? await sendVerified(entry, input, { ...made, line: decision.line }, caller.signal)
-          : await sendBytes(entry, input, { bytes, facts, isShown }, caller.signal);
+          : await sendBytes(entry, input, { bytes, facts, reader, isShown }, caller.signal);
       if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
     }
   };
@@ -73,27 +78,54 @@ async function isFree(entry: Entry, { wait }: InputOptions, signal: AbortSignal)
   return answer.isFree;
 }
 
+/** What reads the input: a shell, a program that may leave some of it to the shell, or another one. */
+type Reader = 'shell' | 'inner shell' | 'part' | 'program';
+
+/** Without lists only what the terminal's own shell reads is judged. */
+function readerOf(facts: InputFacts, isListed: boolean): Reader {
+  const { isForShell, innerShell, isPartlyRead, isSecretPrompt, isPasswordProgram } = facts;
+  if (isListed && isPartlyRead) return 'part';
+  if (isForShell) return 'shell';
+  if (!isListed) return 'program';
+  if (innerShell !== undefined) return 'inner shell';
+  return isSecretPrompt && !isPasswordProgram ? 'part' : 'program';
+}
+
+/** Another shell says nothing of itself: that it has a history is assumed, and its line is not looked at. */
+const insideShell = (facts: InputFacts, reader: Reader): InputFacts =>
+  reader === 'inner shell' ? { ...facts, isShellInFront: true, expandsHistory: true } : facts;
+
+function decideFor(reader: Reader, bytes: Buffer, facts: InputFacts, typing: Typing): Decision {
+  if (facts.isSecretPrompt && facts.innerShell === undefined && !isAlone(bytes)) return NOT_ALONE;
+  if (reader === 'program') return { kind: 'open' };
+  if (reader === 'part') return typing.decideLeft(bytes, facts);
+  return typing.decide(bytes, insideShell(facts, reader));
+}
+
 interface Made {
   readonly decision: Decision;
   readonly bytes: Buffer;
   readonly facts: InputFacts;
+  readonly reader: Reader;
 }
 
 /** By what the last answer said; nothing is refused by that, since a program may have begun to read since. */
-async function decide(entry: Entry, typed: Typed, signal: AbortSignal): Promise<Made> {
+async function decide(entry: Entry, typed: Typed, isListed: boolean, signal: AbortSignal): Promise<Made> {
   const known = entry.facts;
   entry.facts = undefined;
-  const made = known && (await decideBy(known, entry, typed, signal));
+  const decideBy = (facts: InputFacts): Promise<Made> =>
+    decideFrom(facts, entry, { typed, isListed }, signal);
+  const made = known && (await decideBy(known));
   if (made !== undefined && made.decision.kind !== 'refuse' && !isAhead(made.facts)) return made;
-  return decideBy(await entry.host.ask('facts', { id: entry.id }, signal), entry, typed, signal);
+  return decideBy(await entry.host.ask('facts', { id: entry.id }, signal));
 }
 
 const isAhead = ({ isForShell, isShellInFront }: InputFacts): boolean => isForShell && !isShellInFront;
 
-async function decideBy(
+async function decideFrom(
   known: InputFacts,
   { id, host, typing }: Entry,
-  typed: Typed,
+  { typed, isListed }: { readonly typed: Typed; readonly isListed: boolean },
   signal: AbortSignal,
 ): Promise<Made> {
   const ask = (): Promise<InputFacts> => host.ask('facts', { id }, signal);
@@ -110,13 +142,14 @@ async function decideBy(
     bytes = encodeTyped(typed, facts.modes);
     typing.settle(facts);
   }
-  return { decision: facts.isForShell ? typing.decide(bytes, facts) : { kind: 'open' }, bytes, facts };
+  const reader = readerOf(facts, isListed);
+  return { decision: decideFor(reader, bytes, facts, typing), bytes, facts, reader };
 }
 
 async function sendBytes(
   entry: Entry,
   { guard, wait, typed }: InputOptions,
-  { bytes, facts, isShown }: { bytes: Buffer; facts: InputFacts; isShown: boolean },
+  { bytes, facts, reader, isShown }: Omit<Made, 'decision'> & { readonly isShown: boolean },
   signal: AbortSignal,
 ): Promise<SendResult> {
   const { id, host, typing } = entry;
@@ -133,7 +166,7 @@ async function sendBytes(
   const result = await host.ask('send', request, signal);
   if (result.facts !== undefined) entry.facts = result.facts;
   if (result.sent === 'nothing') return result;
-  if (facts.isForShell) typing.commit(bytes, facts);
+  if (reader === 'shell' || reader === 'inner shell') typing.commit(bytes, insideShell(facts, reader));
   else typing.pass(bytes);
   return result;
 }
@@ -142,12 +175,12 @@ async function sendBytes(
 async function sendVerified(
   entry: Entry,
   input: InputOptions,
-  { bytes, facts, line }: Made & { readonly line: string },
+  { bytes, facts, reader, line }: Made & { readonly line: string },
   signal: AbortSignal,
 ): Promise<SendResult> {
   const { id, host } = entry;
   const unfinished: InputOptions = { ...input, wait: undefined, typed: { kind: 'keys', keys: [] } };
-  const typedLine = { bytes: bytes.subarray(0, -1), facts, isShown: true };
+  const typedLine = { bytes: bytes.subarray(0, -1), facts, reader, isShown: true };
   const begun = await sendBytes(entry, unfinished, typedLine, signal);
   if (begun.sent === 'nothing') return begun;
   await untilShown(host, id, signal);
@@ -161,7 +194,7 @@ async function sendVerified(
       details: { rule: 'uncertain_line' },
     });
   }
-  const entered = await sendBytes(entry, input, { bytes: ENTER, facts: now, isShown: true }, signal);
+  const entered = await sendBytes(entry, input, { bytes: ENTER, facts: now, reader, isShown: true }, signal);
   return entered.sent === 'nothing' ? entered : { ...entered, bytes: bytes.length };
 }
 

@@ -49,7 +49,7 @@ const commit = (typing: Typing, each: Typed, shell = bash()): void =>
 function runs(typing: Typing, each: Typed, shell = bash()): string | undefined {
   const decision = decide(typing, each, shell);
   if (decision.kind === 'refuse') return 'refused';
-  return decision.kind === 'open' ? undefined : decision.commands;
+  return 'commands' in decision ? decision.commands : undefined;
 }
 
 /** Each was typed, and the shell said nothing meanwhile. */

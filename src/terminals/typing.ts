@@ -8,7 +8,17 @@ import { type LineKey, type LineReader, readLineKeys } from './line-keys.ts';
 import type { InputFacts } from './protocol.ts';
 
 /** The shell, as it is at the moment. */
-export type ShellFacts = Omit<InputFacts, 'isForShell' | 'isSecretPrompt' | 'workingDirectory' | 'rules'>;
+export type ShellFacts = Omit<
+  InputFacts,
+  | 'isForShell'
+  | 'isSecretPrompt'
+  | 'variables'
+  | 'innerShell'
+  | 'isPartlyRead'
+  | 'isPasswordProgram'
+  | 'workingDirectory'
+  | 'rules'
+>;
 
 export type Decision =
   /** Nothing is entered. */
@@ -17,6 +27,8 @@ export type Decision =
   | { readonly kind: 'enter'; readonly commands: string; readonly isShown: boolean }
   /** These, if the line is shown as it was typed before Enter comes. */
   | { readonly kind: 'verify'; readonly commands: string; readonly line: string }
+  /** A program reads some of it, and the shell may run any of these, whatever that leaves. */
+  | { readonly kind: 'left'; readonly texts: readonly string[] }
   | { readonly kind: 'refuse'; readonly reason: string; readonly hint: string };
 
 export type Typing = ReturnType<typeof createTyping>;
@@ -75,6 +87,9 @@ export function createTyping() {
     },
     decide: (bytes: Uint8Array, shell: ShellFacts): Decision =>
       decide(bytes, shell, current(shell), open(shell)),
+    /** For a program that may read only a part of it. */
+    decideLeft: (bytes: Uint8Array, shell: InputFacts): Decision =>
+      shell.isPartlyRead && !hasEnter(bytes, shell) ? { kind: 'open' } : decideLeft(bytes, current(shell)),
     /** It was typed at the shell. */
     commit(bytes: Uint8Array, shell: ShellFacts): void {
       const before = current(shell);
@@ -133,6 +148,21 @@ function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: 
   return isWhole ? { kind: 'verify', commands, line } : refuse('hidden');
 }
 
+/** The line has to be sent whole: of the parts of one nobody can tell what the shell gets. */
+function decideLeft(bytes: Uint8Array, before: Content): Decision {
+  if (bytes.every((byte) => QUIET.has(byte))) return { kind: 'open' };
+  const text = Buffer.from(bytes).toString('utf8');
+  const isEmpty = before.kind === 'known' && before.text === '';
+  const characters = Array.from(text.slice(0, -1));
+  const isPlain = endsLine(bytes) && characters.every((each) => !CONTROL.test(each));
+  if (!isEmpty || !isPlain || characters.length > MAX_LEFT) return refuse('alone');
+  return { kind: 'left', texts: characters.map((_, from) => characters.slice(from).join('')) };
+}
+
+/** Each of so many texts is judged. */
+const MAX_LEFT = 200;
+const CONTROL = /\p{Cc}|\ufffd/u;
+
 function press(bytes: Uint8Array, shell: ShellFacts, from: Content): Line {
   const keys = readLineKeys(bytes, readerOf(shell));
   const start: Line = { content: from, entered: [], problem: undefined };
@@ -141,6 +171,7 @@ function press(bytes: Uint8Array, shell: ShellFacts, from: Content): Line {
 
 const CR = 0x0d;
 const LF = 0x0a;
+const EOT = 0x04;
 /** Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-\ leave nothing behind for the shell. */
 const QUIET = new Set([0x03, 0x04, 0x1a, 0x1c]);
 
@@ -210,9 +241,21 @@ function pressKey(line: Line, key: LineKey, shell: ShellFacts): Line {
   }
 }
 
-type Why = 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'ahead';
+/** Whether it is one password, perhaps a part of it, or keys alone: what follows its line is for the next reader. */
+export function isAlone(bytes: Uint8Array): boolean {
+  if (bytes.every((byte) => QUIET.has(byte))) return true;
+  return (
+    bytes.subarray(0, -1).every((byte) => byte !== CR && byte !== LF && byte !== EOT) && bytes.at(-1) !== EOT
+  );
+}
+
+type Why = 'alone' | 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'ahead';
 
 const REFUSALS: Readonly<Record<Why, [string, string]>> = {
+  alone: [
+    'Nothing was sent: the program may read only a part of it, and the shell would run the rest.',
+    'Send the password alone: one line with Enter, in one call, and nothing after it.',
+  ],
   edited: [
     'Nothing was sent: what Enter would run is not certain, since a key before it changes the line.',
     'Send the other keys first; when the line is shown, send Enter alone (keys ["enter"]).',
@@ -239,6 +282,7 @@ const REFUSALS: Readonly<Record<Why, [string, string]>> = {
   ],
 };
 
+export const NOT_ALONE = refuse('alone');
 export const CANNOT_SEE = { reason: REFUSALS.hidden[0], hint: REFUSALS.hidden[1] };
 
 function refuse(why: Why): Decision {

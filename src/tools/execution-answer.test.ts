@@ -1,15 +1,19 @@
 import { encode } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../test/support/world.ts';
+import { defaultSettings } from '../base/config/defaults.fixture.ts';
 import { createId, renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { describeExecution } from './execution-answer.ts';
 import { answerBytes } from './known-clients.ts';
 import type { ClientInfo } from './tool.ts';
 
+const MIB = LIMITS.inlineOutputBytesMax;
+
 let world: World;
 beforeAll(() => {
-  world = createWorld();
+  const { limits } = defaultSettings('/');
+  world = createWorld({ settings: { limits: { ...limits, maxOutputBytes: 8 * MIB } } });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -39,6 +43,7 @@ async function answerTo(
 }
 
 const print = (bytes: number): string => `yes | head -c ${bytes}`;
+const both = (bytes: number): string => `${print(bytes)}; ${print(bytes)} >&2`;
 
 describe('the text names outputs', () => {
   const NONE = /^\[\w+, exit code \d, [\d.]+ m?s\]$/;
@@ -111,19 +116,25 @@ describe('the structured part', () => {
 });
 
 describe('an answer whose output is cut', () => {
-  test.each<[string, string, 'stdout' | 'stderr']>([
+  test.each<[string, string, 'stdout' | 'stderr', string?]>([
     ['only stdout', `${print(9000)}; echo a >&2`, 'stdout'],
     ['both streams', `${print(9000)}; ${print(9000)} >&2`, 'stdout'],
     ['only stderr', `echo a; ${print(9000)} >&2`, 'stderr'],
     ['only stderr, of two', `${print(9000)} >&2`, 'stderr'],
-  ])('names the output first that has more: %s', async (_, command, first) => {
+    [
+      'only stderr, which is not kept whole',
+      `echo a; ${print(9 * MIB)} >&2`,
+      'stderr',
+      'what was kept of it',
+    ],
+  ])('names the output first that has more: %s', async (_, command, first, has = 'all of it') => {
     const { data, status } = await answerTo(command, undefined);
     expect(data.output_truncated).toBe(true);
     const ids = [`, output_id ${data.output_id}`, `, stderr_output_id ${data.stderr_output_id}`];
     const [stdoutAt = -1, stderrAt = -1] = ids.map((id) => status.indexOf(id));
     expect(Math.min(stdoutAt, stderrAt)).toBeGreaterThan(0);
     expect(stdoutAt < stderrAt).toBe(first === 'stdout');
-    const sentence = `Only stderr is cut: read_execution_output with output_id "${data.stderr_output_id}" has all of it.`;
+    const sentence = `Only stderr is cut: read_execution_output with output_id "${data.stderr_output_id}" has ${has}.`;
     expect(data.message ?? '').toBe(first === 'stderr' ? sentence : '');
   });
 
@@ -134,17 +145,22 @@ describe('an answer whose output is cut', () => {
     expect((await answerTo('echo a; echo b >&2', undefined)).data.message).toBeUndefined();
   });
 
-  const MIB = LIMITS.inlineOutputBytesMax;
   test.each([
-    ['as much as was asked for', MIB / 2, MIB / 2, false],
-    ['as much as there may be', MIB, MIB, false],
-    ['no more than there may be', 3 * MIB, MIB, true],
-  ])('has %s, and says where that is less', async (_, asked, bytes, isSaid) => {
-    const { data } = await answerTo(print(4 * MIB), asked);
-    expect(data.stdout?.length).toBeLessThanOrEqual(bytes);
-    expect(data.stdout?.length).toBeGreaterThan(bytes * 0.9);
+    ['as much as was asked for', print(4 * MIB), MIB / 2, MIB / 2, false],
+    ['as much as there may be', print(4 * MIB), MIB, MIB, false],
+    ['no more than there may be', print(4 * MIB), 3 * MIB, MIB, true],
+    ['as much as was asked for of both streams', both(4 * MIB), MIB / 4, MIB / 2, false],
+    ['no more than there may be of both streams', both(4 * MIB), 1_000_000, MIB, true],
+    ['both streams whole', both(MIB / 2), 1_000_000, MIB, false],
+  ])('has %s, and says where that is less', async (_, command, asked, bytes, isSaid) => {
+    const { data } = await answerTo(command, asked);
+    const shownBytes = `${data.stdout}${data.stderr ?? ''}`.length;
+    expect(shownBytes).toBeLessThanOrEqual(bytes + 2000);
+    expect(shownBytes).toBeGreaterThan(bytes * 0.9);
     expect(data.message).toBe(
-      isSaid ? 'An answer holds at most 1.0 MiB of output, also where max_output_size is more.' : undefined,
+      isSaid
+        ? 'An answer holds at most 1.0 MiB of output, both streams together, also where max_output_size allows more.'
+        : undefined,
     );
   });
 
@@ -156,7 +172,7 @@ describe('an answer whose output is cut', () => {
     const { data, text } = await answerTo(`${print(MIB)}; ${print(MIB)} >&2`, MIB, { client });
     expect(JSON.stringify(data).length).toBeLessThan(characters * 1.25);
     expect(text.length).toBeLessThan(characters);
-    expect(data.message).toContain('also where max_output_size is more');
+    expect(data.message).toContain('also where max_output_size allows more');
   });
 
   test('leads on before the output comes', async () => {
@@ -164,9 +180,12 @@ describe('an answer whose output is cut', () => {
     expect(names.slice(-2)).toEqual(['stderr', 'stdout']);
   });
 
-  test('does not speak of a limit that cut nothing', async () => {
-    const { data } = await answerTo(print(2000), 3 * MIB, { detail: true });
-    expect([data.output_truncated, data.message]).toEqual([false, undefined]);
+  test.each([
+    ['fits', print(2000), false],
+    ['is folded and fits then', both(2 * MIB), true],
+  ])('does not speak of a limit that cut nothing of output that %s', async (_, command, isShortened) => {
+    const { data } = await answerTo(command, 3 * MIB, { detail: true, folds: true });
+    expect([data.output_truncated, data.message]).toEqual([isShortened, undefined]);
   });
 });
 

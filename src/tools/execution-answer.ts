@@ -127,10 +127,14 @@ export async function describeExecution(
   return { data: options.detail ? data : leanFields(data), text };
 }
 
-async function readStreams(
-  execution: Execution,
-  options: AnswerOptions,
-): Promise<Map<StreamType, HeadAndTail>> {
+interface Shown extends HeadAndTail {
+  /** It has less than was asked for. */
+  readonly isCapped: boolean;
+  /** Nothing of it is missing on disk. */
+  readonly isKept: boolean;
+}
+
+async function readStreams(execution: Execution, options: AnswerOptions): Promise<Map<StreamType, Shown>> {
   const { bundle, record } = execution;
   const sources = record.streams.flatMap((type) => {
     // A recording is to be played, not read.
@@ -138,7 +142,7 @@ async function readStreams(
     const source = bundle.source(type);
     return source === undefined ? [] : [{ type, source }];
   });
-  const shown = new Map<StreamType, HeadAndTail>();
+  const shown = new Map<StreamType, Shown>();
   try {
     const sizes = new Map(
       sources.map(({ type, source }) => [type, source.size() - (options.since?.get(type) ?? 0)]),
@@ -158,7 +162,10 @@ async function readStreams(
         folds: options.folds && base === 0,
         signal: options.signal,
       });
-      shown.set(type, part);
+      // Folds may leave most of the room empty: then it was not the room that cut it.
+      const isFilled = to - base - part.omittedBytes > budget / 2;
+      const isCapped = isFilled && budget < Math.min(options.perStreamBytes ?? 0, to - base);
+      shown.set(type, { ...part, isCapped, isKept: source.gaps().length === 0 });
       options.onShown?.(type, to, part.truncated ? base + (part.omittedFrom ?? 0) : to);
     }
   } finally {
@@ -177,7 +184,7 @@ function shareOf(type: StreamType, sizes: ReadonlyMap<StreamType, number>, total
 
 function sentences(
   execution: Execution,
-  shown: ReadonlyMap<StreamType, HeadAndTail>,
+  shown: ReadonlyMap<StreamType, Shown>,
   options: AnswerOptions,
 ): string[] {
   const { record } = execution;
@@ -211,16 +218,18 @@ const terminalIdOf = ({ id, terminal }: Execution['record']): string | undefined
 
 function describeCut(
   { bundle }: Execution,
-  shown: ReadonlyMap<StreamType, HeadAndTail>,
-  { perStreamBytes = 0, mostBytes }: AnswerOptions,
+  shown: ReadonlyMap<StreamType, Shown>,
+  { mostBytes }: AnswerOptions,
 ): string[] {
-  if (![...shown.values()].some(({ truncated, binary }) => truncated && !binary)) return [];
+  const cut = [...shown.values()].filter(({ truncated, binary }) => truncated && !binary);
+  if (cut.length === 0) return [];
+  const has = shown.get('stderr')?.isKept === true ? 'all of it' : 'what was kept of it';
   return [
-    perStreamBytes > mostBytes
-      ? `An answer holds at most ${describeBytes(mostBytes)} of output, also where max_output_size is more.`
+    cut.some(({ isCapped }) => isCapped)
+      ? `An answer holds at most ${describeBytes(mostBytes)} of output, both streams together, also where max_output_size allows more.`
       : '',
     isOnlyStderrCut(shown)
-      ? `Only stderr is cut: read_execution_output with output_id "${bundle.outputId('stderr')}" has all of it.`
+      ? `Only stderr is cut: read_execution_output with output_id "${bundle.outputId('stderr')}" has ${has}.`
       : '',
   ];
 }
@@ -274,14 +283,14 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
 }
 
 function describeReason(outcome: Outcome, timeoutMs: number | undefined): string {
-  const { reason, survivors, peakMemoryBytes, exitCode = 0 } = outcome;
+  const { reason, survivors, peakMemoryBytes, signal, exitCode = 0 } = outcome;
   switch (reason) {
     case 'timeout':
       return `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended${survivors.length === 0 ? ' with everything it had started' : ''}.`;
     case 'terminated':
       return 'It was ended on request.';
     case 'memory_limit':
-      return `It passed the memory limit${peakMemoryBytes === undefined ? '' : ` with ${describeBytes(peakMemoryBytes)}`} and was ended with everything it had started. The operator changes the limit with security.max_memory_mb.`;
+      return `It passed the memory limit${peakMemoryBytes === undefined ? '' : ` with ${describeBytes(peakMemoryBytes)}`}${signal === undefined ? ': the kernel killed a process of it, and the rest ended by itself' : ' and was ended with everything it had started'}. The operator changes the limit with security.max_memory_mb.`;
     case 'cpu_limit':
       return 'It used more processor time than security.max_cpu_seconds allows and was ended.';
     case 'server_shutdown':

@@ -9,17 +9,24 @@ import {
   type MonitorView,
   pidOf,
   type Sample,
+  whyUnavailable,
 } from '../executions/executions.ts';
 import { describeBytes, toMegabytes } from './describe.ts';
 import { findTarget } from './find-target.ts';
 import { type Answer, type Call, type DataOf, defineTool } from './tool.ts';
+
+/** Few executions have a network of their own: it is measured by itself there, taken if asked for, and not listed. */
+const LISTED = METRICS.filter((metric) => metric !== 'network');
 
 const inputSchema = () =>
   z.strictObject({
     process_id: z.number().int().min(1).max(4_194_304).optional(),
     execution_id: z.string().optional(),
     monitor_interval_ms: z.number().int().min(100).max(60_000).default(1000).describe('Default 1000'),
-    include_metrics: z.array(z.enum(METRICS)).min(1).optional(),
+    include_metrics: z
+      .array(z.enum(METRICS).meta({ enum: LISTED }))
+      .min(1)
+      .optional(),
     monitor_id: z.string().optional(),
     action: z.enum(['read', 'stop']).default('read'),
   });
@@ -96,14 +103,9 @@ async function start(input: Input, call: Call): Promise<Answer<DataOf<typeof out
   const measured = view.metrics.filter((metric) => !view.unavailable.includes(metric));
   return {
     data: fieldsOf(view),
-    text: `${view.id} watches ${record.id} (process ${pid}) every ${view.intervalMs} ms: ${measured.join(', ') || 'nothing'}.${describeUnavailable(view)}\nprocess_monitor with this monitor_id reads it.`,
+    text: `${view.id} watches ${record.id} (process ${pid}) every ${view.intervalMs} ms: ${measured.join(', ')}.${describeUnavailable(view)}\nprocess_monitor with this monitor_id reads it.`,
   };
 }
-
-const reasonOf = (metric: string): string =>
-  metric === 'network'
-    ? 'it uses the network of the host, and the kernel does not tell by whom that is used'
-    : 'the kernel does not tell it for this process';
 
 function fieldsOf(view: MonitorView): DataOf<typeof outputSchema> {
   return {
@@ -115,7 +117,7 @@ function fieldsOf(view: MonitorView): DataOf<typeof outputSchema> {
     ended_at: view.endedAtMs === undefined ? undefined : isoTime(view.endedAtMs),
     monitor_interval_ms: view.intervalMs,
     ...(view.unavailable.length > 0 && {
-      unavailable: Object.fromEntries(view.unavailable.map((metric) => [metric, reasonOf(metric)])),
+      unavailable: Object.fromEntries(view.unavailable.map((metric) => [metric, whyUnavailable(metric)])),
     }),
   };
 }
@@ -191,5 +193,5 @@ function describe(figure: Figure, value: number): string {
 }
 
 function describeUnavailable({ unavailable }: MonitorView): string {
-  return unavailable.map((metric) => `\nNo ${metric}: ${reasonOf(metric)}.`).join('');
+  return unavailable.map((metric) => `\nNo ${metric}: ${whyUnavailable(metric)}.`).join('');
 }

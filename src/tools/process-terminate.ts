@@ -79,9 +79,9 @@ function describe({ record }: Execution) {
 
 function describeEnd({ record }: Execution, signal: string, hasEnded: boolean, toTree: boolean): string {
   const { outcome } = record;
-  // An interactive shell ignores TERM alone.
   const isHungUp = record.terminal !== undefined && signal === 'TERM';
-  const sent = `${signal}${isHungUp ? ' with HUP' : ''} was sent to ${toTree ? 'the whole tree of' : 'the process of'} ${record.id}.`;
+  const why = isHungUp ? ', with HUP because interactive shells ignore TERM' : '';
+  const sent = `${signal} was sent to ${toTree ? 'the whole tree of' : 'the process of'} ${record.id}${why}.`;
   if (!hasEnded) {
     return toTree
       ? `${sent} It has not ended within 5 s; force: true goes on to KILL.`

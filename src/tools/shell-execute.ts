@@ -162,6 +162,7 @@ function uselessInTerminal(input: Input): Useless {
     ['capture_stderr', output, !input.capture_stderr],
     ['merge_stderr', output, input.merge_stderr],
     ['wait_for', answered, input.wait_for !== undefined],
+    ['wait_mode', answered, input.wait_mode !== 'any'],
   ];
 }
 

@@ -7,6 +7,7 @@ import { compilePattern } from '../base/pattern.ts';
 import { TERMINATION_REASONS } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import {
+  type ReadResult,
   SHELL_TYPES,
   type TerminalState,
   WAIT_REASONS,
@@ -123,13 +124,23 @@ const REASONS: Readonly<Record<Waited['reason'], string>> = {
   exited: 'the program has ended, and the terminal with it',
 };
 
+/** What becomes of an answer to a password prompt. Under a list of commands what may be one is recorded. */
+export function promptWords(
+  { modules, principal }: Call,
+  { isSecretPrompt, facts }: Pick<ReadResult, 'isSecretPrompt' | 'facts'>,
+): string[] {
+  if (!isSecretPrompt) return [];
+  const isKept = facts?.isPasswordProgram !== true && modules.security.hasLists(principal);
+  return [`password prompt: your input is ${isKept ? '' : 'not '}recorded`];
+}
+
 /** The line under an output. */
-export function waitWords(waited: Waited | undefined, isSecretPrompt = false): string[] {
+export function waitWords(waited: Waited | undefined, prompt: readonly string[]): string[] {
   if (waited === undefined) return [];
   const code = waited.exitCode === undefined ? '' : `, exit code ${waited.exitCode}`;
   return [
     `${REASONS[waited.reason]}${code} (${waited.waitedMs} ms)`,
-    ...(isSecretPrompt ? ['password prompt: your input is not recorded'] : []),
+    ...prompt,
     ...(waited.reason === 'timeout_still_running'
       ? ['terminal_get_output with timeout_seconds goes on waiting']
       : []),

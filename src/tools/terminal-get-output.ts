@@ -9,6 +9,7 @@ import {
   describeWait,
   foregroundText,
   frontOutput,
+  promptWords,
   waitInput,
   waitOf,
   waitOutput,
@@ -77,8 +78,8 @@ async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, cal
   const { terminals, settings } = call.modules;
   const view = input.view === 'screen' ? 'screen' : 'scrollback';
   // A page that was asked for may have more than an answer usually has.
-  const page = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
-  const maxBytes = Math.min(page, answerBytes(call.client));
+  const pageBytes = Math.max(settings.limits.inlineOutputBytes, LIMITS.readLinesBytes);
+  const maxBytes = Math.min(pageBytes, answerBytes(call.client));
   const request: LookRequest = {
     view: input.view,
     from: input.start_line,
@@ -89,22 +90,18 @@ async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, cal
     wait: waitOf(input, call),
   };
   const fresh = await terminals.read(input.terminal_id, request, call);
-  const next = fresh.from + fresh.lines.length + fresh.missing;
-  const hasMore = view === 'scrollback' && next < fresh.totalLines;
-  const isEnd = view === 'scrollback' && !hasMore;
-  const lines = isEnd ? withoutTrailing(fresh.lines) : fresh.lines;
+  const page = view === 'screen' ? undefined : pageOf(fresh);
+  const lines = page?.lines ?? fresh.lines;
   const { text, isCut } = fitScreen(lines, maxBytes + CUT_NOTE_BYTES, 'a smaller terminal shows less');
   return {
     data: {
       terminal_id: input.terminal_id,
-      ...(isCut && { output_truncated: true }),
-      ...(view === 'scrollback' && { start_line: fresh.from }),
-      line_count: lines.length,
+      ...((isCut || fresh.isLineCut) && { output_truncated: true }),
+      ...(page && { start_line: page.start }),
+      line_count: page?.count ?? lines.length,
       total_lines: fresh.totalLines,
-      has_more:
-        hasMore ||
-        (view === 'scrollback' && input.start_line === undefined && input.view !== 'new' && fresh.from > 0),
-      ...(view === 'scrollback' && { next_start_line: next }),
+      has_more: page?.hasMore === true,
+      ...(page && { next_start_line: page.next }),
       ...(fresh.missing > 0 && { missing_lines: fresh.missing }),
       ...(input.include_foreground_process && { foreground_process: describeFront(fresh.front) }),
       cursor: { row: fresh.cursor.row, column: fresh.cursor.column, visible: fresh.cursor.isVisible },
@@ -114,38 +111,58 @@ async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, cal
       ...(await describeEnd(call, input.terminal_id, fresh.outcome !== undefined)),
       output: text,
     },
-    text: `${text}${text === '' ? '' : '\n'}[${describeView(fresh, view, lines.length, input.include_foreground_process)}]`,
+    text: `${text}${text === '' ? '' : '\n'}[${describeView(call, fresh, page, input.include_foreground_process)}]`,
   };
 }
 
 /** For the words in the place of a line's end. */
 const CUT_NOTE_BYTES = 100;
 
-function describeView(result: ReadResult, view: string, shown: number, withFront: boolean): string {
-  const { cursor, from, totalLines, missing, lines } = result;
-  const next = from + lines.length + missing;
-  const goesOn = next < totalLines ? `; go on with start_line ${next}` : '';
-  const where =
-    view === 'screen'
-      ? [`cursor at row ${cursor.row}, column ${cursor.column}`]
-      : [
-          shown === 0
-            ? `nothing new, ${totalLines} lines`
-            : `lines ${from} to ${from + shown - 1} of ${totalLines}${goesOn}`,
-        ];
+type Page = ReturnType<typeof pageOf>;
+
+/**
+ * Which lines are shown, and where the next page begins. A line that may still change is shown and not counted, so
+ * that the next page has it again.
+ */
+function pageOf({ lines: read, from, missing, totalLines, finalLines, outcome }: ReadResult) {
+  const end = from + read.length + missing;
+  const next = Math.min(end, finalLines);
+  const counted = Math.max(0, next - from - missing);
+  // Where nothing is counted, the next page would be this one.
+  const hasMore = end < totalLines && next > from;
+  const lines = hasMore ? read : withoutTrailing(read, outcome === undefined ? counted : 0);
+  return {
+    lines,
+    start: lines.length === 0 ? next - missing : from,
+    count: outcome === undefined ? counted : lines.length,
+    next,
+    hasMore,
+  };
+}
+
+function describeView(call: Call, result: ReadResult, page: Page | undefined, withFront: boolean): string {
+  const { cursor, missing } = result;
   return [
-    ...where,
+    page === undefined ? `cursor at row ${cursor.row}, column ${cursor.column}` : describePage(result, page),
     ...(missing > 0 ? [`${missing} lines were not kept`] : []),
-    ...(result.isAlternate && view !== 'screen'
+    ...(result.isAlternate && page !== undefined
       ? ['a full-screen program is on: view "screen" shows it']
       : []),
     ...(withFront ? [`foreground: ${foregroundText(result.front)}`] : []),
-    ...waitWords(result.waited, result.isSecretPrompt),
+    ...waitWords(result.waited, promptWords(call, result)),
   ].join('; ');
 }
 
-function withoutTrailing(lines: readonly string[]): readonly string[] {
+function describePage({ totalLines, outcome }: ReadResult, { lines, start, next, hasMore }: Page): string {
+  if (lines.length === 0) return `nothing new, ${totalLines} lines`;
+  const range = `lines ${start} to ${start + lines.length - 1} of ${totalLines}`;
+  if (hasMore) return `${range}; go on with start_line ${next}`;
+  return outcome === undefined ? `${range}; later output: start_line ${next}` : range;
+}
+
+/** Without the empty lines at the end, as far as they are not among the first ones, which are kept. */
+function withoutTrailing(lines: readonly string[], kept: number): readonly string[] {
   let end = lines.length;
-  while (end > 0 && lines[end - 1] === '') end--;
+  while (end > kept && lines[end - 1] === '') end--;
   return lines.slice(0, end);
 }

@@ -17,6 +17,7 @@ import {
   describeWait,
   foregroundText,
   frontOutput,
+  promptWords,
   waitInput,
   waitOf,
   waitOutput,
@@ -137,7 +138,7 @@ function answerWaited<Said extends object>(
   const { text, isCut } = isDrawn
     ? fitScreen(screen, maxBytes, 'terminal_get_output with view "screen" has them')
     : fitWritten(writtenOf(result, view), maxBytes);
-  const words = waitWords(waited, view.isSecretPrompt);
+  const words = waitWords(waited, promptWords(call, view));
   const front =
     waited?.reason === 'command_done' || waited?.reason === 'exited'
       ? []

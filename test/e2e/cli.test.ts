@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -151,6 +151,45 @@ describe('stdio', () => {
       { message: 'call', outcome: 'failed', code: 'SECURITY_001' },
     ]);
     expect(server.stderr()).not.toContain(secret);
+  });
+
+  test.for([
+    ['a command', 'shell_execute', (secret: string) => ({ command: `echo ${secret}` })],
+    ['a denied command', 'shell_execute', (secret: string) => ({ command: `rm -rf /; echo ${secret}` })],
+    [
+      'the end of its line',
+      'shell_execute',
+      (secret: string) => ({ command: `: ${'x'.repeat(190)}${secret}` }),
+    ],
+    [
+      'the end of its input',
+      'shell_execute',
+      (secret: string) => ({ command: `: ${'x'.repeat(490)}${secret}` }),
+    ],
+    ['input_data', 'shell_execute', (secret: string) => ({ command: 'true', input_data: secret })],
+    ['a command of another tool', 'shell', (secret: string) => ({ command: `echo ${secret}` })],
+    [
+      'the end of what that logs',
+      'shell',
+      (secret: string) => ({ command: `: ${'x'.repeat(990)}${secret}` }),
+    ],
+  ] as const)('neither log has a secret of the server’s environment: %s', async ([, tool, inputOf]) => {
+    const secret = 'supersecret-value-12345';
+    const file = join(place.directory, 'settings.toml');
+    writeFileSync(file, 'shell_tool.log_commands = true');
+    const env = { DEBUG: 'mcp-shell', MY_API_TOKEN: secret, PWD: place.work };
+    const server = startRaw(place.command(['--tools', 'standard,shell', '--config', file], env));
+    server.say(toolCall(1, tool, inputOf(secret)));
+    await server.next();
+    server.end();
+    await server.rest();
+    const directory = join(place.stateDir, 'audit');
+    const audit = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+    for (const text of [server.stderr(), audit.join('')]) {
+      expect(text).not.toContain('supers');
+      expect(text).toContain('***');
+      expect(text).toContain(`"directory":"${place.work}"`);
+    }
   });
 
   test('a probe leaves nothing on disk', async () => {

@@ -256,23 +256,38 @@ describe('shell', () => {
     expect((await server.call('shell', { command: 'rm x' })).data.error.code).toBe('SECURITY_003');
   });
 
-  test('cuts at its own size, and says so outside of the data', async () => {
-    const server = await start('shell', '[shell_tool]\nmax_output_size = "2KB"');
-    const { data, text } = await server.call('shell', { command: 'head -c 5000 /dev/zero | tr "\\0" x' });
-    expect(data).toMatchObject({ stdout: 'x'.repeat(2000), output_truncated: true });
-    expect(data).not.toHaveProperty('stderr_output_id');
-    // For a reader there are head and tail, with the id to read on.
-    expect(text).toMatch(/x\n\[… [\d,]+ bytes .* left out; to read them: read_execution_output .*\]\nx/);
-    expect(text).toContain(data.output_id);
+  const READING = 'read_execution_output with output_id';
+  const REDIRECTING = 'redirect the output to a file and read that in parts';
+  test.for([
+    ['shell', REDIRECTING, READING],
+    ['shell,standard', READING, REDIRECTING],
+    ['shell,read_execution_output', READING, REDIRECTING],
+    ['shell,file_read', READING, REDIRECTING],
+  ] as const)('cuts at its own size, and says what can be done: %s', async ([tools, said, unsaid]) => {
+    const server = await start(tools, '[shell_tool]\nmax_output_size = "2KB"');
+    const print = 'head -c 5000 /dev/zero | tr "\\0" x';
+    const { data, text } = await server.call('shell', { command: `${print}; echo; (${print}; echo) >&2` });
+    expect(data.output_truncated).toBe(true);
+    for (const part of [data.stdout, data.stderr])
+      expect(part).toMatch(/^x+\n\[… [\d,]+ bytes .* left out; to read them[:,] .*\]\nx+\n$/);
+    expect(text).toContain(`${data.stdout}[stderr]\n${data.stderr}`);
+    expect(text).toContain(said);
+    expect(text).not.toContain(unsaid);
+    expect(text.includes(data.output_id) && text.includes(data.stderr_output_id)).toBe(said === READING);
   });
 
-  test('describes binary output instead of showing it', async () => {
-    const server = await start('shell');
+  test.for([
+    ['shell', /, sha256 \w+\]$/],
+    [
+      'shell,read_execution_output',
+      /, sha256 \w+; to read it: read_execution_output .* encoding "base64"\]$/,
+    ],
+  ] as const)('describes binary output instead of showing it: %s', async ([tools, end]) => {
+    const server = await start(tools);
     const { data, text } = await server.call('shell', { command: 'printf "\\0\\1\\377"; echo fine >&2' });
     expect(data).toMatchObject({ exit_code: 0, stderr: 'fine\n', output_id: expect.stringMatching(/^out_/) });
-    expect(data.note).toMatch(
-      /^\[binary data: 3 bytes, beginning with 00 01 ff, sha256 .*encoding "base64"\]$/,
-    );
+    expect(data.note).toMatch(/^\[binary data: 3 bytes, beginning with 00 01 ff, sha256 /);
+    expect(data.note).toMatch(end);
     expect(text).toContain(`${data.note}\n[stderr]\nfine\n`);
   });
 

@@ -28,21 +28,28 @@ describe('process_monitor', () => {
     });
     // By itself it measures what can be measured, and the network of the host is everybody's.
     expect(started.data).not.toHaveProperty('unavailable');
-    for (const [more, measured] of [
-      [[], 'nothing'],
-      [['memory', 'cpu'], 'cpu, memory'],
-    ] as const) {
-      const include_metrics = ['network', ...more];
-      const asked = await product.call('process_monitor', {
-        execution_id: run.execution_id,
-        include_metrics,
-      });
-      expect(asked.data).toMatchObject({
-        process_id: run.process_id,
-        unavailable: { network: expect.any(String) },
-      });
-      expect(asked.text).toContain(` ms: ${measured}.\nNo network: `);
-    }
+    const asked = await product.call('process_monitor', {
+      execution_id: run.execution_id,
+      include_metrics: ['network', 'memory', 'cpu'],
+    });
+    expect(asked.data).toMatchObject({
+      process_id: run.process_id,
+      unavailable: { network: expect.any(String) },
+    });
+    expect(asked.text).toContain(' ms: cpu, memory.\nNo network: ');
+    const refused = await product.call('process_monitor', {
+      execution_id: run.execution_id,
+      include_metrics: ['network'],
+    });
+    expect(refused.data).toEqual({
+      error: expect.objectContaining({
+        code: 'PARAM_002',
+        message: expect.stringMatching(
+          /^network cannot be measured for exec_\w+: it uses the network of the host/,
+        ),
+        details: expect.objectContaining({ parameter: 'include_metrics' }),
+      }),
+    });
     const { monitor_id } = started.data;
     const metrics = [
       'cpu_percent',
@@ -72,6 +79,13 @@ describe('process_monitor', () => {
     expect(ended.text).toContain('on average');
     expect((await product.call('process_monitor', { monitor_id, action: 'stop' })).data.status).toBe('ended');
     expect((await product.call('process_monitor', { monitor_id })).data.error.code).toBe('RESOURCE_001');
+  });
+
+  test('lists what can be measured of every execution', async () => {
+    const tools = await product.client.listTools();
+    expect(tools.find(({ name }) => name === 'process_monitor')?.inputSchema).toMatchObject({
+      properties: { include_metrics: { items: { enum: ['cpu', 'memory', 'io'] } } },
+    });
   });
 
   test.each([

@@ -65,6 +65,7 @@ describe('the tools for processes', () => {
       signal_sent: 'TERM',
       exit_code: 129,
       status: 'failed',
+      message: `TERM was sent to the whole tree of ${execution_id}, with HUP because interactive shells ignore TERM. It ended by SIGHUP.`,
     });
     expect(await look(execution_id)).toMatchObject({
       status: 'failed',
@@ -146,8 +147,11 @@ describe('create_terminal', () => {
     ['foreground_timeout_seconds', 5],
     ['return_partial_on_timeout', false],
     ['max_output_size', 4096],
+    ['fold', false],
     ['capture_stderr', false],
     ['merge_stderr', true],
+    ['wait_for', [{ output: 'x' }]],
+    ['wait_mode', 'all'],
   ] as const)('refuses %s %j, which would do nothing', async ([parameter, value]) => {
     const refused = await product.execute('true', { create_terminal: true, [parameter]: value });
     expect(refused.data.error).toMatchObject({ code: 'PARAM_002', details: { parameter } });

@@ -21,14 +21,17 @@ describe('lines', () => {
     const terminal = await openTerminal(product, { dimensions: { width: 40, height: 10 } });
     await terminal.run('seq 1 5000');
     // The command is line 0, the prompt after it the last.
-    const last = { total_lines: 5002, has_more: true };
     expect(await terminal.read({ line_count: 4 })).toMatchObject({
-      ...last,
       output: '4998\n4999\n5000\n$',
       start_line: 4998,
+      line_count: 3,
+      total_lines: 5002,
+      next_start_line: 5001,
+      has_more: false,
     });
     expect(await terminal.read({ start_line: 10, line_count: 3 })).toMatchObject({
-      ...last,
+      total_lines: 5002,
+      has_more: true,
       output: '10\n11\n12',
       start_line: 10,
       line_count: 3,
@@ -59,6 +62,54 @@ describe('lines', () => {
     await terminal.close();
   });
 
+  test.for([
+    ['a whole line', 'echo one', 'one', ['one'], ['two', 'three']],
+    ['an unfinished line', 'printf one', 'one', [], ['onetwo', 'three']],
+    ['empty lines', String.raw`printf 'one\n\n\n'`, 'one\n\n', ['one', '', ''], ['two', 'three']],
+    ['a line above others', String.raw`printf 'one\nx\ny\033[A\r'`, 'one\nx\ny', ['one'], ['two', 'three']],
+  ] as const)(
+    'are all given where a program stops after %s and goes on',
+    async ([, begin, shown, settled, later]) => {
+      const terminal = await openTerminal(product);
+      await terminal.send({ input: `clear; ${begin}; read -rs; echo two; echo three`, execute: true });
+      await terminal.shows(shown.split('\n').slice(0, shown.trimEnd().split('\n').length));
+      const first = await terminal.read({ start_line: 0 });
+      expect(first).toMatchObject({
+        output: shown,
+        start_line: 0,
+        line_count: settled.length,
+        next_start_line: settled.length,
+        has_more: false,
+      });
+      await terminal.send({ keys: ['enter'] });
+      await terminal.showsText(/three\n\$$/);
+      const next = settled.length;
+      const end = next + later.length;
+      expect(await terminal.read({ start_line: next })).toMatchObject({
+        output: [...later, '$'].join('\n'),
+        start_line: next,
+        line_count: later.length,
+        next_start_line: end,
+        total_lines: end + 1,
+        has_more: false,
+      });
+      // The prompt is given again, whether a page begins at it, ends before it or lies behind it.
+      for (const [start_line, line_count, output, from, hasMore] of [
+        [end, 5, '$', end, false],
+        [end - 1, 1, 'three', end - 1, true],
+        [9000, 5, '', end, false],
+      ] as const)
+        expect(await terminal.read({ start_line, line_count })).toMatchObject({
+          output,
+          start_line: from,
+          line_count: end - from,
+          next_start_line: end,
+          has_more: hasMore,
+        });
+      await terminal.close();
+    },
+  );
+
   test('too many for one answer come in pages without holes', async () => {
     const terminal = await openTerminal(product);
     // Some of them empty, also where a page ends.
@@ -70,19 +121,20 @@ describe('lines', () => {
       expect(page).toMatchObject({ start_line: next, total_lines: 30_002 });
       expect(page).not.toHaveProperty('output_truncated');
       const lines = (page.output as string).split('\n');
-      expect(page.line_count).toBe(lines.length);
+      // The prompt may still change, and does not count.
+      expect(page.line_count).toBe(lines.length - (page.has_more ? 0 : 1));
       pages.push(...lines);
       counted += page.line_count;
       next = page.next_start_line;
       hasMore = page.has_more;
     }
     const all = Array.from({ length: 30_000 }, (_, index) => ((index + 1) % 7 === 0 ? '' : `${index + 1}`));
-    expect(pages.length).toBe(counted);
+    expect(pages.length).toBe(counted + 1);
     expect(pages).toEqual([...all, '$']);
     // The last lines are without holes too.
     const end = await terminal.read({ line_count: 10_000 });
     expect(end.output).toBe([...all, '$'].slice(end.start_line - 1).join('\n'));
-    expect(end).toMatchObject({ line_count: 30_002 - end.start_line, has_more: true });
+    expect(end).toMatchObject({ line_count: 30_001 - end.start_line, has_more: false });
     await terminal.close();
   });
 
@@ -90,7 +142,8 @@ describe('lines', () => {
     const terminal = await openTerminal(product);
     await terminal.run(`printf 'x%.0s' $(seq 1 50000); echo; echo end`);
     const page = await terminal.read({ start_line: 1 });
-    expect(page).toMatchObject({ line_count: 1, next_start_line: 2, has_more: true });
+    const isCut = { output_truncated: true };
+    expect(page).toMatchObject({ ...isCut, line_count: 1, next_start_line: 2, has_more: true });
     expect(page.output).toMatch(/^x+\[… the rest of a long line is left out\]$/);
     expect(await terminal.read({ start_line: 2, line_count: 1 })).toMatchObject({ output: 'end' });
     await terminal.close();

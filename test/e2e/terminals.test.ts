@@ -113,6 +113,14 @@ describe('what a call waits for', () => {
         wait_reason: 'matched',
         matched_line: 'done',
       });
+    // Typed ahead, it is shown twice: by the kernel, and by the shell when it gets to it.
+    for (const command of ['true needle; sleep 0.3; echo done', 'true needle\nsleep 0.3; echo done']) {
+      await terminal.send({ input: 'sleep 0.5; echo busy', execute: true });
+      expect(await terminal.run(command, { wait_for: 'needle|^done' })).toMatchObject({
+        wait_reason: 'matched',
+        matched_line: 'done',
+      });
+    }
     await terminal.close();
   });
 

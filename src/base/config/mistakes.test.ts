@@ -1,5 +1,5 @@
 import { chmodSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createPlace, PROJECT_FILE, USER_FILE } from './config.fixture.ts';
 import { SETTINGS_FILE_NAME, type SettingFlags } from './config.ts';
@@ -344,6 +344,43 @@ describe('the default directory', () => {
     ]);
     expect(place.mistakes({ environment: { MCP_SHELL_ALLOWED_WORKDIRS: gone } })).toEqual([
       'security.allowed_directories: none of them is there to work in (MCP_SHELL_ALLOWED_WORKDIRS)',
+    ]);
+  });
+});
+
+describe('a path that no sandbox can have', () => {
+  const kernel = 'belongs to the kernel, and sandboxes have their own; name another directory';
+  const whole = 'would uncover the whole host; name the paths that commands need';
+  it.each([
+    ['ALLOWED_DIRECTORIES', '/proc', kernel],
+    ['ALLOWED_DIRECTORIES', '/proc/self/../sys', kernel],
+    ['ALLOWED_DIRECTORIES', '/sys', kernel],
+    ['ALLOWED_DIRECTORIES', '/dev', kernel],
+    ['ALLOWED_DIRECTORIES', '/home/../dev/pts', kernel],
+    ['ALLOWED_DIRECTORIES', '/dev/shm', undefined],
+    ['ALLOWED_DIRECTORIES', '/', undefined],
+    ['ALLOWED_DIRECTORIES', '/var', undefined],
+    ['WRITABLE_PATHS', '/proc/sys/kernel', kernel],
+    ['WRITABLE_PATHS', '/sys', kernel],
+    ['WRITABLE_PATHS', '/dev/null', kernel],
+    ['WRITABLE_PATHS', '/', whole],
+    ['READABLE_PATHS', '/proc', kernel],
+    ['READABLE_PATHS', '/', whole],
+    ['READABLE_PATHS', '/sys', undefined],
+    ['READABLE_PATHS', '/process', undefined],
+  ])('is a mistake of its setting: %s = %s', (name, typed, problem) => {
+    const found = createPlace().mistakes({ environment: { [`MCP_SHELL_SECURITY_${name}`]: typed } });
+    const path = JSON.stringify(resolve(typed));
+    const key = `security.${name.toLowerCase()}`;
+    const expected = `${key}: ${path} ${problem} (MCP_SHELL_SECURITY_${name})`;
+    expect(found).toEqual(problem === undefined ? [] : [expected]);
+  });
+
+  it('is found where a link leads there, and where commands run by default', () => {
+    const place = createPlace();
+    place.link('home/project/link', '/proc');
+    expect(place.mistakes({ environment: { MCP_SHELL_DEFAULT_WORKDIR: 'link' } })).toEqual([
+      `default_workdir: "${place.project}/link" ${kernel} (MCP_SHELL_DEFAULT_WORKDIR)`,
     ]);
   });
 });

@@ -6,6 +6,7 @@
 import type { DefaultWorkdir } from './default-workdir.ts';
 import { ownList } from './in-force.ts';
 import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValues } from './keys.ts';
+import { mistake } from './layers.ts';
 import { isWeaker, loosenings } from './loosenings.ts';
 import { isInside, realPathOf, startDirectory } from './paths.ts';
 import type { PresetName } from './preset-names.ts';
@@ -74,4 +75,41 @@ export function workspaceOf(
   if (listed === undefined || isOperators)
     return [...given, ...(listed ?? []).filter((path) => !given.includes(path))];
   return commonDirectories(given, allowed.value ?? []);
+}
+
+/** What of a path cannot be mounted in a sandbox; undefined: nothing is wrong with it. */
+type PathProblem = (real: string) => string | undefined;
+
+const besides =
+  (...directories: readonly string[]): PathProblem =>
+  (real) =>
+    directories.some((directory) => isInside(real, directory)) && !isInside(real, '/dev/shm')
+      ? 'belongs to the kernel, and sandboxes have their own; name another directory'
+      : undefined;
+
+const notWhole =
+  (problem: PathProblem): PathProblem =>
+  (real) =>
+    real === '/' ? 'would uncover the whole host; name the paths that commands need' : problem(real);
+
+/** With the host's processes, devices or kernel settings in it, no sandbox holds. */
+const MOUNTED = {
+  default_workdir: besides('/proc', '/sys', '/dev'),
+  'security.allowed_directories': besides('/proc', '/sys', '/dev'),
+  'security.writable_paths': notWhole(besides('/proc', '/sys', '/dev')),
+  'security.readable_paths': notWhole(besides('/proc', '/dev')),
+} as const;
+
+/** Directories that would break every sandbox. A project's file names none that is mounted for it. */
+export function unmountable(held: HeldSettings): string[] {
+  const keys = Object.keys(MOUNTED) as (keyof typeof MOUNTED)[];
+  return keys.flatMap((key) => {
+    const { value = [], origin } = held[key];
+    return [value].flat().flatMap((path) => {
+      const problem = origin.source === 'project' ? undefined : MOUNTED[key](realPathOf(path));
+      return problem === undefined
+        ? []
+        : [mistake(key, `${JSON.stringify(path)} ${problem}`, origin.where ?? 'default')];
+    });
+  });
 }

@@ -10,7 +10,7 @@ import type { Setting } from './kinds.ts';
 import { type Layer, mistake } from './layers.ts';
 import { defaultStateDirectory, directoryProblem } from './paths.ts';
 import { PRESETS } from './presets.ts';
-import { withPreset, workspaceOf } from './resolve-security.ts';
+import { unmountable, withPreset, workspaceOf } from './resolve-security.ts';
 import type { Held, HeldSettings, InForce, ResolveContext } from './resolved.ts';
 import { operatorOnly, type Project } from './strictness.ts';
 import { settingsWithoutEffect } from './without-effect.ts';
@@ -28,6 +28,7 @@ export interface LoadedSettings extends InForce {
 export function resolveSettings(layers: readonly Layer[], context: ResolveContext): LoadedSettings {
   const held = holdAll(layers, context);
   const allowed = held['security.allowed_directories'];
+  context.mistakes.push(...unmountable(held));
   const workdir = resolveDefaultWorkdir(held.default_workdir, allowed, context);
   const { values: decided, origins: found, warnings: overruled } = withPreset(held);
   const values = {

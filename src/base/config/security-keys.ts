@@ -104,7 +104,7 @@ export const SECURITY_TABLE = {
   'security.allowed_directories': {
     ...directories,
     description:
-      'The only directories, with their subdirectories, in which commands may run and to which they can write. With `development`, programs can still read elsewhere; other presets show nothing else. `/` restricts nothing and is not writable.',
+      'The only directories, with their subdirectories, in which commands may run and to which they can write. With `development`, programs can still read elsewhere; other presets show nothing else. `/` restricts nothing and is not writable; `/proc`, `/sys` and `/dev` are refused.',
     unset: 'commands may run anywhere, and can write below the directory the server was started in',
     variable: 'MCP_SHELL_ALLOWED_WORKDIRS',
     strictness: narrowerDirectories(),

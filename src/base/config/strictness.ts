@@ -130,10 +130,11 @@ export function isWithin(path: string, directories: readonly string[]): boolean 
 
 /** Those of either that lie inside the other. */
 export function commonDirectories(held: readonly string[], asked: readonly string[]): readonly string[] {
-  return asked.flatMap((path) => {
+  const common = asked.flatMap((path) => {
     const real = realPathOf(path);
     return isWithin(real, held) ? [real] : held.map(realPathOf).filter((bound) => isInside(bound, real));
   });
+  return [...new Set(common)];
 }
 
 export function insideProject(): ProjectRule<string> {

@@ -122,9 +122,11 @@ function listMembers(directory: GroupDirectory): number[] | undefined {
   }
 }
 
-/** Nothing runs in it, and no group is inside. */
-export const isEmpty = ({ path }: GroupDirectory): boolean =>
-  readText(join(path, 'cgroup.procs')) === '' && !hasInner(path);
+/** What is in it. */
+export function contentOf({ path }: GroupDirectory): 'processes' | 'groups' | 'nothing' {
+  if (readText(join(path, 'cgroup.procs')) !== '') return 'processes';
+  return hasInner(path) ? 'groups' : 'nothing';
+}
 
 /** A directory is linked from its parent, from itself and from each one inside. */
 const hasInner = (path: string): boolean => statSync(path).nlink !== 2;

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { succeeds } from '../../base/attempt.ts';
 import { closeControls, type GroupDirectory, writeControl } from './control-files.ts';
 import {
   type Counters,
@@ -15,7 +16,7 @@ import {
   type TreeLimits,
   writeLimits,
 } from './controls.ts';
-import { createGroup, type ExecutionGroup, isEmpty, removeWithInner } from './group.ts';
+import { contentOf, createGroup, type ExecutionGroup, removeWithInner } from './group.ts';
 import { makeDirectories, type Place } from './group-directories.ts';
 
 interface Idle {
@@ -32,6 +33,8 @@ const MAX_OPEN = 8;
 const MAX_LEFT_BYTES = 1024 * 1024;
 /** What the kernel charges ahead for each processor, and takes back at its leisure. */
 const AHEAD_BYTES = 256 * 1024 * availableParallelism();
+const MAX_LOOKS = 3;
+const LOOK_AGAIN_MS = 5;
 const REMOVE_ATTEMPTS = 20;
 const REMOVE_PAUSE_MS = 10;
 /** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
@@ -57,26 +60,26 @@ export function createPool() {
     stuck = paths.filter((path) => existsSync(path));
   }
 
-  /** Limits are written even so: a command without a sandbox may have changed those of its own group. */
   function takeIdle(key: string, limits: TreeLimits): Idle | undefined {
     const found = idle.find((one) => one.key === key);
     if (found === undefined) return undefined;
     idle = idle.filter((one) => one !== found);
-    try {
-      for (const directory of found.directories) {
-        writeLimits(directory, limits);
-        if (hasFile(directory, PEAK)) writeControl(directory, PEAK, 0);
-      }
-      return found;
-    } catch {
-      // It was removed meanwhile.
-      remove(found.directories);
-      return undefined;
-    }
+    if (succeeds(() => renew(found, limits))) return found;
+    // It was removed meanwhile.
+    remove(found.directories);
+    return undefined;
   }
 
-  function giveBack({ key, directories }: Idle, limits: TreeLimits): void {
-    if (idle.length >= MAX_IDLE || !isReusable(directories)) return remove(directories);
+  /** The last process of a sandbox reports its end a moment before it is gone. */
+  function giveBack(one: Idle, limits: TreeLimits, looks = 0): void {
+    const { key, directories } = one;
+    const content = directories.map(contentOf);
+    if (looks < MAX_LOOKS && content.includes('processes')) {
+      given.push(() => giveBack(one, limits, looks + 1));
+      setTimeout(lookAtGiven, LOOK_AGAIN_MS).unref();
+      return;
+    }
+    if (idle.length >= MAX_IDLE || !isReusable(directories, content)) return remove(directories);
     idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
     if (idle.length > MAX_OPEN) for (const directory of directories) closeControls(directory);
   }
@@ -95,7 +98,7 @@ export function createPool() {
       return lend(takeIdle(key, limits) ?? make(key, places, name, limits), limits);
     },
     dispose(): void {
-      lookAtGiven();
+      while (given.length > 0) lookAtGiven();
       remove(idle.flatMap(({ directories }) => directories));
       idle = [];
       // A process that was killed leaves its group a moment after it was reported dead.
@@ -111,6 +114,14 @@ function make(key: string, places: readonly Place[], name: string, limits: TreeL
   const directories = makeDirectories(places, name).map((each) => ({ ...each, opened: new Map() }));
   for (const directory of directories) writeLimits(directory, limits);
   return { key, directories, before: NO_COUNTERS };
+}
+
+/** Limits are written even so: a command without a sandbox may have changed those of its own group. */
+function renew({ directories }: Idle, limits: TreeLimits): void {
+  for (const directory of directories) {
+    writeLimits(directory, limits);
+    if (hasFile(directory, PEAK)) writeControl(directory, PEAK, 0);
+  }
 }
 
 /** For one execution: an object that is used afterwards must not reach the next one's processes. */
@@ -141,11 +152,13 @@ function lendGroup(
 }
 
 /** Empty, as it was made, and with next to nothing charged to it. */
-function isReusable(directories: readonly GroupDirectory[]): boolean {
+function isReusable(
+  directories: readonly GroupDirectory[],
+  content: readonly ReturnType<typeof contentOf>[],
+): boolean {
+  if (content.some((each) => each !== 'nothing')) return false;
   if (directories.some((directory) => hasFile(directory, 'memory.current'))) return false;
-  return (
-    directories.every(isEmpty) && (readUsage(directories).memoryBytes() ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES
-  );
+  return (readUsage(directories).memoryBytes() ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES;
 }
 
 function readCounters(directories: readonly GroupDirectory[], limits: TreeLimits): Counters {

@@ -12,7 +12,7 @@ import { signalAndWait } from '../ending.ts';
 import type { Live } from '../live.ts';
 import { startOwnProgram } from '../own-program.ts';
 import { isAlive, type ProcessIdentity } from '../process-table.ts';
-import type { ExecutionRecord, Outcome } from '../record.ts';
+import { durationOf, type ExecutionRecord, type Outcome, spanOf } from '../record.ts';
 import { endByMarker, terminateTree } from '../terminate.ts';
 import { createTree, type ProcessTree, sendSignal } from '../tree.ts';
 import { claimCause, withdrawCause } from './outcome-files.ts';
@@ -85,7 +85,7 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
     const survivors = await terminateTree(tree, { signal: 'SIGTERM' });
     tree.release();
     await options.salvage?.(record, bundle);
-    return { ...lostOutcome(now()), survivors };
+    return { ...lostOutcome(now(), durationOf(spanOf(record), now())), survivors };
   });
   return {
     tree,
@@ -149,7 +149,14 @@ function pollForOutcome(wrapper: ProcessIdentity, bundle: string, maxPauseMs: nu
   };
 }
 
-/** The one who would know is gone: no exit code is invented. */
-export function lostOutcome(endedAtMs: number): Outcome {
-  return { status: 'failed', reason: 'server_lost', endedAtMs, survivors: [], endedLeftovers: [] };
+/** The one who would know is gone: no exit code is invented. How long it ran is known only in the boot that it began in. */
+export function lostOutcome(endedAtMs: number, durationMs?: number): Outcome {
+  return {
+    status: 'failed',
+    reason: 'server_lost',
+    endedAtMs,
+    ...(durationMs !== undefined && { durationMs }),
+    survivors: [],
+    endedLeftovers: [],
+  };
 }

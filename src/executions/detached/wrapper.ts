@@ -5,6 +5,7 @@
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { encodeError, messageOf, ShellServerError } from '../../base/errors.ts';
+import { isDiskFull } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { createOutputs, type Sink, type StreamType } from '../../outputs/outputs.ts';
@@ -33,8 +34,8 @@ async function main(): Promise<void> {
       isFull ? { ...outcome, errorCode: outcome.errorCode ?? 'EXECUTION_004' } : outcome,
     );
   } catch (error) {
-    const failure =
-      error instanceof ShellServerError ? error : new ShellServerError('EXECUTION_001', messageOf(error));
+    const code = isDiskFull(error) ? 'EXECUTION_004' : 'EXECUTION_001';
+    const failure = error instanceof ShellServerError ? error : new ShellServerError(code, messageOf(error));
     reply(process.stdout, { error: encodeError(failure) } satisfies WrapperReply);
   }
 }

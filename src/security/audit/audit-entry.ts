@@ -80,12 +80,12 @@ interface OutputsCollected extends Caller {
 
 /**
  * What was typed into a terminal. What is typed at a password prompt is nobody's business: then there is a flag and no
- * text, not even its length.
+ * text; under a list of commands its length, too.
  */
 interface TerminalInput extends Ruling {
   readonly event: 'terminal_input' | 'terminal_input_denied' | 'terminal_approval_needed';
   readonly terminalId: string;
-  readonly input: { readonly text: string } | { readonly isSecret: true };
+  readonly input: { readonly text: string } | { readonly isSecret: true; readonly length?: number };
 }
 
 /** A person looks at it, types, resizes, or takes it over; what they type is not recorded. */

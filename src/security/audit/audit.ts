@@ -8,12 +8,13 @@
 import { fdatasyncSync } from 'node:fs';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
-import { FREE_SPACE } from '../../base/files.ts';
+import { FREE_SPACE, isDiskFull } from '../../base/files.ts';
 import type { Log } from '../../base/log.ts';
+import { type Mask, maskText } from '../secrets.ts';
 import type { AuditEntry } from './audit-entry.ts';
 import { encodeEntry } from './encode-line.ts';
 import { createLogLines, type LogLinesOptions } from './log-lines.ts';
-import { giveReserve, isFull, takeReserve } from './reserve.ts';
+import { giveReserve, takeReserve } from './reserve.ts';
 
 export interface AuditHealth {
   /** Lines of this server's log. */
@@ -36,7 +37,7 @@ export interface AuditOptions extends LogLinesOptions {
 }
 
 export function createAudit(options: AuditOptions) {
-  const { clock, reserve } = options;
+  const { clock, reserve, mask = maskText } = options;
   const lines = createLogLines(options);
   let lastWrittenAtMs: number | undefined;
   let lost = 0;
@@ -62,9 +63,11 @@ export function createAudit(options: AuditOptions) {
   }
 
   return {
+    /** For texts that are cut before they are written: a part of a secret cannot be found. */
+    mask,
     /** Throws SYSTEM_002 where the line could not be written: what cannot be recorded does not run. */
     write(entry: AuditEntry): void {
-      if (options.log !== undefined) trace(options.log, entry);
+      if (options.log !== undefined) trace(options.log, entry, mask);
       const nowMs = clock.now();
       const time = isoTime(nowMs);
       try {
@@ -92,14 +95,14 @@ export function createAudit(options: AuditOptions) {
   };
 }
 
-function trace(log: Log, entry: AuditEntry): void {
-  const { event, ...fields } = JSON.parse(encodeEntry(entry)) as { event: string };
+function trace(log: Log, entry: AuditEntry, mask: Mask): void {
+  const { event, ...fields } = JSON.parse(encodeEntry(entry, mask)) as { event: string };
   log.debug(event, fields);
 }
 
 function refusal(error: unknown): ShellServerError {
   return new ShellServerError('SYSTEM_002', `The audit log cannot be written: ${messageOf(error)}.`, {
-    hint: isFull(error)
+    hint: isDiskFull(error)
       ? `Nothing is run unrecorded. ${FREE_SPACE}`
       : 'Nothing is run unrecorded. Make the state directory writable, or name another one with --state-dir.',
     cause: error,

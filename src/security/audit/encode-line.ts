@@ -3,12 +3,12 @@
  * caller says can begin a line of its own), and never longer than a reader can hold.
  */
 import { LIMITS } from '../../base/limits.ts';
-import { isMaskedName, MASK, maskBeginning, maskText } from '../secrets.ts';
+import { isMaskedName, MASK, type Mask, maskBeginning } from '../secrets.ts';
 
 /** What a value takes besides its text. */
 const VALUE_CHARS = 4;
 
-export function encodeEntry(entry: object): string {
+export function encodeEntry(entry: object, mask: Mask): string {
   let room: number = LIMITS.auditLineChars;
 
   /** The replacer is asked about a list or an object before its parts, so that what is cut is never visited. */
@@ -18,7 +18,7 @@ export function encodeEntry(entry: object): string {
     if (room <= 0) return undefined;
     if (typeof value === 'string') {
       if (isMaskedName(key)) return MASK;
-      const shown = fit(value, Math.min(room, LIMITS.auditTextChars));
+      const shown = fit(value, Math.min(room, LIMITS.auditTextChars), mask);
       room -= shown.length;
       return shown;
     }
@@ -26,9 +26,9 @@ export function encodeEntry(entry: object): string {
   });
 }
 
-function fit(text: string, room: number): string {
-  if (text.length <= room) return maskText(text);
-  return `${maskBeginning(text, room)}… (${text.length} characters)`;
+function fit(text: string, room: number, mask: Mask): string {
+  if (text.length <= room) return mask(text);
+  return `${maskBeginning(text, room, mask)}… (${text.length} characters)`;
 }
 
 function fewer(value: object): object {

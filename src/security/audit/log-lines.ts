@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { succeeds } from '../../base/attempt.ts';
 import { makePrivateDirectory, withFile, writeAllSync } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { type Mask, maskText } from '../secrets.ts';
 import type { AuditEntry, LogEntry } from './audit-entry.ts';
 import { logFileName, NO_HASH, seal } from './chain.ts';
 import { encodeEntry } from './encode-line.ts';
@@ -17,6 +18,8 @@ export interface LogLinesOptions {
   /** Waits with each line until the disk has it, so that it survives a power cut. */
   readonly syncs?: boolean;
   readonly maxFileBytes?: number;
+  /** For secrets that only this process knows. */
+  readonly mask?: Mask;
 }
 
 interface OpenFile {
@@ -26,7 +29,7 @@ interface OpenFile {
 }
 
 export function createLogLines(options: LogLinesOptions) {
-  const { directory, instance, principal, maxFileBytes = LIMITS.auditFileBytes } = options;
+  const { directory, instance, principal, maxFileBytes = LIMITS.auditFileBytes, mask = maskText } = options;
   const by = principal === undefined ? {} : { principal };
   let file: OpenFile | undefined;
   let part = 0;
@@ -59,7 +62,7 @@ export function createLogLines(options: LogLinesOptions) {
   }
 
   function append(to: OpenFile, entry: AuditEntry | LogEntry, time: string): void {
-    const fields = encodeEntry(entry).slice(1, -1);
+    const fields = encodeEntry(entry, mask).slice(1, -1);
     const { line, hash } = seal(`{"seq":${sequence},"time":"${time}",${fields},"previous":"${previous}"}`);
     try {
       writeAllSync(to.fd, line);

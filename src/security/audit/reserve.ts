@@ -3,8 +3,7 @@
  * makes room: freeing space must not fail because it cannot be recorded.
  */
 import { existsSync, rmSync } from 'node:fs';
-import { errnoOf } from '../../base/errors.ts';
-import { withFile, writeAllSync } from '../../base/files.ts';
+import { isDiskFull, withFile, writeAllSync } from '../../base/files.ts';
 import type { AuditEntry } from './audit-entry.ts';
 
 /** Beside the directory of the log. */
@@ -27,13 +26,9 @@ export function takeReserve(path: string): boolean {
 
 /** True where there is more room now for this entry. */
 export function giveReserve(path: string, entry: AuditEntry, error: unknown): boolean {
-  if (!isFull(error) || !makesRoom(entry) || !existsSync(path)) return false;
+  if (!isDiskFull(error) || !makesRoom(entry) || !existsSync(path)) return false;
   rmSync(path, { force: true });
   return true;
-}
-
-export function isFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
 }
 
 function makesRoom(entry: AuditEntry): boolean {

@@ -180,6 +180,17 @@ describe('changing a file that programs outside trust', () => {
     });
   });
 
+  test('is given for a script that a hook leads to, and not where another may be meant', () => {
+    host.write('home/project/s.sh');
+    const text = 'bash: line 1: s.sh: Read-only file system';
+    expect(explain('open', { command: 'echo x >> s.sh', text })?.sentence).toMatch(
+      `The sandbox keeps ${host.workspace}/s.sh read-only`,
+    );
+    expect(explain('open', { command: 'cd /usr; echo x >> s.sh', text })?.sentence).toMatch(
+      /^The sandbox stopped it from writing there/,
+    );
+  });
+
   test('is given though git says that it succeeded', () => {
     const text = 'warning: unable to unlink .git/hooks/pre-commit: Read-only file system';
     expect(explain('open', { command: 'git stash', text, exitCode: 0 })?.sentence).toMatch(
@@ -644,6 +655,23 @@ describe('what is hidden and reads as empty', () => {
     ['grep -c . HOME/.vault-token', 'HOME/.vault-token', 'security.readable_paths = ["HOME/.vault-token"]'],
     ['cat ../.netrc', 'HOME/.netrc', setting('git')],
     ['ls -a; cat ../../home/.netrc | head', 'HOME/.netrc', setting('git')],
+    ['cat ~/.netr*', 'HOME/.netrc', setting('git')],
+    ['cat HOME/.net??', 'HOME/.netrc', setting('git')],
+    ['cat ~/.[mn]etrc', 'HOME/.netrc', setting('git')],
+    ['cat ~/.s*/id_*', 'HOME/.ssh', setting('ssh')],
+    ['cat ../.n*c', 'HOME/.netrc', setting('git')],
+    ['cd ~ && cat .netr*', 'HOME/.netrc', setting('git')],
+    ['bash -c "cd ~; cat .net*c; true"', 'HOME/.netrc', setting('git')],
+    ['for each in ~/.netr*; do cat "$each"; done', 'HOME/.netrc', setting('git')],
+    // What the shell would not expand to a name with a dot, or to more than one part of a path.
+    ['cat ~/*', undefined, ''],
+    ['cat ~/?netrc', undefined, ''],
+    ['cat HOM*.netrc', undefined, ''],
+    ['ls ~/.confi*', undefined, ''],
+    ['cat ~/.netrc-that-*', undefined, ''],
+    ['cat ~/.netr*.bak', undefined, ''],
+    ['echo ~/.netr*', undefined, ''],
+    ['ls WORK/*', undefined, ''],
     ['echo ~/.netrc', undefined, ''],
     ['git commit -m "hide ~/.netrc and others"', undefined, ''],
     ['cat WORK/.netrc', undefined, ''],
@@ -673,8 +701,22 @@ describe('what is hidden and reads as empty', () => {
 
   test('is explained of the system, where this user could read it', () => {
     const isRoot = process.getuid?.() === 0;
-    const found = explain('open', { command: 'cat /etc/shadow', exitCode: 0 });
-    expect(found?.sentence.includes('hides /etc/shadow') ?? false).toBe(isRoot);
+    for (const command of [
+      'cat /etc/shadow',
+      'cat /etc/shad*',
+      'cd /etc; cat shad?w',
+      'head -1 /e*/shado[a-z]',
+    ]) {
+      const found = explain('open', { command, exitCode: 0 });
+      expect([command, found?.sentence.includes('hides /etc/shadow') ?? false]).toEqual([command, isRoot]);
+    }
+  });
+
+  test('is looked for in no time, however many wildcards there are', () => {
+    const command = `cat ${`~/.${'*n'.repeat(200)} `.repeat(10)}${'/etc/*['.repeat(100)}${' /a*'.repeat(1500)}`;
+    const began = performance.now();
+    expect(explain('open', { command, exitCode: 0 })).toBeUndefined();
+    expect(performance.now() - began).toBeLessThan(2000);
   });
 
   test('says nothing where it is shown, or is not there at all', () => {

@@ -85,7 +85,7 @@ const setup: Explain = ({ text, directory, hasRun }) => {
   return `Nothing was run: the sandbox could not be set up (${problem}). Call again.`;
 };
 
-const writing: Explain = ({ text, directory, exitCode }, security) => {
+const writing: Explain = ({ command, text, directory, exitCode }, security) => {
   const said = linesSaying(text, SAYS.readOnly);
   const busy = linesSaying(text, SAYS.busy).filter((line) => isProtected(pathIn(line, directory)));
   const lines = said.length > 0 ? said : busy;
@@ -94,10 +94,11 @@ const writing: Explain = ({ text, directory, exitCode }, security) => {
   const path = lines.map((line) => pathIn(line, directory)).findLast((found) => found !== undefined);
   const isInWorkspace =
     path !== undefined && security.workspace.some((root) => isInside(path, realPathOf(root)));
-  if (isInWorkspace && isProtected(path)) {
+  // Hooks may lead anywhere. A name alone may be meant in a directory that the command went to.
+  const isObeyedThere = isInWorkspace && isThere(path) && !/\b(?:cd|pushd)\b/.test(command);
+  if (isInWorkspace && (isProtected(path) || isObeyedThere)) {
     return `The sandbox keeps ${path} read-only because programs outside the sandbox trust it. To allow it, the operator can set security.writable_paths = [${JSON.stringify(protectedRoot(path))}].`;
   }
-  // A name alone may be meant in a directory that the command went to.
   const where = path === undefined || isInWorkspace ? 'there' : `to ${path}`;
   return `The sandbox stopped it from writing ${where}: only ${security.workspace.join(', ')}, /tmp${security.hasToolCaches ? ' and the caches of package managers' : ''} are writable. To allow it, the operator can add the path to security.writable_paths.`;
 };

@@ -1,12 +1,14 @@
 /** Whether a path is one of those that the sandbox hides, and whether a command's own text names one. */
 import { homedir } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
+import { compilePattern } from '../../base/pattern.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import { findNamedPaths } from '../policy/named-paths.ts';
 import { EXPOSURES } from '../sandbox/exposures.ts';
 import { privateCandidates } from '../sandbox/find-private.ts';
-import { isReadable, isThere } from '../sandbox/host-files.ts';
+import { isReadable, isThere, namesIn } from '../sandbox/host-files.ts';
 import { placesOf } from '../sandbox/moved.ts';
 import { openings } from '../sandbox/openings.ts';
 import { PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from '../sandbox/private-paths.ts';
@@ -48,7 +50,8 @@ export function hiddenIn(
   environment: Environment,
 ): { readonly path: string; readonly setting: string } | undefined {
   const find = (paths: readonly string[]): { path: string; setting: string } | undefined => {
-    for (const path of new Set(paths)) {
+    const named = [...new Set(paths)];
+    for (const path of [...named, ...hiddenMatches(named, environment)]) {
       const setting = isShown(path, security) ? settingFor(path, security, environment) : undefined;
       if (setting !== undefined) return { path, setting };
     }
@@ -60,6 +63,42 @@ export function hiddenIn(
     find(MAY_BE_HIDDEN.test(command) ? findNamedPaths(command, { directory, home: homedir() }) : [])
   );
 }
+
+/** The hidden places that paths with wildcards lead to, or into: the shell finds them too, and they are empty. */
+function hiddenMatches(paths: readonly string[], environment: Environment): string[] {
+  const patterns = paths.filter((path) => WILDCARD.test(path)).slice(0, MAX_PATTERNS);
+  if (patterns.length === 0) return [];
+  const home = realPathOf(homedir());
+  const own = [...privateCandidates(home, environment), ...namesIn(home, PRIVATE_NAMES)];
+  return patterns.map(matcherOf).flatMap((matches) => [...own, ...PRIVATE_IN_SYSTEM].filter(matches));
+}
+
+/** Whether a place is what a path with wildcards stands for, or a directory on the way there. */
+function matcherOf(path: string): (place: string) => boolean {
+  const parts = path.split('/').slice(1, MAX_PARTS);
+  const source = parts.reduceRight(
+    (rest, part) => `/${sourceOf(part)}${rest === '' ? '' : `(?:${rest})?`}`,
+    '',
+  );
+  const pattern = attempt(() => compilePattern('command', `^${source}$`));
+  // A wildcard does not stand for the dot that a name begins with.
+  const hasDots = (place: string): boolean =>
+    place.split('/').every((name, at) => !name.startsWith('.') || parts[at - 1]?.startsWith('.') === true);
+  return (place) => pattern?.test(place) === true && hasDots(place);
+}
+
+const WILDCARD = /[*?[]/;
+/** Of one command: each is compared with hundreds of places. */
+const MAX_PATTERNS = 20;
+/** Hidden places do not lie deeper. */
+const MAX_PARTS = 20;
+
+/** Of one part of a path. A set in brackets counts as any character, which explains rather too much. */
+const sourceOf = (part: string): string =>
+  part.replaceAll(/\*+|\?|\[[^\]]+\]|[\\^$.|+(){}[\]]/g, (found) => {
+    if (found.startsWith('*')) return '[^/]*';
+    return found === '?' || found.length > 1 ? '[^/]' : `\\${found}`;
+  });
 
 /** A command may be a long script. */
 const MAX_CHARS = 10_000;

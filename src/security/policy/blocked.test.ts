@@ -15,12 +15,26 @@ const { judge } = createPolicy({
     'systemctl stop',
     'pip install',
     'touch',
+    'docker compose down',
+    'gh pr merge',
+    'kubectl config delete-context',
+    'gcloud compute instances delete',
   ],
 });
 
 describe('a blocked subcommand is met behind options', () => {
   test.each([
     'npm publish',
+    'docker compose down',
+    'docker compose -f x.yml down',
+    'docker --context c compose -f x.yml -p name down -v',
+    'docker compose --file=x.yml down',
+    'gh pr -R a/b merge 1',
+    'aws s3 --region r rm x',
+    'aws --profile p s3 --region r rm x',
+    'kubectl config --kubeconfig k delete-context x',
+    'gcloud compute --project p instances --zone z delete x',
+    'docker container --x y run z',
     'npm --access public publish',
     'npm --tag next publish',
     'npm --access=public publish',
@@ -46,14 +60,52 @@ describe('a blocked subcommand is met behind options', () => {
     'aws --cli-read-timeout 5 s3 rm x',
     'systemctl --job-mode fail stop x',
     'pip --cert x install y',
+    'npm pu',
+    'npm publ',
+    'npm --silent publis',
+    'docker container run x',
+    'docker --debug container run x',
+    'docker container --x run y',
+    'pip3 install y',
+    'pip3.12 install y',
+    'python3 -m pip install y',
+    'python -I -m pip install y',
+    'python3.12 -mpip install y',
+    'npx npm publish',
+    'npx -y npm@latest pu',
+    'npx --package npm npm publish',
+    'npx -c "npm publish"',
+    'npx --call="npm publish"',
+    'npm exec npm publish',
+    'npm x -- npm publish',
+    'pnpm dlx npm publish',
+    'corepack npm publish',
+    'corepack npm@10 publish',
+    'uv run git push',
+    'bundle exec git push',
   ])('%s', (command) => {
     expect(judge(command, CONTEXT)).toMatchObject({ decision: 'deny', ruleClass: 'blocked' });
   });
 
   test.each([
     'npm run publish',
+    'docker compose up down',
+    'docker compose -f x.yml up down',
+    'gh pr view merge',
+    'gcloud compute instances list delete',
     'npm --silent run publish',
     'npm view publish',
+    'npm pack',
+    'npm ping',
+    'npx prettier --write npm publish',
+    'docker image rm run',
+    'docker container ls',
+    'docker logs container run',
+    'pip3 list',
+    'python3 -m pip list',
+    'python3 -m http.server install',
+    'python3 x.py -m pip install y',
+    'corepack enable npm',
     'git stash push',
     'git stash push -m wip',
     'git --no-pager stash push',
@@ -69,6 +121,34 @@ describe('a blocked subcommand is met behind options', () => {
   ])('%s is another command', (command) => {
     expect(judge(command, CONTEXT).decision).toBe('allow');
   });
+});
+
+describe('a blocked subcommand of npm is met by each of its names', () => {
+  const blocking = createPolicy({
+    mode: 'permissive',
+    blockedCommands: ['npm i', 'npm run-script', 'npm uninstall', 'docker rmi', 'docker container rm'],
+  });
+  test.each([
+    'npm install x',
+    'npm add x',
+    'npm isntall x',
+    'npm insta x',
+    'npm run x',
+    'npm rum x',
+    'npm rm x',
+    'npm remo x',
+    'docker rm x',
+    'docker image rm x',
+  ])('%s', (command) => {
+    expect(blocking.judge(command, CONTEXT)).toMatchObject({ decision: 'deny', ruleClass: 'blocked' });
+  });
+
+  test.each(['npm init', 'npm ci', 'npm install-test', 'npm root', 'npm test', 'docker rename a b'])(
+    '%s is another command',
+    (command) => {
+      expect(blocking.judge(command, CONTEXT).decision).toBe('allow');
+    },
+  );
 });
 
 describe('a word of the grammar that bash takes for a name hides nothing', () => {
@@ -126,4 +206,101 @@ describe('the grammar of another shell hides nothing', () => {
   ])('%s is harmless', (command) => {
     expect(judge(command, CONTEXT).decision).toBe('allow');
   });
+});
+
+describe('what would run later, or under another name, is not judged and so denied', () => {
+  const asking = createPolicy({ mode: 'permissive', askCommands: ['touch'] });
+  const continued = { ...CONTEXT, isContinued: true };
+  const UNJUDGED = [
+    'fc -s "#="',
+    'fc',
+    'command fc -s touch',
+    'alias t=touch',
+    "alias -- t='tou\\ch'",
+    'alias "$x"',
+    'BASH_ALIASES[t]=touch',
+    'declare -A BASH_ALIASES=([t]=touch)',
+    'BASH_CMDS[t]=/usr/bin/touch',
+    'hash -p /usr/bin/touch t',
+    'enable -f ./x.so x',
+    `bind -x '"t": touch M'`,
+    `bind '"t": "touch M\\n"'`,
+    "complete -C 'touch M' ls",
+    "compgen -W '$(touch M)'",
+    'jobs -x touch M',
+    "PROMPT_COMMAND='touch M'",
+    "PROMPT_COMMAND+=('touch M')",
+    "PROMPT_COMMAND[1]='touch M'",
+    "export PROMPT_COMMAND='touch M'",
+    "read PROMPT_COMMAND <<< 'touch M'",
+    "printf -v PROMPT_COMMAND 'touch M'",
+    "for PROMPT_COMMAND in 'touch M'; do :; done",
+    ': ${PROMPT_COMMAND:=touch M}',
+    'declare -n r=PROMPT_COMMAND',
+    "PS1='$(touch M)'",
+    "PS0='`touch M`'",
+    'PS1=$x',
+    "PS4='$(touch M)' bash -x f",
+    "ENV='$(touch M)' sh -i",
+    "MAILPATH='f?$(touch M)'",
+    'x=\'$(touch M)\'; echo "${x@P}"',
+    ': touch; $_ M',
+    ': touch; "${_}" M',
+    ': touch; env $_ M',
+    "x='a[$(touch M)]'; echo $((x))",
+  ];
+  test.each(UNJUDGED)('%s', (command) => {
+    expect(judge(command, CONTEXT)).toMatchObject({ decision: 'deny' });
+    expect(judge(command, continued)).toMatchObject({ decision: 'deny' });
+    expect(asking.judge(command, CONTEXT).decision).not.toBe('allow');
+    expect(createPolicy({ mode: 'permissive' }).judge(command, CONTEXT).decision).toBe('allow');
+  });
+
+  test.each([
+    '$x M',
+    '"$x" M',
+    '${x:-ls} M',
+    't$x M',
+    '"${a[@]}"',
+    'false && x=ls; $x M',
+    'env $x M',
+    'eval "$x"',
+    'eval $x M',
+    'bash -c "$x"',
+    'f() { "$@"; }',
+    'f() { eval "$1"; }',
+    'f() { env "$@"; }',
+    'printf -v "$x" "touch M"',
+    'trap "$x" DEBUG',
+    'eval "alias t=$x"',
+  ])('%s in a shell that has run other commands', (command) => {
+    expect(judge(command, continued)).toMatchObject({ decision: 'deny', ruleClass: 'undecidable' });
+  });
+
+  test.each([
+    'alias',
+    'hash -r',
+    'compgen -c',
+    'jobs',
+    'PS1="$ "',
+    "PS1='\\w\\$ '",
+    'PROMPT_COMMAND=',
+    'unset PROMPT_COMMAND',
+    'ENV=$x node app.js',
+    'x=ls; echo $x',
+    '$HOME/bin/x',
+    'ls "$x" $_',
+    'eval "$(ssh-agent)"',
+    'echo alias t=touch',
+  ])('%s is harmless', (command) => {
+    expect(judge(command, CONTEXT).decision).toBe('allow');
+    expect(judge(command, continued).decision).toBe('allow');
+  });
+
+  test.each(['PY=python3; $PY x.py', 'PY=$(command -v python3); $PY x.py', 'f() { "$@"; }; f ls'])(
+    '%s is judged as it stands',
+    (command) => {
+      expect(judge(command, CONTEXT).decision).toBe('allow');
+    },
+  );
 });

@@ -246,13 +246,18 @@ function variablePiece(name: string, knowledge: Knowledge): Piece {
   const given = knowledge.variables.get(name) ?? [];
   if (name === 'HOME') return { value: undefined, guesses: [...given, knowledge.home], isMany: true };
   if (name === 'IFS') return { value: undefined, guesses: [' '], isMany: true };
-  if (name === 'PPID' || name === '0') return { value: undefined, guesses: [`$${name}`], isMany: true };
+  if (name === 'PPID' || (name === '0' && given.length === 0))
+    return { value: undefined, guesses: [`$${name}`], isMany: true };
   return { value: undefined, guesses: given, isMany: true, readings: readingsOf(name, knowledge) };
 }
+
+/** Variables that the shell itself sets to a text of the command: the last argument, what a pattern or an option met. */
+export const SET_BY_SHELL = /^(?:_|OPTARG|BASH_(?:REMATCH|ARGV0?|COMMAND|EXECUTION_STRING))$/;
 
 /** What a variable may hold where a path is read: what it was given, else what the server gives it, else nothing. */
 function readingsOf(name: string, knowledge: Knowledge): readonly string[] {
   const given = knowledge.variables.get(name) ?? [];
+  if (SET_BY_SHELL.test(name)) return [UNDECIDED];
   if (name === 'PWD' && !knowledge.assigned.has('PWD')) return orUndecided(knowledge.places);
   if (given.length > 0) return given;
   if (name === 'OLDPWD' && knowledge.previous.length > 0) return knowledge.previous;

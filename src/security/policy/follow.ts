@@ -11,7 +11,9 @@ import {
   type Walk,
 } from './findings.ts';
 import { type Leading, type Option, type OptionSpec, readLeading } from './options.ts';
-import { SHELL_OPTIONS, SHELLS, WRAPPERS, type Wrapper, XARGS_OPTIONS } from './tables/wrappers.ts';
+import { guessRunner } from './runners.ts';
+import { SHELLS } from './tables/shell-names.ts';
+import { SHELL_OPTIONS, WRAPPERS, type Wrapper, XARGS_OPTIONS } from './tables/wrappers.ts';
 
 const BY_NAME = new Map(WRAPPERS.flatMap((wrapper) => wrapper.names.map((name) => [name, wrapper])));
 
@@ -32,6 +34,7 @@ export function followInvocation(call: Call): void {
   else if (base === 'find' || base === 'gfind') followFind(call);
   else if (base === 'parallel') followParallel(call);
   else {
+    guessRunner(call, base);
     const wrapper = BY_NAME.get(base);
     if (wrapper !== undefined && !(wrapper.isBuiltin === true && name.includes('/')))
       followWrapper(call, wrapper, base);

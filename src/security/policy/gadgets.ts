@@ -1,7 +1,7 @@
 /** Holds a command against the table of gadgets. */
 import { type Arg, wordOf } from './evaluate-word.ts';
 import { baseName } from './follow.ts';
-import { findAwkEffect, findSedEffect } from './program-text.ts';
+import { type ProgramEffects, readAwk, readSed } from './program-text.ts';
 import { GADGETS, type Gadget, PATTERN_OPTIONS, SINGLE_DASH, VALUE_LETTERS } from './tables/gadget-rules.ts';
 import { GLOBAL_OPTIONS } from './tables/option-rules.ts';
 
@@ -85,13 +85,18 @@ function triggersOf(gadget: Gadget, program: string, args: readonly Arg[]): stri
   }
   if (gadget.reads !== undefined) triggers.push(...valueGiven(gadget.reads, words));
   if (gadget.script !== undefined) {
-    triggers.push(...scriptsOf(gadget.script, args).flatMap((script) => effectOf(gadget.script, script)));
+    const read = scriptsOf(gadget.script, args).map((script) => effectsOf(gadget.script, script));
+    const isWriting = gadget.does === 'writes a file';
+    const shown = (path: string): string => `${gadget.script === 'sed' ? 'w' : '>'} ${path}`;
+    triggers.push(
+      ...read.flatMap(({ problem, written }) => (isWriting ? written.map(shown) : (problem ?? []))),
+    );
   }
   return triggers;
 }
 
 /** Where the subcommand of a program begins: `git -C dir push` is a push. */
-function subcommandOf(program: string, args: readonly Arg[]) {
+export function subcommandOf(program: string, args: readonly Arg[]) {
   const values = GLOBAL_OPTIONS[program] ?? [];
   for (let at = 0; at < args.length; at++) {
     const word = wordOf(args[at]);
@@ -194,8 +199,14 @@ function scriptsOf(language: 'sed' | 'awk', args: readonly Arg[]): Arg[] {
   return scripts;
 }
 
-function effectOf(language: Gadget['script'], { value }: Arg): string[] {
-  if (value === undefined) return [];
-  const effect = language === 'sed' ? findSedEffect(value) : findAwkEffect(value);
-  return effect === undefined ? [] : [effect];
+function effectsOf(language: Gadget['script'], { value }: Arg): ProgramEffects {
+  if (value === undefined) return { problem: undefined, written: [] };
+  return language === 'sed' ? readSed(value) : readAwk(value);
+}
+
+/** Files that a script of sed or awk writes. */
+export function writtenByScript(program: string, args: readonly Arg[]): readonly string[] {
+  const language = BY_PROGRAM.get(program)?.find(({ script }) => script !== undefined)?.script;
+  if (language === undefined) return [];
+  return scriptsOf(language, args).flatMap((script) => effectsOf(language, script).written);
 }

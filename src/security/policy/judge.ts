@@ -11,6 +11,7 @@ import { resolvePath, safeRealPath } from './resolve-path.ts';
 import { escapeText, showPart } from './show-decision.ts';
 import { OPEN_DEVICES } from './tables/path-rules.ts';
 import { dangerOf } from './tables/variables.ts';
+import { findUnjudged } from './unjudged.ts';
 import { FRESH, pathsOf } from './working-directory.ts';
 import { createWorkspace, type Workspace, writtenBy } from './writes.ts';
 
@@ -98,6 +99,7 @@ function findDenial(findings: Findings, rules: Rules, asked: Asked): Denial | un
   }
   return (
     findBlocked(findings, rules, asked) ??
+    findUncertain(findings, rules, asked) ??
     findNotAllowed(findings, rules, asked) ??
     findOutside(findings, rules, asked.context)
   );
@@ -113,6 +115,11 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
     return deny('blocked', entry.source, `"${entry.source}" is blocked${doubt}.`, met?.text ?? text);
   }
   return undefined;
+}
+
+function findUncertain(findings: Findings, { blocked, ask }: Rules, { context }: Asked): Denial | undefined {
+  const found = blocked.length + ask.length > 0 ? findUnjudged(findings, context) : undefined;
+  return found && undecidable(found.reason, found.part);
 }
 
 /** What the link `/tmp/x` to `/bin/rm` is. */
@@ -210,7 +217,8 @@ function judgeInvocation(
         (does === 'writes a file' && workspace !== undefined && isTame(invocation, workspace))
       ),
   );
-  if (gadget === undefined) return findWritten(invocation, workspace, rules);
+  if (gadget === undefined)
+    return findWritten(invocation, writtenBy(invocation, answer.speaksOf), workspace, rules);
   const { program, trigger, does, hint } = gadget;
   if (gadget.isUnknown)
     return { ...undecidable(`${trigger} ${does}`, invocation.text), ...(hint !== undefined && { hint }) };
@@ -253,10 +261,10 @@ const WRITE_PROBLEMS = {
 /** A program whose work is to write. `workspace` is undefined where nothing may. */
 function findWritten(
   invocation: Invocation,
+  written: ReturnType<typeof writtenBy>,
   workspace: Workspace | undefined,
   { directories }: Rules,
 ): Denial | undefined {
-  const written = writtenBy(invocation);
   if (written === undefined) return undefined;
   const program = invocation.args[0]?.value ?? '';
   const { text } = invocation;

@@ -12,7 +12,8 @@ import { isOptionWord, looseOptions } from './options.ts';
 import { quoteWord } from './show-decision.ts';
 import { SINGLE_DASH } from './tables/gadget-rules.ts';
 import { COMPLETE_GLOBALS, GLOBAL_OPTIONS, HARMLESS_GLOBALS, SYNONYMS } from './tables/option-rules.ts';
-import { SHELLS } from './tables/wrappers.ts';
+import { SHELLS } from './tables/shell-names.ts';
+import { isSubcommand, plainProgram, withoutGroup } from './tables/subcommands.ts';
 
 export interface CompiledEntry {
   readonly source: string;
@@ -216,8 +217,8 @@ function blocksArgv(
 ): boolean {
   const own = args[0]?.value;
   if (own === undefined) return false;
-  const program = baseName(name).toLowerCase();
-  const names = [baseName(own), realName ?? own, own].map((each) => each.toLowerCase());
+  const program = plainProgram(baseName(name).toLowerCase());
+  const names = [baseName(own), realName ?? own, own].map((each) => plainProgram(each.toLowerCase()));
   if (!names.includes(program) && !names.includes(name.toLowerCase())) return false;
   const words = signalWords(args.slice(1).map(wordOf));
   const end = words.indexOf('--');
@@ -228,7 +229,10 @@ function blocksArgv(
   const isThere = wanted
     .filter(isOptionWord)
     .every((word) => options.has(word) || idsOf(program, word).every((id) => options.has(id)));
-  const operands = wanted.filter((word) => !isOptionWord(word) && word !== '--');
+  const operands = withoutGroup(
+    program,
+    wanted.filter((word) => !isOptionWord(word) && word !== '--'),
+  );
   return (
     isThere && [words, ...aliasesOf(program, words)].some((each) => meetsOperands(program, operands, each))
   );
@@ -258,20 +262,46 @@ function takesNext(program: string, word: string): boolean {
   return !COMPLETE_GLOBALS.has(program) && HARMLESS_GLOBALS[program]?.includes(word) !== true;
 }
 
-/** The entry's operands in a row, behind nothing but options and what may be their values. */
+/** The entry's operands in this order, with nothing but options and what may be their values before and between them. */
 function meetsOperands(program: string, wanted: readonly string[], words: readonly string[]): boolean {
   if (wanted.length === 0) return true;
-  const operands: { word: string; mayBeValue: boolean }[] = [];
+  const operands: { word: string; mayBeValue: boolean; followsOption: boolean }[] = [];
   words.forEach((word, index) => {
     if (isOptionWord(word) || word === '--') return;
-    // `cargo +nightly publish`
-    operands.push({ word, mayBeValue: word.startsWith('+') || takesNext(program, words[index - 1] ?? '') });
+    const before = words[index - 1] ?? '';
+    operands.push({
+      word,
+      // `cargo +nightly publish`
+      mayBeValue: word.startsWith('+') || takesNext(program, before),
+      // Tables have the options before the first subcommand alone.
+      followsOption: isOptionWord(before) && !before.includes('='),
+    });
   });
-  for (let start = 0; start < operands.length; start++) {
-    if (wanted.every((word, index) => operands[start + index]?.word === word)) return true;
-    if (operands[start]?.mayBeValue !== true) return false;
-  }
-  return false;
+  const failed = new Set<string>();
+  const meets = (at: number, from: number): boolean => {
+    if (at === wanted.length) return true;
+    const key = `${at} ${from}`;
+    const given = operands[from];
+    if (given === undefined || failed.has(key)) return false;
+    const isMet = (word: string): boolean =>
+      at === 0 ? isSubcommand(program, wanted[0] ?? '', word) : wanted[at] === word;
+    const isMetInGroup = (): boolean => {
+      // `docker container -l error rm`: which of the next words is the second.
+      for (let next = from + 1; next < operands.length; next++) {
+        const [word] = withoutGroup(program, [given.word, operands[next]?.word ?? '']);
+        if (word !== given.word && isMet(word ?? '') && meets(at + 1, next + 1)) return true;
+        if (operands[next]?.followsOption !== true) return false;
+      }
+      return false;
+    };
+    if (isMet(given.word) && meets(at + 1, from + 1)) return true;
+    if (at === 0 && isMetInGroup()) return true;
+    const mayBeSkipped = at === 0 ? given.mayBeValue : given.followsOption;
+    if (mayBeSkipped && meets(at, from + 1)) return true;
+    failed.add(key);
+    return false;
+  };
+  return meets(0, 0);
 }
 
 function allowsArgv(

@@ -126,6 +126,17 @@ const REFUSED = String.raw`
   test -e "$UNSET"/etc/x
   [ /etc/x -nt y ]
   op=-f; [ $op /etc/x ]
+  : /etc/x; cat $_
+  echo /etc/x; cat "$_"
+  echo /etc/x; cat \${_}
+  echo /etc/x; cd $_
+  echo /etc/x; cat \${_:-x}
+  [[ /etc/x =~ .* ]]; cat $BASH_REMATCH
+  [[ /etc/x =~ .* ]]; cat "\${BASH_REMATCH[0]}"
+  getopts a: o -a/etc/x; cat $OPTARG
+  bash -c 'cat $0' /etc/x
+  awk '{print > "/etc/x"}' f
+  sed -n 'w /etc/x' f
 `;
 
 /** A `cd` may fail, and then the shell is where it was. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findGadgets } from './gadgets.ts';
-import { findAwkEffect, findSedEffect } from './program-text.ts';
+import { type ProgramEffects, readAwk, readSed } from './program-text.ts';
 import { GADGETS, type Gadget } from './tables/gadget-rules.ts';
 import { DANGEROUS_VARIABLES, dangerOf, HARMLESS_VARIABLES } from './tables/variables.ts';
 import { WRAPPERS } from './tables/wrappers.ts';
@@ -63,6 +63,9 @@ describe('variables', () => {
 });
 
 describe('programs in arguments', () => {
+  const effectOf = ({ problem, written }: ProgramEffects): unknown =>
+    problem ?? (written.length === 0 ? undefined : written);
+
   test.each([
     ['p', undefined],
     ['1~2!{s/a/b/g;n;d}', undefined],
@@ -71,33 +74,40 @@ describe('programs in arguments', () => {
     ['s,a,b,;s#c#d#g', undefined],
     ['a\\\nw x', undefined],
     ['i hello; w x', undefined],
-    ['a x\nw y', 'the command w'],
+    ['a x\nw y', ['y']],
     ['$!N;P;D', undefined],
-    ['s/a/b/\nw x', 'the command w'],
-    ['s/a/b/we', 'the flag w of s'],
+    ['s/a/b/\nw x', ['x']],
+    ['s/a/b/we', ['e']],
     ['s/a/\\/w x/', undefined],
     ['r /etc/passwd', 'the command r'],
     ['e', 'the command e'],
     ['s/a/b/M;e id', 'the command e'],
-    ['\\,a,w x', 'the command w'],
-    ['# comment\nw x', 'the command w'],
+    ['\\,a,w x', ['x']],
+    ['# comment\nw x', ['x']],
     [':a;N;$!ba;s/\\n/ /g', undefined],
-    ['b end\nw x', 'the command w'],
+    ['b end\nw x', ['x']],
     ['s/a', 'an s command that cannot be read'],
     ['1,3{p', undefined],
-    ['sxaxbxw y', 'the flag w of s'],
-  ])('sed %s', (script, effect) => expect(findSedEffect(script)).toBe(effect));
+    ['sxaxbxw y', ['y']],
+    ['w', 'the command w'],
+    ['w a\nw /dev/stdout\nW b', ['a', 'b']],
+    ['w a;e id', ['a;e id']],
+  ])('sed %s', (script, effect) => expect(effectOf(readSed(script))).toEqual(effect));
 
   test.each([
     ['{print}', undefined],
     ['$1 > 5', undefined],
     ['$1 > 5 {print}', undefined],
-    ['{print > "x"}', 'print >'],
-    ['{print >> "x"}', 'print >'],
+    ['{print > "x"}', ['x']],
+    ['{print >> "x" }', ['x']],
+    ['{print > "x" "y"}', 'print >'],
+    ['{print > ("x")}', 'print >'],
+    ['{print > "x" ".y"; print > "z"}', 'print >'],
+    ['{print "> \\"x"; print > "/dev/stderr"}', undefined],
     ['{printf("%s", $1) | "sh"}', 'print |'],
     ['BEGIN{system("x")}', 'system()'],
     ['"x" | getline', 'getline'],
     ['@load "x"', '@'],
     ['/a|b/ || /c/ {print $1 || $2}', undefined],
-  ])('awk %s', (program, effect) => expect(findAwkEffect(program)).toBe(effect));
+  ])('awk %s', (program, effect) => expect(effectOf(readAwk(program))).toEqual(effect));
 });

@@ -1,7 +1,8 @@
 /** Which paths a command touches, and whether they lie in the allowed directories. */
-import { type Arg, OPEN, UNDECIDED, wordOf } from './evaluate-word.ts';
+import { type Arg, literalArg, OPEN, UNDECIDED, wordOf } from './evaluate-word.ts';
 import type { Cwds, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
+import { writtenByScript } from './gadgets.ts';
 import { trustedName } from './list-entry.ts';
 import type { JudgeContext } from './policy-types.ts';
 import { isInside, isPlainTarget, type RealPath, resolvePath } from './resolve-path.ts';
@@ -73,7 +74,8 @@ export function pathsOf(invocation: Invocation, state: DirectoryState): PathUse[
   }
   const own = invocation.ownWords === undefined ? args.slice(1) : args.slice(1, invocation.ownWords);
   const found = (PATHS_OF[program] ?? argumentPaths)(own, program);
-  return [...uses, ...found.flatMap((arg) => pathUse(arg, cwds))];
+  const written = writtenByScript(program, own).map((path) => literalArg(path));
+  return [...uses, ...[...found, ...written].flatMap((arg) => pathUse(arg, cwds))];
 }
 
 const known = (path: string, text: string, cwds: Cwds): PathUse => ({ path, readings: [path], text, cwds });

@@ -14,7 +14,7 @@ const CONTEXT: JudgeContext = {
 const OWN: PolicyConfig = {
   mode: 'custom',
   allowedCommands:
-    'echo cat tee cp mv ln mkdir rm touch sed tar sort git curl dd find uniq install chmod yq cd'
+    'echo cat tee cp mv ln mkdir rm touch sed tar sort git curl dd find uniq install chmod yq cd awk'
       .split(' ')
       .concat('git log'),
   workspace: ['/proj', '/data'],
@@ -57,6 +57,18 @@ const INSIDE = [
   'yq -i .a=1 f.yml',
   'd=src; mkdir $d/x',
   'cd src && echo x > f',
+  `awk '{print > "f"}' x`,
+  `awk '{print $1 >> "src/f"; print $2 > "/tmp/g"}' x`,
+  'sed -n "w f" x',
+  'sed "s/a/b/w src/f" x',
+  'sed -n -e "/a/w f" -e "/b/W g" x',
+  'git bundle create f HEAD',
+  'git archive -o f HEAD',
+  'git format-patch HEAD~1',
+  'git checkout -- f',
+  'git commit -m x',
+  'git stash',
+  'git -C src add f',
 ];
 
 describe('with allow_writes, allowed commands write in the workspace', () => {
@@ -95,6 +107,16 @@ describe('with allow_writes, allowed commands write in the workspace', () => {
     'dd if=a of=/etc/f',
     'p=/etc/f; tee $p',
     'p=/etc/f; sed -i s/a/b/ $p',
+    `awk '{print > "/etc/f"}' x`,
+    `awk '{print > "f"; print > "../f"}' x`,
+    `awk '{print > "/inet/tcp/0/host/80"}' x`,
+    `awk '{print > $1}' x`,
+    `awk '{print > "f" $1}' x`,
+    `awk '{print > "\\057etc/f"}' x`,
+    'sed -n "w /etc/f" x',
+    'sed -n "w f\nw /etc/f" x',
+    'sed "s/a/b/w ../f" x',
+    'cd /etc; sed -n "w f" x',
   ])('%s is outside', (command) => {
     expect(decisionOf(OWN, command)).toBe('deny');
   });
@@ -130,6 +152,8 @@ describe('with allow_writes, allowed commands write in the workspace', () => {
     'tee mcp-shell-server.toml',
     'p=.git; tee $p/config',
     'tee $(echo .git/config)',
+    `awk '{print > ".git/config"}' x`,
+    'sed -n "w .git/hooks/x" f',
   ])('%s is a file that others run', (command) => {
     expect(decisionOf(OWN, command)).toBe('deny');
   });
@@ -148,12 +172,17 @@ describe('with allow_writes, allowed commands write in the workspace', () => {
     expect(createPolicy({ ...OWN, workspace }).judge('tee notes .cache/x', context).decision).toBe('allow');
   });
 
-  test.each(['find . -delete', "sed '1e id' f", 'tar -I sh -tf f', 'git config a.b c', 'git branch -D main'])(
-    '%s is more than writing',
-    (command) => {
-      expect(decisionOf(OWN, command)).toBe('deny');
-    },
-  );
+  test.each([
+    `awk '{print > "f"; print | "sh"}'`,
+    'sed "w f\n1e id" x',
+    'find . -delete',
+    "sed '1e id' f",
+    'tar -I sh -tf f',
+    'git config a.b c',
+    'git branch -D main',
+  ])('%s is more than writing', (command) => {
+    expect(decisionOf(OWN, command)).toBe('deny');
+  });
 });
 
 describe('without it nothing is written', () => {
@@ -184,6 +213,10 @@ describe('without it nothing is written', () => {
     'sort f',
     'find . -name x',
     'git log --oneline',
+    `awk '{print $1 > "/dev/stdout"}' x`,
+    `awk '{print $1 > "/dev/stderr"}' x`,
+    'sed -n "w /dev/stdout" x',
+    'sed "s/a/b/w /dev/stderr" x',
   ])('%s writes nothing', (command) => {
     expect(decisionOf({ mode: 'restrictive' }, command)).toBe('allow');
   });
@@ -200,6 +233,18 @@ describe('without it nothing is written', () => {
   test('what an entry names in so many words is allowed', () => {
     const config: PolicyConfig = { mode: 'custom', allowedCommands: ['sed -i'], allowWrites: false };
     expect(decisionOf(config, 'sed -i p f')).toBe('allow');
+  });
+
+  test.each(['git status', 'git log -1', 'git stash list', 'git bundle verify f', 'git worktree list'])(
+    '%s only reads',
+    (command) => {
+      expect(decisionOf({ ...OWN, allowWrites: false }, command)).toBe('allow');
+    },
+  );
+
+  test('so is a subcommand of git', () => {
+    const config: PolicyConfig = { mode: 'custom', allowedCommands: ['git commit'], allowWrites: false };
+    expect(decisionOf(config, 'git commit -m x')).toBe('allow');
   });
 
   test('a setting that has no effect without a list is not reported', () => {

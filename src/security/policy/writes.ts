@@ -10,9 +10,10 @@ import {
 import { OPEN, wordOf } from './evaluate-word.ts';
 import type { Cwds, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
+import { subcommandOf } from './gadgets.ts';
 import { isInside, type RealPath, resolvePath } from './resolve-path.ts';
 import { PROTECTED_FILES } from './tables/path-rules.ts';
-import { WRITERS } from './tables/writers.ts';
+import { GIT_READS, GIT_WRITERS, WRITERS } from './tables/writers.ts';
 import { argumentPaths, type PathUse, pathUse } from './working-directory.ts';
 
 type WriteProblem = 'outside' | 'protected' | 'undecidable';
@@ -59,9 +60,17 @@ function isStartUp(path: string, home: string): boolean {
   return (own.startsWith('.') && !isCache) || PROTECTED_IN_HOME.some((name) => isInside(own, name));
 }
 
-/** What a program writes whose work that is; undefined for all others. */
-export function writtenBy({ args, cwds, ownWords }: Invocation): readonly PathUse[] | undefined {
+/** What a program writes whose work that is; undefined for all others. `isNamed`: what the list has in so many words. */
+export function writtenBy(
+  { args, cwds, ownWords }: Invocation,
+  isNamed: (word: string) => boolean,
+): readonly PathUse[] | undefined {
   const program = baseName(args[0]?.value ?? '');
+  if (program === 'git') {
+    const { subcommand = '', after } = subcommandOf(program, args.slice(1));
+    const isWriting = GIT_WRITERS.has(subcommand) && !GIT_READS.has(wordOf(after[0]));
+    return isWriting && !isNamed(subcommand) ? [] : undefined;
+  }
   const kind = Object.hasOwn(WRITERS, program) ? WRITERS[program] : undefined;
   if (kind === undefined) return undefined;
   const own = args.slice(1, ownWords);
@@ -70,7 +79,7 @@ export function writtenBy({ args, cwds, ownWords }: Invocation): readonly PathUs
     kind === 'assigned'
       ? own.filter((_, index) => words[index]?.startsWith('of='))
       : argumentPaths(own, program);
-  const isNamed = words.some((word) => /^-[a-zA-Z]*t|^--t/.test(word));
-  const written = kind === 'last' && !isNamed ? paths.slice(-1) : paths;
+  const isTargetFirst = words.some((word) => /^-[a-zA-Z]*t|^--t/.test(word));
+  const written = kind === 'last' && !isTargetFirst ? paths.slice(-1) : paths;
   return written.flatMap((arg) => pathUse(arg, cwds));
 }

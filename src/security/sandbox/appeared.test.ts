@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findAppeared, watchedPaths } from './appeared.ts';
@@ -240,6 +240,73 @@ describe('what appeared', () => {
     expect(appeared(watched, host)).toEqual(expected);
     // It is known from then on, and read-only.
     expect(appeared(watch(host), host)).toEqual([]);
+  });
+
+  test('may be in a repository that only the index of another new one names', () => {
+    const host = createHost();
+    const git = gitIn(host);
+    git('init', '-q');
+    const watched = watch(host);
+    const link = (inside: string, name: string): void =>
+      git('-C', inside, 'update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},${name}`);
+    for (const path of ['a', 'a/b', 'a/b/c']) git('init', '-q', path);
+    host.write('home/project/a/b/c/.git/config', '[core]\n\tfsmonitor = ./evil\n');
+    link('.', 'a');
+    link('a', 'b');
+    expect(appeared(watched, host)).toEqual([]);
+    link('a/b', 'c');
+    expect(appeared(watched, host)).toEqual(['project/a/b/c/.git/config']);
+  });
+
+  test.for<[string, string]>([
+    ['at its end', 'link'],
+    ['in between', 'link/git'],
+    ['behind another one', 'first/git'],
+  ])('may be another git directory, behind a link %s of the way from a .git file', ([, way]) => {
+    const host = createHost();
+    const git = gitIn(host);
+    git('init', '-q', '--bare', 'stored/git');
+    const link = host.link('home/project/link', way === 'link' ? 'stored/git' : 'stored');
+    host.link('home/project/first', 'link');
+    host.write('home/project/.git', `gitdir: ${way}\n`);
+    const watched = watch(host);
+    expect(appeared(watched, host)).toEqual([]);
+    rmSync(link);
+    symlinkSync('evil', link);
+    expect(appeared(watched, host)).toEqual(['project/link']);
+  });
+
+  test('may be a program that a config names, made later or behind a link', () => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/project/.git/config', '[core]\n\tfsmonitor = ./later\n\teditor = ./link --wait\n');
+    const link = host.link('home/project/link', 'harmless');
+    const watched = watch(host);
+    expect(appeared(watched, host)).toEqual([]);
+    host.write('home/project/later', 'evil');
+    rmSync(link);
+    host.write('home/project/link', 'evil');
+    expect(appeared(watched, host).toSorted()).toEqual(['project/later', 'project/link']);
+  });
+
+  test.for<[string, string, string]>([
+    ['a hook', '.git/hooks/pre-commit', '../../scripts/hook'],
+    ['a command of an agent', '.claude/commands/team/x.md', '../../../scripts/hook'],
+  ])('may be another file where %s leads, or the first one there', ([, link, target]) => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/project/scripts/hook', 'harmless');
+    host.link(`home/project/${link}`, target);
+    host.link(`home/project/${link}-later`, `${target}-later`);
+    const watched = watch(host);
+    expect(appeared(watched, host)).toEqual([]);
+    renameSync(join(host.workspace, 'scripts'), join(host.workspace, 'moved'));
+    host.write('home/project/scripts/hook', 'evil');
+    host.write('home/project/scripts/hook-later', 'evil');
+    expect(appeared(watched, host).toSorted()).toEqual([
+      'project/scripts/hook',
+      'project/scripts/hook-later',
+    ]);
   });
 
   test('is nothing in a submodule as git adds it, and is what was put there besides', () => {

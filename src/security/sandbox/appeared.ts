@@ -13,6 +13,7 @@ import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './host-files.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Around, WatchedPath } from './profile.ts';
+import { obeyedByLinks } from './protected.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';
 
 /** A directory that was changed a moment ago can be changed again without another time being noted. */
@@ -56,6 +57,12 @@ export function watchedPaths(input: {
     if (!isWatched || isOpened(path)) return [];
     return [{ path, link, around: aroundOf(dirname(path)) }];
   });
+  const linked = obeyedByLinks(writable, git)
+    .filter((path) => writable.some((root) => isInside(path, root)) && !isOpened(path))
+    .map((path): WatchedPath => {
+      const around = aroundOf(dirname(path));
+      return { path, link: readLinkAt(path), identity: identityOf(path), around };
+    });
   const plain = git.plain.map(
     (path): WatchedPath => ({ path, link: undefined, around: aroundOf(path), repository: 'itself' }),
   );
@@ -65,10 +72,17 @@ export function watchedPaths(input: {
   });
   return [
     ...absent,
+    ...linked,
     ...writable.map((root) => named(root, PROTECTED_NAMES.source)),
     ...(isHomeWritable ? [named(home, OBEYED_IN_HOME)] : []),
     ...[...plain, ...workTrees].filter(({ path }) => !isOpened(path)),
   ];
+}
+
+/** Undefined where nothing is there. */
+function identityOf(path: string): string | undefined {
+  const about = attempt(() => statSync(path, { throwIfNoEntry: false, bigint: true }));
+  return about === undefined ? undefined : `${about.dev}:${about.ino}`;
 }
 
 function createArounds(): (directory: string) => Around | undefined {
@@ -100,6 +114,7 @@ export function findAppeared(watched: readonly WatchedPath[]): string[] {
   const found = watched
     .filter(({ around }) => around === undefined || !isUnchanged(around))
     .filter(({ path, link }) => isThere(path) && (link === undefined || readLinkAt(path) !== link))
+    .filter(({ path, identity }) => identity === undefined || identityOf(path) !== identity)
     .flatMap(({ path, link, around, among, repository }) => {
       if (repository === 'itself') return isGitDirectory(path) ? obeyedInGit(path) : [];
       if (repository !== undefined) return newSubmodules(path, around?.path ?? '', repository);
@@ -112,12 +127,13 @@ export function findAppeared(watched: readonly WatchedPath[]): string[] {
   return [...new Set(found)];
 }
 
-/** What is obeyed in repositories that an index has come to name: git goes into them by itself. */
+/** What is obeyed in repositories that an index has come to name, and in theirs: git goes into them by itself. */
 function newSubmodules(workTree: string, index: string, known: readonly string[]): string[] {
   return submodulesOf(workTree, findGitlinks(index))
     .filter((path) => !known.includes(path))
     .flatMap((path) => {
-      const git = join(path, '.git');
-      return obeyedInGit((kindOf(git) === 'file' ? targetOf(git) : undefined) ?? git, path);
+      const named = join(path, '.git');
+      const git = (kindOf(named) === 'file' ? targetOf(named) : undefined) ?? named;
+      return [...obeyedInGit(git, path), ...newSubmodules(path, join(git, 'index'), [])];
     });
 }

@@ -824,6 +824,14 @@ describe('/tmp', () => {
     expect(host.profile().shmBytes).toBe(256 * MIB);
   });
 
+  test.each([[{ workspace: ['/var'] }], [{ writablePaths: ['/var'] }], [{ readablePaths: ['/var'] }]])(
+    'is memory as /var/tmp too, where the host’s /var is there: %j',
+    (security) => {
+      const { mounts } = createHost(UNCOVERED).profile({ preset: 'sandbox', security });
+      expect(mounts).toContainEqual({ kind: 'memory', path: '/var/tmp', bytes: 256 * MIB });
+    },
+  );
+
   test('has the directories on the way to a workspace in it as mounts, outer ones first', () => {
     const host = createHost();
     const deep = host.makeDirectory('home/a/b/ws');
@@ -1012,13 +1020,11 @@ describe('the rest of a profile', () => {
     }
   });
 
-  test('covers /proc for root alone', () => {
+  test('covers /proc for root alone, and what of it others could read', () => {
     const host = createHost(UNCOVERED);
-    expect(host.profile({ isRoot: false })).toMatchObject({
-      coversProc: false,
-      procTrees: [],
-      procFiles: [],
-    });
+    const ofUser = host.profile({ isRoot: false });
+    expect(ofUser).toMatchObject({ coversProc: false, procTrees: [] });
+    expect(ofUser.procFiles.includes('/proc/keys')).toBe(existsSync('/proc/keys'));
     const { coversProc, procTrees, procFiles } = host.profile({ isRoot: true });
     expect(coversProc).toBe(true);
     expect([...procTrees, ...procFiles].filter((path) => !existsSync(path))).toEqual([]);

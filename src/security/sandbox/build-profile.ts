@@ -7,7 +7,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { ASKPASS_PLACE, PERL } from '../askpass.ts';
 import { cacheMounts } from './caches.ts';
 import { gatherMounts } from './gather.ts';
-import { isReachable, isThere, kindOf, shutAround, thereOrShut } from './host-files.ts';
+import { isReachable, isReadable, isThere, kindOf, shutAround, thereOrShut } from './host-files.ts';
 import { createMountTable } from './mount-table.ts';
 import { closedHome } from './open-home.ts';
 import { openings } from './openings.ts';
@@ -28,7 +28,6 @@ export function buildProfile(input: ProfileInput): Profile {
   const { security } = input;
   const isHost = security.root === 'host';
   const workspace = workspaceOf(input);
-  const tmp = tmpMounts(input, workspace);
   const named = security.writablePaths.filter(isThere).map(realPathOf);
   const roots = outermost([...workspace, ...input.gitDirectories.filter(isThere), ...named]);
   const opened = openings(security.expose, input);
@@ -36,7 +35,7 @@ export function buildProfile(input: ProfileInput): Profile {
   const table = createMountTable();
   // Of one place the last that is put counts; in the end outer places come before inner ones.
   table.put(isHost ? hostRoot() : emptyRoot(input, roots));
-  table.put(tmp);
+  table.put(tmpMounts(input, workspace, [...roots, ...readable]));
   if (isHost) table.put(homeMounts(input));
   table.put(cacheMounts(input, roots));
   table.put(readable.map(asReadable));
@@ -88,7 +87,7 @@ export function buildProfile(input: ProfileInput): Profile {
     network: security.network && input.proxySocket === undefined,
     coversProc: input.isRoot,
     procTrees: input.isRoot ? PROC_TREES.filter(isThere) : [],
-    procFiles: input.isRoot ? PRIVATE_IN_PROC.filter(isThere) : [],
+    procFiles: PRIVATE_IN_PROC.filter((path) => isThere(path) && (input.isRoot || isReadable(path))),
     shmBytes: security.maxTmpBytes === undefined ? SHM_BYTES : Math.min(SHM_BYTES, security.maxTmpBytes / 4),
   };
 }
@@ -177,14 +176,15 @@ function emptyRoot(input: ProfileInput, roots: readonly string[]): Mount[] {
   );
 }
 
-function tmpMounts(input: ProfileInput, workspace: readonly string[]): Mount[] {
+/** `bound` are directories of the host that the sandbox has. */
+function tmpMounts(input: ProfileInput, workspace: readonly string[], bound: readonly string[]): Mount[] {
   const bytes = input.security.maxTmpBytes;
   return ['/tmp', '/var/tmp'].flatMap((path): Mount[] => {
     // Listed among the allowed directories, it is the real one.
     if (workspace.includes(realPathOf(path))) return [];
     if (input.security.root === 'host' && kindOf(path) !== 'directory') return [];
-    // One memory for both: it counts against the same limit.
-    if (input.security.root !== 'host' && path === '/var/tmp')
+    // One memory for both, which counts against the same limit, unless a directory is there already.
+    if (input.security.root !== 'host' && path === '/var/tmp' && rootOf(path, bound) === undefined)
       return [{ kind: 'link', path, target: '/tmp' }];
     if (input.tmpDirectory === undefined) return [{ kind: 'memory', path, bytes }];
     return [{ kind: 'writable', path, from: join(input.tmpDirectory, path === '/tmp' ? 'tmp' : 'var-tmp') }];

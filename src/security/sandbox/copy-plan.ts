@@ -7,16 +7,20 @@
 export type MountCall = readonly [string, string, string, number, string];
 
 export interface CopyPlan {
-  /** For the original, behind its own: nothing in it that all copies share can be written. */
+  /** Of the original: nothing in it that all copies share can be written, and each can have a user namespace. */
   readonly options: readonly string[];
   readonly mounts: readonly MountCall[];
   readonly hasNetwork: boolean;
+  /** The command can make no other one. */
+  readonly isLastUserNamespace: boolean;
 }
 
 const [RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND] = [1, 2, 4, 8, 32, 4096];
 
 /** What bwrap covers by itself, since root could write there. */
 const COVERED_IN_PROC = ['sys', 'sysrq-trigger', 'irq', 'bus'];
+
+const LAST_USER_NAMESPACE = '--disable-userns';
 
 /** Undefined where it cannot be copied. `exists` is asked about files of /proc. */
 export function planCopy(
@@ -54,9 +58,13 @@ export function planCopy(
     }
   }
   return {
-    options: remounted.flatMap((path) => ['--remount-ro', path]),
+    options: [
+      ...options.filter((option) => option !== LAST_USER_NAMESPACE),
+      ...remounted.flatMap((path) => ['--remount-ro', path]),
+    ],
     mounts,
     hasNetwork: !options.includes('--unshare-net'),
+    isLastUserNamespace: options.includes(LAST_USER_NAMESPACE),
   };
 }
 

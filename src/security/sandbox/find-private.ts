@@ -1,9 +1,15 @@
 /** What of the host is private: credentials, histories and keys, as far as lists know where they lie. */
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isReadable, isThere, kindOf, namesIn, thereOrShut } from './host-files.ts';
 import { placesOf } from './moved.ts';
-import { CREDENTIAL_VARIABLES, PRIVATE_IN_HOME, PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from './private-paths.ts';
+import {
+  CREDENTIAL_VARIABLES,
+  PRIVATE_IN_HOME,
+  PRIVATE_IN_SYSTEM,
+  PRIVATE_NAMES,
+  PRIVATE_OF_EDITORS,
+} from './private-paths.ts';
 
 /** As it is now, by real paths. */
 export function findPrivatePaths(homedir: string, environment: Readonly<Record<string, string>>): string[] {
@@ -23,6 +29,11 @@ export function findPrivatePaths(homedir: string, environment: Readonly<Record<s
 export function privateCandidates(home: string, environment: Readonly<Record<string, string>>): string[] {
   return [
     ...PRIVATE_IN_HOME.flatMap((name) => placesOf(name, home, environment)),
+    ...PRIVATE_OF_EDITORS.flatMap(([around, names, inside]) =>
+      placesOf(around, home, environment)
+        .flatMap((directory) => namesIn(directory, names))
+        .map((editor) => join(editor, inside)),
+    ),
     // KUBECONFIG may name several.
     ...CREDENTIAL_VARIABLES.flatMap((name) => (environment[name] ?? '').split(':')).filter(isAbsolute),
   ];

@@ -29,6 +29,7 @@ describe('what it names', () => {
     const host = createHost();
     host.write('home/project/.git/config', config);
     for (const [name, text] of Object.entries(files)) host.write(`home/${name}`, text);
+    host.link('home/project/tools/link', 'monitor');
     const git = join(host.workspace, '.git');
     return namedByConfig(git, { workTree: host.workspace, home: host.home, read: readGitConfig }).map(
       (path) => path.slice(host.home.length + 1),
@@ -46,6 +47,10 @@ describe('what it names', () => {
     ['[core]\nsshCommand = "ssh -F tools/ssh.conf"', ['project/tools/ssh.conf']],
     ['[filter "x"]\nclean = sh tools/clean.sh %f', ['project/tools/clean.sh']],
     ['[alias]\nx = "!tools/monitor; true"', ['project/tools/monitor']],
+    // Made later, a command would choose what git runs.
+    ['[core]\nfsmonitor = ./later', ['project/later']],
+    ['[core]\neditor = tools/link', ['project/tools/link']],
+    ['[core]\nfsmonitor = ./tools', []],
     ['[remote "x"]\nurl = ./tools/monitor', []],
     ['[core]\nworktree = ../tools', []],
     ['[core]\nfsmonitor = true\npager = less', []],

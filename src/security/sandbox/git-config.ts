@@ -2,7 +2,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { kindOf, namesIn, readPlainFile } from './host-files.ts';
+import { type FileKind, kindOf, namesIn, readPlainFile } from './host-files.ts';
 
 export interface ConfigEntry {
   /** In lower case; without the name in quotes. */
@@ -18,7 +18,7 @@ const MAX_INCLUDES = 10;
 
 /** Programs that git starts, by section and key. */
 const PROGRAMS =
-  /^(?:core\.(?:fsmonitor|sshcommand|gitproxy|askpass|editor|pager|attributesfile|alternaterefscommand)|sequence\.editor|pager\..*|alias\..*|diff\.(?:external|command|textconv)|(?:difftool|mergetool|browser|man)\.(?:cmd|path)|merge\.driver|filter\.(?:clean|smudge|process)|credential\.helper|gpg\.program|interactive\.difffilter|remote\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|trailer\.(?:command|cmd)|hook\.command)$/;
+  /^(?:core\.(?:fsmonitor|sshcommand|gitproxy|askpass|editor|pager|attributesfile|alternaterefscommand)|sequence\.editor|pager\..*|alias\..*|diff\.(?:external|command|textconv)|(?:difftool|mergetool|browser|man)\.(?:cmd|path)|merge\.driver|filter\.(?:clean|smudge|process)|credential\.helper|gpg\.(?:program|defaultkeycommand)|submodule\.update|interactive\.difffilter|remote\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|trailer\.(?:command|cmd)|hook\.command)$/;
 
 const HOOKS =
   /^(?:applypatch-msg|(?:pre|post)-(?:applypatch|commit|merge-commit|rebase|push|receive|auto-gc|checkout|merge|update|rewrite|index-change)|prepare-commit-msg|commit-msg|update|proc-receive|push-to-checkout|reference-transaction|sendemail-validate|fsmonitor-watchman|p4-.*)$/;
@@ -54,13 +54,18 @@ function namedIn(file: string, context: ConfigContext, depth: number): string[] 
       const included = at(value, dirname(file));
       return [included, ...(depth < MAX_INCLUDES ? namedIn(realPathOf(included), context, depth + 1) : [])];
     }
+    if (name === 'init.templatedir') return [join(at(value, context.workTree), 'hooks')];
     if (name === 'core.hookspath') return hooksAt(at(value, context.workTree), context.workTree);
     if (!PROGRAMS.test(name)) return [];
     return wordsOf(value)
-      .map((word) => at(word, context.workTree))
-      .filter((path) => kindOf(path) === 'file');
+      .filter((word) => mayRun(word, kindOf(at(word, context.workTree))))
+      .map((word) => at(word, context.workTree));
   });
 }
+
+/** A link wherever it leads, and one that is not there yet, unless it is looked for on PATH. */
+const mayRun = (word: string, kind: FileKind | undefined): boolean =>
+  kind === 'file' || kind === 'link' || (kind === undefined && word.includes('/'));
 
 function hooksAt(path: string, workTree: string): string[] {
   // Husky has scripts in "_" that run those beside it.

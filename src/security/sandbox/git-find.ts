@@ -1,14 +1,16 @@
 /** Finds git directories as git does: by a directory, a link or a file, in any directory that looks like one, and inside. */
 import { readdirSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
-import { isShut, isThere, kindOf, readPlainFile } from './host-files.ts';
+import { isShut, isThere, kindOf, readLinkAt, readPlainFile } from './host-files.ts';
 
 /** Of one repository, submodules and work trees. */
 const MAX_INNER = 50;
 const MAX_INNER_DEPTH = 8;
 const MAX_INNER_DIRECTORIES = 2000;
+/** As the kernel. */
+const MAX_LINKS = 40;
 /** A file that names a directory. */
 const MAX_POINTER_BYTES = 64 * 1024;
 /** In a git directory, where no other one is. */
@@ -31,6 +33,8 @@ export function gitsOf(directory: string, depends: (path: string) => void) {
     own,
     /** The file that names it. */
     pointer: kind === 'file' ? real : undefined,
+    /** On the way from one to the other: exchanged, they would lead to another. */
+    links: kind === 'file' ? linksTo(namedBy(real)) : [],
     all: [...new Set(all.flatMap((path) => [path, commonOf(path)]))],
   };
 }
@@ -55,8 +59,32 @@ function commonOf(git: string): string {
 
 /** Of a file in place of a git directory. */
 export function targetOf(file: string): string | undefined {
+  const named = namedBy(file);
+  return named === undefined ? undefined : realPathOf(named);
+}
+
+function namedBy(file: string): string | undefined {
   const target = /^gitdir:\s*(.+)$/m.exec(readPointer(file))?.[1]?.trim();
-  return target === undefined ? undefined : realPathOf(resolve(dirname(file), target));
+  return target === undefined ? undefined : resolve(dirname(file), target);
+}
+
+/** The symbolic links that a path goes through, each by where it lies. */
+export function linksTo(path = '/'): string[] {
+  const links: string[] = [];
+  const rest = path.split('/').filter((name) => name !== '');
+  for (let at = '/'; rest.length > 0; ) {
+    const step = join(at, rest.shift() ?? '');
+    const to = readLinkAt(step);
+    if (to === undefined) {
+      at = step;
+      continue;
+    }
+    links.push(step);
+    if (links.length > MAX_LINKS) break;
+    rest.unshift(...to.split('/').filter((name) => name !== ''));
+    if (isAbsolute(to)) at = '/';
+  }
+  return links;
 }
 
 const readPointer = (file: string): string =>

@@ -115,8 +115,9 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
       obeyed.add(directory);
       continue;
     }
-    const { own, pointer, all } = gitsOf(directory, depends);
+    const { own, pointer, links, all } = gitsOf(directory, depends);
     if (pointer !== undefined) add([pointer]);
+    for (const link of links) missing.add(link);
     missing.add(join(directory, '.git'));
     // It may be behind a directory that was shut.
     if (own === undefined) obeyed.add(join(directory, '.git'));

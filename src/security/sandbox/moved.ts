@@ -10,6 +10,8 @@ export const MOVED_BY: readonly (readonly [variable: string, place: string])[] =
   ['CARGO_HOME', '.cargo'],
   ['GRADLE_USER_HOME', '.gradle'],
   ['COMPOSER_HOME', '.composer'],
+  ['POETRY_CONFIG_DIR', '.config/pypoetry'],
+  ['UV_CREDENTIALS_DIR', '.local/share/uv/credentials'],
   ['BUNDLE_USER_HOME', '.bundle'],
   ['PUB_CACHE', '.pub-cache'],
   ['HEX_HOME', '.hex'],

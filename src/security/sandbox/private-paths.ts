@@ -194,6 +194,16 @@ export const PRIVATE_IN_HOME: readonly string[] = [
   '.chef',
   '.android/adbkey',
   '.kiro',
+  '.trae',
+  '.trae-cn',
+  '.factory',
+  '.augment',
+  '.cline',
+  '.junie',
+  '.local/share/amazon-q',
+  '.local/share/kiro-cli',
+  '.local/share/uv/credentials',
+  '.config/helm/repositories.yaml',
   // By which clients find build servers, and are believed by them. In the home directory some of them are others inside.
   '.gradle/daemon',
   '.cache/bazel',
@@ -202,20 +212,6 @@ export const PRIVATE_IN_HOME: readonly string[] = [
   '.kotlin/daemon',
   '.buck',
   '.bloop',
-  '.config/Code/User/globalStorage',
-  '.config/Code - Insiders/User/globalStorage',
-  '.config/VSCodium/User/globalStorage',
-  '.config/VSCodium - Insiders/User/globalStorage',
-  '.config/Kiro/User/globalStorage',
-  '.config/Trae/User/globalStorage',
-  '.config/Windsurf/User/globalStorage',
-  '.config/Windsurf - Next/User/globalStorage',
-  '.config/Cursor/User/globalStorage',
-  '.vscode-server/data/User/globalStorage',
-  '.vscode-server-insiders/data/User/globalStorage',
-  '.vscodium-server/data/User/globalStorage',
-  '.cursor-server/data/User/globalStorage',
-  '.windsurf-server/data/User/globalStorage',
   '.config/openai',
   '.openai',
   '.config/anthropic',
@@ -244,6 +240,13 @@ export const PRIVATE_IN_HOME: readonly string[] = [
   'Library/Application Support/com.apple.TCC',
   'Library/Messages',
   'Library/Mail',
+];
+
+/** Tokens and sessions of editors, each of which has a directory of its own: where that is, what it is called, and inside. */
+export const PRIVATE_OF_EDITORS: readonly (readonly [around: string, names: RegExp, inside: string])[] = [
+  ['.config', /./, 'User/globalStorage'],
+  ['Library/Application Support', /./, 'User/globalStorage'],
+  ['', /^\..+-server(?:-.+)?$/, 'data'],
 ];
 
 /** Histories, and copies of what is private, whatever they are called exactly. */
@@ -337,7 +340,10 @@ export const PRIVATE_IN_SYSTEM: readonly string[] = [
   '/sys/firmware',
 ];
 
-/** Of /proc, where the kernel has them: root owns them, and needs no capability to read or write them. */
+/**
+ * Of /proc, where the kernel has them: root owns them, and needs no capability to read or write them. Keys of the user's
+ * are there for everybody to list.
+ */
 export const PRIVATE_IN_PROC: readonly string[] = [
   '/proc/kcore',
   '/proc/keys',

@@ -43,6 +43,8 @@ export interface PinnedMount {
 export interface WatchedPath {
   readonly path: string;
   readonly link: string | undefined;
+  /** What was there: another one in its place is as good as a new one. */
+  readonly identity?: string | undefined;
   /** The nearest directory that was there: as long as it has not changed, neither has this. */
   readonly around?: Around | undefined;
   /** Of a directory: entries with such names that were not there. */

@@ -29,6 +29,32 @@ function protectedOf(
 }
 
 describe('what is read-only in a workspace', () => {
+  test.for<[link: string, target: string]>([
+    ['.git/hooks/pre-commit', '../../s.sh'],
+    ['.git/hooks/pre-push', 'HOME/s.sh'],
+    ['.git/hooks/pre-commit', '../../scripts/../s.sh'],
+    ['.githooks/pre-commit', '../s.sh'],
+    ['.claude/commands/x.md', '../../s.sh'],
+    ['.claude/skills/a/b.md', '../../../s.sh'],
+    ['.vscode/tasks.json', '../s.sh'],
+  ])('is what the link %s leads to: %s', ([link, target]) => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/project/.git/config', '[core]\n\thooksPath = .githooks\n');
+    host.write('home/project/s.sh');
+    host.makeDirectory('home/project/scripts');
+    const path = host.link(`home/project/${link}`, target.replace('HOME', host.workspace));
+    expect(protectedOf(host)).toContain('home/project/s.sh');
+    expect(path).not.toBe('');
+  });
+
+  test('is not all of it because a link leads upwards', () => {
+    const host = createHost();
+    host.link('home/project/.claude/root', '../..');
+    host.link('home/project/.claude/here', '.');
+    expect(protectedOf(host)).toEqual(['home/project/.claude']);
+  });
+
   test('is what editors, agents and git obey, where it is there', () => {
     const host = createHost();
     host.makeRepository('home/project');

@@ -4,6 +4,7 @@ import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import type { GitLayout } from './git-layout.ts';
 import { kindOf, namesIn, thereOrShut } from './host-files.ts';
+import { linkedFrom } from './linked.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Mount } from './profile.ts';
 import type { ProfileInput } from './profile-input.ts';
@@ -26,6 +27,7 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   const opened = input.security.writablePaths.map(realPathOf);
   const candidates = [
     ...writable.flatMap((directory) => inWorkspace(directory, opened)),
+    ...obeyedByLinks(writable, input.git),
     ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_NAMES)),
     ...input.git.obeyed,
     ...PROTECTED_IN_HOME.map((name) => join(home, name)),
@@ -56,6 +58,10 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     ...work.map((path): Mount => ({ kind: 'writable', path })),
   ];
 }
+
+/** What is obeyed because a link in one of those directories leads there. */
+export const obeyedByLinks = (writable: readonly string[], { obeyed }: Pick<GitLayout, 'obeyed'>): string[] =>
+  linkedFrom([...writable.flatMap((directory) => inWorkspace(directory, [])), ...obeyed]);
 
 /** Directories with more to protect than can be, one by one: nothing of them can be written to. */
 export const closedIn = (roots: readonly string[], { git }: Pick<ProtectedInput, 'git'>): string[] =>

@@ -4,6 +4,7 @@ import { createFixtureFactory, createFixtureTools } from '../../../test/e2e/supp
 import { modernRequest, openRaw, openSession, sendRaw } from '../../../test/e2e/support/raw-http.ts';
 import { call, type Message, request } from '../../../test/e2e/support/raw-streams.ts';
 import { silentLog } from '../../base/log.ts';
+import { hashOf } from '../../security/tokens/tokens.ts';
 import { createTokens } from '../auth.ts';
 import { type HttpListener, type HttpOptions, serveHttp } from './http.ts';
 
@@ -271,6 +272,33 @@ describe('a session of the 2025 era', () => {
     expect(await list(bobs)).toBe(200);
     expect(await list(await openSession(url, 'of-bob'))).toBe(200);
     expect(await list(bobs)).toBe(200);
+  });
+
+  it.each([
+    // Opened in turn by tokens of one principal with room for four, and which of them are left.
+    ['arrrrrrrr', 'arrr'],
+    ['rrrrrra', 'arrr'],
+    ['aaaarrrrrr', 'aarr'],
+    ['aaaaaa', 'aaaa'],
+    ['arxrxrxrxrx', 'arrx'],
+  ])('of a token gives way to others of that token first: %s leaves %s', async (opened, left) => {
+    const stored = ['r', 'x'].map((name) => ({
+      name,
+      principal: 'alice',
+      sha256: hashOf(name).toString('hex'),
+      createdAt: '2026-01-01T00:00:00.000Z',
+      isReadOnly: true,
+    }));
+    const tokens = createTokens([{ token: 'a', principal: 'alice' }], { stored: () => stored });
+    const { url } = await start({ limits: { httpSessions: 8 }, tokens });
+    const sessions = [];
+    for (const token of opened) sessions.push({ token, headers: await openSession(url, token) });
+    const found: string[] = [];
+    for (const { token, headers } of sessions) {
+      const { status } = await sendRaw(url, { headers, body: request(9, 'tools/list') });
+      if (status === 200) found.push(token);
+    }
+    expect(found.toSorted().join('')).toBe(left);
   });
 
   it('answers a batch', async () => {

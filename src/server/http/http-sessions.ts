@@ -1,5 +1,6 @@
 /**
- * The sessions of 2025-era HTTP clients: bounded in number, each its principal's alone.
+ * The sessions of 2025-era HTTP clients: bounded in number, each its principal's alone. Tokens of one principal share its
+ * part of them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -21,8 +22,13 @@ export interface HttpSessionsOptions {
   readonly limits: Limits;
 }
 
-interface Entry {
+interface Holder {
   readonly principal: string;
+  /** The name of the token that it was opened with. */
+  readonly token: string;
+}
+
+interface Entry extends Holder {
   readonly session: HttpSession;
 }
 
@@ -47,7 +53,7 @@ export function createHttpSessions(options: HttpSessionsOptions) {
       if (request.method !== 'POST') throw noStream();
       if (!isInitializeRequest(body))
         throw protocolRejection(400, -32_000, 'The header Mcp-Session-Id is missing');
-      if (!pool.makeRoom(caller.principal))
+      if (!pool.makeRoom(holderOf(caller)))
         throw protocolRejection(503, -32_000, 'Too many sessions are in use; try again later');
       const session = await open(caller);
       await session.handle(authenticated, response, message);
@@ -90,7 +96,7 @@ function createOpener(
       log,
       onOpened: (id) => {
         openedId = id;
-        entries.set(id, { principal, session });
+        entries.set(id, { ...holderOf(caller), session });
       },
       onClosed: () => {
         if (openedId !== undefined) entries.delete(openedId);
@@ -100,13 +106,15 @@ function createOpener(
   };
 }
 
+const holderOf = ({ principal, grant }: HttpCaller): Holder => ({ principal, token: grant.token });
+
 function createPool(log: Log, maxSessions: number) {
   // Used again, an entry moves to the end: the first is the one idle longest.
   const entries = new Map<string, Entry>();
 
-  function closeIdlest(principal: string): boolean {
+  function closeIdlest({ principal, token }: Holder): boolean {
     for (const [id, entry] of entries) {
-      if (entry.principal !== principal || entry.session.isBusy()) continue;
+      if (entry.principal !== principal || entry.token !== token || entry.session.isBusy()) continue;
       entries.delete(id);
       entry.session
         .close()
@@ -128,15 +136,33 @@ function createPool(log: Log, maxSessions: number) {
     },
     /**
      * An evicted session gets a 404 with its next request, and begins anew. The principal with the most sessions makes
-     * room for the others, and at its own share for itself: no principal loses sessions because another opens many.
+     * room for the others, and at its own share for itself: no principal loses sessions because another opens many. Nor
+     * does a token, to another of its principal that has more.
      */
-    makeRoom(principal: string): boolean {
-      const owners = Array.from(entries.values(), (entry) => entry.principal);
+    makeRoom(opener: Holder): boolean {
+      const owners = Array.from(entries.values(), ({ principal }) => principal);
       const quota = createQuota({ each: Math.ceil(maxSessions * SHARE), all: maxSessions }, owners);
-      const full = quota.full(principal);
-      return full === undefined || (full.isOwn ? [principal] : quota.holders()).some(closeIdlest);
+      const full = quota.full(opener.principal);
+      if (full === undefined) return true;
+      return (full.isOwn ? [opener.principal] : quota.holders()).some((principal) =>
+        tokensToGiveWay(entries.values(), principal, opener).some((token) =>
+          closeIdlest({ principal, token }),
+        ),
+      );
     },
   };
+}
+
+/** The one with the most sessions first, and of the opener's own principal none with fewer than the opener has. */
+function tokensToGiveWay(entries: Iterable<Entry>, principal: string, opener: Holder): readonly string[] {
+  const isOwn = principal === opener.principal;
+  const held = [...entries].filter((entry) => entry.principal === principal).map(({ token }) => token);
+  // With the one that is about to be opened.
+  const holders = createQuota(
+    { each: Number.POSITIVE_INFINITY },
+    isOwn ? [opener.token, ...held] : held,
+  ).holders();
+  return isOwn ? holders.slice(0, holders.indexOf(opener.token) + 1) : holders;
 }
 
 /** To clients this says that there is no stream for them here, which they take in their stride; a 400 they report. */

@@ -7,13 +7,16 @@ export type Progress = ReturnType<typeof createProgress>;
 export function createProgress(observed: Observed) {
   /** What came before this, was answered. */
   let answered: Before | undefined;
+  let typed: Before | undefined;
   /** The same for readers that have read since something was typed last. */
   const readBy = new Map<string, Before>();
   return {
     wait: (since: Before, spec: WaitSpec, signal: AbortSignal): Promise<Waited> =>
       settle(observed, spec, { ...since, at: performance.now() }, signal),
     of: (reader: string): Before => readBy.get(reader) ?? answered ?? rememberBefore(observed),
+    lastTyped: (): Before | undefined => typed,
     noteTyped(before: Before): void {
+      typed = before;
       answered = before;
       readBy.clear();
     },

@@ -54,20 +54,23 @@ function describe(
   withFront: boolean,
 ) {
   const { cursor, title, isAlternate } = observed.screen.view();
+  const totalLines = observed.screen.totalLines();
+  const outcome = observed.outcome();
   return {
     cursor,
     title,
     isAlternate,
-    totalLines: observed.screen.totalLines(),
+    totalLines,
+    finalLines: outcome === undefined ? observed.screen.cursorLine() : totalLines,
     isSecretPrompt: now?.isSecretPrompt === true,
     front: withFront ? describeFront(frontOf(observed)) : [],
     waited,
-    outcome: observed.outcome(),
+    outcome,
     facts: now,
   };
 }
 
-type Page = Pick<ReadResult, 'lines' | 'from' | 'missing'>;
+type Page = Pick<ReadResult, 'lines' | 'from' | 'missing' | 'isLineCut'>;
 
 async function readPage(
   { screen }: Observed,
@@ -98,7 +101,8 @@ function fitPage(page: Page, { from: asked, maxBytes }: ReadRequest): Page {
   if (count === 0) {
     const line = lines.at(isFromEnd ? -1 : 0) ?? '';
     const cut = `${Buffer.from(line).subarray(0, maxBytes).toString('utf8')}[… the rest of a long line is left out]`;
-    return { lines: [cut], from: isFromEnd ? from + lines.length - 1 : from, missing: 0 };
+    const at = isFromEnd ? from + lines.length - 1 : from;
+    return { lines: [cut], from: at, missing: 0, isLineCut: true };
   }
   if (isFromEnd) return { lines: lines.slice(-count), from: from + lines.length - count, missing: 0 };
   return { lines: lines.slice(0, count), from, missing: 0 };

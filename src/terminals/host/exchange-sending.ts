@@ -34,7 +34,7 @@ export async function send(
   const { isSecretPrompt: isSecret } = request.facts;
   const bytes = Buffer.from(request.base64, 'base64');
   // A secret is not echoed, and neither is its line end.
-  const before = rememberBefore(observed, isSecret ? 0 : request.echoedLines);
+  const before = rememberBefore(observed, isSecret ? 0 : request.echoedLines, progress.lastTyped());
   const fromLine = screen.cursorLine();
   const refuse = (why: SendResult['why'], about: Partial<SendResult> = {}): SendResult => ({
     ...NOTHING_SENT,

@@ -19,7 +19,7 @@ export function createExchange(
   { pty, recording, hold }: Pick<SendingTools, 'pty' | 'hold'> & { readonly recording: Recording },
 ) {
   const progress = createProgress(observed);
-  const facts = (): Promise<InputFacts> => readFacts(observed, spec.rules);
+  const facts = (): Promise<InputFacts> => readFacts(observed, spec);
   const tools = { pty, recording, hold, progress, facts };
   return {
     facts,

@@ -1,10 +1,14 @@
 /** What a decision about input depends on: who would read it. Asked anew each time, and last of all before typing. */
-import type { InputFacts } from '../protocol.ts';
+import type { InputFacts, TerminalSpec } from '../protocol.ts';
 import { directoryOf, type FrontProcess, isShellInFront, lookAtFront, readActivity } from './foreground.ts';
+import { findInnerShell, isOtherShell, isPasswordProgram } from './readers.ts';
 import { asksForSecret } from './secret-prompt.ts';
 import type { Observed } from './settle.ts';
 
-export async function readFacts(observed: Observed, rules: string): Promise<InputFacts> {
+export async function readFacts(
+  observed: Observed,
+  { rules, permit }: Pick<TerminalSpec, 'rules' | 'permit'>,
+): Promise<InputFacts> {
   const { marks, program, screen } = observed;
   screen.catchUp();
   const isAtPrompt = marks.state === 'prompt';
@@ -13,19 +17,27 @@ export async function readFacts(observed: Observed, rules: string): Promise<Inpu
   // The shell at its prompt reads for itself: nothing more has to be asked, and asking takes a process.
   const isKnown = hasEnded || (isAtPrompt && isShell);
   const mode = isKnown ? undefined : await observed.lineMode();
-  const activity = isKnown || isShell ? undefined : readActivity(program)?.activity;
+  const front = isKnown || isShell ? undefined : readActivity(program);
+  const activity = front?.activity;
+  const innerShell = findInnerShell(front?.readers ?? []);
   // What a program does not read waits in the kernel for the shell.
   const isTypedAhead =
     !isKnown && !isShell && !screen.isAlternate && activity !== 'reading' && activity !== 'listening';
-  // A shell that shows its prompt wants a command, with echo or without.
-  const wantsSecret = isShell ? marks.prompts > 0 && !marks.isIdle : activity !== 'busy';
+  // A shell that waits for a command wants that, with echo or without.
+  const wantsSecret = (): boolean =>
+    isShell
+      ? marks.prompts > 0 && !marks.isIdle && !isOtherShell(program)
+      : activity !== 'busy' && innerShell === undefined;
   return {
     isForShell: isShell || isTypedAhead,
     isShellInFront: isShell,
-    isSecretPrompt: asksForSecret(mode) && wantsSecret,
+    isSecretPrompt: asksForSecret(mode) && wantsSecret(),
     prompts: marks.prompts,
     expandsHistory: marks.expandsHistory,
-    workingDirectory: directoryOf(program.shell),
+    innerShell: innerShell?.name,
+    isPartlyRead: isShell && marks.state === 'running' && mode?.isByLine === false,
+    isPasswordProgram: isPasswordProgram(front?.readers ?? []),
+    workingDirectory: innerShell?.directory ?? directoryOf(program.shell),
     promptLine: marks.promptLine(),
     beforeCursor: marks.beforeCursor(),
     isFreshPrompt: isShell && marks.isFresh && mode?.echoes !== false,
@@ -33,6 +45,7 @@ export async function readFacts(observed: Observed, rules: string): Promise<Inpu
     modes: screen.modes(),
     byPerson: observed.activity.byPerson,
     rules,
+    variables: permit.given,
   };
 }
 
@@ -51,6 +64,15 @@ export function areSame(
   return !decidedBy.modes || MODES.every((name) => expected.modes[name] === now.modes[name]);
 }
 
-const SAME = ['isForShell', 'isSecretPrompt', 'prompts', 'workingDirectory', 'byPerson'] as const;
+const SAME = [
+  'isForShell',
+  'isSecretPrompt',
+  'innerShell',
+  'isPartlyRead',
+  'isPasswordProgram',
+  'prompts',
+  'workingDirectory',
+  'byPerson',
+] as const;
 const LINE = ['promptLine', 'beforeCursor'] as const;
 const MODES = ['applicationCursor', 'bracketedPaste', 'isAlternate'] as const;

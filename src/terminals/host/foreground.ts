@@ -8,7 +8,7 @@ import { attempt } from '../../base/attempt.ts';
 import { findProcess, listChildren, listProcesses, type ProcessEntry } from '../../executions/processes.ts';
 import type { FrontInfo } from '../protocol.ts';
 
-export type FrontProcess = ReturnType<typeof describe>;
+export type FrontProcess = ReturnType<typeof describeProcess>;
 
 /** The terminal's own processes. */
 export interface Program {
@@ -16,6 +16,8 @@ export interface Program {
   readonly shell: number;
   /** All others descend from it: the shell, or the first process of the sandbox around it. */
   readonly root: number;
+  /** What the first one was started as. */
+  readonly argv: readonly string[];
 }
 
 export function isShellInFront({ shell }: Program): boolean {
@@ -29,7 +31,7 @@ export function isShellInFront({ shell }: Program): boolean {
  */
 export function lookAtFront({ shell, root }: Program, isThorough = false): FrontProcess[] {
   const groupId = findProcess(shell)?.foregroundGroupId ?? 0;
-  return groupId <= 0 ? [] : membersOf(groupId, isThorough ? undefined : root).map(describe);
+  return groupId <= 0 ? [] : membersOf(groupId, isThorough ? undefined : root).map(describeProcess);
 }
 
 function membersOf(groupId: number, root: number | undefined): ProcessEntry[] {
@@ -48,7 +50,7 @@ function descendantsOf(root: number): ProcessEntry[] {
   return pids.flatMap((pid) => findProcess(pid) ?? []);
 }
 
-function describe(entry: ProcessEntry) {
+export function describeProcess(entry: ProcessEntry) {
   const argv = readText(`/proc/${entry.pid}/cmdline`)?.split('\0')[0];
   return {
     pid: entry.pid,
@@ -93,7 +95,11 @@ export function readActivity({ shell, root }: Program) {
   // One that reads is what a person would type to; one that works is what they would wait for.
   const order: readonly Activity[] = ['reading', 'busy', 'listening', 'asleep'];
   const activity = order.find((candidate) => activities.includes(candidate)) ?? 'asleep';
-  return { activity, cpuTicks, groupId };
+  const readers = members.flatMap((entry, index) => {
+    const own = activities[index];
+    return own === 'reading' || own === 'listening' ? [{ entry, activity: own }] : [];
+  });
+  return { activity, cpuTicks, groupId, readers };
 }
 
 /** Of many threads, one that reads or listens is enough. */

@@ -5,6 +5,7 @@
  */
 import type { IMarker } from '@xterm/headless';
 import type { Screen } from './screen.ts';
+import { createTypedZones } from './typed-zones.ts';
 
 interface FinishedCommand {
   readonly exitCode: number | undefined;
@@ -59,11 +60,14 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
   let began: Place | undefined;
   /** Where the input of the last prompt began. */
   let prompted: Place | undefined;
+  const typed = createTypedZones(screen);
 
   const isUntouched = (): boolean => !hasCommandMark && isAtCursor(screen, prompted);
 
   const marks = {
     ...UNMARKED,
+    /** Lines of the screen without what was typed at its prompts. */
+    withoutTyped: typed.leaveOut,
     /** The shell shows a prompt, and as far as it tells nothing runs. */
     get isIdle(): boolean {
       return marks.state === 'prompt' || isUntouched();
@@ -87,14 +91,12 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
     const place = hasCommandMark ? began : prompted;
     // An empty line ends nothing.
     if (place === undefined) return;
-    const number = ++marks.finished;
     const exitCode = Number.isInteger(Number(code)) ? Number(code) : undefined;
+    const about = { exitCode, number: ++marks.finished, begun, lastLine: screen.cursorLine() };
     marks.lastExitCode = exitCode;
-    const text = outputSince(screen, place, hasCommandMark);
-    marks.lastCommand = { exitCode, ...text, number, begun, lastLine: screen.cursorLine() };
+    marks.lastCommand = { ...outputSince(screen, place, hasCommandMark), ...about };
     place.marker?.dispose();
-    began = undefined;
-    prompted = undefined;
+    began = prompted = undefined;
   }
 
   const handlers: MarkHandlers = {
@@ -104,10 +106,12 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
       marks.state = hasCommandMark ? 'prompt' : 'unknown';
       prompted?.marker?.dispose();
       prompted = placeOfCursor(screen);
-      if (!hasCommandMark) begun++;
+      if (hasCommandMark) typed.begin();
+      else begun++;
     },
     C: () => {
       marks.state = 'running';
+      typed.end();
       // Of several commands that came in one paste, the first.
       if (began !== undefined) return;
       began = placeOfCursor(screen);
@@ -115,13 +119,16 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
     },
     D: (code, flags) => {
       marks.prompts++;
-      // What cannot be the shell's flags says nothing.
-      marks.expandsHistory = flags === undefined || !/^[A-GI-Za-z0-9]*$/.test(flags);
+      marks.expandsHistory = mayExpandHistory(flags);
       end(code);
     },
   };
   return { marks, handlers };
 }
+
+/** What cannot be the shell's flags says nothing. */
+const mayExpandHistory = (flags: string | undefined): boolean =>
+  flags === undefined || !/^[A-GI-Za-z0-9]*$/.test(flags);
 
 const placeOfCursor = ({ terminal }: Screen): Place => ({
   marker: terminal.registerMarker(0),

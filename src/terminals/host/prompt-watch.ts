@@ -2,6 +2,7 @@
  * Tells once when a program begins to wait for a password. Looked for only where the line at the cursor reads like such a
  * prompt and nothing more has come: asking the terminal for its mode takes a process.
  */
+import type { TerminalSpec } from '../protocol.ts';
 import { readFacts } from './facts.ts';
 import type { Observed } from './settle.ts';
 
@@ -9,7 +10,11 @@ const QUIET_MS = 300;
 const LIKELY = /pass(?:word|phrase|code)|\bPIN\b|secret|kennwort|mot de passe|contrase/i;
 
 /** Until the function that is returned is called. */
-export function watchForPasswordPrompt(observed: Observed, onPrompt: () => void): () => void {
+export function watchForPasswordPrompt(
+  observed: Observed,
+  spec: TerminalSpec,
+  onPrompt: () => void,
+): () => void {
   let timer: NodeJS.Timeout | undefined;
   let toldAt = -1;
 
@@ -24,7 +29,7 @@ export function watchForPasswordPrompt(observed: Observed, onPrompt: () => void)
     const at = observed.activity.receivedBytes;
     const line = observed.screen.cursorLine();
     if (at === toldAt || !LIKELY.test(observed.screen.lines(line, line + 1)[0] ?? '')) return;
-    const { isSecretPrompt } = await readFacts(observed, '');
+    const { isSecretPrompt } = await readFacts(observed, spec);
     if (!isSecretPrompt || observed.activity.receivedBytes !== at) return;
     toldAt = at;
     onPrompt();

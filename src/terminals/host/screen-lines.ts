@@ -42,14 +42,21 @@ export function createLines(
     });
   }
 
+  /** The line that a row belongs to, and how much of it stands in the rows above. */
+  function ofRow(row: number): { readonly line: number; readonly column: number } {
+    const rows = firstRows();
+    const index = rows.findLastIndex((start) => start <= row);
+    const column = (row - (rows[index] ?? row)) * terminal.cols;
+    return { line: Math.max(0, leaving.lines() + index), column };
+  }
+
   return {
     total,
     read,
+    ofRow,
     ofCursor(): number {
       catchUp();
-      const cursor = normal().baseY + normal().cursorY;
-      const index = firstRows().findLastIndex((row) => row <= cursor);
-      return Math.max(0, leaving.lines() + index);
+      return ofRow(normal().baseY + normal().cursorY).line;
     },
     resize(columns: number, rows: number): void {
       const count = total();

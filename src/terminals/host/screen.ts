@@ -61,6 +61,7 @@ export function createScreen(options: ScreenOptions) {
     totalLines: lines.total,
     /** The line that the cursor is in. */
     cursorLine: lines.ofCursor,
+    lineOfRow: lines.ofRow,
     /** Lines [from, to) as far as they are in memory, in text or with their colours. */
     lines: lines.read,
     /** The screen with its colours. */

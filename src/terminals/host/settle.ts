@@ -28,9 +28,16 @@ export interface Observed {
 /** As things were before the input. */
 export type Before = ReturnType<typeof rememberBefore>;
 
-/** `echoed` is how many lines what is typed will take up. */
-export function rememberBefore({ screen, marks, activity }: Observed, echoed = 0) {
+/** `echoed` is how many lines what is typed will take up, `typed` what was typed last: it may not be echoed yet. */
+export function rememberBefore(
+  { screen, marks, activity }: Observed,
+  echoed = 0,
+  typed?: { readonly at: number; readonly redraws: number; readonly line: number },
+) {
   screen.catchUp();
+  const cursor = screen.cursorLine();
+  const isAwaited =
+    typed !== undefined && typed.redraws === screen.redraws && performance.now() - typed.at < ECHO_MS;
   return {
     at: performance.now(),
     receivedBytes: activity.receivedBytes,
@@ -38,10 +45,12 @@ export function rememberBefore({ screen, marks, activity }: Observed, echoed = 0
     begun: marks.begun,
     redraws: screen.redraws,
     /** The first line that is not the echo of what is typed. */
-    line: screen.cursorLine() + echoed,
+    line: (isAwaited ? Math.max(cursor, typed.line) : cursor) + echoed,
   };
 }
 
+/** For the echo of what was typed. */
+const ECHO_MS = 1000;
 /** New output is searched for the pattern no more often than this. */
 const SEARCH_MS = 5;
 /** Two looks that far apart tell whether anything was done; a program that goes on for long is looked at less often. */
@@ -79,7 +88,7 @@ export async function settle(
   for (;;) {
     signal.throwIfAborted();
     observed.screen.catchUp();
-    const matched = pattern === undefined ? undefined : findMatch(observed.screen, pattern, before.line);
+    const matched = pattern === undefined ? undefined : findMatch(observed, pattern, before.line);
     if (matched !== undefined) return answer('matched', matched);
     if (observed.outcome() !== undefined) return answer('exited');
     const now = performance.now();
@@ -228,10 +237,11 @@ async function compileLines(source: string): Promise<Pattern> {
   return pattern.literal === undefined ? compilePattern('wait_for', `(?m)${source}`) : pattern;
 }
 
-function findMatch(screen: Screen, pattern: Pattern, fromLine: number): string | undefined {
+function findMatch({ screen, marks }: Observed, pattern: Pattern, fromLine: number): string | undefined {
   const view = screen.view();
   const total = screen.totalLines();
-  const lines = view.isAlternate ? view.rows : screen.lines(Math.max(fromLine, total - PATTERN_LINES), total);
+  const first = Math.max(fromLine, screen.firstLine(), total - PATTERN_LINES);
+  const lines = view.isAlternate ? view.rows : marks.withoutTyped(screen.lines(first, total), first);
   const text = lines.join('\n').slice(-pattern.textLength);
   const at = pattern.find(text);
   return at === undefined ? undefined : lineAt(text, at);

@@ -30,16 +30,19 @@ export function startProcess(
 }
 
 /** The program itself; a sandbox has two processes of its own before it. */
-export async function findShell({ identity }: Launched, isSandboxed: boolean): Promise<Program> {
+export async function findShell(
+  { identity }: Launched,
+  { sandboxSpec, argv }: TerminalSpec['permit'],
+): Promise<Program> {
   const { pid } = identity;
-  if (!isSandboxed) return { shell: pid, root: pid };
+  if (sandboxSpec?.kind !== 'bubblewrap') return { shell: pid, root: pid, argv };
   for (let looks = 0; looks < MAX_LOOKS && findProcess(pid)?.isZombie === false; looks++) {
     const init = listChildren(pid)?.[0];
     const command = init === undefined ? undefined : listChildren(init)?.[0];
-    if (init !== undefined && command !== undefined) return { shell: command, root: init };
+    if (init !== undefined && command !== undefined) return { shell: command, root: init, argv };
     await sleep(LOOK_MS);
   }
-  return { shell: pid, root: pid };
+  return { shell: pid, root: pid, argv };
 }
 
 /** The program is there a moment after the sandbox has been passed. */

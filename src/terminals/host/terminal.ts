@@ -63,7 +63,7 @@ async function launchIn(spec: TerminalSpec, tools: TerminalTools) {
     })
     .finally(() => pipes.dispose());
   const { identity, group, ending } = launched;
-  const program = await findShell(launched, spec.permit.sandboxSpec?.kind === 'bubblewrap');
+  const program = await findShell(launched, spec.permit);
   const recording = { directory: spec.directory, program: tools.program, isHost: true };
   const life = createLife(spec, {
     ending,
@@ -125,7 +125,7 @@ function createTerminal(spec: TerminalSpec, parts: Awaited<ReturnType<typeof lau
     snapshot: screen.snapshot,
     /** Called each time that a program begins to wait for a password. */
     onPasswordPrompt(listener: () => void): void {
-      const stop = watchForPasswordPrompt(observed, listener);
+      const stop = watchForPasswordPrompt(observed, spec, listener);
       void life.finished.then(stop, stop);
     },
     /** A person takes it over, until the function that is returned is called. */

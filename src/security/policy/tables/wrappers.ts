@@ -1,5 +1,5 @@
 /** Programs that run another one, and how they read their own options before it. Without a row they are opaque. */
-import { byName, list } from '../../list.ts';
+import { list } from '../../list.ts';
 import type { OptionSpec } from '../options.ts';
 
 export interface Wrapper extends OptionSpec {
@@ -277,13 +277,6 @@ export const WRAPPERS: readonly Wrapper[] = [
   },
   { names: ['entr'], short: 'acdnprszx', shellOptions: ['s'], examples: { 'entr -c rm x': ['rm x'] } },
 ];
-
-/** Shells that take a text after `-c`: which grammar they read. */
-export const SHELLS: Readonly<Record<string, 'bash' | 'posix' | 'other'>> = byName({
-  'bash rbash': 'bash',
-  'sh dash ash hush': 'posix',
-  'zsh ksh ksh93 mksh yash fish csh tcsh nu elvish xonsh pwsh powershell': 'other',
-});
 
 export const SHELL_OPTIONS: OptionSpec = {
   short: 'abcdefghiklmnprstuvxBCDEHPTo:O:',

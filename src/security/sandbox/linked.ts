@@ -1,0 +1,47 @@
+/**
+ * What symbolic links in directories of hooks and settings lead to: programs outside obey that as well, and a mount on
+ * the directory does not protect it.
+ */
+import { readdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
+import { isInside } from '../../base/config/paths.ts';
+import { isThere, kindOf, readLinkAt } from './host-files.ts';
+
+/** Directories of hooks are flat, those of commands and skills nearly so. */
+const MAX_DEPTH = 3;
+const MAX_ENTRIES = 2000;
+
+/** Of those paths that are directories; git directories are left to what knows their layout. May be missing, or anywhere. */
+export function linkedFrom(paths: readonly string[]): string[] {
+  const targets = new Set<string>();
+  for (const path of new Set(paths)) {
+    if (kindOf(path) !== 'directory' || isThere(join(path, 'HEAD'))) continue;
+    for (const link of linksIn(path)) {
+      const target = resolve(dirname(link), readLinkAt(link) ?? '.');
+      // One that leads upwards would make all of the workspace read-only.
+      if (!isInside(link, target)) targets.add(target);
+    }
+  }
+  return [...targets];
+}
+
+function linksIn(top: string): string[] {
+  const links: string[] = [];
+  let directories = [top];
+  let left = MAX_ENTRIES;
+  for (let depth = 0; depth < MAX_DEPTH && directories.length > 0; depth++) {
+    const next: string[] = [];
+    for (const directory of directories) {
+      const entries = (attempt(() => readdirSync(directory, { withFileTypes: true })) ?? []).slice(0, left);
+      left -= entries.length;
+      for (const entry of entries) {
+        const path = join(directory, entry.name);
+        if (entry.isSymbolicLink()) links.push(path);
+        else if (entry.isDirectory()) next.push(path);
+      }
+    }
+    directories = next;
+  }
+  return links;
+}
