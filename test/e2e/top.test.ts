@@ -81,7 +81,10 @@ describe('top', () => {
     expect(results.map(({ stdout }) => stdout).join('')).toContain('was ended with everything');
     expect(await recordOf(id)).toMatchObject({ outcome: { status: 'failed', reason: 'terminated' } });
     expect(isGone(escaped)).toBe(true);
-    expect(auditedIn('execution_ended')).toMatchObject([{ executionId: id, reason: 'terminated' }]);
+    // The server writes this line right after the record.
+    await expect
+      .poll(() => auditedIn('execution_ended'), { timeout: 30_000 })
+      .toMatchObject([{ executionId: id, reason: 'terminated' }]);
     // Asked for twice, if the second came before the end.
     expect(auditedIn('end_requested')[0]).toMatchObject({ executionId: id, principal: 'operator' });
     expect(await look()).toMatchObject({
