@@ -29,6 +29,7 @@ import type { DeniedRequest } from './server/http/http.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
 import type { ServerFactory } from './server/server.ts';
 import { LOCAL_PRINCIPAL } from './server/stdio.ts';
+import type { BootedProgram } from './terminals/boot-host.ts';
 import { createTerminals, type Terminals } from './terminals/terminals.ts';
 import { createLastLooks, type Modules, patienceMs } from './tools/tools.ts';
 
@@ -40,6 +41,8 @@ export interface AppOptions {
   readonly wrapperPath: string;
   /** The program of the process that holds terminals. */
   readonly hostPath: string;
+  /** One that was started with the first call. */
+  readonly takeHost?: () => BootedProgram | undefined;
   /** The program of the thread that searches large outputs. */
   readonly searchWorkerPath: string;
   /** The start-up files of shells in terminals. */

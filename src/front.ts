@@ -5,7 +5,7 @@
  */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { AppOptions } from './app.ts';
+import type { App, AppOptions } from './app.ts';
 import { hasAllowList, ownList } from './base/config/in-force.ts';
 import { createId } from './base/ids.ts';
 import { once } from './base/once.ts';
@@ -18,10 +18,11 @@ import { type Catalogue, pickMethodNames, pickNamed } from './server/catalogue.t
 import type { ToolDefinition } from './server/definitions.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
 import type { Offer } from './server/stdio.ts';
+import { type BootedProgram, bootHost } from './terminals/boot-host.ts';
 
 export type Front = Awaited<ReturnType<typeof createFront>>;
 
-export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts'> {
+export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts' | 'takeHost'> {
   readonly catalogue: Catalogue;
   /** Directories with the program itself: no command may change them. */
   readonly installation: readonly string[];
@@ -48,12 +49,27 @@ export async function createFront(options: FrontOptions) {
     ...sandboxFacts(settings.security),
   };
   let isLoaded = false;
+  let host: BootedProgram | undefined;
+  function takeHost(): BootedProgram | undefined {
+    const taken = host;
+    host = undefined;
+    return taken?.isThere() === true ? taken : undefined;
+  }
   const app = once(async () => {
     isLoaded = true;
     const { createApp } = await import('./app.ts');
-    return createApp({ ...options, instanceId, sandbox, facts });
+    return createApp({ ...options, instanceId, sandbox, facts, takeHost });
   });
   const definitions = await definitionsFor(options);
+
+  /** A terminal's process takes as long to start as the server to load. */
+  function loadFor(tool: string | undefined): Promise<App> {
+    const needsHost =
+      !isLoaded && tool === 'terminal_create' && definitions.some(({ name }) => name === tool);
+    if (needsHost) host = bootHost(options.hostPath);
+    return app();
+  }
+
   const offer: Offer = {
     definitions,
     answers: settings.answers,
@@ -61,7 +77,7 @@ export async function createFront(options: FrontOptions) {
     methods: pickMethodNames(catalogue, definitions),
     info: { version: options.version },
     instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
-    dispatch: async () => (await app()).dispatch,
+    dispatch: async (tool) => (await loadFor(tool)).dispatch,
     // Most servers that a client starts are never used in its session: nothing is prepared, and nothing held, for them.
     onCaller: () => undefined,
   };
@@ -76,6 +92,7 @@ export async function createFront(options: FrontOptions) {
     app,
     /** Ends everything but detached work. */
     async dispose(): Promise<void> {
+      host?.dismiss();
       await (isLoaded ? (await app()).dispose() : sandbox.dispose());
     },
   };

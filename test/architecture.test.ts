@@ -48,8 +48,13 @@ const RULES: Rules = {
     compat: ['compat/compat.ts'],
     // modules.ts is the hub of types: what app.ts builds and a tool may use.
     tools: ['tools/tools.ts', 'tools/tool.ts', 'tools/modules.ts', 'tools/known-clients.ts'],
-    terminals: ['terminals/terminals.ts', 'terminals/attach.ts'],
-    executions: ['executions/executions.ts', 'executions/processes.ts', 'executions/helper.ts'],
+    terminals: ['terminals/terminals.ts', 'terminals/attach.ts', 'terminals/boot-host.ts'],
+    executions: [
+      'executions/executions.ts',
+      'executions/processes.ts',
+      'executions/helper.ts',
+      'executions/own-program.ts',
+    ],
     // What is needed before the rest is loaded, or by one transport alone, has an entry point of its own.
     security: [
       'security/security.ts',

@@ -8,17 +8,27 @@ import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
 /** Node starts in 40 ms; a machine under load may take a hundred times as long. */
 const REPLY_MS = 30_000;
 
-export function startOwnProgram(options: {
+interface ProgramFile {
   readonly path: string;
-  readonly spec: object;
   readonly cwd: string;
   /** PATH; nothing else of the environment is its business. */
   readonly searchPath: string;
+}
+
+interface Work {
+  readonly spec: object;
   /** What failed, where it does: "The detached execution". */
   readonly what: string;
   /** It is killed where it has not answered by then. */
   readonly deadlineMs?: number;
-}) {
+}
+
+export const startOwnProgram = (options: ProgramFile & Work) => bootOwnProgram(options).give(options);
+
+export type BootedProgram = ReturnType<typeof bootOwnProgram>;
+
+/** Starts one before it is known what it is to do; it ends with us if it is never told. */
+export function bootOwnProgram(options: ProgramFile) {
   const child = spawn(process.execPath, [options.path], {
     cwd: options.cwd,
     env: { PATH: options.searchPath },
@@ -30,13 +40,25 @@ export function startOwnProgram(options: {
     pid: child.pid ?? 0,
     startTime: child.pid === undefined ? 0 : (findProcess(child.pid)?.startTime ?? 0),
   };
+  let error: unknown;
+  child.once('error', (cause) => {
+    error = cause;
+  });
   child.stdin.on('error', () => undefined);
-  child.stdin.end(JSON.stringify(options.spec));
-  const { what, deadlineMs } = options;
   return {
     identity,
-    /** As JSON; throws EXECUTION_001 where none comes. */
-    reply: readReply(child, what, deadlineMs).finally(() => child.unref()),
+    /** False where it has ended, or could not be started. */
+    isThere: (): boolean => child.exitCode === null && child.signalCode === null && error === undefined,
+    give({ spec, what, deadlineMs }: Work) {
+      child.stdin.end(JSON.stringify(spec));
+      return {
+        identity,
+        /** As JSON; throws EXECUTION_001 where none comes. */
+        reply: readReply(child, what, deadlineMs).finally(() => child.unref()),
+      };
+    },
+    /** It has nothing to do. */
+    dismiss: (): void => void child.stdin.destroy(),
   };
 }
 

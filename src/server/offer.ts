@@ -19,8 +19,8 @@ export interface Offer {
   readonly info: { readonly version: string };
   /** What holds for the principal, in words, and which tools there are to speak of. */
   readonly instructions: (principal: string, tools: readonly string[]) => string | Promise<string>;
-  /** What runs a call; loaded with the first one. */
-  readonly dispatch: () => Dispatch | Promise<Dispatch>;
+  /** What runs a call; loaded with the first one, and with what else the tool will need. */
+  readonly dispatch: (tool?: string) => Dispatch | Promise<Dispatch>;
   /** Called when a client connects. */
   readonly onCaller: (principal: string) => void;
 }

@@ -165,7 +165,7 @@ async function callTool(asked: Asked, connection: Connection, callerIn: CallerIn
     connection.send({ jsonrpc: '2.0', ...notification }),
   );
   try {
-    const dispatch = await connection.offer.dispatch();
+    const dispatch = await connection.offer.dispatch(name);
     return await dispatch.call(name, args, { ...callerIn(asked.signal), progress: progress?.report });
   } finally {
     await progress?.finish();

@@ -2,13 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { type Host, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
+import { type Host, type HostStart, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
 import type { HostEvent } from './protocol.ts';
 
-export interface HostSetOptions {
-  readonly program: string;
-  readonly directory: string;
-  readonly graceMs: number;
+export interface HostSetOptions extends Omit<HostStart, 'onKilled'> {
   readonly log: Log;
   onEvent(event: HostEvent): void;
   onClose(host: Host): void;
@@ -18,7 +15,7 @@ export interface HostSetOptions {
 const SHUTDOWN_MS = 500;
 
 export function createHostSet(options: HostSetOptions) {
-  const { program, directory, graceMs, log } = options;
+  const { directory, log } = options;
   const hosts = new Set<Host>();
   let own: Promise<OwnHost> | undefined;
 
@@ -36,7 +33,7 @@ export function createHostSet(options: HostSetOptions) {
 
   return {
     async own(): Promise<OwnHost> {
-      own ??= startHost({ program, directory, graceMs, onKilled }).then((host) => {
+      own ??= startHost({ ...options, onKilled }).then((host) => {
         host.onClose(() => {
           own = undefined;
         });

@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ROOT } from '../../test/support/root.ts';
-import { findProcess, startOwnProgram } from '../executions/processes.ts';
+import { findProcess, isAlive, startOwnProgram } from '../executions/processes.ts';
+import { bootHost } from './boot-host.ts';
 import { connectHost, findSockets, startHost, takeOverHosts } from './hosts.ts';
 
 let state: string;
@@ -61,6 +62,38 @@ test('a host waits for a server that is slow to connect', async () => {
   const gone = new Promise<void>((resolve) => host.onClose(resolve));
   await host.ask('shutdown', {});
   await gone;
+});
+
+describe('one that is started in advance', () => {
+  test('becomes the host of the first terminal', async () => {
+    const directory = makeDirectory('inst_a');
+    const booted = bootHost(program);
+    const host = await startHost({
+      program: join(state, 'not-there.js'),
+      directory,
+      graceMs: 1000,
+      onKilled,
+      takeBooted: () => booted,
+    });
+    expect(host.identity).toEqual(booted.identity);
+    expect(await host.ask('list', {})).toEqual([]);
+    const gone = new Promise<void>((resolve) => host.onClose(resolve));
+    await host.ask('shutdown', {});
+    await gone;
+  });
+
+  test('ends where it has nothing to do', async () => {
+    const booted = bootHost(program);
+    expect(isAlive(booted.identity)).toBe(true);
+    booted.dismiss();
+    await expect.poll(booted.isThere, { timeout: 30_000 }).toBe(false);
+    expect(isAlive(booted.identity)).toBe(false);
+  });
+
+  test('is not there where it could not be started', async () => {
+    const booted = bootHost(join(state, 'not-there.js'));
+    await expect.poll(booted.isThere, { timeout: 30_000 }).toBe(false);
+  });
 });
 
 test('the program of a host is small: a caller waits while it starts', () => {

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { attempt, readJson } from '../base/attempt.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { connectSocket } from '../base/sockets.ts';
-import { killOwnProgram, type ProcessIdentity, startOwnProgram } from '../executions/processes.ts';
+import { killOwnProgram, type ProcessIdentity } from '../executions/processes.ts';
+import { type BootedProgram, bootHost } from './boot-host.ts';
 import { type Channel, createChannel, Gone } from './channel.ts';
 import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
 
@@ -39,22 +40,21 @@ interface WatchedProcess extends Watch {
   readonly identity: ProcessIdentity | undefined;
 }
 
+export interface HostStart extends Watch {
+  readonly program: string;
+  readonly directory: string;
+  readonly graceMs: number;
+  /** One that was started in advance; only once. */
+  takeBooted?(): BootedProgram | undefined;
+}
+
 /** Starts one, which goes on by itself, and connects to it. */
-export async function startHost(
-  options: Watch & { readonly program: string; readonly directory: string; readonly graceMs: number },
-): Promise<OwnHost> {
+export async function startHost(options: HostStart): Promise<OwnHost> {
   const socket = socketIn(options.directory);
   removeSocket(socket);
   const spec: HostSpec = { socket: SOCKET, directory: options.directory, graceMs: options.graceMs };
-  const { identity, reply } = startOwnProgram({
-    path: options.program,
-    spec,
-    // That of its socket, whose whole path may be too long for one.
-    cwd: options.directory,
-    searchPath: '/usr/bin:/bin',
-    what: 'The terminal',
-    deadlineMs: START_MS,
-  });
+  const booted = options.takeBooted?.() ?? bootHost(options.program);
+  const { identity, reply } = booted.give({ spec, what: 'The terminal', deadlineMs: START_MS });
   const said = z.object({ error: z.string().optional() }).parse(await reply);
   if (said.error !== undefined)
     throw new ShellServerError('EXECUTION_001', `Terminals cannot be started: ${said.error}.`, {

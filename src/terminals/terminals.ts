@@ -10,7 +10,7 @@ import type { Security } from '../security/security.ts';
 import { Gone } from './channel.ts';
 import { createHostEvents } from './host-events.ts';
 import { createHostSet } from './host-set.ts';
-import type { Host } from './hosts.ts';
+import type { Host, HostStart } from './hosts.ts';
 import { type Caller, type CreateRequest, createOpening } from './open-terminal.ts';
 import type { Dimensions, ReadRequest, ReadResult, SendResult, TerminalState } from './protocol.ts';
 import { createRegister, type Entry, type Register } from './register.ts';
@@ -44,6 +44,7 @@ interface TerminalsOptions {
   readonly instance: Pick<Instance, 'directory'>;
   /** The program of the process that holds them. */
   readonly hostPath: string;
+  readonly takeHost?: HostStart['takeBooted'];
   /** The start-up files of shells. */
   readonly scripts: string;
   readonly log: Log;
@@ -55,6 +56,7 @@ export function createTerminals(options: TerminalsOptions) {
   const { conclude, ...events } = createHostEvents(options, register);
   const hosts = createHostSet({
     program: options.hostPath,
+    ...(options.takeHost && { takeBooted: options.takeHost }),
     directory: instance.directory,
     graceMs: settings.limits.terminalGraceMs,
     log,

@@ -29,6 +29,7 @@ function startKillable(env: Record<string, string> = {}) {
   const server: RawProcess = startRaw(place.command([], env));
   let lastId = 0;
   return {
+    pid: server.child.pid,
     async call(name: string, args: object) {
       server.say({
         jsonrpc: '2.0',
@@ -50,16 +51,27 @@ function startKillable(env: Record<string, string> = {}) {
 
 const isAlive = (pid: number): boolean => listProcesses().some((each) => each.pid === pid && !each.isZombie);
 
+function isHost(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('pty-host.js');
+  } catch {
+    return false;
+  }
+}
+
 /** The processes that hold terminals of this state directory. */
 const hosts = (): number[] =>
   listProcesses().flatMap(({ pid }) => {
     try {
-      const isHost = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('pty-host.js');
-      return isHost && readlinkSync(`/proc/${pid}/cwd`).startsWith(place.stateDir) ? [pid] : [];
+      return isHost(pid) && readlinkSync(`/proc/${pid}/cwd`).startsWith(place.stateDir) ? [pid] : [];
     } catch {
       return [];
     }
   });
+
+/** Those that a server has started, with work or without. */
+const hostsOf = (server: number | undefined): number[] =>
+  listProcesses().flatMap(({ pid, parentPid }) => (parentPid === server && isHost(pid) ? [pid] : []));
 
 const executionOf = async (product: Product, execution_id: string) =>
   (await product.call('process_get_execution', { execution_id })).data;
@@ -71,6 +83,32 @@ const transcripts = async (product: Product): Promise<string[]> => {
     texts.push((await product.call('read_execution_output', { output_id })).data.content);
   return texts;
 };
+
+test('the first call for a terminal has its host started at once, and a later one uses it', async () => {
+  const server = startKillable();
+  expect(await server.call('terminal_create', { shell_type: 'none' })).toMatchObject({ error: {} });
+  const started = hostsOf(server.pid);
+  expect(started).toHaveLength(1);
+  expect(hosts()).toEqual([]);
+  const opened = await server.call('terminal_create', {});
+  expect(hosts()).toEqual(started);
+  expect(hostsOf(server.pid)).toEqual(started);
+  await server.call('terminal_close', { terminal_id: opened.terminal_id });
+  await server.kill();
+  await expect.poll(hosts, { timeout: LONG_MS }).toEqual([]);
+});
+
+test.for([
+  ['terminal_create', { shell_type: 'none' }],
+  ['shell_execute', { command: '' }],
+] as const)('a server that is killed after a refused %s leaves no host', async ([name, args]) => {
+  const server = startKillable();
+  await server.call(name, args);
+  const started = hostsOf(server.pid);
+  expect(started).toHaveLength(name === 'terminal_create' ? 1 : 0);
+  await server.kill();
+  await expect.poll(() => started.filter(isAlive), { timeout: LONG_MS }).toEqual([]);
+});
 
 test('a killed server leaves its terminals to the next one, which ends them when it leaves', async () => {
   const killed = startKillable();

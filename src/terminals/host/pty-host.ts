@@ -86,8 +86,16 @@ function serve(spec: HostSpec): void {
     },
   };
 
+  // The whole path of its socket may be too long for one.
+  process.chdir(spec.directory);
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void leave());
-  listen(spec.socket, reconsider, (socket) => {
+  const onListening = (): void => {
+    reconsider();
+    // While the server prepares the first terminal.
+    cgroups.held();
+    void import('./screen.ts');
+  };
+  listen(spec.socket, onListening, (socket) => {
     const channel = openChannel(socket, answerers);
     channel.onClose(() => {
       viewers.releaseAll(channel);
@@ -137,8 +145,8 @@ function listen(path: string, onListening: () => void, welcome: (socket: Socket)
   });
   listener.listen(path, () => {
     chmodSync(path, 0o600);
-    onListening();
     reply(process.stdout, { protocol: PROTOCOL });
+    onListening();
   });
 }
 
@@ -152,6 +160,8 @@ async function replay(spec: ReplaySpec): Promise<void> {
 }
 
 closeInherited();
+const unused = setTimeout(() => process.exit(0), IDLE_MS);
 const spec = (await readSpec(process.stdin)) as HostSpec | ReplaySpec;
+clearTimeout(unused);
 if ('recording' in spec) await replay(spec);
 else serve(spec);
