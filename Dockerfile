@@ -9,6 +9,8 @@ ARG BASE=node:24.21.0-bookworm-slim
 # The package as npm publishes it, installed as npm installs it. To use another registry, pass its settings as
 # a secret (--secret id=npmrc,src=$HOME/.npmrc), which ends in no layer.
 FROM ${BASE} AS package
+# For the process that forks for the server.
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
 WORKDIR /src
 COPY . .
 RUN --mount=type=secret,id=npmrc \

@@ -2,7 +2,7 @@
  * Bundles the server into dist/: cli.js and the chunks that it loads when they are wanted, which halves the start-up
  * time against node_modules.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -89,6 +89,12 @@ const oneLanguage = {
   },
 };
 
+/** By Node's name of the processor: its compilers, the one for this machine last. A published package has a forker for each. */
+const COMPILERS = {
+  x64: ['x86_64-linux-gnu-gcc'],
+  arm64: ['aarch64-linux-gnu-gcc'],
+};
+
 const { outputFiles, inputs } = await bundle();
 const catalogue = await makeCatalogue();
 const written = new Set();
@@ -103,11 +109,37 @@ const notices = outputFiles.filter(isNotice).map(({ text }) => text);
 place(`${root}/dist/LEGAL.txt`, renderLegal(root, inputs, notices));
 place(`${root}/dist/page/index.html`, readFileSync(`${root}/src/web/page/index.html`));
 written.add(`${root}/dist/page/index.html`);
+buildForker();
 cpSync(`${root}/src/terminals/shell-integration`, `${root}/dist/shell-integration`, { recursive: true });
 chmodSync(`${root}/dist/cli.js`, 0o755);
 // The manual page comes from the program's own definitions; npm puts it where man finds it.
 place(`${root}/dist/mcp-shell-server.1`, execFileSync(process.execPath, [`${root}/dist/cli.js`, 'man']));
 removeOldChunks(process.argv.includes('--exact') ? 0 : DAY_MS);
+
+/**
+ * The process that forks for the server is a C program. It is linked statically, so that it runs with any C library. Where
+ * there is no compiler, or on another system, the server forks by itself.
+ */
+function buildForker() {
+  if (process.platform !== 'linux') return;
+  const sources = readdirSync(`${root}/src/executions/forker`)
+    .filter((name) => name.endsWith('.c'))
+    .map((name) => `${root}/src/executions/forker/${name}`);
+  const flags = ['-std=c11', '-O2', '-Wall', '-Wextra', '-Werror', '-static', '-s'];
+  for (const [processor, compilers] of Object.entries(COMPILERS)) {
+    const path = `${root}/dist/forker-linux-${processor}`;
+    const own = processor === process.arch ? ['cc', 'gcc'] : [];
+    const isBuilt = [...compilers, ...own].some((compiler) => {
+      const { status, stderr, error } = spawnSync(compiler, [...flags, '-o', `${path}.new`, ...sources]);
+      if (status !== 0 && error?.code !== 'ENOENT') process.stderr.write(stderr ?? '');
+      return status === 0;
+    });
+    if (isBuilt) renameSync(`${path}.new`, path);
+    else rmSync(path, { force: true });
+    if (!isBuilt && own.length > 0)
+      process.stderr.write('No C compiler: commands start slower, and sandboxes are not copied.\n');
+  }
+}
 
 function place(path, contents) {
   mkdirSync(dirname(path), { recursive: true });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { lacks, needs } from '../../test/setup/needs.ts';
+import { FORKER } from '../../test/support/root.ts';
 import type { Sink } from '../outputs/types.ts';
 import { createCapture } from './capture.ts';
 import { createCgroups, type ExecutionGroup } from './cgroups/cgroups.ts';
@@ -15,7 +16,7 @@ import { createTree } from './tree.ts';
 
 const cgroups = createCgroups();
 /** It adopts orphans: those of other tests go elsewhere, and are nobody's suspects here. */
-const spawner = createForker();
+const spawner = createForker(FORKER);
 afterAll(async () => {
   cgroups.dispose();
   await spawner.dispose();

@@ -29,6 +29,7 @@ import { createSecretRequests, type SecretRequestOptions } from './secret-reques
 import { createSessionNames } from './session-names.ts';
 import { createSessions, type SessionChange } from './sessions.ts';
 import { type SlotKind, slotKind } from './slots.ts';
+import { forkerBeside } from './spawner.ts';
 import { createStarter, type StartRequest } from './start.ts';
 import { createStore, type Store, type Summary } from './store.ts';
 import type { Usage } from './usage.ts';
@@ -190,8 +191,8 @@ function createTables(
 }
 
 /** What processes are started with. */
-function createTools({ settings, security, instance, clock }: ExecutionsOptions) {
-  const spawner = createForker();
+function createTools({ settings, security, instance, clock, wrapperPath }: ExecutionsOptions) {
+  const spawner = createForker(forkerBeside(wrapperPath));
   const pipes = createPipes(`${instance.directory}/pipes`, spawner);
   const cgroups = createCgroups();
   const { now } = clock;

@@ -1,14 +1,14 @@
 /**
  * A small process that forks for the server. Node's own fork copies the page tables of a process of 60 to 100 MB, and
- * nothing else is done meanwhile; this one copies those of 5 MB, elsewhere. Started with the first process that is
- * wanted, and gone with the server. Where it cannot be had (no Perl, another system), the server forks by itself.
+ * nothing else is done meanwhile; this one copies those of less than one, elsewhere. Its program is in C (`forker/`).
+ * Started with the first process that is wanted, and gone with the server. Where its program was not built, the server
+ * forks by itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { attempt, succeeds } from '../base/attempt.ts';
-import { FORKER_SCRIPT } from './forker-script.ts';
 import { mostInstances } from './inotify.ts';
 import {
   allowedOf,
@@ -24,18 +24,11 @@ import {
   unlinkAll,
 } from './spawner.ts';
 
-const PERL = '/usr/bin/perl';
-
-/** rt_sigprocmask, signalfd4, setsid, prctl, dup3, prlimit64, pipe2, fcntl, close, setns, unshare, mount, capset, wait4, close_range, exit_group, execve */
-const CALLS: Readonly<Record<string, readonly number[]>> = {
-  x64: [14, 289, 112, 157, 292, 302, 293, 72, 3, 308, 272, 165, 126, 61, 436, 231, 59],
-  arm64: [135, 74, 157, 167, 24, 261, 59, 25, 57, 268, 97, 40, 91, 260, 436, 94, 221],
-};
-
-export function createForker(): Spawner {
-  const fallback = createSpawner();
+/** `program` is a path, where there need not be a file. */
+export function createForker(program: string): Spawner {
+  const fallback = createSpawner(program);
   let current: Forker | undefined;
-  let isUsable = canFork();
+  let isUsable = succeeds(() => accessSync(program, constants.X_OK));
   let isDisposed = false;
 
   function find(): Forker | undefined {
@@ -46,7 +39,7 @@ export function createForker(): Spawner {
       current = undefined;
       return find();
     }
-    return (current ??= startForker());
+    return (current ??= startForker(program));
   }
 
   return {
@@ -56,6 +49,7 @@ export function createForker(): Spawner {
       return forker === undefined ? fallback.start(spec) : forker.start(spec);
     },
     canCopy: () => find() !== undefined,
+    boundInotify: fallback.boundInotify,
     async makePipes(names) {
       const ends = await find()
         ?.makePipes(names)
@@ -73,11 +67,6 @@ export function createForker(): Spawner {
 const canBeOpened = (ends: PipeEnds | undefined): boolean =>
   ends !== undefined &&
   succeeds(() => closeSync(openSync(ends.read, constants.O_RDONLY | constants.O_NONBLOCK)));
-
-function canFork(): boolean {
-  if (process.platform !== 'linux' || CALLS[process.arch] === undefined) return false;
-  return succeeds(() => accessSync(PERL, constants.X_OK));
-}
 
 type Forker = ReturnType<typeof startForker>;
 
@@ -109,18 +98,18 @@ interface Open {
   hasServed: boolean;
 }
 
-function spawnForker(): ChildProcess {
-  const instances = attempt(() => [mostInstances('all'), mostInstances('command')]) ?? [];
-  const args = [...(CALLS[process.arch] ?? []), ...instances].map(String);
-  return spawn(PERL, ['-f', '-e', FORKER_SCRIPT, '--', ...args], {
+function spawnForker(program: string): ChildProcess {
+  const most = (of: 'all' | 'command'): string => String(attempt(() => mostInstances(of)) ?? '');
+  return spawn(program, [], {
+    argv0: 'mcp-shell-server: forker',
     cwd: '/',
-    env: { PATH: '/usr/bin:/bin' },
+    env: { INOTIFY_ALL: most('all'), INOTIFY_EACH: most('command') },
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
     detached: true,
   });
 }
 
-function startForker() {
+function startForker(program: string) {
   const open: Open = {
     jobs: new Map(),
     running: new Map(),
@@ -131,7 +120,7 @@ function startForker() {
   const { jobs, running, making, reports } = open;
   let lastId = 0;
   let hasEnded = false;
-  const child = spawnForker();
+  const child = spawnForker(program);
   const requests = socketOf(child, 3);
   const answers = socketOf(child, 4);
   child.unref();

@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lacks, needs } from '../../test/setup/needs.ts';
+import { FORKER } from '../../test/support/root.ts';
 import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
 import { randomText } from '../base/ids.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
@@ -143,7 +144,11 @@ describe.skipIf(needs('bwrap'))('a directory that the sandbox does not show', ()
 });
 
 /** A bare capture, without records and permits. */
-function createBench(host: Host, spawner: Spawner = createForker(), cgroups: Cgroups = createCgroups()) {
+function createBench(
+  host: Host,
+  spawner: Spawner = createForker(FORKER),
+  cgroups: Cgroups = createCgroups(),
+) {
   const pipes = createPipes(join(host.state, 'pipes'), spawner, 4);
   onTestFinished(async () => {
     await spawner.dispose();
@@ -289,7 +294,7 @@ describe.skipIf(needs('bwrap'))('a sandboxed command', () => {
 
   test('has the data limit of each process, which it can raise', async () => {
     const host = createHost();
-    const { start, textOf } = createBench(host, createForker(), NO_GROUPS);
+    const { start, textOf } = createBench(host, createForker(FORKER), NO_GROUPS);
     const { ending } = await start(sandboxSpecOf(host), SHOW_DATA_LIMIT, { limits: MEMORY_LIMIT });
     expect(await ending.finished).toMatchObject({ exitCode: 0 });
     expect(textOf('stdout')).toBe(DATA_LIMIT_SHOWN);
@@ -317,8 +322,8 @@ describe.skipIf(needs('bwrap'))('a sandboxed command', () => {
 });
 
 describe.for([
-  ['the forker', createForker],
-  ['the server itself', createSpawner],
+  ['the forker', () => createForker(FORKER)],
+  ['the server itself', () => createSpawner(FORKER)],
 ] as const)('a process that %s starts', ([, create]) => {
   const run = async (script: string, changes: Partial<LaunchPermit & LaunchIo> = {}, cgroups?: Cgroups) => {
     const host = createHost();
@@ -451,7 +456,7 @@ describe('the forker', () => {
 
   test('is one process for all, and ends when it is disposed of', async () => {
     const host = createHost();
-    const spawner = createForker();
+    const spawner = createForker(FORKER);
     const { start } = createBench(host, spawner);
     const parents = await Promise.all(
       Array.from({ length: 20 }, async () => {

@@ -2,6 +2,7 @@ import { closeSync, mkdtempSync, readdirSync, readlinkSync, readSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { FORKER } from '../../test/support/root.ts';
 import { attempt } from '../base/attempt.ts';
 import { createForker } from './forker.ts';
 import { createPipes, linkOf } from './pipes.ts';
@@ -41,7 +42,7 @@ const openIn = (pid: number): string[] =>
   readdirSync(`/proc/${pid}/fd`).flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []);
 
 test('are made anew where their directory was removed', async () => {
-  const { parent, pipes } = setUp(createSpawner());
+  const { parent, pipes } = setUp(createSpawner(FORKER));
   const first = await pipes.takeHandoff();
   rmSync(join(parent, 'pipes'), { recursive: true });
   const second = await pipes.takeHandoff();
@@ -53,8 +54,8 @@ test('are made anew where their directory was removed', async () => {
 });
 
 test.for([
-  ['with names', createSpawner],
-  ['without names', createForker],
+  ['with names', () => createSpawner(FORKER)],
+  ['without names', () => createForker(FORKER)],
 ] as const)('%s: a program gets them, and they end with it', async ([, create]) => {
   const spawner = create();
   const { pipes } = setUp(spawner);
@@ -69,7 +70,7 @@ test.for([
 });
 
 test('of the forker are nobody else’s once their program runs', async () => {
-  const spawner = createForker();
+  const spawner = createForker(FORKER);
   const { parent, pipes } = setUp(spawner);
   const [first, second] = [await pipes.take(), await pipes.take()];
   expect(readdirSync(join(parent, 'pipes'))).toEqual([]);
@@ -87,7 +88,7 @@ test('of the forker are nobody else’s once their program runs', async () => {
 });
 
 test('that were taken and not used do not add up', async () => {
-  const spawner = createForker();
+  const spawner = createForker(FORKER);
   const { pipes } = setUp(spawner, 64);
   for (let n = 0; n < 2000; n++) closeSync((await pipes.take()).readFd);
   const output = await pipes.take();
@@ -99,7 +100,7 @@ test('that were taken and not used do not add up', async () => {
 });
 
 test('are taken as they were made: the forker closes the oldest first, and uses their numbers again', async () => {
-  const { pipes } = setUp(createForker());
+  const { pipes } = setUp(createForker(FORKER));
   const taken = await Promise.all(Array.from({ length: 6 }, () => pipes.take()));
   const numbers = taken.map(({ end }) => Number(end.path.split('/').at(-1)));
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
@@ -107,7 +108,7 @@ test('are taken as they were made: the forker closes the oldest first, and uses 
 });
 
 test('are made anew where the forker was killed', async () => {
-  const spawner = createForker();
+  const spawner = createForker(FORKER);
   const { pipes } = setUp(spawner);
   const before = await pipes.take();
   const forker = (listChildren(process.pid) ?? []).find((pid) =>

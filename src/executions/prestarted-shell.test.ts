@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { FORKER } from '../../test/support/root.ts';
 import { createWorld } from '../../test/support/world.ts';
 import { attempt } from '../base/attempt.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
@@ -41,7 +42,7 @@ interface Ran {
 function createShells() {
   const directory = mkdtempSync(join(tmpdir(), 'prestarted-shell-'));
   const waiting: Child[] = [];
-  const forker = createForker();
+  const forker = createForker(FORKER);
   const spawner: Spawner = {
     ...forker,
     async start(spec) {

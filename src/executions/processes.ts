@@ -15,4 +15,4 @@ export {
   type ProcessIdentity,
 } from './process-table.ts';
 export type { Outcome } from './record.ts';
-export { createSpawner } from './spawner.ts';
+export { createSpawner, forkerBeside } from './spawner.ts';

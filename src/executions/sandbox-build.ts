@@ -21,7 +21,6 @@ import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { insideOf, readyScript, WAITING_SHELL } from './handoff-script.ts';
 import { OUTER_ENVIRONMENT } from './helper.ts';
-import { boundInotify } from './inotify.ts';
 import { createInputFile } from './input-file.ts';
 import { dataLimitOf } from './limit-enforcement.ts';
 import { identitiesOf } from './mount-watch.ts';
@@ -58,7 +57,7 @@ export async function buildSandbox(spec: SandboxRequest, tools: SandboxTools): P
     const wrong = findUnexpectedMount(inside, sandboxSpec, host);
     if (wrong !== undefined && wrong !== null) throw swapped(wrong);
     if (findExchangedMount(inside, sandboxSpec, host) !== undefined) throw replacedMeanwhile();
-    await boundInotify(prestarted.init);
+    await tools.spawner.boundInotify(prestarted.init);
     return {
       ...prestarted,
       witness: prestarted.init,
@@ -71,7 +70,7 @@ export async function buildSandbox(spec: SandboxRequest, tools: SandboxTools): P
 }
 
 /**
- * The same sandbox once more, in a fraction of the time: see the forker's `enter`. What it shows is compared with its
+ * The same sandbox once more, in a fraction of the time: see `enter_copy` of the forker. What it shows is compared with its
  * original when it is taken (`isIntact`).
  */
 export async function copySandbox(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
+import { FORKER } from '../../test/support/root.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/permit.ts';
 import { createHost, type Host, sandboxSpecOf } from '../security/sandbox/sandbox.fixture.ts';
@@ -27,7 +28,7 @@ interface Ran {
 }
 
 function createBench(host: Host) {
-  const spawner = createForker();
+  const spawner = createForker(FORKER);
   const pipes = createPipes(join(host.state, 'pipes'), spawner, 4);
   const cgroups = createCgroups();
   const made: string[] = [];

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
+import { FORKER } from '../../test/support/root.ts';
 import { bwrapOptions } from '../security/sandbox/bwrap.ts';
 import type { BubblewrapSpec } from '../security/sandbox/profile.ts';
 import { createHost, type Host, type HostChanges } from '../security/sandbox/sandbox.fixture.ts';
@@ -41,7 +42,7 @@ function filter(): Uint8Array {
 }
 
 function createBench(host: Host) {
-  const spawner = createForker();
+  const spawner = createForker(FORKER);
   const pipes = createPipes(join(host.state, 'pipes'), spawner, 8);
   const cgroups = createCgroups();
   onTestFinished(async () => {

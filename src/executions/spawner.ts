@@ -6,11 +6,13 @@ import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:chil
 import { closeSync, constants, existsSync, openSync, readFileSync, unlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { constants as system } from 'node:os';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { attempt } from '../base/attempt.ts';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
 import type { CopyPlan } from '../security/security.ts';
 import { joining } from './cgroups/group.ts';
+import { boundInotify } from './inotify.ts';
 import type { Reaper } from './orphans.ts';
 import { findProcess, type ProcessIdentity } from './process-table.ts';
 
@@ -98,6 +100,8 @@ export interface Spawner {
   start(spec: SpawnSpec): Promise<Child>;
   /** Whether it can be given a template. */
   canCopy(): boolean;
+  /** Limits the inotify instances of what has this first process, as far as that can be done. */
+  boundInotify(init: ProcessIdentity): Promise<void>;
   /** As many pipes as names, which it gives them where they need one; throws where one cannot be made. */
   makePipes(names: readonly string[]): Promise<readonly PipeEnds[]>;
   dispose(): Promise<void>;
@@ -108,9 +112,22 @@ export const FLAGS = {
   write: constants.O_WRONLY,
 } as const;
 
-/** Starts processes from here: a fork of this whole process, during which nothing else is done. */
-export function createSpawner(): Spawner {
-  return { start: startHere, canCopy: () => false, makePipes, dispose: () => Promise.resolve() };
+/** The forker's program, which the build puts beside ours. */
+export const forkerBeside = (program: string): string =>
+  join(dirname(program), `forker-${process.platform}-${process.arch}`);
+
+/**
+ * Starts processes from here: a fork of this whole process, during which nothing else is done. `program` is that of the
+ * forker, which is asked for what Node cannot do.
+ */
+export function createSpawner(program: string): Spawner {
+  return {
+    start: startHere,
+    canCopy: () => false,
+    boundInotify: (init) => boundInotify(program, init),
+    makePipes,
+    dispose: () => Promise.resolve(),
+  };
 }
 
 const execFileAsync = promisify(execFile);

@@ -10,3 +10,6 @@ function findRoot(directory: string): string {
   if (dirname(directory) === directory) throw new Error('There is no package.json above this file.');
   return findRoot(dirname(directory));
 }
+
+/** The forker's program, as the build leaves it for this machine. */
+export const FORKER = join(ROOT, `dist/forker-${process.platform}-${process.arch}`);

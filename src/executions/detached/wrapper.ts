@@ -13,7 +13,7 @@ import { type Cgroups, createCgroups } from '../cgroups/cgroups.ts';
 import { type Launched, launch } from '../launch.ts';
 import { readSpec, reply } from '../own-program.ts';
 import { createPipes } from '../pipes.ts';
-import { createSpawner } from '../spawner.ts';
+import { createSpawner, forkerBeside } from '../spawner.ts';
 import { claimCause, leaveOutcome, reserveOutcome } from './outcome-files.ts';
 import { type WrapperReply, type WrapperSpec, wrapperSpecSchema } from './wrapper-protocol.ts';
 
@@ -45,7 +45,7 @@ async function start(
   sinks: ReadonlyMap<StreamType, Sink>,
   cgroups: Cgroups,
 ): Promise<Launched> {
-  const spawner = createSpawner();
+  const spawner = createSpawner(forkerBeside(process.argv[1] ?? ''));
   const pipes = createPipes(join(spec.bundle, 'pipes'), spawner, 4);
   const { id, permit, streams, inputData, timeoutMs } = spec;
   const io = { streams, openSinks: () => sinks, inputData, keepsState: false, timeoutMs };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type createCgroups,
   type createPipes,
-  createSpawner,
+  type createSpawner,
   findProcess,
   type Launched,
   launch,
@@ -17,6 +17,7 @@ export function startProcess(
   terminal: string,
   tools: {
     readonly pipes: ReturnType<typeof createPipes>;
+    readonly spawner: ReturnType<typeof createSpawner>;
     readonly cgroups: ReturnType<typeof createCgroups>;
   },
 ): Promise<Launched> {
@@ -25,7 +26,7 @@ export function startProcess(
     spec.id,
     spec.permit,
     { streams: [], openSinks: () => new Map(), inputData: undefined, keepsState: false, timeoutMs, terminal },
-    { ...tools, spawner: createSpawner(), now: Date.now },
+    { ...tools, now: Date.now },
   );
 }
 

@@ -4,6 +4,7 @@ import {
   type createCgroups,
   createPipes,
   createSpawner,
+  forkerBeside,
   type Held,
   reserveOutcome,
 } from '../../executions/processes.ts';
@@ -39,8 +40,9 @@ async function launchIn(spec: TerminalSpec, tools: TerminalTools) {
   reserveOutcome(spec.directory);
   const { columns, rows } = spec.dimensions;
   const pty = openPty(columns, rows);
-  const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), createSpawner(), 4);
-  const starting = startProcess(spec, pty.path, { pipes, cgroups: tools.cgroups });
+  const spawner = createSpawner(forkerBeside(tools.program));
+  const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), spawner, 4);
+  const starting = startProcess(spec, pty.path, { pipes, spawner, cgroups: tools.cgroups });
   starting.catch(() => undefined);
   // While the sandbox is being built: it takes a while to load.
   const { createScreen } = await import('./screen.ts');
