@@ -9,6 +9,7 @@ import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { attempt, succeeds } from '../base/attempt.ts';
+import { wordsOf } from './environment-words.ts';
 import { mostInstances } from './inotify.ts';
 import {
   allowedOf,
@@ -281,7 +282,7 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
       : [fd, FLAGS[descriptor.access], descriptor.isUnlinked === true ? 1 : 0, descriptor.path],
   );
   const { fileBytes, dataBytes } = spec.limits;
-  const environment = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`);
+  const environment = wordsOf(spec.environment);
   return [
     's',
     id,
@@ -297,7 +298,7 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
     ...templateOf(spec),
     spec.argv.length,
     ...spec.argv,
-    ...environment,
+    ...(environment === '' ? [] : [environment]),
   ];
 }
 

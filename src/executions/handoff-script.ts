@@ -3,11 +3,12 @@
  * has built, a process of the forker in a copy. Through a pipe: every user of the machine sees the arguments of a process,
  * and variables may be secrets.
  */
-import { SANDBOX_FDS } from '../security/security.ts';
+import { oncePer } from '../base/once.ts';
+import { type Environment, SANDBOX_FDS } from '../security/security.ts';
 
 export interface Handoff {
   readonly argv: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  readonly environment: Environment;
   readonly directory: string;
   readonly stdin: 'inherited' | 'input';
   readonly stderr: 'own' | 'merged' | 'discarded';
@@ -51,8 +52,8 @@ export function handoffScript(handoff: Handoff): string {
 
 /** For the forker's `await_command`. No word can contain a NUL; without the last one, nothing runs. */
 export function handoffWords(handoff: Handoff): string {
-  const { argv, environment, directory, stdin, stderr, keepsState, maxProcesses } = handoff;
-  const variables = insideOf(environment, directory);
+  const { argv, directory, stdin, stderr, keepsState, maxProcesses } = handoff;
+  const variables = insideOf(handoff);
   return [
     directory,
     stdin === 'input' ? 1 : '',
@@ -66,14 +67,13 @@ export function handoffWords(handoff: Handoff): string {
   ].join('\0');
 }
 
-/** As a shell in the same place would pass it on. */
-export function insideOf(
-  environment: Readonly<Record<string, string>>,
-  directory: string,
-): Readonly<Record<string, string>> {
-  const { _, ...variables } = environment;
-  return { ...variables, PWD: directory };
-}
+/** Its environment as a shell in the same place would pass it on. */
+export const insideOf = oncePer(
+  ({ environment, directory }: Pick<Handoff, 'environment' | 'directory'>): Environment => {
+    const { _, ...variables } = environment;
+    return { ...variables, PWD: directory };
+  },
+);
 
 function redirections({ stdin, keepsState }: Handoff): string {
   const { input, handoff } = SANDBOX_FDS;

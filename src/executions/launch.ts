@@ -12,6 +12,7 @@ import type { BubblewrapSpec, LaunchPermit } from '../security/security.ts';
 import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { createEnding } from './ending.ts';
+import { entryOf, withMarker } from './environment-words.ts';
 import type { Handoff } from './handoff-script.ts';
 import { createInputFile } from './input-file.ts';
 import { dataLimitOf } from './limit-enforcement.ts';
@@ -143,7 +144,7 @@ async function startPlain(
         sandboxSpec?.kind === 'seatbelt'
           ? [sandboxSpec.program, '-p', sandboxSpec.profile, ...permit.argv]
           : permit.argv,
-      environment: permit.environment,
+      environment: withMarker(permit.environment, permit.marker),
       directory: permit.directory,
       descriptors: [
         input === undefined ? undefined : { path: input, access: 'read', isUnlinked: true },
@@ -236,7 +237,7 @@ function handoffOf(permit: LaunchPermit, io: LaunchIo, maxProcesses: number | un
   const isApart = terminal !== undefined || streams.includes('stderr');
   return {
     argv: permit.argv,
-    environment: permit.environment,
+    environment: withMarker(permit.environment, permit.marker),
     directory: permit.directory,
     stdin: io.inputData === undefined ? 'inherited' : 'input',
     stderr: streams.includes('combined') ? 'merged' : isApart ? 'own' : 'discarded',
@@ -257,12 +258,6 @@ function notShown(directory: string): Handoff {
     keepsState: false,
     maxProcesses: undefined,
   };
-}
-
-/** "NAME=value" */
-function entryOf(marker: string): Record<string, string> {
-  const at = marker.indexOf('=');
-  return { [marker.slice(0, at)]: marker.slice(at + 1) };
 }
 
 /**

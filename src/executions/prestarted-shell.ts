@@ -7,8 +7,10 @@
 import { statSync } from 'node:fs';
 import { attempt } from '../base/attempt.ts';
 import { randomText } from '../base/ids.ts';
+import { oncePer } from '../base/once.ts';
 import type { StreamType } from '../outputs/types.ts';
 import {
+  type Environment,
   type LaunchPermit,
   MARKER_NAME,
   SANDBOX_FDS,
@@ -16,11 +18,10 @@ import {
   shellName,
   textForWaitingShell,
 } from '../security/security.ts';
+import { wordsOf } from './environment-words.ts';
 
 /** All that it is started with. */
 export interface ShellSpec extends Pick<LaunchPermit, 'argv' | 'environment' | 'directory'> {
-  /** The same for those that are alike. */
-  readonly key: string;
   readonly isMerged: boolean;
   readonly hasStderr: boolean;
   readonly keepsState: boolean;
@@ -37,7 +38,10 @@ export interface WaitingShell {
 const { handoff } = SANDBOX_FDS;
 /** A variable of bash's own holds the text, so that none is left behind. Without the last byte nothing runs. */
 const WAIT = `IFS= read -r -d "" -u ${handoff} BASH_EXECUTION_STRING || exit 126; exec ${handoff}<&-; : "$0"; eval "$BASH_EXECUTION_STRING"`;
-/** Which make bash run or be something else before it reads a word. */
+/** Whether a variable makes bash run or be something else before it reads a word. */
+const changesBash = oncePer((environment: Environment) =>
+  Object.keys(environment).some((name) => CHANGES_BASH.test(name)),
+);
 const CHANGES_BASH = /^(?:BASH_.*|SHELLOPTS|BASHOPTS|POSIXLY_CORRECT|PS4)$/;
 
 /** What a launch says of its command. */
@@ -66,31 +70,33 @@ export function shellFor(
   if (shellName(file) !== 'bash' || options.join(' ') !== OPTIONS || !script.endsWith(command))
     return undefined;
   const text = textForWaitingShell(command, script.slice(0, -command.length));
-  if (text === undefined || Object.keys(environment).some((name) => CHANGES_BASH.test(name)))
-    return undefined;
-  const isMerged = streams.includes('combined');
-  const hasStderr = streams.includes('stderr');
-  const words = Object.entries(environment).map(([name, value]) =>
-    name === MARKER_NAME ? '' : `${name}=${value}`,
-  );
-  const key = [argv[0], directory, isMerged, hasStderr, keepsState, ...words].join('\0');
+  if (text === undefined || changesBash(environment)) return undefined;
   const shell = {
-    key,
-    argv: [...argv.slice(0, -1), WAIT],
+    argv: [file, ...options, WAIT],
     environment,
     directory,
-    isMerged,
-    hasStderr,
+    isMerged: streams.includes('combined'),
+    hasStderr: streams.includes('stderr'),
     keepsState,
   };
   return { shell, text };
 }
 
-/** The environment of one, with a marker of its own. */
-export function marked({ environment }: ShellSpec) {
-  const value = randomText();
-  return { marker: `${MARKER_NAME}=${value}`, environment: { ...environment, [MARKER_NAME]: value } };
+/** Whether the one can do what the other was started for. */
+export function isSameShell(one: ShellSpec | undefined, other: ShellSpec | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return (
+    one.argv[0] === other.argv[0] &&
+    one.directory === other.directory &&
+    one.isMerged === other.isMerged &&
+    one.hasStderr === other.hasStderr &&
+    one.keepsState === other.keepsState &&
+    wordsOf(one.environment) === wordsOf(other.environment)
+  );
 }
+
+/** For the environment of one. */
+export const createMarker = (): string => `${MARKER_NAME}=${randomText()}`;
 
 /** Whether it is where the command is to be. */
 export function isInPlace({ place }: WaitingShell, path: string): boolean {

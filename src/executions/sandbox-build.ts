@@ -19,13 +19,14 @@ import {
 } from '../security/security.ts';
 import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
+import { withMarker } from './environment-words.ts';
 import { insideOf, readyScript, WAITING_SHELL } from './handoff-script.ts';
 import { OUTER_ENVIRONMENT } from './helper.ts';
 import { createInputFile } from './input-file.ts';
 import { dataLimitOf } from './limit-enforcement.ts';
 import { identitiesOf } from './mount-watch.ts';
 import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
-import { marked, placeOf } from './prestarted-shell.ts';
+import { createMarker, placeOf } from './prestarted-shell.ts';
 import { findProcess, listChildren, type ProcessIdentity } from './process-table.ts';
 import { late, replacedMeanwhile, sandboxFailed, swapped } from './sandbox-failures.ts';
 import type { SandboxRequest, SandboxTools } from './sandbox-tools.ts';
@@ -79,13 +80,13 @@ export async function copySandbox(
   spec: SandboxRequest,
   tools: SandboxTools,
 ): Promise<WaitingSandbox> {
-  const waiting = spec.shell && marked(spec.shell);
+  const marker = createMarker();
   // Of a process inside nobody outside knows the number. One that is there keeps its directory, whose number no other gets.
   const place = spec.shell && placeOf(`/proc/${original.init.pid}/root${spec.shell.directory}`);
   const entrance = ({ seccomp }: ProfileFiles, group: ExecutionGroup | undefined): Entrance => ({
     // Without a program it waits for one.
     argv: spec.shell?.argv ?? [],
-    environment: spec.shell === undefined ? {} : insideOf(waiting?.environment ?? {}, spec.shell.directory),
+    environment: spec.shell === undefined ? {} : withMarker(insideOf(spec.shell), marker),
     directory: spec.shell?.directory,
     template: {
       process: original.init,
@@ -98,7 +99,7 @@ export async function copySandbox(
   });
   return start(spec, tools, entrance, (prestarted) => ({
     ...prestarted,
-    shell: waiting && { marker: waiting.marker, place: () => place },
+    shell: spec.shell && { marker, place: () => place },
     witness: prestarted.child.identity,
     isCopy: true,
     mounts: original.mounts,

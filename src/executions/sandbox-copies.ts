@@ -4,6 +4,7 @@
  * there can be no copy, each is built by bwrap.
  */
 import { existsSync } from 'node:fs';
+import { oncePer } from '../base/once.ts';
 import { type BubblewrapSpec, type CopyPlan, planCopy } from '../security/security.ts';
 import { buildSandbox, copySandbox, markedForServer } from './sandbox-build.ts';
 import type { SandboxRequest, SandboxTools } from './sandbox-tools.ts';
@@ -82,7 +83,6 @@ export function createSandboxCopies(tools: PoolTools) {
 }
 
 function createOriginals(build: (wanted: WantedSandbox) => Promise<WaitingSandbox>) {
-  const keyOf = createKeys();
   /** The one that was used last at the end. */
   const originals = new Map<string, Original>();
   const ending = new Set<Promise<unknown>>();
@@ -129,13 +129,6 @@ function createOriginals(build: (wanted: WantedSandbox) => Promise<WaitingSandbo
 }
 
 /** The options are the same object as long as they are the same, so that they are looked through once. */
-export function createKeys(): (sandboxSpec: BubblewrapSpec) => string {
-  const keys = new WeakMap<BubblewrapSpec, string>();
-  return (sandboxSpec) => {
-    const key =
-      keys.get(sandboxSpec) ??
-      JSON.stringify([sandboxSpec.program, sandboxSpec.options, sandboxSpec.seccomp]);
-    keys.set(sandboxSpec, key);
-    return key;
-  };
-}
+export const keyOf = oncePer(({ program, options, seccomp }: BubblewrapSpec) =>
+  JSON.stringify([program, options, seccomp]),
+);

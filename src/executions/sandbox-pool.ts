@@ -4,11 +4,12 @@
  * option, and where the kernel still shows every mount of it as it was meant; else the command waits for its own.
  */
 import { availableParallelism } from 'node:os';
-import type { LaunchPermit } from '../security/security.ts';
-import { type ShellIo, type ShellSpec, shellFor } from './prestarted-shell.ts';
+import type { LaunchPermit, Limits } from '../security/security.ts';
+import type { Enforcement } from './cgroups/cgroups.ts';
+import { isSameShell, type ShellIo, type ShellSpec, shellFor } from './prestarted-shell.ts';
 import {
-  createKeys,
   createSandboxCopies,
+  keyOf,
   type PoolTools,
   type SandboxCopies,
   type WantedSandbox,
@@ -54,6 +55,7 @@ const MAX_BUILDING = availableParallelism() + 1;
 
 interface Kind {
   readonly wanted: WantedSandbox | WantedShell;
+  readonly held: Enforcement;
   /** Oldest first. */
   readonly ready: Ready[];
   readonly waiting: Waiting[];
@@ -82,9 +84,8 @@ interface Waiting {
 }
 
 export function createSandboxPool(tools: PoolTools): SandboxPool {
-  const keyOf = createKeys();
   const state: State = {
-    kinds: new Map(),
+    kinds: [],
     ending: new Set(),
     copies: createSandboxCopies(tools),
     tools,
@@ -96,13 +97,12 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
   const later = (ms: number): void => void setTimeout(() => refill(state), ms).unref();
 
   function find(wanted: WantedSandbox | WantedShell): Kind {
-    const { limits, sandboxSpec, shell } = wanted;
-    const place = sandboxSpec === undefined ? '' : keyOf(sandboxSpec);
     // Groups may come later, and then those that were built without one wait for nobody.
-    const key = `${JSON.stringify([limits, tools.cgroups.held()])} ${shell?.key ?? ''} ${place}`;
-    const kind = kinds.get(key) ?? { wanted, ready: [], waiting: [], building: 0, target: 0, begunAt: 0 };
-    kinds.delete(key);
-    kinds.set(key, kind);
+    const held = tools.cgroups.held();
+    const found = kinds.find((kind) => kind.held === held && isSame(kind.wanted, wanted));
+    if (found !== undefined) kinds.splice(kinds.indexOf(found), 1);
+    const kind = found ?? { wanted, held, ready: [], waiting: [], building: 0, target: 0, begunAt: 0 };
+    kinds.push(kind);
     return kind;
   }
 
@@ -140,12 +140,29 @@ export function createSandboxPool(tools: PoolTools): SandboxPool {
     },
     async dispose() {
       state.isDisposed = true;
-      for (const kind of kinds.values()) for (const ready of kind.ready.slice()) drop(state, kind, ready);
+      for (const kind of kinds) for (const ready of kind.ready.slice()) drop(state, kind, ready);
       track(state, copies.dispose());
       while (ending.size > 0) await Promise.allSettled(ending);
     },
   };
 }
+
+function isSame(one: WantedSandbox | WantedShell, other: WantedSandbox | WantedShell): boolean {
+  const [spec, otherSpec] = [one.sandboxSpec, other.sandboxSpec];
+  return (
+    hasSameLimits(one.limits, other.limits) &&
+    isSameShell(one.shell, other.shell) &&
+    (spec === otherSpec ||
+      (spec !== undefined && otherSpec !== undefined && keyOf(spec) === keyOf(otherSpec)))
+  );
+}
+
+const hasSameLimits = (one: Limits, other: Limits): boolean =>
+  one.memoryBytes === other.memoryBytes &&
+  one.processes === other.processes &&
+  one.cpuPercent === other.cpuPercent &&
+  one.cpuSeconds === other.cpuSeconds &&
+  one.fileBytes === other.fileBytes;
 
 /** Until one is built that is intact. */
 async function waitFor(state: State, kind: Kind): Promise<WaitingSandbox> {
@@ -167,8 +184,8 @@ async function waitFor(state: State, kind: Kind): Promise<WaitingSandbox> {
 }
 
 interface State {
-  /** By what they depend on, the one that was used last at the end. */
-  readonly kinds: Map<string, Kind>;
+  /** The one that was used last at the end. */
+  readonly kinds: Kind[];
   readonly ending: Set<Promise<unknown>>;
   readonly copies: SandboxCopies;
   readonly tools: PoolTools;
@@ -256,7 +273,7 @@ function settle(state: State, kind: Kind, built: Built): void {
 /** Kinds that commands wait for take turns: callers differ in them, and none must wait for all commands of another. */
 function buildWaitedFor(state: State): void {
   while (state.building < MAX_BUILDING) {
-    const needed = [...state.kinds.values()].filter((kind) => kind.building < kind.waiting.length);
+    const needed = state.kinds.filter((kind) => kind.building < kind.waiting.length);
     const [first, ...others] = needed;
     if (first === undefined) return;
     build(
@@ -270,7 +287,7 @@ function buildWaitedFor(state: State): void {
 function refill(state: State): void {
   const { kinds } = state;
   buildWaitedFor(state);
-  const all = [...kinds.values()].toReversed();
+  const all = kinds.toReversed();
   if (state.isDisposed || all.some((kind) => kind.waiting.length > 0)) return;
   let ready = all.reduce((sum, kind) => sum + kind.ready.length + kind.building, 0);
   for (const [index, kind] of all.entries()) {
@@ -286,9 +303,9 @@ function refill(state: State): void {
     build(state, kind);
     if (kind.ready.length === 0) refill(state);
   }
-  for (const [key, kind] of kinds) {
-    if (kind.ready.length + kind.building + kind.waiting.length === 0 && kinds.size > MAX_READY)
-      kinds.delete(key);
+  for (const kind of all.toReversed()) {
+    if (kind.ready.length + kind.building + kind.waiting.length === 0 && kinds.length > MAX_READY)
+      kinds.splice(kinds.indexOf(kind), 1);
   }
 }
 

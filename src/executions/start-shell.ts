@@ -3,8 +3,9 @@ import { closeSync } from 'node:fs';
 import { randomText } from '../base/ids.ts';
 import type { Limits } from '../security/security.ts';
 import { createCapture, type OutputPipes } from './capture.ts';
+import { withMarker } from './environment-words.ts';
 import { dataLimitOf } from './limit-enforcement.ts';
-import { marked, placeOf, type ShellSpec } from './prestarted-shell.ts';
+import { createMarker, placeOf, type ShellSpec } from './prestarted-shell.ts';
 import type { SandboxTools } from './sandbox-tools.ts';
 import type { Prestarted } from './sandboxed.ts';
 
@@ -23,11 +24,11 @@ export async function startShell(
   };
   const capture = createCapture(output, pipes.turns);
   const handoff = await pipes.takeHandoff();
-  const { environment, marker } = marked(shell);
+  const marker = createMarker();
   try {
     const child = await spawner.start({
       argv: shell.argv,
-      environment,
+      environment: withMarker(shell.environment, marker),
       directory: shell.directory,
       descriptors: [
         undefined,

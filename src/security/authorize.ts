@@ -11,7 +11,7 @@ import type { Audit } from './audit/audit.ts';
 import type { Consider } from './consider.ts';
 import type { DecisionCounts } from './decision-counts.ts';
 import { checkApproval, denied, refusalOf } from './decisions.ts';
-import { buildEnvironment, MARKER_NAME } from './environment.ts';
+import { createEnvironments, MARKER_NAME } from './environment.ts';
 import { definedEntries, type LaunchRequest } from './launch-request.ts';
 import { issuePermit, type LaunchPermit, type Limits } from './permit.ts';
 import type { Policy } from './policy/policy-types.ts';
@@ -68,6 +68,7 @@ export function createAuthorize(options: AuthorizeOptions) {
 function createDecide(options: Omit<AuthorizeOptions, 'audit' | 'decisions'>) {
   const { settings, sandbox, shells } = options;
   const inherited = settings.environment;
+  const environmentOf = createEnvironments();
   return async (request: LaunchRequest): Promise<{ permit: LaunchPermit; rule: string }> => {
     const { principal, terminal, callerEnvironment, sessionEnvironment } = request;
     // What a path means depends on the sandbox.
@@ -89,11 +90,10 @@ function createDecide(options: Omit<AuthorizeOptions, 'audit' | 'decisions'>) {
     if (argv !== undefined)
       checkProgram(argv[0] ?? '', { directory, path: callerEnvironment['PATH'] ?? path, isSandboxed });
     const program = started?.argv ?? argv ?? shellCommand(request, shells, policy, path);
-    const marker = randomText();
     const seconds = security.maxExecutionTimeSeconds;
     const permit = issuePermit({
       argv: prepared?.relayed(program) ?? program,
-      environment: buildEnvironment({
+      environment: environmentOf({
         inherited,
         mode: security.environment,
         allowed: security.allowedEnvironment,
@@ -110,12 +110,11 @@ function createDecide(options: Omit<AuthorizeOptions, 'audit' | 'decisions'>) {
           ...(policy.hasAllowList && { LC_ALL: 'C.UTF-8' }),
           ...started?.environment,
         },
-        marker,
         isTerminal: terminal !== undefined,
         askpass: askpassFor(request, prepared, options.askpass()),
       }),
       directory,
-      marker: `${MARKER_NAME}=${marker}`,
+      marker: `${MARKER_NAME}=${randomText()}`,
       maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
       sandboxSpec: prepared?.sandboxSpec,
       limits: limitsOf(security),

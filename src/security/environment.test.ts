@@ -4,6 +4,8 @@ import { currentUser } from '../base/user.ts';
 import {
   buildEnvironment,
   checkDangerous,
+  createEnvironments,
+  type Environment,
   type EnvironmentParts,
   inheritedValue,
   MARKER_NAME,
@@ -28,11 +30,15 @@ const HOST = {
   MCP_SHELL_TOKEN: 'own',
 };
 
-function build(changes: Partial<EnvironmentParts> = {}): Record<string, string> {
-  return buildEnvironment({
+const NONE: readonly string[] = [];
+
+const build = (changes: Partial<EnvironmentParts> = {}): Environment => buildEnvironment(partsOf(changes));
+
+function partsOf(changes: Partial<EnvironmentParts>): EnvironmentParts {
+  return {
     inherited: HOST,
     mode: 'inherited',
-    allowed: [],
+    allowed: NONE,
     home: undefined,
     isSandboxed: false,
     hasNetwork: true,
@@ -40,9 +46,8 @@ function build(changes: Partial<EnvironmentParts> = {}): Record<string, string> 
     shell: '/bin/bash',
     session: new Map(),
     caller: {},
-    marker: 'mark',
     ...changes,
-  });
+  };
 }
 
 /** Of the host's variables, those that a command gets as they are. */
@@ -88,7 +93,7 @@ describe('of the server’s own environment a command gets', () => {
 
   test.for(ENVIRONMENT_MODES)('nothing that begins with MCP_SHELL_, %s or not', (mode) => {
     const environment = build({ mode, allowed: ['MCP_SHELL_TOKEN'] });
-    expect(Object.keys(environment).filter((name) => name.startsWith('MCP_SHELL_'))).toEqual([MARKER_NAME]);
+    expect(Object.keys(environment).filter((name) => name.startsWith('MCP_SHELL_'))).toEqual([]);
   });
 });
 
@@ -228,4 +233,28 @@ test('cd leads nowhere that the server has been, unless a caller says so', () =>
   );
   expect(values).toEqual(['Europe/Vienna', undefined, undefined, undefined]);
   expect(inheritedValue('EDITOR_THEME', inherited, { mode: 'allowed', allowed: [] })).toBeUndefined();
+});
+
+test('what is the same for two commands is one object, and changes with what it is made of', () => {
+  const environmentOf = createEnvironments();
+  const ask = (changes: Partial<EnvironmentParts> = {}) => environmentOf(partsOf(changes));
+  const first = ask({ caller: { A: '1' } });
+  expect(ask({ caller: { A: '1' } })).toBe(first);
+  expect(Object.isFrozen(first)).toBe(true);
+  for (const changes of [
+    {},
+    { caller: { A: '2' } },
+    { caller: { A: '1', B: '1' } },
+    { caller: { A: '1' }, path: '/usr/bin' },
+    { caller: { A: '1' }, isSandboxed: true },
+    { caller: { A: '1' }, inherited: { ...HOST, A: '0' } },
+  ]) {
+    expect(ask(changes)).toEqual(build(changes));
+    ask({ caller: { A: '1' } });
+  }
+  const session = new Map<string, string | undefined>();
+  expect(ask({ session })).toEqual(build());
+  session.set('A', '3');
+  expect(ask({ session })).toMatchObject({ A: '3' });
+  expect(ask()).not.toHaveProperty('A');
 });

@@ -12,6 +12,8 @@ import { isSecretName } from './secrets.ts';
 
 export { MARKER_NAME };
 
+export type Environment = Readonly<Record<string, string>>;
+
 /** What is the server's own business and not the command's: its token and its settings. */
 const OWN = /^MCP_SHELL_/;
 /** What npm set to start the server; it would make an npm inside believe that it belongs to this package. */
@@ -55,7 +57,6 @@ export interface EnvironmentParts {
   /** What earlier commands of the session exported; undefined where one was unset. */
   readonly session: ReadonlyMap<string, string | undefined>;
   readonly caller: Readonly<Record<string, string>>;
-  readonly marker: string;
   /** It has an interactive user. */
   readonly isTerminal?: boolean;
   /** The program that asks the operator for a password, where one may. */
@@ -67,7 +68,34 @@ export function withoutOwn(environment: Readonly<Record<string, string>>): Recor
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !OWN.test(name)));
 }
 
-export function buildEnvironment(parts: EnvironmentParts): Record<string, string> {
+/** Those of commands in a row are nearly always the same, and then the same object: what is derived from it holds on. */
+export function createEnvironments(): (parts: EnvironmentParts) => Environment {
+  let last: { readonly parts: EnvironmentParts; readonly environment: Environment } | undefined;
+  return (parts) => {
+    if (last === undefined || !isSame(last.parts, parts))
+      last = { parts, environment: buildEnvironment(parts) };
+    return last.environment;
+  };
+}
+
+function isSame(one: EnvironmentParts, other: EnvironmentParts): boolean {
+  const { caller, session, ...rest } = one;
+  // A session goes on changing its own.
+  return (
+    session.size + other.session.size === 0 &&
+    hasAll(other, rest) &&
+    hasAll(other.caller, caller) &&
+    hasAll(caller, other.caller)
+  );
+}
+
+function hasAll<Given extends object>(whole: Given, part: Partial<Given>): boolean {
+  for (const name in part) if (whole[name] !== part[name]) return false;
+  return true;
+}
+
+/** Without the marker of an execution. It never changes. */
+export function buildEnvironment(parts: EnvironmentParts): Environment {
   const environment: Record<string, string> = Object.create(null);
   const isFromNpm = parts.inherited['npm_lifecycle_event'] !== undefined;
   for (const [name, value] of Object.entries(parts.inherited)) {
@@ -102,8 +130,11 @@ export function buildEnvironment(parts: EnvironmentParts): Record<string, string
     if (value === undefined) delete environment[name];
     else environment[name] = value;
   }
-  Object.assign(environment, parts.caller, { [MARKER_NAME]: parts.marker });
-  return environment;
+  Object.assign(environment, parts.caller);
+  // A session could have brought another's.
+  delete environment[MARKER_NAME];
+  // As an object with few names, which is cheaper to copy.
+  return Object.freeze(Object.fromEntries(Object.entries(environment)));
 }
 
 /** They would make `cd` lead where the server's own shell has been. */

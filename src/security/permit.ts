@@ -2,6 +2,7 @@
  * The permit: the only thing that a process can be started from. It holds the final argv, environment and directory;
  * nothing is edited afterwards. Only authorize.ts issues one.
  */
+import type { Environment } from './environment.ts';
 import type { SandboxSpec } from './sandbox/profile.ts';
 
 declare const issued: unique symbol;
@@ -9,10 +10,11 @@ declare const issued: unique symbol;
 export interface LaunchPermit {
   readonly [issued]: true;
   readonly argv: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  /** Without the marker. */
+  readonly environment: Environment;
   /** Absolute, real, existing when it was checked. */
   readonly directory: string;
-  /** "NAME=value", present in `environment`: by it everything the execution started is found again. */
+  /** "NAME=value", which goes with `environment`: by it everything the execution started is found again. */
   readonly marker: string;
   /** The policy's own time limit, if it has one. */
   readonly maxDurationMs: number | undefined;

@@ -111,10 +111,9 @@ describe('the environment', () => {
     shell: '/bin/bash',
     session: new Map<string, string | undefined>(),
     caller: {},
-    marker: 'mark',
   };
 
-  test('has nothing of the server’s own, and its marker cannot be overwritten', () => {
+  test('has nothing of the server’s own, and no marker of another execution', () => {
     const environment = buildEnvironment({
       ...parts,
       mode: 'inherited' as const,
@@ -127,8 +126,7 @@ describe('the environment', () => {
       caller: { PAGER: 'less' },
     });
     expect(environment).toMatchObject({ KEPT: 'yes', PATH: '/bin', PAGER: 'less', GIT_TERMINAL_PROMPT: '0' });
-    expect(Object.keys(environment).filter((name) => name.startsWith('MCP_SHELL_'))).toEqual([MARKER_NAME]);
-    expect(environment[MARKER_NAME]).toBe('mark');
+    expect(Object.keys(environment).filter((name) => name.startsWith('MCP_SHELL_'))).toEqual([]);
   });
 
   test('loses what npm set to start the server, and keeps what the user told npm', () => {

@@ -38,7 +38,13 @@ export { RESERVE as AUDIT_RESERVE } from './audit/reserve.ts';
 export { type Verification, verifyAudit } from './audit/verify.ts';
 export { ApprovalNeeded } from './decisions.ts';
 export type { Directories } from './directories.ts';
-export { checkDangerous, checkEnvironment, MARKER_NAME, withoutOwn } from './environment.ts';
+export {
+  checkDangerous,
+  checkEnvironment,
+  type Environment,
+  MARKER_NAME,
+  withoutOwn,
+} from './environment.ts';
 export type { ConsideredRequest, ExtraRules, LaunchRequest } from './launch-request.ts';
 export { createMasker } from './mask-stream.ts';
 export type { LaunchPermit, Limits } from './permit.ts';
