@@ -228,7 +228,7 @@ async function startSandboxed(
 const isSure = ({ identity, reaper }: Child): boolean => reaper !== undefined && identity.startTime > 0;
 
 const keptOf = ({ kept, witness }: WaitingSandbox): KeptMounts => ({
-  identities: kept,
+  ...kept,
   read: () => readMounts(witness.pid),
 });
 

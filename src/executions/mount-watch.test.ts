@@ -74,6 +74,30 @@ describe.skipIf(needs('bwrap'))('a protected file that is replaced from outside 
     });
   });
 
+  test.for([
+    ['.git/config', '.git'],
+    ['.git/modules/inner/config', '.git/modules'],
+    ['.hg/hgrc', '.hg'],
+    ['inner/.git/config', 'inner'],
+    ['a/b/inner/.git/config', 'a'],
+  ] as const)(
+    '%s, with %s renamed and another one in its place: not left to the next look',
+    async ([name, moved]) => {
+      await using world = sandboxed();
+      const path = write(world, name);
+      if (name.endsWith('/config'))
+        for (const other of ['HEAD', 'objects/x', 'refs/x']) write(world, join(dirname(name), other));
+      const execution = await world.start(`echo ready; sleep 3; echo evil >> ${name}`);
+      await untilPrinted(execution, 'ready');
+      await sleep(150);
+      const directory = join(world.settings.defaultWorkdir, moved);
+      renameSync(directory, `${directory}.old`);
+      write(world, name);
+      expect(await outcomeOf(execution)).toMatchObject({ reason: 'protection_lost', survivors: [] });
+      expect(readFileSync(path, 'utf8')).toBe('mine');
+    },
+  );
+
   test('is named where the command ends before anybody has looked', async () => {
     await using world = sandboxed();
     const path = write(world, '.mcp.json');
@@ -124,7 +148,7 @@ describe('the looks', () => {
 
   function kept(tables: readonly (string | undefined)[], identities: Map<string, string>): KeptMounts {
     let at = 0;
-    return { identities, read: () => tables[Math.min(at++, tables.length - 1)] };
+    return { identities, above: [], read: () => tables[Math.min(at++, tables.length - 1)] };
   }
 
   test('find a loss of which nothing was announced', async () => {
@@ -148,6 +172,7 @@ describe('the looks', () => {
   test('are none where there is nothing to keep', async () => {
     const mounts: KeptMounts = {
       identities: new Map(),
+      above: [],
       read: () => {
         throw new Error('looked');
       },

@@ -1,15 +1,23 @@
 /**
  * Mounts that must stay while a command runs. The kernel detaches a mount when its mount point is replaced or removed from
- * outside, as `git config` and most editors replace a file, and from then on the command reaches what is underneath.
+ * outside, as `git config` and most editors replace a file, and moves it along when a directory above it is renamed. From
+ * then on the command reaches what is underneath, or what takes its place.
  */
-import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { type FSWatcher, lstatSync, type WatchListener, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { attempt } from '../base/attempt.ts';
+import type { BubblewrapSpec } from '../security/security.ts';
 import { parseMounts } from './mounts.ts';
 import type { Rounds } from './rounds.ts';
 
-export interface KeptMounts {
+export interface KeptPlaces {
   /** By path, which file or directory of the host the mount is on. */
   readonly identities: ReadonlyMap<string, string>;
+  /** Directories above them that can be renamed with the mounts below. */
+  readonly above: readonly string[];
+}
+
+export interface KeptMounts extends KeptPlaces {
   /** The mount table as it is now; undefined once the sandbox is gone. */
   read(): string | undefined;
 }
@@ -37,14 +45,23 @@ export function watchMounts(kept: KeptMounts, rounds: Rounds, onLost: () => void
   }
 
   async function round(): Promise<number> {
-    if (watchers.length === 0) for (const path of kept.identities.keys()) watchOne(path);
+    if (watchers.length === 0) watchAll();
     look();
-    return watchers.length === kept.identities.size ? LOOK_MS : UNWATCHED_LOOK_MS;
+    return watchers.length === kept.identities.size + kept.above.length ? LOOK_MS : UNWATCHED_LOOK_MS;
   }
 
-  function watchOne(path: string): void {
+  function watchAll(): void {
+    for (const path of kept.identities.keys()) watchOne(path, look);
+    // Work goes on in these; a rename of the directory itself is announced under its own name.
+    for (const path of kept.above)
+      watchOne(path, (event, name) => {
+        if (event === 'rename' && name === basename(path)) look();
+      });
+  }
+
+  function watchOne(path: string, listener: WatchListener<string>): void {
     // Where it is gone already, or there are too many watches, the looks find out.
-    attempt(() => watchers.push(watch(path, { persistent: false }, look).on('error', () => undefined)));
+    attempt(() => watchers.push(watch(path, { persistent: false }, listener).on('error', () => undefined)));
   }
 
   const stopRounds = isOver ? undefined : rounds.add(round, FIRST_MS);
@@ -70,9 +87,16 @@ function findLost(paths: Iterable<string>, table: string): string[] {
   return [...paths].filter((path) => !points.has(path));
 }
 
-/** What each of the paths is now, so that a replacement can be told from it. */
-export const identitiesOf = (paths: readonly string[]): Map<string, string> =>
-  new Map(paths.map((path) => [path, identityOf(path)]));
+/** What each of the mounts is on now, so that a replacement can be told from it. */
+export function keptPlaces({ kept, pinned }: Pick<BubblewrapSpec, 'kept' | 'pinned'>): KeptPlaces {
+  const identities = new Map(kept.map((path) => [path, identityOf(path)]));
+  const points = new Set(pinned.map(({ path }) => path));
+  const above = new Set<string>();
+  for (const path of kept)
+    for (let parent = dirname(path); parent !== dirname(parent); parent = dirname(parent))
+      if (points.has(parent) && !identities.has(parent)) above.add(parent);
+  return { identities, above: [...above] };
+}
 
 function identityOf(path: string): string {
   try {

@@ -24,7 +24,7 @@ import { insideOf, readyScript, WAITING_SHELL } from './handoff-script.ts';
 import { OUTER_ENVIRONMENT } from './helper.ts';
 import { createInputFile } from './input-file.ts';
 import { dataLimitOf } from './limit-enforcement.ts';
-import { identitiesOf } from './mount-watch.ts';
+import { keptPlaces } from './mount-watch.ts';
 import { findExchangedMount, findUnexpectedMount } from './mounts.ts';
 import { createMarker, placeOf } from './prestarted-shell.ts';
 import { findProcess, listChildren, type ProcessIdentity } from './process-table.ts';
@@ -64,7 +64,7 @@ export async function buildSandbox(spec: SandboxRequest, tools: SandboxTools): P
       witness: prestarted.init,
       isCopy: false,
       mounts: { host, inside },
-      kept: identitiesOf(sandboxSpec.kept),
+      kept: keptPlaces(sandboxSpec),
       isMeant: (now, seen) => seen(now) === seen(inside),
     };
   });

@@ -13,6 +13,7 @@ import type { Capture } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { type Handoff, handoffScript, handoffWords } from './handoff-script.ts';
 import type { InputFile } from './input-file.ts';
+import type { KeptPlaces } from './mount-watch.ts';
 import { isInPlace, type ShellSpec, type WaitingShell } from './prestarted-shell.ts';
 import { isAlive, type ProcessIdentity } from './process-table.ts';
 import type { MountTables } from './sandbox-tools.ts';
@@ -40,8 +41,8 @@ export interface WaitingSandbox extends Prestarted {
   readonly isCopy: boolean;
   /** The host's own mounts when it was built, and those inside; of a copy, those of its original. */
   readonly mounts: { readonly host: string; readonly inside: string };
-  /** What its mounts that must stay are on, by path. */
-  readonly kept: ReadonlyMap<string, string>;
+  /** Where its mounts are that must stay. */
+  readonly kept: KeptPlaces;
   /** Whether the mounts inside are those that were meant. */
   isMeant(inside: string, seen: MountTables['seen']): boolean;
 }
