@@ -104,6 +104,11 @@ const REFUSED = String.raw`
   OLDPWD=/etc; cd -
   cd a; OLDPWD=/etc; cd -
   cd $(cat f)
+  cd $UNSET
+  cd \${OLDPWD}
+  cd $UNSET && cat x
+  cd -P $UNSET
+  e=; cd $e
   cd "$(git rev-parse --show-toplevel)"
   cd $(echo /etc)
   read d; cd $d

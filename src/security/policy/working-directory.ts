@@ -93,7 +93,9 @@ function entered(args: readonly Arg[], cwds: Cwds, state: DirectoryState): PathU
   if (more.length > 0) return use(undefined, []);
   if (target === undefined) return state.hasOwnHome ? use(undefined, []) : use('~', ['~']);
   if (state.isSearched && !isPlainTarget(target.value ?? '')) return use(undefined, []);
-  return use(target.value, target.readings);
+  // Without quotes nothing is no word, and the shell goes home.
+  const isHome = target.isMany && target.readings.includes('');
+  return use(target.value, isHome ? [...target.readings, '~'] : target.readings);
 }
 
 export function argumentPaths(args: readonly Arg[], program: string): Arg[] {
