@@ -76,7 +76,7 @@ function createReader(context: CommandContext, asked: string, options: OutputOpt
         openStoredOutputs(settings).adoptBundle({
           ...summary,
           name: '',
-          storage: store.storageOf(execution.id),
+          storageOf: store.storageOf,
           isRunning: () => execution.state === 'running',
         });
       for (const type of wantedTypes(asked, options)) {

@@ -128,11 +128,10 @@ async function openOutputs(settings: Settings, options: PruneOptions) {
   // Oldest first, as they were made.
   for (const summary of store.summaries().toReversed()) {
     const { id, sessionName, command, status } = summary;
-    const storage = store.storageOf(id);
     // Without an outcome it runs, or a server has yet to say how it ended.
     const isRunning = (): boolean => status === 'running';
-    outputs.adoptBundle({ ...summary, name: sessionName ?? command, storage, isRunning });
-    const stored = [...(storage?.sizes.values() ?? [])].reduce((sum, size) => sum + size, 0);
+    outputs.noteBundle({ ...summary, name: sessionName ?? command, storageOf: store.storageOf, isRunning });
+    const stored = [...(store.storageOf(id)?.sizes.values() ?? [])].reduce((sum, size) => sum + size, 0);
     const { bytes } = await measureDirectory(join(stateDir, 'executions', id));
     keptBytes.set(id, stored + bytes);
   }

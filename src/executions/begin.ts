@@ -138,6 +138,7 @@ function createBundle(options: BeginOptions, record: ExecutionRecord): Bundle {
     isRunning: activityOf(options.running, record.id),
     // Another process writes to files.
     isSpooled: record.mode !== 'detached' && record.mode !== 'terminal',
+    storageOf: options.store.storageOf,
   });
   options.store.begin(record);
   return bundle;

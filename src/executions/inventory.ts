@@ -185,6 +185,8 @@ async function endHelpersOf(dead: string): Promise<void> {
   await endByMarker(`${SERVER_MARKER_NAME}=${dead}`);
 }
 
+const hasEnded = (): boolean => false;
+
 function createBundles({ store, running, outputs, instance }: InventoryOptions) {
   /** Running under another server that is alive. */
   function isElsewhere(id: string): boolean {
@@ -195,13 +197,13 @@ function createBundles({ store, running, outputs, instance }: InventoryOptions) 
   const specOf = ({ command, sessionName, status, ...about }: Summary): BundleSpec => ({
     ...about,
     name: sessionName ?? command,
-    storage: store.storageOf(about.id),
-    isRunning: status === 'running' ? () => running.isActive(about.id) || isElsewhere(about.id) : () => false,
+    storageOf: store.storageOf,
+    isRunning: status === 'running' ? () => running.isActive(about.id) || isElsewhere(about.id) : hasEnded,
   });
 
   return {
     /** As it has become. */
-    adopt: (summary: Summary): Bundle => outputs.adoptBundle(specOf(summary), { isChanged: true }),
+    adopt: (summary: Summary): void => outputs.noteBundle(specOf(summary)),
     find(id: string): Bundle {
       const summary = store.summary(id);
       if (summary === undefined) throw new Error(`there is no execution ${id}`);

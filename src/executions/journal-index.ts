@@ -27,11 +27,19 @@ export function createJournalIndex() {
   const entries = new Map<string, Entry>();
   /** Lines of executions whose beginning lies in a file that was not read yet. */
   const early = new Map<string, [line: string, place: Place][]>();
-  let sorted: readonly Summary[] | undefined;
+  /** Oldest first; undefined where they have to be put in order again. */
+  let ordered: Entry[] | undefined = [];
 
   function put(entry: Entry): void {
-    entries.set(entry.summary.id, entry);
-    sorted = undefined;
+    const { id, createdAtMs } = entry.summary;
+    const isNewest = !entries.has(id) && createdAtMs >= (ordered?.at(-1)?.summary.createdAtMs ?? 0);
+    entries.set(id, entry);
+    if (isNewest) ordered?.push(entry);
+    else ordered = undefined;
+  }
+
+  function change(entry: Entry, what: Partial<Entry>, how: Partial<Summary>): void {
+    Object.assign(entry, what, { summary: { ...entry.summary, ...how } });
   }
 
   function visitLine(line: string, place: Place): Summary | undefined {
@@ -49,10 +57,10 @@ export function createJournalIndex() {
     } else if (entry === undefined) {
       early.set(parsed.id, [...(early.get(parsed.id) ?? []), [line, place]]);
     } else if (kind === 'N') {
-      put({ ...entry, note: place, summary: { ...entry.summary, pid: parsed.pid } });
+      change(entry, { note: place }, { pid: parsed.pid });
     } else {
       const { sizes, id: _, ...how } = parsed;
-      put({ ...entry, end: place, sizes, summary: { ...entry.summary, ...how } });
+      change(entry, { end: place, sizes }, how);
     }
     return entries.get(parsed.id)?.summary;
   }
@@ -60,32 +68,38 @@ export function createJournalIndex() {
   return {
     entries: entries as ReadonlyMap<string, Entry>,
     put,
+    change,
     visitLine,
     update(id: string, how: Partial<Summary>): void {
       const entry = entries.get(id);
-      if (entry !== undefined) put({ ...entry, summary: { ...entry.summary, ...how } });
+      if (entry !== undefined) change(entry, {}, how);
     },
     remove(id: string): void {
-      entries.delete(id);
-      sorted = undefined;
+      if (entries.delete(id)) ordered = undefined;
     },
     /** Everything was read: what has no beginning by now was removed. */
     forgetEarly: () => early.clear(),
     /** Newest first; of all where no owner is named. */
     summaries(owner?: string): readonly Summary[] {
-      sorted ??= [...entries.values()]
-        .map(({ summary }) => summary)
-        .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1));
-      return owner === undefined ? sorted : sorted.filter((summary) => summary.owner === owner);
+      ordered ??= [...entries.values()].sort(byAge);
+      const summaries: Summary[] = [];
+      for (let index = ordered.length - 1; index >= 0; index--) {
+        const { summary } = ordered[index] as Entry;
+        if (owner === undefined || summary.owner === owner) summaries.push(summary);
+      }
+      return summaries;
     },
   };
 }
+
+const byAge = ({ summary: a }: Entry, { summary: b }: Entry): number =>
+  a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1);
 
 export const placesOf = ({ begin, note, end }: Entry): Place[] =>
   [begin, note, end].filter((place) => place !== undefined);
 
 /** Writes lines, and notes where they lie. Each throws where the disk refuses. */
-export function createLineWriter({ append }: Journal, { entries, put }: JournalIndex) {
+export function createLineWriter({ append }: Journal, { entries, put, change }: JournalIndex) {
   const write = (kind: Kind, summary: object, details: object, roomBytes = 0): Place =>
     append(`${kind}${JSON.stringify(summary)}\t${JSON.stringify(details)}`, roomBytes);
 
@@ -100,7 +114,7 @@ export function createLineWriter({ append }: Journal, { entries, put }: JournalI
       if (entry === undefined) return;
       const pid = pidOf(known);
       const note = write('N', { id, pid }, { process: known, instance });
-      put({ ...entry, note, summary: { ...entry.summary, pid } });
+      change(entry, { note }, { pid });
     },
     end({ id }: ExecutionRecord, outcome: Outcome, content: StoredContent | undefined): void {
       const entry = entries.get(id);
@@ -110,7 +124,7 @@ export function createLineWriter({ append }: Journal, { entries, put }: JournalI
         content && Object.fromEntries([...content.streams].map(([type, bytes]) => [type, bytes.length]));
       const output = content && encodeContent(content);
       const end = write('E', { id, ...how, sizes }, { outcome, output });
-      put({ ...entry, end, sizes, summary: { ...entry.summary, ...how } });
+      change(entry, { end, sizes }, how);
     },
   };
 }
@@ -149,7 +163,7 @@ export function findStorage(journal: Journal, index: JournalIndex, id: string): 
       const output = { streams: { ...streams, [type]: undefined }, arrival: isOrder ? undefined : arrival };
       const summary = { ...(parse(line.slice(1, line.indexOf('\t'))) as object), sizes };
       journal.replace(place, `E${JSON.stringify(summary)}\t${JSON.stringify({ ...stored, output })}`);
-      index.put({ ...entry, sizes });
+      index.change(entry, { sizes }, {});
     },
   };
 }

@@ -43,6 +43,8 @@ export interface BundleOptions {
   readonly limits: OutputLimits;
   readonly outputIdOf: (type: StreamType) => string;
   readonly isRunning: () => boolean;
+  /** What was in memory is kept elsewhere. */
+  readonly onKept?: () => void;
 }
 
 interface State {

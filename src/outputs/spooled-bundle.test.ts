@@ -85,13 +85,17 @@ describe('outputs that are small', () => {
     const content = bundle.content();
     const forgotten: StreamType[] = [];
     let loads = 0;
+    const sizes = new Map([...(content?.streams ?? [])].map(([type, bytes]) => [type, bytes.length]));
     const storage: OutputStorage = {
-      sizes: new Map([...(content?.streams ?? [])].map(([type, bytes]) => [type, bytes.length])),
+      sizes,
       load: () => {
         loads++;
         return content;
       },
-      forget: (type) => void forgotten.push(type),
+      forget(type) {
+        forgotten.push(type);
+        sizes.delete(type);
+      },
     };
     bundle.keepIn(storage);
     expect(textOf(bundle, 'combined')).toBe('outerr');
@@ -104,7 +108,7 @@ describe('outputs that are small', () => {
         createdAtMs: 1,
         streams: ['stdout', 'stderr'],
         isRunning: () => false,
-        storage,
+        storageOf: () => storage,
       },
       { isChanged: true },
     );

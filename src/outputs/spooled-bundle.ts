@@ -67,6 +67,7 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
       // The answer, which is about to be made, finds it in memory.
       stored.keepIn(storage, state.spool?.content());
       state.spool = undefined;
+      options.onKept?.();
     },
     measure: () =>
       state.files?.measure() ??

@@ -49,8 +49,8 @@ export interface BundleSpec {
   readonly isRunning: () => boolean;
   /** In memory while it is small and short. */
   readonly isSpooled?: boolean;
-  /** It ended, and is kept there instead of in files. */
-  readonly storage?: OutputStorage | undefined;
+  /** Where it is kept once it has ended; undefined where that is in files. */
+  readonly storageOf?: ((id: string) => OutputStorage | undefined) | undefined;
 }
 
 export interface Bundle {

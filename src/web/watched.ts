@@ -156,7 +156,7 @@ function createBundles(settings: Settings, { store }: Observer) {
     open.delete(id);
     const adopt = (): Bundle => {
       const name = summary.sessionName ?? summary.command;
-      const adopted = { ...summary, name, storage: store.storageOf(id), isRunning: () => isRunning };
+      const adopted = { ...summary, name, storageOf: store.storageOf, isRunning: () => isRunning };
       return outputs.adoptBundle(adopted, { isChanged: true });
     };
     const bundle = known?.isRunning === isRunning ? known.bundle : adopt();
