@@ -126,7 +126,7 @@ async function openOutputs(settings: Settings, options: PruneOptions) {
   const { store } = observer;
   const keptBytes = new Map<string, number>();
   // Oldest first, as they were made.
-  for (const summary of store.summaries().toReversed()) {
+  for (const summary of store.summaries()) {
     const { id, sessionName, command, status } = summary;
     // Without an outcome it runs, or a server has yet to say how it ended.
     const isRunning = (): boolean => status === 'running';

@@ -269,6 +269,7 @@ function createLookups(store: Store, running: Running, inventory: ReturnType<typ
       }
       throw notFound(`running process ${pid}`);
     },
+    /** Oldest first. */
     async list(principal: string): Promise<readonly Summary[]> {
       await inventory.ready();
       return store.summaries(principal);

@@ -67,7 +67,7 @@ describe.skipIf(process.getuid?.() !== 0)('a server that starts', () => {
       hint: expect.stringContaining('state prune'),
     });
     const list = await world.executions.list('local');
-    expect(list.map(({ id }) => id)).toEqual([small.execution.record.id, big.execution.record.id]);
+    expect(list.map(({ id }) => id)).toEqual([big.execution.record.id, small.execution.record.id]);
     expect((await world.executions.get('local', small.execution.record.id)).record.outcome).toMatchObject({
       exitCode: 0,
     });

@@ -27,27 +27,24 @@ export function createJournalIndex() {
   const entries = new Map<string, Entry>();
   /** Lines of executions whose beginning lies in a file that was not read yet. */
   const early = new Map<string, [line: string, place: Place][]>();
-  /** Oldest first; undefined where they have to be put in order again. */
-  let ordered: Entry[] | undefined = [];
+  const order = createOrder(() => entries.values());
 
   function put(entry: Entry): void {
-    const { id, createdAtMs } = entry.summary;
-    const isNewest = !entries.has(id) && createdAtMs >= (ordered?.at(-1)?.summary.createdAtMs ?? 0);
-    entries.set(id, entry);
-    if (isNewest) ordered?.push(entry);
-    else ordered = undefined;
+    const isNew = !entries.has(entry.summary.id);
+    entries.set(entry.summary.id, entry);
+    order.put(entry.summary, isNew);
   }
 
   function change(entry: Entry, what: Partial<Entry>, how: Partial<Summary>): void {
-    Object.assign(entry, what, { summary: { ...entry.summary, ...how } });
+    Object.assign(entry, what);
+    Object.assign(entry.summary, how);
   }
 
+  /** `line` goes no further than its summary. */
   function visitLine(line: string, place: Place): Summary | undefined {
     const kind = line[0];
     if (kind !== 'B' && kind !== 'N' && kind !== 'E') return undefined;
-    const parsed = parse(line.slice(1, line.indexOf('\t'))) as
-      | (Partial<Summary> & Pick<Entry, 'sizes'>)
-      | undefined;
+    const parsed = parse(line.slice(1)) as (Partial<Summary> & Pick<Entry, 'sizes'>) | undefined;
     if (parsed?.id === undefined) return undefined;
     const entry = entries.get(parsed.id);
     if (kind === 'B') {
@@ -75,25 +72,51 @@ export function createJournalIndex() {
       if (entry !== undefined) change(entry, {}, how);
     },
     remove(id: string): void {
-      if (entries.delete(id)) ordered = undefined;
+      if (entries.delete(id)) order.forget();
     },
     /** Everything was read: what has no beginning by now was removed. */
     forgetEarly: () => early.clear(),
-    /** Newest first; of all where no owner is named. */
+    /** Oldest first; of all where no owner is named. Grows with them: whoever waits looks again. */
+    summaries: order.summaries,
+  };
+}
+
+/** The executions of each owner by their age, in which thousands need not be put for each look at them. */
+function createOrder(all: () => Iterable<Entry>) {
+  /** By owner, and of all; undefined where it has to be made anew. */
+  let lists: Map<string | undefined, Summary[]> | undefined;
+
+  function add(summary: Summary): void {
+    for (const owner of [undefined, summary.owner]) {
+      const list = lists?.get(owner);
+      if (list === undefined) lists?.set(owner, [summary]);
+      else list.push(summary);
+    }
+  }
+
+  return {
+    put(summary: Summary, isNew: boolean): void {
+      const newest = lists?.get(undefined)?.at(-1);
+      if (isNew && byAge(summary, newest) > 0) add(summary);
+      else lists = undefined;
+    },
+    forget(): void {
+      lists = undefined;
+    },
     summaries(owner?: string): readonly Summary[] {
-      ordered ??= [...entries.values()].sort(byAge);
-      const summaries: Summary[] = [];
-      for (let index = ordered.length - 1; index >= 0; index--) {
-        const { summary } = ordered[index] as Entry;
-        if (owner === undefined || summary.owner === owner) summaries.push(summary);
+      if (lists === undefined) {
+        lists = new Map();
+        for (const summary of [...all()].map((entry) => entry.summary).sort(byAge)) add(summary);
       }
-      return summaries;
+      return lists.get(owner) ?? [];
     },
   };
 }
 
-const byAge = ({ summary: a }: Entry, { summary: b }: Entry): number =>
-  a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1);
+function byAge(a: Summary, b: Summary | undefined): number {
+  if (b === undefined) return 1;
+  return a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1);
+}
 
 export const placesOf = ({ begin, note, end }: Entry): Place[] =>
   [begin, note, end].filter((place) => place !== undefined);

@@ -110,7 +110,9 @@ export function createJournal(directory: string, instance: string) {
 }
 
 export type Journal = ReturnType<typeof createJournal>;
-type Visit = (line: string, place: Place) => void;
+/** Gets a line up to its tab: what comes after that is read on request. */
+type Visit = (head: string, place: Place) => void;
+const TAB = 9;
 
 /** The file that this server writes. One that is full or closed is `known` to its end. */
 function createWriting(directory: string, instance: string, known: Map<string, number>) {
@@ -201,7 +203,12 @@ function visitFrom(directory: string, file: string, from: number, visit: Visit):
     const read = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
     let at = 0;
     for (let end = read.indexOf(10); end !== -1; end = read.indexOf(10, at)) {
-      visit(read.toString('utf8', at, end), { file, offset: from + at, length: end - at });
+      const tab = read.indexOf(TAB, at);
+      visit(read.toString('utf8', at, tab === -1 ? end : Math.min(tab, end)), {
+        file,
+        offset: from + at,
+        length: end - at,
+      });
       at = end + 1;
     }
     return from + at;

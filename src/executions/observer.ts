@@ -64,17 +64,21 @@ export function createObserver({ stateDir, clock }: { readonly stateDir: string;
         servers: listIds(run, 'inst').filter(instance.isInstanceAlive).length,
         /** Directories without a record that can be read. */
         unreadable: listIds(directory, 'exec').filter((id) => store.summary(id) === undefined).length,
-        executions: store.summaries().map((summary): ObservedExecution => {
-          const record = open.get(summary.id);
-          const outcome = record && outcomeOf(record);
-          return {
-            ...summary,
-            ...(outcome && howEnded(outcome)),
-            durationMs: durationOf({ ...summary, ...outcome }, clock.now()),
-            state: known.stateOf(record, summary.status),
-            usage: record === undefined || outcome !== undefined ? undefined : usages.read(record, processes),
-          };
-        }),
+        executions: store
+          .summaries()
+          .toReversed()
+          .map((summary): ObservedExecution => {
+            const record = open.get(summary.id);
+            const outcome = record && outcomeOf(record);
+            return {
+              ...summary,
+              ...(outcome && howEnded(outcome)),
+              durationMs: durationOf({ ...summary, ...outcome }, clock.now()),
+              state: known.stateOf(record, summary.status),
+              usage:
+                record === undefined || outcome !== undefined ? undefined : usages.read(record, processes),
+            };
+          }),
       };
     },
     /** Has output written to files that the server of a running execution holds in memory while it is short. */

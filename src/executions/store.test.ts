@@ -95,8 +95,8 @@ describe('what was stored', () => {
     await look(other, seen);
     expect(seen).toEqual([first.id]);
     expect(other.summaries().map(({ id, status }) => [id, status])).toEqual([
-      [second.id, 'running'],
       [first.id, 'running'],
+      [second.id, 'running'],
     ]);
     const known = { ...first, process: { pid: 5, startTime: 6, bootId: 'b', marker: first.marker } };
     one.note(known);

@@ -5,7 +5,7 @@
 import { LIMITS } from '../base/limits.ts';
 import { type BundleOptions, createBundle, type StoredBundle } from './bundle.ts';
 import { isLate, type OutputLimits } from './bundle-files.ts';
-import { createSpooledBundle } from './spooled-bundle.ts';
+import { createSpooledBundle, streamsIn } from './spooled-bundle.ts';
 import type { BundleSpec, StreamType } from './types.ts';
 
 export interface Entry
@@ -112,11 +112,22 @@ export function bundleOf(options: Place, entry: Entry): StoredBundle {
 
 export function tallyOf(options: Place, entry: Entry): Tally {
   if (entry.tally !== undefined) return entry.tally;
-  const bundle = bundleOf(options, entry);
-  const tally = { types: bundle.types(), bytes: bundle.keptBytes() };
+  const tally = entry.bundle === undefined ? tallyStored(entry) : undefined;
+  const isFinal = !entry.isRunning() && !entry.streams.some(isLate);
+  if (tally !== undefined || isFinal) return (entry.tally = tally ?? tallyBundle(bundleOf(options, entry)));
   // The transcript of a terminal comes after its end.
-  if (!entry.isRunning() && !entry.streams.some(isLate)) entry.tally = tally;
-  return tally;
+  return tallyBundle(bundleOf(options, entry));
+}
+
+const tallyBundle = (bundle: StoredBundle): Tally => ({ types: bundle.types(), bytes: bundle.keptBytes() });
+
+/** Of one that has ended and needs no file; undefined where there are some. */
+function tallyStored({ id, streams, storageOf }: Entry): Tally | undefined {
+  const storage = storageOf?.(id);
+  if (storage === undefined) return undefined;
+  const there = streamsIn(streams, storage);
+  const bytes = there.captured().reduce((sum, type) => sum + (storage.sizes.get(type) ?? 0), 0);
+  return { types: there.types(), bytes };
 }
 
 /** What an output's id names; undefined where it is none. */

@@ -140,6 +140,8 @@ function list(options: OutputsOptions, entries: Entries, owner: string, filter: 
   const matches = createFilter('name_pattern', filter.namePattern);
   const isWanted = (type: StreamType): boolean =>
     filter.types?.includes(type === 'cast' ? 'log' : type) !== false;
+  const countOf = (types: readonly StreamType[]): number =>
+    filter.types === undefined ? types.length : types.filter(isWanted).length;
   const outputs: OutputInfo[] = [];
   let total = 0;
   const ordered = entries.oldestFirst();
@@ -151,7 +153,7 @@ function list(options: OutputsOptions, entries: Entries, owner: string, filter: 
     // Only what is shown is looked at on disk: thousands of others are counted from memory.
     if (outputs.length < filter.limit)
       total += show(options, entries, entry, { isWanted, outputs, ...filter });
-    else total += tallyOf(options, entry).types.filter(isWanted).length;
+    else total += countOf(tallyOf(options, entry).types);
   }
   return { outputs, total };
 }

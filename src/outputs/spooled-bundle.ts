@@ -8,7 +8,7 @@ import { type BundleOptions, createBundle, type StoredBundle } from './bundle.ts
 import { createBundleFiles } from './bundle-files.ts';
 import { createStoredMemory, followIntoFile, type Memory, openMemorySource } from './memory-source.ts';
 import { createSpool, type Spool } from './spool.ts';
-import { createStreamSet } from './stream-set.ts';
+import { createStreamSet, type StreamSet } from './stream-set.ts';
 import type { OutputStorage, StreamType } from './types.ts';
 
 interface State {
@@ -19,10 +19,7 @@ interface State {
 }
 
 export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage): StoredBundle {
-  const streams = createStreamSet(
-    options.captured.filter((type) => kept === undefined || kept.sizes.has(type)),
-    () => kept?.sizes.has('combined') !== true,
-  );
+  const streams = streamsIn(options.captured, kept);
   const state: State = { spool: undefined, files: undefined };
   const stored = createStoredMemory(kept);
   const memory: Memory = {
@@ -82,6 +79,13 @@ export function createSpooledBundle(options: BundleOptions, kept?: OutputStorage
     isOnDisk: () => state.files !== undefined,
   };
 }
+
+/** What there is of the streams that were captured. */
+export const streamsIn = (captured: readonly StreamType[], kept: OutputStorage | undefined): StreamSet =>
+  createStreamSet(
+    captured.filter((type) => kept === undefined || kept.sizes.has(type)),
+    () => kept?.sizes.has('combined') !== true,
+  );
 
 function moveToFiles(options: BundleOptions, captured: readonly StreamType[], state: State): void {
   const { spool } = state;

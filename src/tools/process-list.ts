@@ -49,15 +49,21 @@ export const processList = defineTool({
   async run(input, call) {
     const matches = createFilter('command_pattern', input.command_pattern);
     const all = await call.modules.executions.list(call.principal);
-    const matching = all.filter(
-      (summary) =>
-        (input.status_filter === 'all' || summary.status === input.status_filter) &&
-        (input.session_id === undefined || summary.sessionId === input.session_id) &&
-        matches(summary.command),
-    );
+    const isAll =
+      input.status_filter === 'all' && input.session_id === undefined && input.command_pattern === undefined;
+    const matching = isAll
+      ? all
+      : all.filter(
+          (summary) =>
+            (input.status_filter === 'all' || summary.status === input.status_filter) &&
+            (input.session_id === undefined || summary.sessionId === input.session_id) &&
+            matches(summary.command),
+        );
     const now = call.modules.clock.now();
+    const end = Math.max(0, matching.length - input.offset);
     const page = matching
-      .slice(input.offset, input.offset + input.limit)
+      .slice(Math.max(0, end - input.limit), end)
+      .reverse()
       .map((summary) => toWire(summary, now));
     const rows = page.map(
       (entry) =>
