@@ -53,7 +53,7 @@ export interface AppOptions {
   readonly facts: InstructionFacts;
   readonly log: Log;
   /** Called with every execution that ended; keeps the process small unless it belongs to a test. */
-  readonly tidy?: (isBusy: boolean) => void;
+  readonly tidy?: () => void;
 }
 
 type ExplainRequest = Omit<ConsideredRequest, 'rules'> & { readonly tool: string | undefined };
@@ -166,7 +166,7 @@ function createModules(options: AppOptions, disposables: Disposables) {
     directory,
     clock,
     questions: { ...questions, secrets: createSecretQuestions(asking), links },
-    onEnded: () => tidy(executions.count('executions') > 0),
+    onEnded: tidy,
   });
   const terminals: Terminals = createTerminals({ ...options, security, executions, instance });
   disposables.add('terminals', terminals.dispose);

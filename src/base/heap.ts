@@ -2,13 +2,16 @@
  * Keeps the process small, and V8 from working for a future that does not come: it would rather grow than collect, and
  * compile than interpret. Measured by `npm run bench memory` and `npm run bench compare`.
  */
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** A full collection takes some 20 ms; this much garbage gathers in some hundred executions. */
-const GROWTH_BYTES = 8 * 1024 * 1024;
-/** The same while others run: they would wait for it, and keep what they use from being collected. */
-const BUSY_GROWTH_BYTES = 4 * GROWTH_BYTES;
+const MIB = 1024 * 1024;
+/** A full collection takes some 30 ms, for which other calls wait: while calls come, it waits for this much garbage. */
+const GROWTH_BYTES = 24 * MIB;
+/** So long after the last call nobody waits for it. */
+const IDLE_MS = 1000;
+/** Then this much is worth it, of what young collections have left. */
+const IDLE_GROWTH_BYTES = 2 * MIB;
 
 /** Of V8: a compiler between the simple one and the last. */
 const FIRST_WITH_A_MIDDLE_WAY = 12;
@@ -29,14 +32,31 @@ export function createHeap() {
   }
   const collect = runInNewContext('gc') as () => void;
   let lowest = Number.POSITIVE_INFINITY;
+  let lowestOld = 0;
+  let idle: NodeJS.Timeout | undefined;
+
+  function collectAll(): void {
+    collect();
+    lowest = getHeapStatistics().used_heap_size;
+    lowestOld = oldBytes();
+  }
+
   return {
-    /** Collects if enough garbage may have gathered since the last time; cheap otherwise. */
-    tidy(isBusy = false): void {
+    /** After each call: collects if enough garbage may have gathered since the last time, or when no other call follows. */
+    tidy(): void {
       const used = getHeapStatistics().used_heap_size;
       lowest = Math.min(lowest, used);
-      if (used < lowest + (isBusy ? BUSY_GROWTH_BYTES : GROWTH_BYTES)) return;
-      collect();
-      lowest = getHeapStatistics().used_heap_size;
+      if (used >= lowest + GROWTH_BYTES) collectAll();
+      idle ??= setTimeout(() => {
+        if (oldBytes() >= lowestOld + IDLE_GROWTH_BYTES) collectAll();
+      }, IDLE_MS).unref();
+      idle.refresh();
     },
   };
+}
+
+/** All but what is young, which the next call's collections take anyway. */
+function oldBytes(): number {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'));
+  return spaces.reduce((sum, space) => sum + space.space_used_size, 0);
 }
