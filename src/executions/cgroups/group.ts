@@ -2,7 +2,7 @@
 import { existsSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { attempt, succeeds } from '../../base/attempt.ts';
-import type { GroupDirectory } from './control-files.ts';
+import { type GroupDirectory, readControl } from './control-files.ts';
 import {
   type Counters,
   type Enforcement,
@@ -54,7 +54,7 @@ export function createGroup(
     /** What `openGroup` finds it by after a restart. */
     path: encodePath(directories),
     /** For a shell with one thread that is about to become the command: `echo 0` into each joins the group. */
-    joinFiles: directories.map(({ path, version }) => join(path, version === 1 ? 'tasks' : 'cgroup.procs')),
+    joinFiles: directories.map(({ path, version }) => `${path}/${version === 1 ? 'tasks' : 'cgroup.procs'}`),
     /** It has limits: where a file of `joinFiles` cannot be written, nothing may be run. */
     mustJoin: Object.values(held()).some((by) => by !== undefined),
     /** Where the kernel kills one for lack of memory it kills all. */
@@ -111,7 +111,7 @@ function listMembers(directory: GroupDirectory): number[] | undefined {
   try {
     // Not "threads": a process is listed once, and a zombie is not listed at all.
     // Opened each time: version 1 shows the same list again as long as it is open.
-    const text = readText(join(path, 'cgroup.procs'));
+    const text = readText(`${path}/cgroup.procs`);
     if (text === undefined) return undefined;
     const own = text === '' ? [] : text.split('\n').map(Number);
     if (!hasInner(path)) return own;
@@ -123,9 +123,15 @@ function listMembers(directory: GroupDirectory): number[] | undefined {
 }
 
 /** What is in it. */
-export function contentOf({ path }: GroupDirectory): 'processes' | 'groups' | 'nothing' {
-  if (readText(join(path, 'cgroup.procs')) !== '') return 'processes';
-  return hasInner(path) ? 'groups' : 'nothing';
+export function contentOf(directories: readonly GroupDirectory[]): 'processes' | 'groups' | 'nothing' {
+  if (directories.some(hasProcesses)) return 'processes';
+  return directories.some(({ path }) => hasInner(path)) ? 'groups' : 'nothing';
+}
+
+/** Where they are counted, zombies and those of the groups inside included, none is cheaper to see than in their list. */
+function hasProcesses(directory: GroupDirectory): boolean {
+  if (hasFile(directory, 'pids.current') && readControl(directory, 'pids.current') === '0') return false;
+  return readText(`${directory.path}/cgroup.procs`) !== '';
 }
 
 /** A directory is linked from its parent, from itself and from each one inside. */

@@ -25,6 +25,14 @@ interface Idle {
   readonly before: Counters;
 }
 
+/** Given up, and looked at so often. */
+interface Given {
+  readonly one: Idle;
+  readonly limits: TreeLimits;
+  readonly looks: number;
+  readonly dueMs: number;
+}
+
 /** As many as a principal may have running. */
 const MAX_IDLE = 50;
 /** Of those, how many keep their files open: each has seven. */
@@ -33,8 +41,9 @@ const MAX_OPEN = 8;
 const MAX_LEFT_BYTES = 1024 * 1024;
 /** What the kernel charges ahead for each processor, and takes back at its leisure. */
 const AHEAD_BYTES = 256 * 1024 * availableParallelism();
-const MAX_LOOKS = 3;
+/** After this, and then twice as long each time: the mounts of a sandbox go with its last process, which takes a while. */
 const LOOK_AGAIN_MS = 5;
+const MAX_LOOKS = 6;
 const REMOVE_ATTEMPTS = 20;
 const REMOVE_PAUSE_MS = 10;
 /** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
@@ -45,12 +54,12 @@ export function createPool() {
   /** Not removed: something was left inside, or had not quite gone. */
   let stuck: readonly string[] = [];
   /** Given up, and not looked at yet: an answer does not wait for that. */
-  let given: (() => void)[] = [];
+  let given: readonly Given[] = [];
 
-  function lookAtGiven(): void {
-    const looks = given;
-    given = [];
-    for (const look of looks) look();
+  function lookAtGiven(nowMs = performance.now()): void {
+    const due = given.filter(({ dueMs }) => dueMs <= nowMs);
+    given = given.filter(({ dueMs }) => dueMs > nowMs);
+    for (const each of due) giveBack(each);
   }
 
   function remove(directories: readonly GroupDirectory[]): void {
@@ -71,23 +80,27 @@ export function createPool() {
   }
 
   /** The last process of a sandbox reports its end a moment before it is gone. */
-  function giveBack(one: Idle, limits: TreeLimits, looks = 0): void {
+  function giveBack({ one, limits, looks }: Given): void {
     const { key, directories } = one;
-    const content = directories.map(contentOf);
-    if (looks < MAX_LOOKS && content.includes('processes')) {
-      given.push(() => giveBack(one, limits, looks + 1));
-      setTimeout(lookAtGiven, LOOK_AGAIN_MS).unref();
+    const content = contentOf(directories);
+    if (looks < MAX_LOOKS && content === 'processes') {
+      const pauseMs = LOOK_AGAIN_MS * 2 ** looks;
+      given = [...given, { one, limits, looks: looks + 1, dueMs: performance.now() + pauseMs }];
+      // Timers count whole milliseconds.
+      setTimeout(lookAtGiven, pauseMs + 1).unref();
       return;
     }
-    if (idle.length >= MAX_IDLE || !isReusable(directories, content)) return remove(directories);
+    if (idle.length >= MAX_IDLE || content !== 'nothing' || !isReusable(directories))
+      return remove(directories);
     idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
     if (idle.length > MAX_OPEN) for (const directory of directories) closeControls(directory);
   }
 
   const lend = (one: Idle, limits: TreeLimits): ExecutionGroup =>
     lendGroup(one, limits, (isKilled) => {
-      if (isKilled) remove(one.directories);
-      else if (given.push(() => giveBack(one, limits)) === 1) setImmediate(lookAtGiven);
+      if (isKilled) return remove(one.directories);
+      given = [...given, { one, limits, looks: 0, dueMs: 0 }];
+      setImmediate(lookAtGiven);
     });
 
   return {
@@ -98,7 +111,7 @@ export function createPool() {
       return lend(takeIdle(key, limits) ?? make(key, places, name, limits), limits);
     },
     dispose(): void {
-      while (given.length > 0) lookAtGiven();
+      while (given.length > 0) lookAtGiven(Number.POSITIVE_INFINITY);
       remove(idle.flatMap(({ directories }) => directories));
       idle = [];
       // A process that was killed leaves its group a moment after it was reported dead.
@@ -151,12 +164,8 @@ function lendGroup(
   };
 }
 
-/** Empty, as it was made, and with next to nothing charged to it. */
-function isReusable(
-  directories: readonly GroupDirectory[],
-  content: readonly ReturnType<typeof contentOf>[],
-): boolean {
-  if (content.some((each) => each !== 'nothing')) return false;
+/** As it was made, and with next to nothing charged to it. */
+function isReusable(directories: readonly GroupDirectory[]): boolean {
   if (directories.some((directory) => hasFile(directory, 'memory.current'))) return false;
   return (readUsage(directories).memoryBytes() ?? 0) <= MAX_LEFT_BYTES + AHEAD_BYTES;
 }
