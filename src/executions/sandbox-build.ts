@@ -9,10 +9,11 @@ import { writeFileWhole } from '../base/files.ts';
 import { randomText } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { SERVER_MARKER_NAME } from '../base/marker.ts';
+import { oncePer } from '../base/once.ts';
 import {
   type BubblewrapSpec,
   type CopyPlan,
-  isFaithful,
+  createComparison,
   type Limits,
   MARKER_NAME,
   SANDBOX_FDS,
@@ -104,9 +105,11 @@ export async function copySandbox(
     isCopy: true,
     mounts: original.mounts,
     kept: original.kept,
-    isMeant: (now, seen) => isFaithful(seen(original.mounts.inside), seen(now), plan.mounts),
+    isMeant: (now, seen) => comparisonOf(plan)(seen(original.mounts.inside), seen(now)),
   }));
 }
+
+const comparisonOf = oncePer(({ mounts }: CopyPlan) => createComparison(mounts));
 
 /** How what waits for a command gets into its sandbox. */
 interface Entrance {

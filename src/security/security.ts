@@ -56,7 +56,7 @@ export { textForWaitingShell } from './policy/waiting-shell.ts';
 export { PRESET_COMMANDS } from './preset-lists.ts';
 export { createRestrictions, type Effective, extraPolicy } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';
-export { type CopyPlan, isFaithful, type MountCall, planCopy } from './sandbox/copy-plan.ts';
+export { type CopyPlan, createComparison, type MountCall, planCopy } from './sandbox/copy-plan.ts';
 export { EXPOSURES } from './sandbox/exposures.ts';
 export type { RunHelper } from './sandbox/probe.ts';
 export { type BubblewrapSpec, SANDBOX_FDS, type SandboxSpec } from './sandbox/profile.ts';

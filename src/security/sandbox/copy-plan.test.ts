@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PRESET_NAMES } from '../../base/config/presets.ts';
 import { bwrapOptions } from './bwrap.ts';
-import { isFaithful, type MountCall, planCopy } from './copy-plan.ts';
+import { createComparison, type MountCall, planCopy } from './copy-plan.ts';
 import { createHost } from './sandbox.fixture.ts';
 
 const BASE = ['--unshare-pid', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'];
@@ -107,15 +107,13 @@ describe('a table of mounts', () => {
 
   test('is that of a faithful copy in any order', () => {
     const made = line(14, '/proc', 'proc');
-    expect(
-      isFaithful(original, line(11, '/') + line(12, '/home', 'tmpfs') + line(13, '/w') + made, [
-        proc,
-        remount,
-      ]),
-    ).toBe(true);
-    expect(
-      isFaithful(original, line(11, '/') + made + line(13, '/w') + line(12, '/home', 'tmpfs'), [proc]),
-    ).toBe(true);
+    const isFaithful = createComparison([proc, remount]);
+    expect(isFaithful(original, line(11, '/') + line(12, '/home', 'tmpfs') + line(13, '/w') + made)).toBe(
+      true,
+    );
+    expect(isFaithful(original, line(11, '/') + made + line(13, '/w') + line(12, '/home', 'tmpfs'))).toBe(
+      true,
+    );
   });
 
   test.for([
@@ -144,6 +142,15 @@ describe('a table of mounts', () => {
     ],
     ['is empty', ''],
   ])('that %s is not', ([, table]) => {
-    expect(isFaithful(original, table ?? '', [proc])).toBe(false);
+    const isFaithful = createComparison([proc]);
+    expect(isFaithful(original, table ?? '')).toBe(false);
+    const others = line(21, '/') + line(22, '/home', 'tmpfs') + line(23, '/w');
+    const device = (number: number): string => line(24, '/proc', 'proc').replace('254:0', `0:${number}`);
+    expect(isFaithful(original, others + device(31))).toBe(true);
+    expect(isFaithful(original, table ?? '')).toBe(false);
+    // Of the same order as the last one: what is made anew has a device of its own, and nothing else may.
+    expect(isFaithful(original, others + device(32))).toBe(true);
+    expect(isFaithful(original, others.replace('254:0', '254:1') + device(33))).toBe(false);
+    expect(isFaithful(original + line(4, '/y'), others + device(34))).toBe(false);
   });
 });
