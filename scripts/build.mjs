@@ -3,6 +3,7 @@
  * time against node_modules.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
@@ -17,7 +18,9 @@ import {
 } from 'node:fs';
 import { dirname, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
+import { asScript } from './as-script.mjs';
+import { makeCodeCaches } from './code-cache.mjs';
 import { renderLegal } from './legal.mjs';
 import { withStableShapes } from './stable-shapes.mjs';
 
@@ -25,12 +28,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
 const CLI = 'src/cli.ts';
-/** What the server starts as processes or threads. They share nothing: a file less is a millisecond less. */
+/** What the server starts as processes or as a thread. They share nothing: a file less is a millisecond less. */
 const PROGRAMS = {
   wrapper: 'src/executions/detached/wrapper.ts',
   'pty-host': 'src/terminals/host/pty-host.ts',
-  'search-worker': 'src/outputs/search-worker.ts',
 };
+const THREAD = { 'search-worker': 'src/outputs/search-worker.ts' };
 /** The operator's page runs in a browser: what is only there for a terminal or a chart is loaded when one is shown. */
 const PAGE = {
   entryPoints: { page: 'src/web/page/main.tsx' },
@@ -115,6 +118,9 @@ chmodSync(`${root}/dist/cli.js`, 0o755);
 // The manual page comes from the program's own definitions; npm puts it where man finds it.
 place(`${root}/dist/mcp-shell-server.1`, execFileSync(process.execPath, [`${root}/dist/cli.js`, 'man']));
 removeOldChunks(process.argv.includes('--exact') ? 0 : DAY_MS);
+await makeCodeCaches(`${root}/dist`).catch((error) => {
+  process.stderr.write(`Code caches were not made: ${error.message}\n`);
+});
 
 /**
  * The process that forks for the server is a C program. It is linked statically, so that it runs with any C library. Where
@@ -150,17 +156,40 @@ function place(path, contents) {
 async function bundle() {
   const server = { ...SPLIT, entryPoints: { cli: CLI } };
   const draft = await run(server);
+  const programs = Object.entries(PROGRAMS).map(([name, path]) => ({
+    ...SPLIT,
+    entryPoints: { [name]: path },
+  }));
   const bundles = [
-    await run({ ...server, plugins: [oneLanguage, ownModules(oneStart(draft.metafile.inputs))] }),
+    await runAsScripts({ ...server, plugins: [oneLanguage, ownModules(oneStart(draft.metafile.inputs))] }),
     await run(PAGE),
-    ...(await Promise.all(
-      Object.entries(PROGRAMS).map(([name, path]) => run({ ...SPLIT, entryPoints: { [name]: path } })),
-    )),
+    await run({ ...SPLIT, entryPoints: THREAD }),
+    ...(await Promise.all(programs.map(runAsScripts))),
   ];
   return {
     outputFiles: bundles.flatMap((each) => each.outputFiles),
     inputs: [...new Set(bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs)))],
   };
+}
+
+/** As `run`, for what is loaded by scripts/load-script.mjs, which becomes the text of the entry. */
+async function runAsScripts(options) {
+  const result = await run({ ...options, banner: { js: '//' } });
+  const files = result.outputFiles.map((file) =>
+    file.path.endsWith('.js') ? { path: file.path, contents: asScript(file.text, file.path) } : file,
+  );
+  const [entry] = Object.keys(options.entryPoints);
+  const script = files.find(({ path }) => path === `${root}/dist/${entry}.js`);
+  const hash = createHash('sha256').update(script.contents).digest('hex').slice(0, 8).toUpperCase();
+  const name = `${entry}-${hash}.js`;
+  script.path = `${root}/dist/chunks/${name}`;
+  script.contents = script.contents.replace('sourceMappingURL=', 'sourceMappingURL=../');
+  const { code } = await transform(readFileSync(`${root}/scripts/load-script.mjs`, 'utf8'), {
+    define: { ENTRY: JSON.stringify(`./chunks/${name}`) },
+    minifyWhitespace: true,
+  });
+  files.push({ path: `${root}/dist/${entry}.js`, contents: `#!/usr/bin/env node\n${code}` });
+  return { ...result, outputFiles: files };
 }
 
 /**

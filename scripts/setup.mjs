@@ -45,12 +45,17 @@ const BUILD = {
   inputs: () => [
     'package.json',
     'package-lock.json',
+    'scripts/as-script.mjs',
     'scripts/build.mjs',
+    'scripts/code-cache.mjs',
     'scripts/legal.mjs',
+    'scripts/load-script.mjs',
+    'scripts/record-code.cjs',
     'scripts/sdk-shims.mjs',
     ...sources('src'),
   ],
-  also: '',
+  // Code caches are good for one version of Node.
+  also: `${process.version} ${process.platform} ${process.arch}`,
   command: [process.execPath, 'scripts/build.mjs'],
 };
 

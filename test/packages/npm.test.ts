@@ -40,7 +40,9 @@ afterAll(() => room?.remove());
 
 describe('the package', () => {
   test('has exactly its files', () => {
-    expect(packed.files.filter((path) => !/^dist\/(?:chunks\/|page\/.+-\w{8}\.js$)/.test(path))).toEqual([
+    expect(
+      packed.files.filter((path) => !/^dist\/(?:chunks\/|code-cache\/|page\/.+-\w{8}\.js$)/.test(path)),
+    ).toEqual([
       'LICENSE',
       'README.md',
       'dist/LEGAL.txt',

@@ -1,0 +1,1 @@
+export function asScript(text: string, path: string): string;

@@ -1,0 +1,38 @@
+/**
+ * The text of dist/cli.js and the other programs: loads chunks as scripts, each with its code cache where there is one for
+ * this very Node. V8 rejects a cache of another version or other flags, and compiles.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { Script } from 'node:vm';
+
+const require = createRequire(import.meta.url);
+const directory = fileURLToPath(new URL('.', import.meta.url));
+const caches = `${directory}code-cache/${process.version}-${process.platform}-${process.arch}/`;
+const loaded = new Map();
+let hasCaches = true;
+
+function cacheOf(name) {
+  try {
+    return hasCaches ? readFileSync(`${caches}${name}.bin`) : undefined;
+  } catch {
+    // It is the entry's that is looked for first.
+    hasCaches = loaded.size > 0;
+    return undefined;
+  }
+}
+
+/** Entries name chunks by their directory, chunks each other without. */
+function load(path) {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (loaded.has(name)) return loaded.get(name);
+  const filename = `${directory}chunks/${name}`;
+  const cachedData = cacheOf(name);
+  const script = new Script(readFileSync(filename, 'utf8'), { filename, cachedData });
+  const exports = script.runInThisContext()(require, load, async (later) => load(later), import.meta);
+  loaded.set(name, exports);
+  return exports;
+}
+
+await load(ENTRY);
