@@ -84,17 +84,20 @@ function readReply(
     }, deadlineMs ?? REPLY_MS);
     child.once('error', (error) => fail(messageOf(error)));
     child.stdout.setEncoding('utf8');
-    child.stdout.on('data', (chunk: string) => {
-      text += chunk;
-    });
-    child.stdout.once('close', () => {
+    const finish = (): void => {
       clearTimeout(timer);
       try {
         resolve(JSON.parse(text));
       } catch {
         fail('its process ended at once.');
       }
+    };
+    child.stdout.on('data', (chunk: string) => {
+      text += chunk;
+      // The answer is one line; the stream is closed after what the program does next.
+      if (chunk.endsWith('\n')) finish();
     });
+    child.stdout.once('close', finish);
   });
 }
 

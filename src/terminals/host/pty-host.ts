@@ -93,7 +93,6 @@ function serve(spec: HostSpec): void {
     reconsider();
     // While the server prepares the first terminal.
     cgroups.held();
-    void import('./screen.ts');
   };
   listen(spec.socket, onListening, (socket) => {
     const channel = openChannel(socket, answerers);

@@ -19,6 +19,7 @@ import { watchMarks } from './marks.ts';
 import { createChanges, createOutput } from './output.ts';
 import { watchForPasswordPrompt } from './prompt-watch.ts';
 import { openPty } from './pty.ts';
+import { createScreen } from './screen.ts';
 import { readLineMode } from './secret-prompt.ts';
 import type { Observed } from './settle.ts';
 import { findShell, startProcess } from './terminal-program.ts';
@@ -44,8 +45,6 @@ async function launchIn(spec: TerminalSpec, tools: TerminalTools) {
   const pipes = createPipes(join(tools.directory, `pipes-${spec.id}`), spawner, 4);
   const starting = startProcess(spec, pty.path, { pipes, spawner, cgroups: tools.cgroups });
   starting.catch(() => undefined);
-  // While the sandbox is being built: it takes a while to load.
-  const { createScreen } = await import('./screen.ts');
   const screen = createScreen({
     columns,
     rows,
