@@ -76,7 +76,7 @@ export function createJournalIndex() {
     },
     /** Everything was read: what has no beginning by now was removed. */
     forgetEarly: () => early.clear(),
-    /** Oldest first; of all where no owner is named. Grows with them: whoever waits looks again. */
+    /** Oldest first; of all where no owner is named. The list grows with them. */
     summaries: order.summaries,
   };
 }

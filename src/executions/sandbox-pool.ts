@@ -164,10 +164,13 @@ const hasSameLimits = (one: Limits, other: Limits): boolean =>
   one.cpuSeconds === other.cpuSeconds &&
   one.fileBytes === other.fileBytes;
 
+/** For one command: something may be mounted on the machine while one is made, and again while the next one is. */
+const MAX_COPIES = 4;
+
 /** Until one is built that is intact. */
 async function waitFor(state: State, kind: Kind): Promise<WaitingSandbox> {
   let askedAt = ++state.moment;
-  for (let isLast = false; ; ) {
+  for (let copies = MAX_COPIES; ; ) {
     const built = await new Promise<Built>((resolve, reject) => {
       kind.waiting.push({ askedAt, resolve, reject });
       refill(state);
@@ -177,8 +180,7 @@ async function waitFor(state: State, kind: Kind): Promise<WaitingSandbox> {
     await endSandbox(sandbox);
     if (built.begunAt < askedAt) continue;
     // What was changed since the original was built is in the next one.
-    if (isLast || !sandbox.isCopy) throw replacedMeanwhile();
-    isLast = true;
+    if (--copies === 0 || !sandbox.isCopy) throw replacedMeanwhile();
     askedAt = ++state.moment;
   }
 }

@@ -30,7 +30,6 @@ interface Given {
   readonly one: Idle;
   readonly limits: TreeLimits;
   readonly looks: number;
-  readonly dueMs: number;
 }
 
 /** As many as a principal may have running. */
@@ -53,14 +52,7 @@ export function createPool() {
   let idle: readonly Idle[] = [];
   /** Not removed: something was left inside, or had not quite gone. */
   let stuck: readonly string[] = [];
-  /** Given up, and not looked at yet: an answer does not wait for that. */
-  let given: readonly Given[] = [];
-
-  function lookAtGiven(nowMs = performance.now()): void {
-    const due = given.filter(({ dueMs }) => dueMs <= nowMs);
-    given = given.filter(({ dueMs }) => dueMs > nowMs);
-    for (const each of due) giveBack(each);
-  }
+  const given = createGiven(giveBack);
 
   function remove(directories: readonly GroupDirectory[]): void {
     for (const directory of directories) closeControls(directory);
@@ -83,13 +75,8 @@ export function createPool() {
   function giveBack({ one, limits, looks }: Given): void {
     const { key, directories } = one;
     const content = contentOf(directories);
-    if (looks < MAX_LOOKS && content === 'processes') {
-      const pauseMs = LOOK_AGAIN_MS * 2 ** looks;
-      given = [...given, { one, limits, looks: looks + 1, dueMs: performance.now() + pauseMs }];
-      // Timers count whole milliseconds.
-      setTimeout(lookAtGiven, pauseMs + 1).unref();
-      return;
-    }
+    if (looks < MAX_LOOKS && content === 'processes')
+      return given.add({ one, limits, looks: looks + 1 }, LOOK_AGAIN_MS * 2 ** looks);
     if (idle.length >= MAX_IDLE || content !== 'nothing' || !isReusable(directories))
       return remove(directories);
     idle = [...idle, { key, directories, before: readCounters(directories, limits) }];
@@ -98,29 +85,54 @@ export function createPool() {
 
   const lend = (one: Idle, limits: TreeLimits): ExecutionGroup =>
     lendGroup(one, limits, (isKilled) => {
-      if (isKilled) return remove(one.directories);
-      given = [...given, { one, limits, looks: 0, dueMs: 0 }];
-      setImmediate(lookAtGiven);
+      if (isKilled) remove(one.directories);
+      else given.add({ one, limits, looks: 0 });
     });
 
   return {
     /** A group of these places with these limits, made under that name where none is left. Throws where it is refused. */
     take(places: readonly Place[], name: string, limits: TreeLimits): ExecutionGroup {
-      lookAtGiven();
+      given.lookAtDue();
       const key = JSON.stringify([places.map(({ directory }) => directory), limits]);
       return lend(takeIdle(key, limits) ?? make(key, places, name, limits), limits);
     },
     dispose(): void {
-      while (given.length > 0) lookAtGiven(Number.POSITIVE_INFINITY);
+      given.lookAtAll();
       remove(idle.flatMap(({ directories }) => directories));
       idle = [];
-      // A process that was killed leaves its group a moment after it was reported dead.
       for (let attempt = 0; stuck.length > 0 && attempt < REMOVE_ATTEMPTS; attempt++) {
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVE_PAUSE_MS);
+        pause();
         remove([]);
       }
     },
   };
+}
+
+/** Those that were given up, and when each is to be looked at: an answer does not wait for that. */
+function createGiven(look: (given: Given) => void) {
+  let all: readonly { readonly given: Given; readonly dueMs: number }[] = [];
+  function lookAtDue(nowMs = performance.now()): void {
+    const due = all.filter(({ dueMs }) => dueMs <= nowMs);
+    all = all.filter(({ dueMs }) => dueMs > nowMs);
+    for (const { given } of due) look(given);
+  }
+  return {
+    add(given: Given, pauseMs = 0): void {
+      all = [...all, { given, dueMs: pauseMs === 0 ? 0 : performance.now() + pauseMs }];
+      if (pauseMs === 0) setImmediate(lookAtDue);
+      // Timers count whole milliseconds.
+      else setTimeout(lookAtDue, pauseMs + 1).unref();
+    },
+    lookAtDue,
+    lookAtAll(): void {
+      while (all.length > 0) lookAtDue(Number.POSITIVE_INFINITY);
+    },
+  };
+}
+
+/** A process that was killed leaves its group a moment after it was reported dead. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVE_PAUSE_MS);
 }
 
 function make(key: string, places: readonly Place[], name: string, limits: TreeLimits): Idle {
