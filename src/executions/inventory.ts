@@ -219,6 +219,8 @@ async function takeOver(
   record: ExecutionRecord,
 ): Promise<void> {
   const ours: ExecutionRecord = { ...record, instance: instance.id };
+  // What runs may get files yet: the transcript of a terminal comes after its end.
+  running.reserve(record.id);
   const bundle = bundles.find(record.id);
   const { now } = clock;
   const about = { bundle: bundle.directory, bootId: instance.bootId, log, now, salvage };
@@ -239,6 +241,7 @@ async function takeOver(
     return;
   }
   const left = written ?? (await endAbandoned(ours, about));
+  running.giveUp(record.id);
   const concluded = withOutcome(ours, { ...left, ...running.explain(ours, left, bundle) });
   store.conclude(concluded, undefined);
   // Now that it is over, only what is there counts.

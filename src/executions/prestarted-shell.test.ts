@@ -47,7 +47,9 @@ function createShells() {
     ...forker,
     async start(spec) {
       const child = await forker.start(spec);
-      if (spec.argv.at(-1)?.includes('BASH_EXECUTION_STRING') === true) waiting.push(child);
+      // The pool has it by then.
+      if (spec.argv.at(-1)?.includes('BASH_EXECUTION_STRING') === true)
+        setImmediate(() => waiting.push(child));
       return child;
     },
   };

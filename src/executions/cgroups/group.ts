@@ -60,7 +60,7 @@ export function createGroup(
     /** Where the kernel kills one for lack of memory it kills all. */
     killsTogether: directories.some((directory) => hasFile(directory, 'memory.oom.group')),
     /** Pids of everything inside; undefined where the group is gone. */
-    members: (): number[] | undefined => listMembers(main),
+    members: (): number[] | undefined => (countsNone(main) ? [] : listMembers(main)),
     /** Which limits the kernel keeps for this group. */
     held,
     /** What everything inside uses and has used; undefined where the group is gone. */
@@ -128,11 +128,12 @@ export function contentOf(directories: readonly GroupDirectory[]): 'processes' |
   return directories.some(({ path }) => hasInner(path)) ? 'groups' : 'nothing';
 }
 
-/** Where they are counted, zombies and those of the groups inside included, none is cheaper to see than in their list. */
-function hasProcesses(directory: GroupDirectory): boolean {
-  if (hasFile(directory, 'pids.current') && readControl(directory, 'pids.current') === '0') return false;
-  return readText(`${directory.path}/cgroup.procs`) !== '';
-}
+const hasProcesses = (directory: GroupDirectory): boolean =>
+  !countsNone(directory) && readText(`${directory.path}/cgroup.procs`) !== '';
+
+/** Where they are counted, zombies and those of the groups inside included: cheaper to see than in their list. */
+const countsNone = (directory: GroupDirectory): boolean =>
+  hasFile(directory, 'pids.current') && readControl(directory, 'pids.current') === '0';
 
 /** A directory is linked from its parent, from itself and from each one inside. */
 const hasInner = (path: string): boolean => statSync(path).nlink !== 2;
