@@ -192,9 +192,10 @@ function hear(answers: Socket, handlers: Handlers, onHeard: () => void): void {
 }
 
 /** By the first letter of what the forker says. */
-function handlersOf(open: Open, forkerPid: number): Handlers {
+function handlersOf(open: Open, reaperPid: number): Handlers {
   const { jobs, running, making, reports } = open;
-  const reaper = { pid: forkerPid, hasStarted: (pid: number) => running.has(String(pid)) };
+  let forker = 0;
+  const reaper = { pid: reaperPid, hasStarted: (pid: number) => pid === forker };
 
   function takeJob(id = ''): Job | undefined {
     const job = jobs.get(id);
@@ -204,6 +205,9 @@ function handlersOf(open: Open, forkerPid: number): Handlers {
   }
 
   return {
+    f(pid) {
+      forker = Number(pid);
+    },
     p(id, pid = '', startTime) {
       const job = takeJob(id);
       if (job === undefined) return;
@@ -235,7 +239,7 @@ function handlersOf(open: Open, forkerPid: number): Handlers {
       making.delete(id);
       if (errno !== '0') return asked?.reject(new Error(getSystemErrorName(-Number(errno))));
       // Ours until the program that gets one end has been started.
-      const pathOf = (fd = ''): string => `/proc/${forkerPid}/fd/${fd}`;
+      const pathOf = (fd = ''): string => `/proc/${forker}/fd/${fd}`;
       const firsts = fds.flatMap((_, at) => (at % 2 === 0 ? [at] : []));
       asked?.resolve(
         firsts.map((at) => ({ read: pathOf(fds[at]), write: pathOf(fds[at + 1]), isNamed: false })),

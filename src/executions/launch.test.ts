@@ -470,7 +470,7 @@ describe('the forker', () => {
     );
     expect(new Set(parents)).toEqual(new Set([parents[0]]));
     const forker = findProcess(parents[0] ?? 0);
-    expect(forker?.parentPid).toBe(process.pid);
+    expect(findProcess(forker?.parentPid ?? 0)?.parentPid).toBe(process.pid);
     await spawner.dispose();
     expect(findProcess(forker?.pid ?? 0)).toBeUndefined();
   });

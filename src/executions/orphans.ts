@@ -18,10 +18,10 @@ const MAX_ANCESTORS = 64;
 /** Nobody gets the number of another within this time. */
 const KNOWN_MS = 1000;
 
-/** A process of ours that starts commands, and adopts their orphans. */
+/** A process of ours that adopts the orphans of commands. */
 export interface Reaper {
   readonly pid: number;
-  /** Its child is one that it was told to start. */
+  /** Its child is no orphan. */
   hasStarted(pid: number): boolean;
 }
 

@@ -6,7 +6,7 @@ import { FORKER } from '../../test/support/root.ts';
 import { attempt } from '../base/attempt.ts';
 import { createForker } from './forker.ts';
 import { createPipes, linkOf } from './pipes.ts';
-import { listChildren } from './process-table.ts';
+import { findProcess, listChildren } from './process-table.ts';
 import { createSpawner, type Descriptor, type Spawner } from './spawner.ts';
 
 function setUp(spawner: Spawner, batch = 8) {
@@ -77,7 +77,7 @@ test('of the forker are nobody else’s once their program runs', async () => {
   const links = [linkOf(first.readFd) ?? '', linkOf(second.readFd) ?? ''];
   const others = await run(spawner, 'exec sleep 300', undefined, first.end);
   const child = await run(spawner, 'exec sleep 300', undefined, second.end);
-  const forker = child.reaper?.pid ?? 0;
+  const forker = findProcess(child.identity.pid)?.parentPid ?? 0;
   const held = [forker, others.identity.pid, child.identity.pid].map((pid) =>
     openIn(pid).filter((link) => links.includes(link)),
   );
@@ -92,11 +92,12 @@ test('that were taken and not used do not add up', async () => {
   const { pipes } = setUp(spawner, 64);
   for (let n = 0; n < 2000; n++) closeSync((await pipes.take()).readFd);
   const output = await pipes.take();
-  const child = await run(spawner, 'echo still', undefined, output.end);
+  const child = await run(spawner, 'echo still; sleep 0.2', undefined, output.end);
+  const forker = findProcess(child.identity.pid)?.parentPid ?? 0;
   await child.exited;
   expect(readFrom(output.readFd)).toBe('still\n');
   closeSync(output.readFd);
-  expect(openIn(child.reaper?.pid ?? 0).length).toBeLessThan(1100);
+  expect(openIn(forker).length).toBeLessThan(1100);
 });
 
 test('are taken as they were made: the forker closes the oldest first, and uses their numbers again', async () => {
@@ -111,9 +112,8 @@ test('are made anew where the forker was killed', async () => {
   const spawner = createForker(FORKER);
   const { pipes } = setUp(spawner);
   const before = await pipes.take();
-  const forker = (listChildren(process.pid) ?? []).find((pid) =>
-    openIn(pid).includes(linkOf(before.readFd) ?? '-'),
-  );
+  const below = (listChildren(process.pid) ?? []).flatMap((reaper) => listChildren(reaper) ?? []);
+  const forker = below.find((pid) => openIn(pid).includes(linkOf(before.readFd) ?? '-'));
   closeSync(before.readFd);
   process.kill(forker ?? 0, 'SIGKILL');
   await expect.poll(() => attempt(() => openIn(forker ?? 0)) ?? []).toEqual([]);

@@ -104,10 +104,11 @@ let isCopied = false;
 /** Of the process that stays outside. */
 const nameOfOuter = (): string => (isCopied ? 'mcp-shell-serve' : 'bwrap');
 
-/** Children of the forker, which is a child of this process. */
+/** Children of the forker, whose parent is a child of this process. */
 const sandboxes = (): number[] =>
   (listChildren(process.pid) ?? [])
     .flatMap((own) => listChildren(own) ?? [])
+    .flatMap((forker) => listChildren(forker) ?? [])
     .filter((pid) => {
       const entry = findProcess(pid);
       return entry !== undefined && entry.name === nameOfOuter() && !entry.isZombie;

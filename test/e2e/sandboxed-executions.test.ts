@@ -265,6 +265,7 @@ while True: pass" & wait`,
       }
       const specs = (): number[] =>
         (listChildren(server.child.pid ?? 0) ?? [])
+          .flatMap((reaper) => listChildren(reaper) ?? [])
           .flatMap((forker) => listChildren(forker) ?? [])
           .filter((pid) => findProcess(pid)?.name === 'bwrap');
       await expect.poll(specs).not.toEqual([]);

@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { attempt } from '../../base/attempt.ts';
+import { ancestorsOf } from '../orphans.ts';
 import { findProcess, listChildren } from '../process-table.ts';
 import { findHierarchies, type Hierarchy, readText, readWords } from './hierarchies.ts';
 
@@ -78,7 +79,13 @@ const pathOf = ({ own, mount }: Hierarchy): string => own.slice(mount.length);
 function isAlone({ own }: Hierarchy): boolean {
   return readWords(join(own, 'cgroup.procs'))
     .map(Number)
-    .every((pid) => pid === process.pid || findProcess(pid)?.parentPid === process.pid);
+    .every((pid) => pid === process.pid || ancestorsOf(pid).includes(process.pid));
+}
+
+function descendantsOf(ancestor: number): number[] {
+  const found = [ancestor];
+  for (const pid of found) found.push(...(listChildren(pid) ?? []));
+  return found.slice(1);
 }
 
 /** A property of systemd's with its type and value. */
@@ -120,7 +127,7 @@ async function move(name: string, limits: readonly Property[], runtimeDirectory:
   // The answer comes when the job is queued.
   while (!isIn(process.pid, name)) await sleep(LOOK_MS, undefined, { signal: deadline });
   for (let round = 0; round < ATTACH_ROUNDS; round++) {
-    const left = (listChildren(process.pid) ?? []).filter((pid) => !isIn(pid, name));
+    const left = descendantsOf(process.pid).filter((pid) => !isIn(pid, name));
     if (left.length === 0) return true;
     for (const pid of left) {
       // One that has ended meanwhile cannot be moved.

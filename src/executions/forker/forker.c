@@ -5,7 +5,11 @@
  *   "e id step errno"  it could not be started          "r word [pid]"  said by a program that is ready; in a copy of
  *                                                       a sandbox, with the pid of the first process there
  *   "m id 0 fd fd ..." pipes that were asked for, each with its reading and its writing end; "m id errno" if not
- * Ends with the server, whose end of descriptor 3 is then closed. Orphans of its children become its own children.
+ *   "f pid"            first of all: the process that starts programs
+ * Ends with the server, whose end of descriptor 3 is then closed.
+ *
+ * There are two processes. Orphans of programs become children of the first one, which collects them and does nothing
+ * else; programs are children of the second one. So none that was just started is taken for an orphan.
  */
 #define _GNU_SOURCE
 #include "forker.h"
@@ -212,8 +216,27 @@ static int watch_children(void) {
   sigaddset(&only_children, SIGCHLD);
   if (sigprocmask(SIG_BLOCK, &only_children, NULL) != 0) exit(71);
   int fd = signalfd(-1, &only_children, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) exit(71);
+  if (fd < 0) exit(71);
   return fd;
+}
+
+/* Returns in the second process. The first one stays until that has ended. */
+static void fork_from_reaper(void) {
+  pid_t reaper = getpid();
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) exit(71);
+  pid_t child = fork();
+  if (child < 0) exit(71);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != reaper) _exit(71);
+    return;
+  }
+  close_all_but(NULL, 0);
+  set_title("mcp-shell-server: reaper");
+  pid_t ended;
+  do ended = wait4(-1, NULL, 0, NULL);
+  while (ended != child && (ended > 0 || errno == EINTR));
+  _exit(0);
 }
 
 /* Waits for any of what is looked at; false where the server has gone. */
@@ -242,11 +265,14 @@ int main(int argc, char **argv) {
   for (char **each = environ; *each != NULL; each++) last = *each;
   title_room = (size_t)(last + strlen(last) + 1 - title);
   set_title(argv[0]);
+  fork_from_reaper();
   forker = getpid();
   int requests_fd = raised(3);
   answers_fd = raised(4);
   fill_low();
   int signals_fd = watch_children();
+  say("f %d\n", forker);
+  flush_reports();
   while (wait_and_serve(requests_fd, signals_fd)) continue;
   return 0;
 }
