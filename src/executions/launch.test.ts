@@ -475,6 +475,22 @@ describe('the forker', () => {
     expect(findProcess(forker?.pid ?? 0)).toBeUndefined();
   });
 
+  test('takes nothing that is just being started for an orphan of another command', async () => {
+    const { start } = createBench(createHost(), createForker(FORKER), NO_GROUPS);
+    const runInRow = async (): Promise<string[]> => {
+      const ends: string[] = [];
+      for (let n = 0; n < 20; n++) {
+        const marker = `MARK=${randomText()}`;
+        const { ending } = await start(undefined, 'exit 3', { marker, environment: {} });
+        const { exitCode, signal, survivors } = await ending.finished;
+        ends.push(`${exitCode} ${signal} ${survivors.length}`);
+      }
+      return ends;
+    };
+    const ends = await Promise.all(Array.from({ length: 10 }, runInRow));
+    expect(new Set(ends.flat())).toEqual(new Set(['3 undefined 0']));
+  });
+
   test('that is killed is replaced, and what it had started is ended and told', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);

@@ -70,7 +70,7 @@ function createShells() {
   const permitOf = (command: string, changes: Partial<LaunchPermit>): LaunchPermit =>
     ({
       argv: shellArgv(BASH, command),
-      environment: { ...ENVIRONMENT, MCP_SHELL_EXECUTION: 'own' },
+      environment: ENVIRONMENT,
       directory,
       marker: 'MCP_SHELL_EXECUTION=own',
       limits: {},
