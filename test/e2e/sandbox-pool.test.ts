@@ -167,7 +167,8 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a sandbox is bein
     server.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     for (const deadlineMs = Date.now() + 60_000; Date.now() < deadlineMs; await sleep(1)) {
       const specs = childrenOf(server.child.pid)
-        .flatMap(({ pid }) => childrenOf(pid))
+        .flatMap((reaper) => childrenOf(reaper.pid))
+        .flatMap((forker) => childrenOf(forker.pid))
         .filter(({ name }) => name === 'bwrap');
       const inner = specs.flatMap(({ pid }) => childrenOf(pid));
       if (inner.length > 0) return [...specs, ...inner];
