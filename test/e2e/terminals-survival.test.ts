@@ -157,6 +157,17 @@ test('a killed server leaves its terminals to the next one, which ends them when
     });
 });
 
+test('a terminal that was adopted has its transcript when it is closed', async () => {
+  const killed = startKillable();
+  const { terminal_id } = await killed.call('terminal_create', { shell_type: 'bash' });
+  await killed.call('terminal_send_input', { terminal_id, input: 'echo before', execute: true });
+  await killed.kill();
+  const next = await start();
+  const { data: closed } = await next.call('terminal_close', { terminal_id });
+  expect(closed).toMatchObject({ history_saved: true, output_id: expect.stringMatching(/^out_/) });
+  expect((await transcripts(next)).join('')).toContain('$ echo before\nbefore\n');
+});
+
 test('a terminal outlives several servers, each of which is killed', async () => {
   const first = startKillable();
   const opened = await first.call('terminal_create', { shell_type: 'bash' });
