@@ -34,8 +34,8 @@ interface Given {
 
 /** As many as a principal may have running. */
 const MAX_IDLE = 50;
-/** Of those, how many keep their files open: each has seven. */
-const MAX_OPEN = 8;
+/** Of those, how many keep their files open: each has eight. */
+const MAX_OPEN = 6;
 /** Page cache stays charged to the group that filled it: with more than this the next peak would not be its own. */
 const MAX_LEFT_BYTES = 1024 * 1024;
 /** What the kernel charges ahead for each processor, and takes back at its leisure. */
