@@ -21,8 +21,6 @@ export function createHeap() {
   setFlagsFromString('--semi-space-growth-factor=1');
   // For so little memory it takes longer to wake threads than to do their work.
   setFlagsFromString('--no-parallel-scavenge');
-  // Records of executions lie between garbage, and would keep pages that are nearly empty.
-  setFlagsFromString('--compact-on-every-full-gc');
   setFlagsFromString('--expose-gc');
   if (Number.parseInt(process.versions.v8, 10) < FIRST_WITH_A_MIDDLE_WAY) {
     // A call runs a lot of code once. What is compiled to the last takes longer to compile, on other threads, than it
@@ -36,7 +34,11 @@ export function createHeap() {
   let idle: NodeJS.Timeout | undefined;
 
   function collectAll(): void {
+    // Records of executions lie between garbage, and would keep pages that are nearly empty. V8's own collections come
+    // while a call is served, and are to be short.
+    setFlagsFromString('--compact-on-every-full-gc');
     collect();
+    setFlagsFromString('--no-compact-on-every-full-gc');
     lowest = getHeapStatistics().used_heap_size;
     lowestOld = oldBytes();
   }

@@ -67,7 +67,8 @@ export function createTerminals(options: TerminalsOptions) {
 
   /** Throws RESOURCE_002 where there is no such terminal of the caller's. */
   async function find(principal: string, id: string): Promise<Entry> {
-    await executions.ready();
+    // It may be one of a server that is gone.
+    if (!register.entries.has(id)) await executions.ready();
     return register.find(principal, id);
   }
 

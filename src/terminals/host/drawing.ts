@@ -51,7 +51,7 @@ export function createDrawing(options: ScreenOptions) {
       if (part === 2) settings.redraws++;
     },
   });
-  const { terminal, isPlain } = emulator;
+  const { terminal } = emulator;
   const leaving = createLeaving(() => terminal.buffer.normal, options.onDropped);
   const head = createHead(terminal);
   const settings = watchSettings(terminal);
@@ -61,8 +61,8 @@ export function createDrawing(options: ScreenOptions) {
   let version = 0;
   const flood = createFlood((bytes) => {
     version++;
-    // Only within a sequence can the emulator fail to return, and a deadline costs a tenth of a millisecond.
-    if (isText(bytes) && isPlain()) pieces.draw(bytes);
+    // A deadline takes a thread.
+    if (emulator.isBetweenSequences() && (isText(bytes) || isHarmless(bytes))) pieces.draw(bytes);
     else drawInTime(bytes);
     options.onParsed?.();
   });
@@ -152,6 +152,18 @@ function createPieces(
     },
   };
 }
+
+/** Few bytes, with no other sequences than those that move, colour, erase, set a mode or name something: prompts and echoes. */
+const isHarmless = (bytes: Uint8Array): boolean =>
+  bytes.length <= PIECE_BYTES && (bytes[0] ?? 0) < 0x80 && HARMLESS.test(latin1Of(bytes));
+
+const latin1Of = ({ buffer, byteOffset, length }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, length).toString('latin1');
+
+/** None of them is repeated, whatever its numbers. Without \xC2, with which controls of two bytes begin. */
+const HARMLESS =
+  // oxlint-disable-next-line no-control-regex
+  /^(?:[\0-\x1A\x1C-\x7F\x80-\xC1\xC3-\xF4]|\x1B\[[\d;?]{0,32}[A-DGHJKhlm]|\x1B\][^\x07\x1B]*(?:\x07|\x1B\\))*$/;
 
 /** Neither ESC nor a control of two bytes, or its second one. */
 const isText = (bytes: Uint8Array): boolean =>

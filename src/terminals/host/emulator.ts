@@ -86,6 +86,7 @@ export function createEmulator(options: EmulatorOptions) {
     lines.onTrim(options.onTrim);
   };
   watch();
+  const isBetweenSequences = (): boolean => inside._inputHandler._parser.currentState === GROUND;
   return {
     terminal,
     /** Everything has been parsed when it returns. */
@@ -95,15 +96,12 @@ export function createEmulator(options: EmulatorOptions) {
       terminal.write(bytes);
       watch();
     },
-    /** Between two sequences, on the normal screen, with all of it scrolling: a line feed at the bottom pushes out a row. */
+    isBetweenSequences,
+    /** And on the normal screen, with all of it scrolling: a line feed at the bottom pushes out a row. */
     isPlain(): boolean {
       const { active, normal } = inside.buffers;
-      return (
-        active === normal &&
-        normal.scrollTop === 0 &&
-        normal.scrollBottom === terminal.rows - 1 &&
-        inside._inputHandler._parser.currentState === GROUND
-      );
+      const scrollsWhole = normal.scrollTop === 0 && normal.scrollBottom === terminal.rows - 1;
+      return active === normal && scrollsWhole && isBetweenSequences();
     },
   };
 }

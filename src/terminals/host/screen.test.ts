@@ -177,13 +177,22 @@ test.each([
   },
 );
 
-test('a sequence that never ends is cut short', () => {
+test.each([
+  { how: 'alone', chunks: ['\u001B[y'] },
+  { how: 'behind a prompt', chunks: ['\u001B]0;title\u0007\u001B[1;32m$ \u001B[0m\u001B[y'] },
+  { how: 'after its beginning', chunks: ['\u001B', '[', '12', 'y'] },
+  { how: 'by a control of two bytes', chunks: ['\u009B1y'] },
+  { how: 'by one whose bytes come apart', chunks: [Buffer.from([0xc2]), Buffer.from([0x9b, 0x79])] },
+])('a sequence that never ends is cut short, $how', ({ chunks }) => {
   const screen = createScreen({ columns: 80, rows: 24, deadlineMs: 300 });
   screen.terminal.parser.registerCsiHandler({ final: 'y' }, () => {
     for (;;);
   });
   screen.write(Buffer.from('text\r\n'));
-  expect(() => screen.write(Buffer.from('\u001B[y'))).toThrow(/timed out/);
+  const writeAll = (): void => {
+    for (const chunk of chunks) screen.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  };
+  expect(writeAll).toThrow(/timed out/);
   screen.dispose();
 });
 
