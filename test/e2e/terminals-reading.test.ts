@@ -110,6 +110,23 @@ describe('lines', () => {
     },
   );
 
+  test('are read page by page, each once, while more are written', async () => {
+    const terminal = await openTerminal(product, { dimensions: { width: 20, height: 5 } });
+    await terminal.run('seq 1 30000');
+    await terminal.send({ execute: true, input: 'for n in $(seq 1 5000); do echo w$n; ((n % 50)) || sleep 0.02; done; echo over' });
+    const lines: string[] = [];
+    for (let next = 0; !lines.includes('over'); ) {
+      const page = await terminal.read({ start_line: next, line_count: 10_000 });
+      // The last one may still grow, and is not counted then.
+      if (page.line_count > 0) lines.push(...page.output.split('\n').slice(0, page.line_count));
+      next = page.next_start_line;
+    }
+    const written = lines.filter((line) => /^w\d+$/.test(line));
+    expect(written).toEqual(Array.from({ length: 5000 }, (_, index) => `w${index + 1}`));
+    expect(lines.filter((line) => /^\d+$/.test(line))).toHaveLength(30_000);
+    await terminal.close();
+  });
+
   test('too many for one answer come in pages without holes', async () => {
     const terminal = await openTerminal(product);
     // Some of them empty, also where a page ends.

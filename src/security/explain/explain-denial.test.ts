@@ -712,6 +712,25 @@ describe('what is hidden and reads as empty', () => {
     }
   });
 
+  test.for([
+    ['a workspace', (place: string) => ({ workspace: [`${place}/work`] })],
+    ['a directory that can be read', (place: string) => ({ readablePaths: [`${place}/work`] })],
+    ['one that can be written', (place: string) => ({ writablePaths: [`${place}/work`] })],
+  ] as const)('is not what %s in a hidden place has', ([, more]) => {
+    const place = `${host.home}/.aws`;
+    host.write('home/.aws/work/notes.txt');
+    const settings = { ...settingsOf('open'), ...more(place) };
+    const say = (file: string): string | undefined => {
+      const failed = { directory: '/', exitCode: 1, signal: undefined, hasRun: true };
+      const text = `cat: ${file}: No such file or directory`;
+      return explainDenial({ ...failed, command: `cat ${file}`, text }, settings)?.sentence;
+    };
+    for (const shown of ['work/notes.txt', 'work/absent'])
+      expect(say(`${place}/${shown}`) ?? '').not.toContain('hides');
+    for (const hidden of ['credentials', 'workshop', 'work.txt'])
+      expect(say(`${place}/${hidden}`)).toContain(`hides ${place}/${hidden}`);
+  });
+
   test('is looked for in no time, however many wildcards there are', () => {
     const command = `cat ${`~/.${'*n'.repeat(200)} `.repeat(10)}${'/etc/*['.repeat(100)}${' /a*'.repeat(1500)}`;
     const began = performance.now();

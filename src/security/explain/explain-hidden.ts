@@ -26,9 +26,14 @@ export function settingFor(
     ...openings(security.expose, { homedir: home, environment }).paths,
     ...security.readablePaths,
     ...security.writablePaths,
+    ...security.workspace.map(realPathOf),
   ];
+  // What is shown of a hidden place lies in it, as a workspace below /root does.
   const isAt = (place: string): boolean =>
-    isInside(path, place) && isThere(place) && isReadable(place) && !opened.includes(place);
+    isInside(path, place) &&
+    isThere(place) &&
+    isReadable(place) &&
+    !opened.some((shown) => isInside(path, shown) && isInside(shown, place));
   const isHistory = dirname(path) === home && PRIVATE_NAMES.test(basename(path)) && isAt(path);
   if (!isHistory && ![...privateCandidates(home, environment), ...PRIVATE_IN_SYSTEM].some(isAt))
     return undefined;

@@ -84,11 +84,14 @@ async function readPage(
   const untilOld = Math.min(to, first);
   const old = from < first ? await readRecording(recording, from, untilOld) : [];
   const missing = Math.max(0, untilOld - from - old.length);
-  // Pages have no holes: where the log has one, a page ends before it, and the last lines begin after it.
-  if (missing > 0 && request.from !== undefined) return fitPage({ lines: old, from, missing }, request);
   const start = Math.max(from, screen.firstLine());
+  // More lines have left memory meanwhile.
+  const isApart = from < first && start > untilOld;
+  const hasHole = missing > 0 || isApart;
+  // Pages have no holes: where there is one, a page ends before it, and the last lines begin after it.
+  if (hasHole && request.from !== undefined) return fitPage({ lines: old, from, missing }, request);
   const recent = screen.lines(start, to, request.withAnsi);
-  const page = missing > 0 ? { from: start, lines: recent } : { from, lines: [...old, ...recent] };
+  const page = hasHole ? { from: start, lines: recent } : { from, lines: [...old, ...recent] };
   return fitPage({ ...page, missing: 0 }, request);
 }
 
