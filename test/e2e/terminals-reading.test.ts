@@ -113,7 +113,10 @@ describe('lines', () => {
   test('are read page by page, each once, while more are written', async () => {
     const terminal = await openTerminal(product, { dimensions: { width: 20, height: 5 } });
     await terminal.run('seq 1 30000');
-    await terminal.send({ execute: true, input: 'for n in $(seq 1 5000); do echo w$n; ((n % 50)) || sleep 0.02; done; echo over' });
+    await terminal.send({
+      execute: true,
+      input: 'for n in $(seq 1 5000); do echo w$n; ((n % 50)) || sleep 0.02; done; echo over',
+    });
     const lines: string[] = [];
     for (let next = 0; !lines.includes('over'); ) {
       const page = await terminal.read({ start_line: next, line_count: 10_000 });
