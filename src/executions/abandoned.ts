@@ -30,7 +30,7 @@ async function endTree(record: ExecutionRecord, { bootId, log, now }: AbandonedO
   const members = await tree.membersForCertain();
   const alive = members.length === 0 ? [] : await terminateTree(tree, { signal: 'SIGTERM' });
   // Named, not ended, as when it ends by itself: that they are of this tree is likely and not certain.
-  const suspects = known === undefined || tree.isComplete ? [] : await tree.findSuspects(new Set());
+  const suspects = known === undefined || tree.isComplete ? [] : await tree.findSuspects(() => new Set());
   const survivors = [...alive, ...suspects].map(({ pid, name }) => ({ pid, name }));
   if (members.length === 0) return { ...lost, survivors };
   tree.release();

@@ -176,7 +176,7 @@ async function settleTree(
     else if (leftovers.length > 0) survivors = await terminateTree(tree, LEFTOVERS);
     capture.drain();
     // Named, not ended: that they are ours is likely and not certain.
-    if (!tree.isComplete) survivors = [...survivors, ...(await tree.findSuspects(capture.pipeLinks()))];
+    if (!tree.isComplete) survivors = [...survivors, ...(await tree.findSuspects(capture.pipeLinks))];
   } catch {
     // The process table could not be read (too many open files, say). The command itself has ended all the same.
   } finally {

@@ -27,8 +27,8 @@ export interface Reaper {
 
 /** Those that are younger than the leader; undefined where that cannot be told. */
 export function findOrphans(leader: ProcessIdentity, reaper?: Reaper): ProcessEntry[] | undefined {
-  const others = reaper === undefined ? othersAbove(leader) : [reaper.pid];
-  return adopted(leader, reaper, listOrphans(others));
+  const orphans = reaper === undefined ? listOrphans(othersAbove(leader)) : listOf(reaper);
+  return adopted(leader, reaper, orphans);
 }
 
 /** The same, in one look for all who ask at once. */
@@ -44,9 +44,15 @@ export async function findOrphansTogether(
 const looks = new WeakMap<Reaper, () => Promise<ProcessEntry[] | undefined>>();
 
 function togetherFor(reaper: Reaper): () => Promise<ProcessEntry[] | undefined> {
-  const look = looks.get(reaper) ?? shareNext(() => listOrphans([reaper.pid]));
+  const look = looks.get(reaper) ?? shareNext(() => listOf(reaper));
   looks.set(reaper, look);
   return look;
+}
+
+/** As long as it has its own child it is the nearest reaper of all that this one started; after that, those above it are. */
+function listOf(reaper: Reaper): ProcessEntry[] | undefined {
+  const children = listChildren(reaper.pid);
+  return children?.some(reaper.hasStarted) === true ? entriesOf(children) : listOrphans([reaper.pid]);
 }
 
 export function ancestorsOf(descendant: number): number[] {
@@ -88,19 +94,25 @@ let known = new Map<number, { readonly entry: ProcessEntry; readonly seenAt: num
 function listOrphans(others: readonly number[]): ProcessEntry[] | undefined {
   // As the first process of a container we adopt orphans ourselves, and our children are not all orphans.
   if (process.pid === 1) return undefined;
-  const before = known;
-  const now = performance.now();
-  known = new Map();
+  const all: number[] = [];
   for (const reaper of new Set([...ourAncestors(), ...others])) {
     const children = listChildren(reaper);
     // One that has ended has no children any more; of one that is hidden they cannot be told.
     if (children === undefined && exists(reaper)) return undefined;
-    for (const pid of children ?? []) {
-      const old = before.get(pid);
-      const isKnown = old !== undefined && now - old.seenAt < KNOWN_MS;
-      const entry = isKnown ? old.entry : findProcess(pid);
-      if (entry !== undefined) known.set(pid, isKnown ? old : { entry, seenAt: now });
-    }
+    all.push(...(children ?? []));
+  }
+  return entriesOf(all);
+}
+
+function entriesOf(pids: readonly number[]): ProcessEntry[] {
+  const before = known;
+  const now = performance.now();
+  known = new Map();
+  for (const pid of pids) {
+    const old = before.get(pid);
+    const isKnown = old !== undefined && now - old.seenAt < KNOWN_MS;
+    const entry = isKnown ? old.entry : findProcess(pid);
+    if (entry !== undefined) known.set(pid, isKnown ? old : { entry, seenAt: now });
   }
   return [...known.values()].map(({ entry }) => entry);
 }

@@ -78,8 +78,10 @@ export function createTree(spec: TreeSpec) {
     /** Whether `members` leaves nobody out, whatever they did to get away. */
     isComplete: group !== undefined || isSandboxed,
     /** Orphans that are probably of this tree and not certainly: they hold its output, or have no environment at all. */
-    async findSuspects(pipes: ReadonlySet<string>): Promise<ProcessEntry[]> {
+    async findSuspects(linksOf: () => ReadonlySet<string>): Promise<ProcessEntry[]> {
       const orphans = isEmpty ? [] : ((await findOrphansTogether(leader, reaper)) ?? []);
+      if (orphans.length === 0) return [];
+      const pipes = linksOf();
       return orphans.filter(
         (entry) => !isForbidden(entry) && (hasEmptyEnvironment(entry.pid) || holdsOpen(entry.pid, pipes)),
       );
