@@ -491,6 +491,22 @@ describe('the forker', () => {
     expect(new Set(ends.flat())).toEqual(new Set(['3 undefined 0']));
   });
 
+  test.for([
+    ['nobody is killed', 'true'],
+    ['it is killed by the command', 'kill -9 $PPID'],
+    ['its reaper is', 'kill -9 "$(ps -o ppid= -p $PPID | tr -d " ")"'],
+    ['both are', 'kill -9 "$(ps -o ppid= -p $PPID | tr -d " ")" $PPID'],
+  ])('leaves no orphan without a cgroup, where %s', async ([, kill]) => {
+    const marker = `MARK=${randomText()}`;
+    const { start } = createBench(createHost(), createForker(FORKER), NO_GROUPS);
+    const orphan = '(setsid sh -c "sleep 300 & exec sleep 301" > /dev/null 2>&1 &)';
+    const command = `${orphan}; sleep 0.2; ${kill}; sleep 0.1`;
+    const { ending } = await start(undefined, command, { marker, environment: {} });
+    const { survivors } = await ending.finished;
+    expect(survivors).toEqual([]);
+    expect(membersOf(marker)).toEqual([]);
+  });
+
   test('that is killed is replaced, and what it had started is ended and told', async () => {
     const host = createHost();
     const { start, textOf } = createBench(host);
