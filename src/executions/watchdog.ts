@@ -69,7 +69,8 @@ export function startWatchdog(
 
   const follow = createFollower(tree);
   const meters: Meter[] = [];
-  if (isMemoryHeld && !group.killsTogether) meters.push(watchForKills(isOutOfMemory));
+  const memoryLeft = (): number => (memoryLimitBytes ?? 0) - (group?.usage()?.memoryBytes() ?? 0);
+  if (isMemoryHeld && !group.killsTogether) meters.push(watchForKills(isOutOfMemory, memoryLeft));
   if (!isMemoryHeld && memoryLimitBytes !== undefined)
     meters.push(measureMemory(follow, memoryLimitBytes, notePeak));
   if (cpuLimitSeconds !== undefined) meters.push(measureCpu(follow, cpuLimitSeconds, group));
@@ -119,13 +120,17 @@ function createFollower(tree: ProcessTree): () => readonly ProcessEntry[] {
   };
 }
 
-function watchForKills(isOutOfMemory: () => boolean): Meter {
+/** The kernel kills nobody before the limit is reached. */
+function watchForKills(isOutOfMemory: () => boolean, leftBytes: () => number): Meter {
+  const untilNext = (): number => clamp(leftBytes() / BYTES_PER_MS, OOM_LOOK_MS, MAX_LOOK_MS);
   return {
     limit: 'memory_limit',
-    firstMs: OOM_LOOK_MS,
-    look: async () => ({ isPassed: isOutOfMemory(), nextMs: OOM_LOOK_MS }),
+    firstMs: untilNext(),
+    look: async () => ({ isPassed: isOutOfMemory(), nextMs: untilNext() }),
   };
 }
+
+const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value));
 
 function measureMemory(
   follow: () => readonly ProcessEntry[],
