@@ -21,6 +21,7 @@ describe('headAndTail', () => {
         truncated: false,
         binary: false,
         invalidBytes: 0,
+        isCut: false,
         omittedBytes: 0,
         omittedLines: 0,
       });

@@ -32,6 +32,8 @@ export interface HeadAndTail {
   readonly binary: boolean;
   /** How many bytes of what is shown were not UTF-8 and are U+FFFD in the text. */
   readonly invalidBytes: number;
+  /** Something is neither shown nor stands in a fold. */
+  readonly isCut: boolean;
   /** What is not shown, kept or not. */
   readonly omittedBytes: number;
   /** Lines that end in the part that is kept but not shown. */
@@ -62,7 +64,7 @@ export async function headAndTail(
   const binary = isBinary(source, invalidBytes, head.length + tail.length);
   if (binary) {
     const text = await describeBinary(source, size, options.outputId, pace);
-    return { text, truncated: true, binary, invalidBytes, omittedBytes: size, omittedLines: 0 };
+    return { text, truncated: true, binary, invalidBytes, isCut: true, omittedBytes: size, omittedLines: 0 };
   }
   const omittedBytes = tailFrom - headTo;
   const truncated = omittedBytes > 0;
@@ -73,7 +75,7 @@ export async function headAndTail(
       : undefined;
   if (folded !== undefined) return describeFolded(folded, counter, options.outputId, invalidBytes);
   const omittedLines = truncated ? (await counter.count(headTo, tailFrom)).ended : 0;
-  const about = { truncated, binary, invalidBytes, omittedBytes, omittedLines };
+  const about = { truncated, binary, invalidBytes, isCut: truncated, omittedBytes, omittedLines };
   const text = asShown(head.toString('utf8'));
   if (!truncated) return { text, ...about };
   const omitted = { bytes: omittedBytes, lines: omittedLines, notKeptBytes: gapBytes(source) };
@@ -101,6 +103,7 @@ async function describeFolded(
     truncated: true,
     binary: false,
     invalidBytes,
+    isCut: cutBytes > 0,
     omittedBytes: cutBytes + foldedBytes,
     omittedLines: cutLines + foldedLines,
   };

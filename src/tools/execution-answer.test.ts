@@ -180,13 +180,22 @@ describe('an answer whose output is cut', () => {
     expect(names.slice(-2)).toEqual(['stderr', 'stdout']);
   });
 
-  test.each([
-    ['fits', print(2000), false],
-    ['is folded and fits then', both(2 * MIB), true],
-  ])('does not speak of a limit that cut nothing of output that %s', async (_, command, isShortened) => {
-    const { data } = await answerTo(command, 3 * MIB, { detail: true, folds: true });
-    expect([data.output_truncated, data.message]).toEqual([isShortened, undefined]);
+  test('speaks of its limit where folds leave something out', async () => {
+    const { data } = await answerTo(both(2 * MIB), 3 * MIB, { detail: true, folds: true });
+    expect(data.stdout).toMatch(/\[× [\d,]+, lines 1–\d+\][^]*left out/);
+    expect(data.message).toContain('also where max_output_size allows more');
   });
+
+  test.each([
+    ['fits', print(2000), 3 * MIB, false],
+    ['is folded and fits then', print(300_000), 200_000, true],
+  ])(
+    'does not speak of a limit that cut nothing of output that %s',
+    async (_, command, size, isShortened) => {
+      const { data } = await answerTo(command, size, { detail: true, folds: true });
+      expect([data.output_truncated, data.message]).toEqual([isShortened, undefined]);
+    },
+  );
 });
 
 describe('an answer to a pipeline', () => {

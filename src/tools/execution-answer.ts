@@ -162,9 +162,7 @@ async function readStreams(execution: Execution, options: AnswerOptions): Promis
         folds: options.folds && base === 0,
         signal: options.signal,
       });
-      // Folds may leave most of the room empty: then it was not the room that cut it.
-      const isFilled = to - base - part.omittedBytes > budget / 2;
-      const isCapped = isFilled && budget < Math.min(options.perStreamBytes ?? 0, to - base);
+      const isCapped = part.isCut && budget < Math.min(options.perStreamBytes ?? 0, to - base);
       shown.set(type, { ...part, isCapped, isKept: source.gaps().length === 0 });
       options.onShown?.(type, to, part.truncated ? base + (part.omittedFrom ?? 0) : to);
     }

@@ -50,8 +50,9 @@ export const shellSetDefaultWorkdir = defineTool({
 const SHOWN_SESSIONS = 20;
 
 function describeMoved(moved: readonly string[]): string {
-  if (moved.length === 0) return 'No session had to be moved.';
+  const others = 'Sessions without a directory of their own begin there anyway.';
+  if (moved.length === 0) return `No session had to be moved. ${others}`;
   const names = moved.slice(0, SHOWN_SESSIONS).map((name) => JSON.stringify(name));
   const more = moved.length > names.length ? ` and ${moved.length - names.length} more` : '';
-  return `Sessions that now go on there: ${names.join(', ')}${more}.`;
+  return `Sessions that now go on there: ${names.join(', ')}${more}. ${others}`;
 }

@@ -124,20 +124,14 @@ type Page = ReturnType<typeof pageOf>;
  * Which lines are shown, and where the next page begins. A line that may still change is shown and not counted, so
  * that the next page has it again.
  */
-function pageOf({ lines: read, from, missing, totalLines, finalLines, outcome }: ReadResult) {
+function pageOf({ lines: read, from, missing, totalLines, finalLines }: ReadResult) {
   const end = from + read.length + missing;
   const next = Math.min(end, finalLines);
   const counted = Math.max(0, next - from - missing);
   // Where nothing is counted, the next page would be this one.
   const hasMore = end < totalLines && next > from;
-  const lines = hasMore ? read : withoutTrailing(read, outcome === undefined ? counted : 0);
-  return {
-    lines,
-    start: lines.length === 0 ? next - missing : from,
-    count: outcome === undefined ? counted : lines.length,
-    next,
-    hasMore,
-  };
+  const lines = hasMore ? read : withoutTrailing(read, counted);
+  return { lines, start: lines.length === 0 ? next - missing : from, count: counted, next, hasMore };
 }
 
 function describeView(call: Call, result: ReadResult, page: Page | undefined, withFront: boolean): string {

@@ -81,6 +81,15 @@ describe('credentials', () => {
     ['KRB5CCNAME', 'FILE:HOME/moved/krb5cc', 'moved/krb5cc'],
     ['DOCKER_CERT_PATH', 'moved', 'moved/key.pem'],
     ['SOPS_AGE_KEY_FILE', 'moved/keys.txt', 'moved/keys.txt'],
+    ['ANSIBLE_VAULT_PASSWORD_FILE', 'moved/vault', 'moved/vault'],
+    ['VAULT_CLIENT_KEY', 'moved/client.pem', 'moved/client.pem'],
+    ['CONSUL_HTTP_TOKEN_FILE', 'moved/token', 'moved/token'],
+    ['PGSSLKEY', 'moved/pg.key', 'moved/pg.key'],
+    ['CURL_HOME', 'moved', 'moved/.netrc'],
+    ['ZDOTDIR', 'moved', 'moved/.zsh_history'],
+    ['CURSOR_CONFIG_DIR', 'moved', 'moved/mcp.json'],
+    ['GEMINI_CLI_HOME', 'moved', 'moved/.gemini/oauth_creds.json'],
+    ['VSCODE_PORTABLE', 'moved', 'moved/user-data/User/globalStorage/state.vscdb'],
   ] as const)('are hidden where %s leads: %s, %s', ([variable, value, name]) => {
     for (const workspace of ['project', '.']) {
       const host = createHost(UNCOVERED);

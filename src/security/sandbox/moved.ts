@@ -1,8 +1,8 @@
 /** Where things of a home directory lie that variables move: data, and the places that follow from it. */
 import { isAbsolute, join } from 'node:path';
 
-/** A variable, and the file or directory of a home directory that lies where it says. */
-export const MOVED_BY: readonly (readonly [variable: string, place: string])[] = [
+/** A variable, and the file or directory of a home directory that lies where it says, or below that. */
+export const MOVED_BY: readonly (readonly [variable: string, place: string, below?: string])[] = [
   ['XDG_CONFIG_HOME', '.config'],
   ['XDG_DATA_HOME', '.local/share'],
   ['XDG_STATE_HOME', '.local/state'],
@@ -44,6 +44,11 @@ export const MOVED_BY: readonly (readonly [variable: string, place: string])[] =
   ['BUNDLE_USER_CONFIG', '.bundle/config'],
   ['CONDARC', '.condarc'],
   ['WGETRC', '.wgetrc'],
+  ['CURL_HOME', '.netrc', '.netrc'],
+  ['ZDOTDIR', '.zsh_history', '.zsh_history'],
+  ['CURSOR_CONFIG_DIR', '.cursor'],
+  ['GEMINI_CLI_HOME', '.gemini', '.gemini'],
+  ['VSCODE_PORTABLE', '.config/Code', 'user-data'],
 ];
 
 /** Everywhere that a file of a home directory may be: there, and where variables have it. */
@@ -52,10 +57,10 @@ export function placesOf(
   home: string,
   environment: Readonly<Record<string, string>>,
 ): string[] {
-  const moved = MOVED_BY.flatMap(([variable, place]) => {
+  const moved = MOVED_BY.flatMap(([variable, place, below = '']) => {
     const to = environment[variable] ?? '';
     const isMoved = isAbsolute(to) && (name === place || name.startsWith(`${place}/`));
-    return isMoved ? [join(to, name.slice(place.length))] : [];
+    return isMoved ? [join(to, below, name.slice(place.length))] : [];
   });
   return [...new Set([join(home, name), ...moved])];
 }

@@ -188,6 +188,24 @@ test('a title has an end', () => {
   expect(screen.view().title).toBe('short');
 });
 
+test.each([
+  ['4', '1;rgb:ff/ff/ff;'],
+  ['4', '1;?;'],
+  ['8', 'id=x:y=z;http://example.org/'],
+  ['10', 'rgb:ff/ff/ff;'],
+  ['11', '?;'],
+  ['12', 'rgb:00/00/00;'],
+  ['104', '1;'],
+])('a sequence %s of a megabyte of "%s" takes no longer than others', (number, part) => {
+  // Some ten times what the slowest takes; before, the first one took seconds.
+  const screen = createScreen({ columns: 80, rows: 24, deadlineMs: 2000 });
+  const sequence = `\u001B]${number};${part.repeat(Math.ceil(1_000_000 / part.length))}\u0007`;
+  writeIn(screen, Buffer.from(sequence), 16_384);
+  screen.write(Buffer.from('still here'));
+  expect(screen.view().rows).toEqual(['still here']);
+  screen.dispose();
+});
+
 test('a handler of sequences reads the numbers of that moment, and they are right afterwards', () => {
   const screen = open();
   const seen: [number, number][] = [];

@@ -3,6 +3,8 @@ import type { Terminal } from '@xterm/headless';
 
 /** A program may set a title of megabytes; nobody can read more than this. */
 const MAX_TITLE_CHARS = 256;
+/** Enough for all 256 of them. */
+const MAX_COLOURS_CHARS = 8192;
 
 export type Settings = ReturnType<typeof watchSettings>;
 
@@ -17,6 +19,9 @@ export function watchSettings(terminal: Terminal) {
     return isLong;
   };
   for (const number of [0, 2]) terminal.parser.registerOscHandler(number, cutTitle);
+  // Of a palette of thousands of colours, which nobody sees, the emulator copies the rest for each one.
+  const isLong = (text: string): boolean => text.length > MAX_COLOURS_CHARS;
+  for (const number of [4, 10, 11, 12, 104]) terminal.parser.registerOscHandler(number, isLong);
   // The name of an icon, which nobody reads.
   terminal.parser.registerOscHandler(1, () => true);
   const watchCursor = (isVisible: boolean) => (params: readonly (number | number[])[]) => {
