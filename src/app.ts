@@ -16,6 +16,7 @@ import { createOutputs, createSearchThread } from './outputs/outputs.ts';
 import { createQuestions, createSecretQuestions } from './security/questions/questions.ts';
 import type { Sandbox, SandboxState } from './security/sandbox/sandbox.ts';
 import { type ConsideredRequest, createSecurity } from './security/security.ts';
+import type { Grant } from './server/auth.ts';
 import {
   approvalLine,
   type CallEntry,
@@ -56,7 +57,11 @@ export interface AppOptions {
   readonly tidy?: () => void;
 }
 
-type ExplainRequest = Omit<ConsideredRequest, 'rules'> & { readonly tool: string | undefined };
+type ExplainRequest = Omit<ConsideredRequest, 'rules'> & {
+  readonly tool: string | undefined;
+  /** Of the caller's tokens; none: everything. */
+  readonly grants: readonly Grant[];
+};
 
 export function createApp(options: AppOptions) {
   const { settings, sandbox, facts, log } = options;
@@ -109,8 +114,10 @@ export function createApp(options: AppOptions) {
     limitEnforcement: () => executions.limitEnforcement(LOCAL_PRINCIPAL),
     commandPath: executions.commandPath,
     /** What would be decided about a command; nothing is run, and nothing is recorded. */
-    explain: ({ tool, ...request }: ExplainRequest) =>
-      security.explain({ ...request, rules: offered.rulesOf(tool) }),
+    async explain({ tool, grants, ...request }: ExplainRequest) {
+      dispatch.checkGranted(tool ?? 'shell_execute', grants);
+      return security.explain({ ...request, rules: offered.rulesOf(tool) });
+    },
     /** Tightens what holds for a principal in this process alone, as it did in another. */
     retighten: security.retighten,
     /** A token says what its principal starts with. */

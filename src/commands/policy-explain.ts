@@ -1,13 +1,16 @@
 /** `mcp-shell-server policy explain`: what would be decided about a command, without running it. */
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { grantedNames } from '../all-tools.ts';
 import type { App } from '../app.ts';
 import { attempt } from '../base/attempt.ts';
+import { systemClock } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LOCAL_PRINCIPAL } from '../base/principals.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Judgement } from '../security/security.ts';
-import { listTokens } from '../security/tokens/tokens.ts';
+import { isExpired, listTokens, type StoredToken } from '../security/tokens/tokens.ts';
+import { type Grant, grantOf } from '../server/auth.ts';
 import { tightenedBy } from './tightened.ts';
 
 /** The decision, the code, the rule, the reason, and every command that was found. */
@@ -29,22 +32,26 @@ export type Explain = (command: string, options?: ExplainOptions) => Promise<Exp
 
 /** The decision is the one of an execution, in a server of our own that runs nothing. */
 export function createExplain(app: App, settings: Settings): Explain {
-  const admitted = new Set<string>();
+  const admitted = new Map<string, readonly Grant[]>();
 
-  /** As its token and its calls have left it, in the servers that run now. */
-  function admit(principal: string): void {
-    if (admitted.has(principal)) return;
-    admitted.add(principal);
-    const token = listTokens(settings.stateDir).find((each) => each.principal === principal);
-    app.admit(principal, token?.preset);
+  /** As its tokens and its calls have left it, in the servers that run now. Answers with what its tokens grant. */
+  function admit(principal: string): readonly Grant[] {
+    const known = admitted.get(principal);
+    if (known !== undefined) return known;
+    const tokens = tokensOf(principal, settings.stateDir);
+    app.admit(principal, tokens[0]?.preset);
     for (const wish of tightenedBy(principal, settings.stateDir)) app.retighten(principal, wish);
+    const grants = tokens.map((token) => grantOf(token, grantedNames));
+    admitted.set(principal, grants);
+    return grants;
   }
 
   return async (command, { principal, directory, tool } = {}) => {
     try {
-      if (principal !== undefined) admit(principal);
+      const grants = principal === undefined ? [] : admit(principal);
       const judgement = await app.explain({
         principal: principal ?? LOCAL_PRINCIPAL,
+        grants,
         command,
         tool,
         workingDirectory: directory,
@@ -60,6 +67,11 @@ export function createExplain(app: App, settings: Settings): Explain {
     }
   };
 }
+
+const tokensOf = (principal: string, stateDirectory: string): StoredToken[] =>
+  listTokens(stateDirectory).filter(
+    (token) => token.principal === principal && !isExpired(token, systemClock.now()),
+  );
 
 function describeJudgement(command: string, judgement: Judgement): Explained {
   const { ruleClass: _, refused: __, ...rest } = judgement;
@@ -81,7 +93,11 @@ function describeDenial(command: string, { code, message, hint, details }: Shell
   };
 }
 
-const RULES: Readonly<Record<string, string>> = { SECURITY_002: 'directory', PARAM_002: 'parameter' };
+const RULES: Readonly<Record<string, string>> = {
+  SECURITY_002: 'directory',
+  PARAM_002: 'parameter',
+  AUTH_003: 'token',
+};
 
 export function renderExplained(explained: Explained): string {
   const { decision, code, rule, reason, part, hint, commands, unknowns } = explained;

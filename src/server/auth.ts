@@ -8,6 +8,8 @@ import type { PresetName } from '../base/config/presets.ts';
 import { hashOf, isExpired, type StoredToken } from '../security/tokens/tokens.ts';
 import { EVERYTHING, type Grant } from './grants.ts';
 
+export type { Grant } from './grants.ts';
+
 /** Who is calling, and what their token lets them do. */
 export interface Caller {
   readonly principal: string;
@@ -39,9 +41,9 @@ export function createTokens(
   const own = entries.map(({ principal, token }) => ({ principal, hash: hashOf(token) }));
   // Those on disk are the same objects until the file changes.
   const known = new WeakMap<StoredToken, { readonly hash: Buffer; readonly caller: Caller }>();
-  const callerOf = ({ name, principal, tools, isReadOnly = false }: StoredToken): Caller => ({
-    principal,
-    grant: { names: tools && grantedNames(tools), isReadOnly, token: name },
+  const callerOf = (token: StoredToken): Caller => ({
+    principal: token.principal,
+    grant: grantOf(token, grantedNames),
   });
   const prepared = (token: StoredToken) => {
     const found = known.get(token) ?? { hash: Buffer.from(token.sha256, 'hex'), caller: callerOf(token) };
@@ -67,6 +69,12 @@ export function createTokens(
     },
   };
 }
+
+/** What a token on disk lets its bearer do. */
+export const grantOf = (
+  { name, tools, isReadOnly = false }: StoredToken,
+  grantedNames: (tools: readonly string[]) => ReadonlySet<string>,
+): Grant => ({ names: tools && grantedNames(tools), isReadOnly, token: name });
 
 /** The length differs only for an entry that is not a SHA-256 at all, which no token matches. */
 function isSame(one: Buffer, other: Buffer): boolean {

@@ -39,7 +39,7 @@ import {
   textAlone,
   toShellServerError,
 } from './encode.ts';
-import { checkGrant, type Grant } from './grants.ts';
+import { allows, checkGrant, type Grant } from './grants.ts';
 import type { Outbox } from './http/outbox.ts';
 import { METHOD_NOT_FOUND } from './json-rpc.ts';
 import type { PageOpener } from './page-links.ts';
@@ -132,6 +132,14 @@ export function createDispatch(options: DispatchOptions) {
     },
     /** The names of the methods. */
     methods: [...methods.keys()],
+    /** Throws AUTH_003 where none of these opens a tool or method. */
+    checkGranted(name: string, grants: readonly Grant[]): void {
+      const { tool } = entries.get(name) ?? methods.get(name) ?? {};
+      const [first] = grants;
+      if (tool === undefined || first === undefined) return;
+      const named = { name, annotations: tool.annotations };
+      if (!grants.some((grant) => allows(grant, named))) checkGrant(first, named);
+    },
     /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
     denialOf(
       method: string,

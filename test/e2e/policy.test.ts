@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { needs } from '../setup/needs.ts';
+import { createToken } from './support/principals.ts';
 import { createPlace, type Place, type Product } from './support/product.ts';
 import { openProduct as open } from './support/product-here.ts';
 
@@ -233,6 +234,30 @@ describe('policy explain', () => {
       { error: expect.any(String) },
       { decision: 'deny', code: 'SECURITY_001' },
     ]);
+  });
+
+  test('decides by what the tokens of a principal open', async () => {
+    await createToken(place, 'reader', ['--read-only']);
+    await createToken(place, 'lister', ['--tools', 'process_list']);
+    await createToken(place, 'runner', ['--tools', 'shell_execute']);
+    await createToken(place, 'worker');
+    // With several it calls by the one that opens most.
+    await createToken(place, 'viewer', ['--principal', 'worker', '--read-only']);
+    const asked = [
+      ['reader', undefined, 'deny AUTH_003'],
+      ['lister', undefined, 'deny AUTH_003'],
+      ['lister', 'shell_execute', 'deny AUTH_003'],
+      ['lister', 'process_list', 'allow undefined'],
+      ['runner', undefined, 'allow undefined'],
+      ['worker', 'shell_execute', 'allow undefined'],
+      ['nobody', undefined, 'allow undefined'],
+    ] as const;
+    const lines = asked.map(([principal, tool]) => JSON.stringify({ command: 'ls', principal, tool }));
+    const answers = explain(['-'], lines.join('\n')).stdout.trim().split('\n');
+    const decided = answers
+      .map((line) => JSON.parse(line))
+      .map(({ decision, code }) => `${decision} ${code}`);
+    expect(decided).toEqual(asked.map(([, , expected]) => expected));
   });
 
   test('shows no control characters', () => {
