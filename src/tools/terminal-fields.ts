@@ -4,7 +4,7 @@ import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { compilePattern } from '../base/pattern.ts';
-import { TERMINATION_REASONS } from '../executions/executions.ts';
+import { type Outcome, TERMINATION_REASONS } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import {
   type ReadResult,
@@ -164,6 +164,14 @@ export async function describeEnd(call: Call, terminalId: string, hasEnded: bool
     ...(outputId !== undefined && { output_id: outputId }),
   };
 }
+
+/** Which protected files it was ended for. */
+export const lossWords = (outcome: Outcome | undefined): string[] =>
+  outcome?.unprotected === undefined
+    ? []
+    : [
+        `Replaced or removed from outside while it ran, which ends their protection: ${outcome.unprotected.join(', ')}`,
+      ];
 
 export function describeTerminal(state: TerminalState) {
   return {

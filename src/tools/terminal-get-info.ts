@@ -1,7 +1,13 @@
 /** terminal_get_info: one terminal as it is now. */
 import { z } from 'zod';
 import { escapeText } from '../security/security.ts';
-import { describeDetails, describeEnd, foregroundText, terminalDetails } from './terminal-fields.ts';
+import {
+  describeDetails,
+  describeEnd,
+  foregroundText,
+  lossWords,
+  terminalDetails,
+} from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
 export const terminalGetInfo = defineTool({
@@ -16,7 +22,7 @@ export const terminalGetInfo = defineTool({
     const hasEnded = state.outcome !== undefined;
     const data = { ...describeDetails(state), ...(await describeEnd(call, state.id, hasEnded)) };
     const ended = hasEnded
-      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.${describeLoss(state.outcome.unprotected)}`
+      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.${lossWords(state.outcome).map((words) => ` ${words}.`)}`
       : '';
     const last = state.lastExitCode === undefined ? '' : ` Last exit code ${state.lastExitCode}.`;
     return {
@@ -25,8 +31,3 @@ export const terminalGetInfo = defineTool({
     };
   },
 });
-
-const describeLoss = (paths: readonly string[] | undefined): string =>
-  paths === undefined
-    ? ''
-    : ` Replaced or removed from outside while it ran, which ends their protection: ${paths.join(', ')}.`;

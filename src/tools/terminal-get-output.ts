@@ -9,6 +9,7 @@ import {
   describeWait,
   foregroundText,
   frontOutput,
+  lossWords,
   promptWords,
   waitInput,
   waitOf,
@@ -144,6 +145,7 @@ function describeView(call: Call, result: ReadResult, page: Page | undefined, wi
       : []),
     ...(withFront ? [`foreground: ${foregroundText(result.front)}`] : []),
     ...waitWords(result.waited, promptWords(call, result)),
+    ...lossWords(result.outcome),
   ].join('; ');
 }
 

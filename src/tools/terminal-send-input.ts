@@ -17,6 +17,7 @@ import {
   describeWait,
   foregroundText,
   frontOutput,
+  lossWords,
   promptWords,
   waitInput,
   waitOf,
@@ -138,7 +139,7 @@ function answerWaited<Said extends object>(
   const { text, isCut } = isDrawn
     ? fitScreen(screen, maxBytes, 'terminal_get_output with view "screen" has them')
     : fitWritten(writtenOf(result, view), maxBytes);
-  const words = waitWords(waited, promptWords(call, view));
+  const words = [...waitWords(waited, promptWords(call, view)), ...lossWords(result.outcome)];
   const front =
     waited?.reason === 'command_done' || waited?.reason === 'exited'
       ? []

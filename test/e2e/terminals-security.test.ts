@@ -1,5 +1,5 @@
 /** Terminals widen nothing: the policy is asked before a line is entered, secrets are not kept, and none is inherited. */
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listProcesses } from '../../src/executions/process-table.ts';
@@ -225,3 +225,30 @@ describe('descriptors', () => {
     ]);
   });
 });
+
+test.skipIf(needs('bwrap'))(
+  'whoever reads or types is told which protected file a terminal was ended for',
+  async () => {
+    await start({ MCP_SHELL_SECURITY_SANDBOX: 'required' });
+    const config = join(place.work, '.mcp.json');
+    writeFileSync(config, '{}');
+    const { terminal_id } = await create({ working_directory: place.work });
+    const typing = product.call('terminal_send_input', {
+      terminal_id,
+      input: 'echo be"gun"; sleep 300',
+      execute: true,
+      wait_for: 'never',
+      ...LONG,
+    });
+    await expect
+      .poll(async () => (await product.call('terminal_get_output', { terminal_id })).text)
+      .toContain('begun');
+    writeFileSync(`${config}~`, '{ "mcpServers": {} }');
+    renameSync(`${config}~`, config);
+    const typed = await typing;
+    expect(typed.data).toMatchObject({ termination_reason: 'protection_lost' });
+    const read = await product.call('terminal_get_output', { terminal_id });
+    const asked = await product.call('terminal_get_info', { terminal_id });
+    for (const { text } of [typed, read, asked]) expect(text).toContain(`protection: ${config}`);
+  },
+);
