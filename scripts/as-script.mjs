@@ -26,8 +26,12 @@ export function asScript(text, path) {
   const returned = exports.map(({ local, name }) => `${name}:${local}`).join(',');
   const header = `(${kind}(require,$load,${LATER},${META}){"use strict";${imports.join('')}`;
   const [statements, comment] = splitComment(code);
-  return `${header}${statements.trimEnd()}\nreturn{${returned}}})\n${comment}`;
+  return ascii(`${header}${statements.trimEnd()}\nreturn{${returned}}})\n${comment}`);
 }
+
+/** In memory a text with one other character takes twice as much. esbuild leaves those of regular expressions. */
+const ascii = (text) =>
+  text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** Of the same length and lines. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');

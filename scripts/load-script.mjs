@@ -5,7 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
+
+// The young generation would grow to three times 16 MiB and stay there.
+setFlagsFromString('--semi-space-growth-factor=1');
 
 const require = createRequire(import.meta.url);
 const directory = fileURLToPath(new URL('.', import.meta.url));

@@ -6,7 +6,7 @@ const { basename, dirname, join } = require('node:path');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 
-const GC = '--expose-gc';
+const KEPT = ['--expose-gc', '--semi-space-growth-factor=1'];
 const scripts = new Map();
 const { Script } = vm;
 const { setFlagsFromString } = v8;
@@ -21,7 +21,7 @@ vm.Script = class extends Script {
 // A cache is good for the flags with which it was made. A server sets its own after it has loaded what it needs, and
 // does not do without this one.
 v8.setFlagsFromString = (flag) => {
-  if (flag === GC) setFlagsFromString(flag);
+  if (KEPT.includes(flag)) setFlagsFromString(flag);
 };
 // So that the programs which it starts are recorded as well.
 childProcess.spawn = (file, args, ...rest) =>

@@ -68,6 +68,7 @@ describe('code caches', () => {
       expect.arrayContaining([expect.stringMatching(/^app-/), expect.stringMatching(/^cli-/)]),
     );
     const check = `
+      require('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
       const [caches, chunks, ...names] = process.argv.slice(1);
       const read = require('node:fs').readFileSync;
       console.log(names.filter((name) => new (require('node:vm').Script)(read(chunks + name.slice(0, -4), 'utf8'),

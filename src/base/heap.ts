@@ -17,8 +17,6 @@ const IDLE_GROWTH_BYTES = 2 * MIB;
 const FIRST_WITH_A_MIDDLE_WAY = 12;
 
 export function createHeap() {
-  // The young generation would grow to three times 16 MiB and stay there.
-  setFlagsFromString('--semi-space-growth-factor=1');
   // For so little memory it takes longer to wake threads than to do their work.
   setFlagsFromString('--no-parallel-scavenge');
   setFlagsFromString('--expose-gc');
@@ -43,18 +41,20 @@ export function createHeap() {
     lowestOld = oldBytes();
   }
 
-  return {
-    /** After each call: collects if enough garbage may have gathered since the last time, or when no other call follows. */
-    tidy(): void {
-      const used = getHeapStatistics().used_heap_size;
-      lowest = Math.min(lowest, used);
-      if (used >= lowest + GROWTH_BYTES) collectAll();
-      idle ??= setTimeout(() => {
-        if (oldBytes() >= lowestOld + IDLE_GROWTH_BYTES) collectAll();
-      }, IDLE_MS).unref();
-      idle.refresh();
-    },
-  };
+  /** Collects if enough garbage may have gathered since the last time, or when no call follows. */
+  function tidy(): void {
+    const used = getHeapStatistics().used_heap_size;
+    lowest = Math.min(lowest, used);
+    if (used >= lowest + GROWTH_BYTES) collectAll();
+    idle ??= setTimeout(() => {
+      if (oldBytes() >= lowestOld + IDLE_GROWTH_BYTES) collectAll();
+    }, IDLE_MS).unref();
+    idle.refresh();
+  }
+
+  // Loading leaves some, too.
+  tidy();
+  return { tidy };
 }
 
 /** All but what is young, which the next call's collections take anyway. */
