@@ -1,6 +1,6 @@
 /**
  * What a client meets first: a handshake and a list are answered from settings and data, and the rest of the server is
- * loaded when a client is about to use it. Nothing here touches the disk, and the only processes are those that try the
+ * loaded afterwards, or with the first call. Nothing here touches the disk, and the only processes are those that try the
  * sandbox, without which the instructions could not say what holds.
  */
 import { hostname } from 'node:os';
@@ -19,6 +19,9 @@ import type { ToolDefinition } from './server/definitions.ts';
 import { type InstructionFacts, instructionsFor, sandboxFacts } from './server/instructions.ts';
 import type { Offer } from './server/stdio.ts';
 import { type BootedProgram, bootHost } from './terminals/boot-host.ts';
+
+/** After the handshake and the lists, which clients wait for. The first call then does not wait for the rest to load. */
+const LOAD_AFTER_MS = 300;
 
 export type Front = Awaited<ReturnType<typeof createFront>>;
 
@@ -40,15 +43,9 @@ export async function createFront(options: FrontOptions) {
     runDirectory: join(settings.stateDir, 'run', instanceId),
     log,
   });
-  const facts: InstructionFacts = {
-    shell: judgedShell(shell, listsOf(settings.security)),
-    platform: `${process.platform} ${process.arch}`,
-    host: hostname(),
-    user: currentUser().username,
-    defaultDirectory: settings.defaultWorkdir,
-    ...sandboxFacts(settings.security),
-  };
+  const facts = factsOf(settings, shell);
   let isLoaded = false;
+  let loading: NodeJS.Timeout | undefined;
   let host: BootedProgram | undefined;
   function takeHost(): BootedProgram | undefined {
     const taken = host;
@@ -78,8 +75,12 @@ export async function createFront(options: FrontOptions) {
     info: { version: options.version },
     instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
     dispatch: async (tool) => (await loadFor(tool)).dispatch,
-    // Most servers that a client starts are never used in its session: nothing is prepared, and nothing held, for them.
-    onCaller: () => undefined,
+    onCaller() {
+      // An idle server is to be small, and one that has looked for a sandbox has grown by that.
+      if (settings.security.sandbox !== 'off') return;
+      // Rejects where rules cannot be read, which the first call says.
+      loading ??= setTimeout(() => void app().catch(() => undefined), LOAD_AFTER_MS).unref();
+    },
   };
 
   return {
@@ -92,9 +93,21 @@ export async function createFront(options: FrontOptions) {
     app,
     /** Ends everything but detached work. */
     async dispose(): Promise<void> {
+      clearTimeout(loading);
       host?.dismiss();
       await (isLoaded ? (await app()).dispose() : sandbox.dispose());
     },
+  };
+}
+
+function factsOf({ security, defaultWorkdir }: Settings, shell: string): InstructionFacts {
+  return {
+    shell: judgedShell(shell, listsOf(security)),
+    platform: `${process.platform} ${process.arch}`,
+    host: hostname(),
+    user: currentUser().username,
+    defaultDirectory: defaultWorkdir,
+    ...sandboxFacts(security),
   };
 }
 
