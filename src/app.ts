@@ -125,15 +125,17 @@ export function createApp(options: AppOptions) {
     /** Records who was not let in over HTTP; throws where that cannot be written. */
     recordDeniedRequest: (entry: DeniedRequest) => security.audit.write(deniedRequestLine(entry)),
     onCallEnded: (listener: (entry: CallEntry) => void) => void listeners.push(listener),
-    health: () => ({
-      executions: executions.count('executions'),
-      terminals: executions.count('terminals'),
-      audit: security.audit.health(),
-    }),
+    health: () => healthOf(modules),
     /** Ends everything but detached work. Calling it again waits for the first call. */
     dispose: disposables.dispose,
   };
 }
+
+const healthOf = ({ executions, security }: Pick<Modules, 'executions' | 'security'>) => ({
+  executions: executions.count('executions'),
+  terminals: executions.count('terminals'),
+  audit: security.audit.health(),
+});
 
 /** Each with its place in the order in which they are closed, which is the reverse of this one. */
 function createModules(options: AppOptions, disposables: Disposables) {

@@ -42,14 +42,6 @@ export function createObserver({ stateDir, clock }: { readonly stateDir: string;
   const lookAtProcesses = createLooks();
   const usages = createUsages(instance.bootId, clock);
 
-  async function hasEnded(id: string): Promise<boolean> {
-    for (const deadline = performance.now() + END_MS; performance.now() < deadline; await sleep(POLL_MS)) {
-      const record = await find(id);
-      if (record === undefined || outcomeOf(record) !== undefined) return true;
-    }
-    return false;
-  }
-
   return {
     /** As of the last look. */
     store: store as Pick<Store, 'summaries' | 'summary' | 'read' | 'storageOf' | 'remove'>,
@@ -96,18 +88,26 @@ export function createObserver({ stateDir, clock }: { readonly stateDir: string;
       if (record === undefined) return 'unknown';
       if (outcomeOf(record) !== undefined) return 'over';
       if (isServed(record) && requestEnd(join(run, record.instance), id))
-        return (await hasEnded(id)) ? 'ended' : 'requested';
+        return (await hasEnded(known, id)) ? 'ended' : 'requested';
       onDirect();
       const detached = adoptHeld(record, instance.bootId, { bundle: join(directory, id), now: clock.now });
       if (detached !== undefined) {
         await detached.end('terminated');
-        return (await hasEnded(id)) ? 'ended' : 'requested';
+        return (await hasEnded(known, id)) ? 'ended' : 'requested';
       }
       const tree = treeIn(record, instance.bootId);
       if (tree !== undefined) await terminateTree(tree, { signal: 'SIGTERM' });
       return 'ended';
     },
   };
+}
+
+async function hasEnded({ find, outcomeOf }: ReturnType<typeof createKnown>, id: string): Promise<boolean> {
+  for (const deadline = performance.now() + END_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+    const record = await find(id);
+    if (record === undefined || outcomeOf(record) !== undefined) return true;
+  }
+  return false;
 }
 
 /** What the state directory tells. */

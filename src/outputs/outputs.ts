@@ -104,18 +104,20 @@ export function createOutputs(options: OutputsOptions) {
      */
     collect: ({ isTrial = false } = {}): Promise<string[]> => collect(options, entries, isTrial),
     /** Number and bytes of what is kept, for one owner or for all. */
-    totals: (owner?: string) => {
-      let count = 0;
-      let bytes = 0;
-      for (const entry of entries.all()) {
-        if (owner !== undefined && entry.owner !== owner) continue;
-        const tally = tallyOf(options, entry);
-        count += tally.types.length;
-        bytes += tally.bytes;
-      }
-      return { count, bytes };
-    },
+    totals: (owner?: string) => totalsOf(options, entries, owner),
   };
+}
+
+function totalsOf(options: OutputsOptions, entries: Entries, owner: string | undefined) {
+  let count = 0;
+  let bytes = 0;
+  for (const entry of entries.all()) {
+    if (owner !== undefined && entry.owner !== owner) continue;
+    const tally = tallyOf(options, entry);
+    count += tally.types.length;
+    bytes += tally.bytes;
+  }
+  return { count, bytes };
 }
 
 interface Found {

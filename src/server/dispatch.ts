@@ -133,13 +133,8 @@ export function createDispatch(options: DispatchOptions) {
     /** The names of the methods. */
     methods: [...methods.keys()],
     /** Throws AUTH_003 where none of these opens a tool or method. */
-    checkGranted(name: string, grants: readonly Grant[]): void {
-      const { tool } = entries.get(name) ?? methods.get(name) ?? {};
-      const [first] = grants;
-      if (tool === undefined || first === undefined) return;
-      const named = { name, annotations: tool.annotations };
-      if (!grants.some((grant) => allows(grant, named))) checkGrant(first, named);
-    },
+    checkGranted: (name: string, grants: readonly Grant[]): void =>
+      checkAnyGrant(name, (entries.get(name) ?? methods.get(name))?.tool, grants),
     /** Why the caller's token does not open what a request asks for, where it does not; on record then. */
     denialOf(
       method: string,
@@ -169,6 +164,13 @@ export function createDispatch(options: DispatchOptions) {
       return result.data as Record<string, unknown>;
     },
   };
+}
+
+function checkAnyGrant(name: string, tool: Tool | undefined, grants: readonly Grant[]): void {
+  const [first] = grants;
+  if (tool === undefined || first === undefined) return;
+  const named = { name, annotations: tool.annotations };
+  if (!grants.some((grant) => allows(grant, named))) checkGrant(first, named);
 }
 
 /** A tool with what it was called with. */

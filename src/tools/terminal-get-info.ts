@@ -1,5 +1,5 @@
 /** terminal_get_info: one terminal as it is now. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { escapeText } from '../security/security.ts';
 import {
   describeDetails,
@@ -22,7 +22,11 @@ export const terminalGetInfo = defineTool({
     const hasEnded = state.outcome !== undefined;
     const data = { ...describeDetails(state), ...(await describeEnd(call, state.id, hasEnded)) };
     const ended = hasEnded
-      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.${lossWords(state.outcome).map((words) => ` ${words}.`)}`
+      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.${lossWords(
+          state.outcome,
+        )
+          .map((words) => ` ${words}.`)
+          .join('')}`
       : '';
     const last = state.lastExitCode === undefined ? '' : ` Last exit code ${state.lastExitCode}.`;
     return {
