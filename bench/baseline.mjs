@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import pty from '@lydell/node-pty';
 import { McpServer } from 'sdk-1-newest/server/mcp.js';
 import { StdioServerTransport } from 'sdk-1-newest/server/stdio.js';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const say = (text) => ({ content: [{ type: 'text', text }] });
 const server = new McpServer({ name: 'baseline', version: '1.0.0' });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { INSTALL_LINKS } from '../scripts/install-links.ts';
 import { PRESET_NAMES } from '../src/base/config/presets.ts';
 import { ROOT } from './support/root.ts';

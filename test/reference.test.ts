@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { renderReference, renderTools } from '../scripts/reference.ts';
 import { defineTool } from '../src/tools/tool.ts';
 

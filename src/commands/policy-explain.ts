@@ -1,6 +1,6 @@
 /** `mcp-shell-server policy explain`: what would be decided about a command, without running it. */
 import { createInterface } from 'node:readline';
-import { z } from 'zod';
+import * as z from 'zod';
 import { grantedNames } from '../all-tools.ts';
 import type { App } from '../app.ts';
 import { attempt } from '../base/attempt.ts';

@@ -2,7 +2,7 @@
  * Earlier names of tools. Each stands for a current tool and can be called wherever that one can, listed or not. Most
  * have its parameters and fields; those of outputs called them files, and their names are translated here.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { once } from '../base/once.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { defineTool, type Tool } from '../tools/tool.ts';

@@ -1,5 +1,5 @@
 /** shell_allowed and shell/allowed: which commands this caller may run. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Answer, type Call, type DataOf, defineTool } from '../tools/tool.ts';
 
 const definition = {

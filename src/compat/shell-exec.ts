@@ -3,7 +3,7 @@
  * or a program with its arguments; the JSON-RPC method takes the latter alone.
  */
 import { constants } from 'node:os';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { quoteWord } from '../security/security.ts';

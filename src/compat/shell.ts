@@ -1,5 +1,5 @@
 /** shell: a compatible tool. Waits for the end, says how it went in a line, and gives the output as a second block. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ShellToolSettings } from '../base/settings.ts';

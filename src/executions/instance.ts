@@ -7,7 +7,7 @@
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { attempt } from '../base/attempt.ts';
 import { ticks } from '../base/clock.ts';
 import { errnoOf } from '../base/errors.ts';

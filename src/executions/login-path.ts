@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readJson } from '../base/attempt.ts';
 import { directoryProblem } from '../base/config/paths.ts';
 import { makePrivateDirectory, writeFileWhole } from '../base/files.ts';

@@ -1,7 +1,7 @@
 /** What versions before the journal left: a record beside the output of each execution, and a register of terminals. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readJson } from '../base/attempt.ts';
 import { listIds, makePrivateDirectory } from '../base/files.ts';
 import { renameId } from '../base/ids.ts';

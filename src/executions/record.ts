@@ -1,5 +1,5 @@
 /** An execution as it lies on disk. The record is the truth; what is in memory is an index of it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ticks } from '../base/clock.ts';
 
 export const EXECUTION_MODES = ['foreground', 'background', 'detached', 'adaptive', 'terminal'] as const;

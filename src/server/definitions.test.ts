@@ -1,6 +1,6 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { createFixtureTools } from '../../test/e2e/support/fixture-tools.ts';
 import { measureDefinitions } from '../../test/support/measure-definitions.ts';
 import { defineTool } from '../tools/tool.ts';

@@ -2,7 +2,7 @@
  * What tools/list shows, computed once and in the order of the catalogue. A model reads name, description and input
  * schema of every tool before it has done anything, so each byte of them is paid for in every conversation.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isObject } from '../base/objects.ts';
 import type { Annotations, Tool } from '../tools/tool.ts';
 import { NEWS_SCHEMA } from './client-news.ts';

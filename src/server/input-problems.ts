@@ -2,7 +2,7 @@
  * Zod's issues in the words of this server. A message that a schema's author wrote wins over these words (zod asks
  * the error map of the call only where the schema has none).
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import { quote } from './quote.ts';
 import { suggest } from './suggest.ts';

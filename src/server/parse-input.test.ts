@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { defineTool } from '../tools/tool.ts';
 import { createInputParser } from './parse-input.ts';

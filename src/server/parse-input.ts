@@ -2,7 +2,7 @@
  * A tool's input, parsed once and for all tools in the same way: a strict zod object, no NUL characters, and one
  * PARAM_ error that names every problem and carries the code of the first.
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { type ErrorCode, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { once } from '../base/once.ts';

@@ -15,7 +15,7 @@ import {
   type ServerContext,
   type Tool as WireTool,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { ClientInfo } from '../tools/tool.ts';
 import { AnswerTimeout, type Person, type Question } from './approvals.ts';

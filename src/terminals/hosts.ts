@@ -2,7 +2,7 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { attempt, readJson } from '../base/attempt.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { connectSocket } from '../base/sockets.ts';

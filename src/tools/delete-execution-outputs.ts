@@ -1,5 +1,5 @@
 /** delete_execution_outputs: removes stored outputs for good. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { type Call, defineTool } from './tool.ts';
 

@@ -1,5 +1,5 @@
 /** The fields of an answer about an execution. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { TERMINATION_REASONS } from '../executions/executions.ts';
 import type { DataOf } from './tool.ts';
 

@@ -1,5 +1,5 @@
 /** list_execution_outputs: what is kept of what commands printed. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import type { OutputFilter } from '../outputs/types.ts';
 import { describeBytes } from './describe.ts';

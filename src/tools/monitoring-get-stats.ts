@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { freemem, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { measureDirectory } from '../base/directory-size.ts';
 import { LOCAL_PRINCIPAL } from '../base/principals.ts';

@@ -1,5 +1,5 @@
 /** process_get_execution: how an execution is doing, or how it ended. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { EXECUTION_MODES, type Execution } from '../executions/executions.ts';

@@ -1,5 +1,5 @@
 /** process_list: what this caller ran, newest first. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import { createFilter } from '../base/pattern.ts';

@@ -1,5 +1,5 @@
 /** process_monitor: watches what an execution uses, until it ends or is no longer of interest. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import {

@@ -1,5 +1,5 @@
 /** process_terminate: ends an execution, or sends it a signal. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type EndSignal, type Execution, type Live, pidOf, waitForEnd } from '../executions/executions.ts';
 import { listProcesses, survivorsOf } from './describe.ts';
 import { findTarget } from './find-target.ts';

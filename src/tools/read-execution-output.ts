@@ -1,5 +1,5 @@
 /** read_execution_output: a part of an output by bytes, by lines, or by what a search finds in it; or results in it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ByteSource, OutputInfo } from '../outputs/types.ts';

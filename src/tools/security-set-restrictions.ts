@@ -1,5 +1,5 @@
 /** security_set_restrictions: a caller tightens what it may do itself, until the server restarts. Never the other way. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { isInside, realPathOf } from '../base/config/paths.ts';
 import { POLICY_MODES, PRESET_NAMES } from '../base/config/presets.ts';

@@ -1,6 +1,6 @@
 /** shell_execute: runs a command, and answers when it ended or when waiting longer would not help the caller. */
 import { homedir } from 'node:os';
-import { z } from 'zod';
+import * as z from 'zod';
 import { locatePath } from '../base/config/paths.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';

@@ -1,5 +1,5 @@
 /** shell_set_default_workdir: where commands run that name no directory. Makes nothing reachable that was not. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineTool } from './tool.ts';
 
 export const shellSetDefaultWorkdir = defineTool({

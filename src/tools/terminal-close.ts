@@ -1,5 +1,5 @@
 /** terminal_close: ends everything in a terminal; what it showed stays as an output, if wanted. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { listProcesses, survivorsOf } from './describe.ts';
 import { describeEnd, endOutput } from './terminal-fields.ts';

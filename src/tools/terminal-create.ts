@@ -1,5 +1,5 @@
 /** terminal_create: opens a real terminal with a shell in it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import {
   describeTerminal,

@@ -1,5 +1,5 @@
 /** What the terminal tools have in common: parameters, fields and words. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';

@@ -1,5 +1,5 @@
 /** terminal_get_output: what a terminal shows, and what it has written. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { LIMITS } from '../base/limits.ts';
 import type { LookRequest, ReadResult } from '../terminals/terminals.ts';
 import { answerBytes } from './known-clients.ts';

@@ -1,5 +1,5 @@
 /** terminal_list: the caller's terminals, newest first. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { createFilter } from '../base/pattern.ts';
 import { escapeText } from '../security/security.ts';
 import { describeDetails, foregroundText, statusOf, terminalDetails } from './terminal-fields.ts';

@@ -1,5 +1,5 @@
 /** terminal_resize: the program in it is notified, as when a person resizes a window. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { dimensionsOutput, dimensionsRequired, toDimensions } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';

@@ -1,5 +1,5 @@
 /** terminal_send_input: types into a terminal, and if asked waits for what comes of it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';

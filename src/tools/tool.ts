@@ -2,7 +2,7 @@
  * What a tool is: schemas, words for a model, and a function from parsed input to an answer. A tool knows neither
  * MCP nor HTTP; server/dispatch.ts parses for it and encodes what it returns.
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { once } from '../base/once.ts';
 import type { Modules } from './modules.ts';
 

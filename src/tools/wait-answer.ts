@@ -1,5 +1,5 @@
 /** What came of a wait: which condition, for which execution, after how long, and the output that is new since. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Condition, Execution, Verdict, WaitReport } from '../executions/executions.ts';
 import { escapeText, maskBeginning } from '../security/security.ts';
 import { describeDuration } from './describe.ts';

@@ -1,5 +1,5 @@
 /** Conditions as a caller writes them: objects with one field each. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { compilePattern } from '../base/pattern.ts';
 import type { Condition, Execution } from '../executions/executions.ts';

@@ -1,6 +1,6 @@
 /** What the page may ask for, as one table: method, path, whether it changes something, and what is done. */
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ShellServerError } from '../base/errors.ts';
 import { REMEMBER } from '../security/questions/questions.ts';
 import type { Actions } from './actions.ts';

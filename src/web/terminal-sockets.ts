@@ -5,7 +5,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
-import { z } from 'zod';
+import * as z from 'zod';
 import { attempt } from '../base/attempt.ts';
 import { messageOf } from '../base/errors.ts';
 import { isId } from '../base/ids.ts';

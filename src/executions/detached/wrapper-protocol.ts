@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readJson } from '../../base/attempt.ts';
 import type { EncodedError } from '../../base/errors.ts';
 import type { LaunchPermit } from '../../security/security.ts';

@@ -5,7 +5,7 @@
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { PRESET_NAMES } from '../../base/config/presets.ts';
 import { errnoOf, messageOf, ShellServerError } from '../../base/errors.ts';
 import { makePrivateDirectory, writeFileWhole } from '../../base/files.ts';

@@ -3,7 +3,7 @@
  * ended, one that reports progress, and ones that fail.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ShellServerError } from '../../../src/base/errors.ts';
 import { type Log, silentLog } from '../../../src/base/log.ts';
