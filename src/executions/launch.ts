@@ -110,7 +110,7 @@ async function startInShell(
   const { marker } = prestarted.shell;
   try {
     capture.copyTo(io.openSinks(marker), permit.masked);
-    // A pipe takes more than a text has; without the last byte nothing runs.
+    // A text has at most a page, which a pipe takes as a whole; without the last byte nothing runs.
     writeSync(handoffFd, `${text}\0`);
     attempt(() => closeSync(handoffFd));
   } catch (error) {

@@ -143,56 +143,50 @@ function runPlain(command: string, directory: string): Ran['said'] {
 describe('a shell that waits for its command does what `bash -c` does with', () => {
   test.each([
     'echo hi',
-    'echo $- $0 $# "$*"',
-    'echo "$KEPT"; pwd; umask; ulimit -a',
-    'env | sort | grep -v -e ^_= -e ^MCP_',
-    'echo a; echo b >&2; exit 3',
+    'echo "$KEPT"; pwd; umask',
+    'env | sort | grep -v -e ^MCP_',
+    'printenv _',
+    'cd / && printenv _',
+    '/usr/bin/printenv _',
+    'echo a; false; exit 3',
     'false',
-    '! true',
+    'true || gti',
     'gti status',
     'cd / && gti',
-    './missing.sh',
-    'echo a\ngti\necho $LINENO',
-    'set -u; echo $nope; echo after',
-    'set -e; false; echo no',
-    'set -o pipefail; false | true',
-    'readonly a=1; a=2; echo after',
-    'echo ${x:?bad}; echo after',
-    'let 1/0; echo $?',
-    'return 3; echo $?',
-    'break; echo $?',
-    'kill -9 $$',
+    '/usr/bin/gti',
+    '/usr/bin status',
+    'missing/gti | cat',
     'sh -c "kill -9 \\$\\$"',
     'sh -c "kill -SEGV \\$\\$"',
     'cd / && sh -c "kill -9 \\$\\$"',
-    'A=b sh -c "echo \\$A; kill -9 \\$\\$"',
-    'sh -c "kill -9 \\$\\$"; echo $?',
+    'cd / ; sh -c "kill -9 \\$\\$"',
+    'false || sh -c "kill -9 \\$\\$"',
     'sh -c "kill -9 \\$\\$" | cat',
-    'cat <<X\nhi $((1+2))\nX',
-    'cat <<< "x"',
-    'for i in 1 2; do echo $i; done',
-    'test -t 0; echo $?; cat',
-    'exec 9>&1; echo hi >&9',
-    'export A="x y"; sh -c "echo \\$A"',
-    'shopt; set -o',
-    'echo "é ü 日本"; printf "%s\\t|" a "" "  b  "',
+    'cat | sh -c "kill -9 \\$\\$"',
+    'sh -c "kill -9 \\$\\$"; echo after',
+    'sh -c "kill -9 \\$\\$" 2>&1',
+    "sh -c 'exit 4'; pwd",
+    "sh -c 'echo $0 $# $-' a b",
+    "bash -c 'echo $$ $PPID'",
+    'test -t 0; cat',
+    'umask 077; sh -c umask',
+    "printf '%s\\t|' a '' '  b  '",
+    'echo "é ü 日本" \'$x\' "\\$x \\"q\\""',
     '  echo  leading',
-    'echo trailing  \n\n',
-    '# nothing',
-    '',
-    'sleep 0 & wait; echo $?',
-    '(exit 4)',
-    'x=5',
-    'time true 2>/dev/null; echo $?',
-    'jobs; wait; echo $?',
-    'declare -p KEPT SHLVL',
-    'ls /nonexistent',
-    'echo "$(basename a/b)" `echo c`',
-    'case a in a) echo yes;; esac',
-    '[[ -d / ]] && echo dir',
-    'local x=1; echo $?',
-    'history | wc -l; echo "$HISTFILE$PS1"',
-    'echo $SHELLOPTS',
+    'echo trailing  ',
+    'ls trailing  ',
+    'ls /nonexistent 2>&1',
+    'ls /nonexistent 2>/dev/null',
+    'ls /nonexistent > made; cat made',
+    'ls > /nonexistent/x',
+    'cd / && ls > /nonexistent/x',
+    'export NEW="a b" OTHER=$HOME; env | sort | grep -v ^MCP_',
+    'export NEW=1; printenv NEW',
+    'echo a > made2; echo b >> made2; cat < made2',
+    'echo *; echo ~ ~+; echo [a-z]*',
+    'echo $HOME${HOME}"$nope"x$nope',
+    '[ -d / ] && echo dir',
+    "node -e 'console.log(process.argv0)'",
   ])('%j', async (command) => {
     const shells = createShells();
     const { isPrestarted, said } = await shells.runPrestarted(command);
@@ -208,12 +202,17 @@ describe('a command gets a shell of its own', () => {
     'echo $BASH_COMMAND',
     'echo $_',
     'set -x; echo hi',
+    'set -v\nls',
     'set -euxo pipefail; echo hi',
     'tr "\\0" " " < /proc/$$/cmdline',
     'trap "echo bye" EXIT; echo hi',
+    "tr\\ap 'echo bye' 0; ls",
+    "'tr''ap' 'echo bye' 0; ls",
     'ls() { echo mine; }; ls',
+    'ls(\\\n) { echo mine; }; ls',
     'function ls { echo mine; }; ls',
     'alias x=y; x',
+    "shopt -s expand_aliases\na''lias ls='echo mine'\nls",
     'enable -n echo; echo hi',
     'if',
     'echo "unterminated',
@@ -222,6 +221,46 @@ describe('a command gets a shell of its own', () => {
     'PATH=/bin ls /nonexistent',
     'printf "\x01"',
     `echo ${'a'.repeat(3000)}`,
+    // The status of the command before.
+    'false; /bin/echo $?',
+    "sh -c 'exit 42'; sh -c 'exit $1' _ $?",
+    "ls /nonexistent || sh -c 'echo failed with $1' _ $?",
+    "x=$(false); sh -c 'exit $1' _ ${?}",
+    "false; sh -c 'exit $1' _ $(( $? + 1 ))",
+    // A text that ends before its here-document.
+    'cat <<X\nhello',
+    'cat <<X | cat\nhello',
+    'cat <<X\nhi\nX ',
+    // Time since the start.
+    'echo $SECONDS',
+    'echo ${SECONDS}',
+    'printf "%(%s)T\\n" -2 | cut -c 1-3',
+    // Names of programs.
+    "printf '#!/bin/sh\\necho $0\\n' > s; chmod +x s; ./s",
+    'cd /usr; bin/printenv HOME',
+    '../missing',
+    // bash waits for a program that is not at the very end.
+    "sh -c 'kill -9 $$'\n# c",
+    "sh -c 'kill -9 $$'\n\n",
+    "true & sh -c 'kill -9 $$'",
+    'set -m; sleep 0 & ls',
+    'echo > empty; chmod +x empty; ./empty',
+    'shopt -s execfail; /etc/passwd $(echo side >&2)',
+    "gti 'a\nb'",
+    'declare -p; ls',
+    'export -p; ls',
+    'export PATH=/bin; ls',
+    'set -r; ls',
+    'echo $(if)',
+    'echo $LINENO',
+    'A=b sh -c "echo \\$A; kill -9 \\$\\$"',
+    'for i in 1 2; do echo $i; done',
+    'cat <<< "x"',
+    'sleep 0 & wait; echo $?',
+    '(exit 4)',
+    'time true 2>/dev/null; echo $?',
+    '! true',
+    '',
   ])('where it could notice the difference: %j', async (command) => {
     const shells = createShells();
     const { isPrestarted, said } = await shells.runPrestarted(command);
@@ -245,6 +284,12 @@ describe('a command gets a shell of its own', () => {
     ['input', { inputData: 'given' }],
     ['a report', { keepsState: true }],
     ['a variable that bash obeys', { environment: { ...ENVIRONMENT, BASH_ENV: '/dev/null' } }],
+    ['a variable that ends what waits', { environment: { ...ENVIRONMENT, TMOUT: '900' } }],
+    ['a relative directory of programs', { environment: { ...ENVIRONMENT, PATH: '/usr/bin:/bin:.' } }],
+    [
+      'the directory itself among those of programs',
+      { environment: { ...ENVIRONMENT, PATH: '/usr/bin::/bin' } },
+    ],
     ['an exported function', { environment: { ...ENVIRONMENT, 'BASH_FUNC_echo%%': '() { :; }' } }],
     ['another shell', { argv: shellArgv('/bin/sh', 'echo hi') }],
     ['a list to decide, without a sandbox', { hasLists: true }],
@@ -288,21 +333,22 @@ test('after a row of commands one shell stays', async () => {
 
 test('what a waiting shell starts is found by the marker that it has', async () => {
   const shells = createShells();
-  const { isPrestarted, marker, said } = await shells.runPrestarted('env | grep ^MCP_; set | grep ^MCP_');
+  const { isPrestarted, marker, said } = await shells.runPrestarted('env | grep ^MCP_; env | grep ^MCP_');
   expect([isPrestarted, said[2]]).toEqual([true, `${marker}\n${marker}\n`]);
   expect(marker).not.toBe('MCP_SHELL_EXECUTION=own');
 });
 
 test('a waiting shell has no descriptor that a plain one has not', async () => {
   const shells = createShells();
-  const list = 'for n in 3 4 5 6 7 8 9 10 63 64 65 250 255; do { : >&$n; } 2>&- && echo x$n; done; echo done';
+  const list =
+    "bash -c 'for n in 3 4 5 6 7 8 9 10 63 64 65 250 255; do { : >&$n; } 2>&- && echo x$n; done; echo done'";
   const { isPrestarted, said } = await shells.runPrestarted(list);
   expect([isPrestarted, plain(said[2])]).toEqual([true, runPlain(list, shells.directory)[2]]);
 });
 
 test('a report of the shell is the same', async () => {
   const shells = createShells();
-  const command = 'cd /; export NEW=1; (exit 3) | true';
+  const command = 'cd /; export NEW=1; sh -c "exit 3" | true';
   const argv = shellArgv(BASH, withReport(BASH, command, { state: true, statuses: true }) ?? '');
   const first = await shells.run(command, { keepsState: true, argv });
   await shells.untilWaiting(1);

@@ -38,11 +38,13 @@ export interface WaitingShell {
 const { handoff } = SANDBOX_FDS;
 /** A variable of bash's own holds the text, so that none is left behind. Without the last byte nothing runs. */
 const WAIT = `IFS= read -r -d "" -u ${handoff} BASH_EXECUTION_STRING || exit 126; exec ${handoff}<&-; : "$0"; eval "$BASH_EXECUTION_STRING"`;
-/** Whether a variable makes bash run or be something else before it reads a word. */
-const changesBash = oncePer((environment: Environment) =>
-  Object.keys(environment).some((name) => CHANGES_BASH.test(name)),
+/** Whether a variable makes bash run or be something else before it reads a word, or find programs below its directory. */
+const changesBash = oncePer(
+  (environment: Environment) =>
+    Object.keys(environment).some((name) => CHANGES_BASH.test(name)) ||
+    !(environment['PATH'] ?? '').split(':').every((directory) => directory.startsWith('/')),
 );
-const CHANGES_BASH = /^(?:BASH_.*|SHELLOPTS|BASHOPTS|POSIXLY_CORRECT|PS4)$/;
+const CHANGES_BASH = /^(?:BASH_.*|SHELLOPTS|BASHOPTS|POSIXLY_CORRECT|PS4|TMOUT)$/;
 
 /** What a launch says of its command. */
 export interface ShellIo {
