@@ -5,6 +5,7 @@ const { syncBuiltinESMExports } = require('node:module');
 const { basename, dirname, join } = require('node:path');
 const v8 = require('node:v8');
 const vm = require('node:vm');
+const { crc32 } = require('node:zlib');
 
 const KEPT = ['--expose-gc', '--semi-space-growth-factor=1'];
 const scripts = new Map();
@@ -35,7 +36,10 @@ process.on('exit', () => {
     const directory = join(dirname(dirname(filename)), 'code-cache', version);
     mkdirSync(directory, { recursive: true });
     const path = join(directory, `${basename(filename)}.bin`);
-    writeFileSync(`${path}.new`, script.createCachedData());
+    const data = script.createCachedData();
+    const checksum = Buffer.alloc(4);
+    checksum.writeUInt32LE(crc32(data));
+    writeFileSync(`${path}.new`, Buffer.concat([data, checksum]));
     renameSync(`${path}.new`, path);
   }
 });

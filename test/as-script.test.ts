@@ -1,6 +1,15 @@
 /** Chunks of dist/ as scripts, which V8 can be given a code cache for. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
@@ -56,6 +65,21 @@ describe('a chunk as a script', () => {
   );
 });
 
+/** What a disk and a loss of power make of a file. */
+const DAMAGES: readonly ((bytes: Buffer) => Buffer)[] = [
+  () => Buffer.from('not a cache'),
+  () => Buffer.alloc(0),
+  () => Buffer.alloc(3),
+  (bytes) => bytes.subarray(0, bytes.length / 2),
+  (bytes) => Buffer.from(bytes).fill(0, bytes.length / 2),
+  (bytes) => Buffer.from(bytes).fill(0),
+  ...[0.3, 0.6, 0.9].map((share) => (bytes: Buffer) => {
+    const flipped = Buffer.from(bytes);
+    const at = Math.floor(bytes.length * share);
+    return flipped.fill((bytes[at] ?? 0) ^ 1, at, at + 1);
+  }),
+];
+
 describe('code caches', () => {
   const own = `${process.version}-${process.platform}-${process.arch}`;
   const version = (dist: string): string =>
@@ -72,7 +96,7 @@ describe('code caches', () => {
       const [caches, chunks, ...names] = process.argv.slice(1);
       const read = require('node:fs').readFileSync;
       console.log(names.filter((name) => new (require('node:vm').Script)(read(chunks + name.slice(0, -4), 'utf8'),
-        { cachedData: read(caches + name) }).cachedDataRejected).join());`;
+        { cachedData: read(caches + name).subarray(0, -4) }).cachedDataRejected).join());`;
     const args = ['-e', check, `${caches}/`, `${join(ROOT, 'dist/chunks')}/`, ...names];
     expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('\n');
   });
@@ -89,8 +113,11 @@ describe('code caches', () => {
       rmSync(caches, { recursive: true });
       expect(version(dist)).toMatch(/^\d+\.\d+\.\d+/);
       mkdirSync(caches);
-      for (const name of names) writeFileSync(join(caches, name), 'not a cache');
-      expect(version(dist)).toMatch(/^\d+\.\d+\.\d+/);
+      for (const damage of DAMAGES) {
+        for (const name of names)
+          writeFileSync(join(caches, name), damage(readFileSync(join(ROOT, 'dist/code-cache', own, name))));
+        expect(version(dist)).toMatch(/^\d+\.\d+\.\d+/);
+      }
     } finally {
       rmSync(directory, { recursive: true });
     }
