@@ -3,7 +3,7 @@
  * made of it is remembered.
  */
 import { oncePer } from '../base/once.ts';
-import type { Environment } from '../security/security.ts';
+import { type Environment, MARKER_NAME } from '../security/security.ts';
 
 /** "NAME=value" for each variable, with a NUL between them, which none of them can have. */
 export const wordsOf = (environment: Environment): string =>
@@ -23,6 +23,12 @@ export function withMarker(environment: Environment, marker: string): Environmen
   const words = plainWords(environment);
   markedWords.set(marked, words === '' ? marker : `${words}\0${marker}`);
   return marked;
+}
+
+/** That of a process which has one. */
+export function markerIn(environment: Environment): string | undefined {
+  const value = environment[MARKER_NAME];
+  return value === undefined ? undefined : `${MARKER_NAME}=${value}`;
 }
 
 /** "NAME=value" */

@@ -9,7 +9,7 @@ import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { attempt, succeeds } from '../base/attempt.ts';
-import { wordsOf } from './environment-words.ts';
+import { markerIn, wordsOf } from './environment-words.ts';
 import { mostInstances } from './inotify.ts';
 import {
   allowedOf,
@@ -24,6 +24,7 @@ import {
   startError,
   unlinkAll,
 } from './spawner.ts';
+import { endByMarker } from './terminate.ts';
 
 /** `program` is a path, where there need not be a file. */
 export function createForker(program: string): Spawner {
@@ -259,8 +260,14 @@ function giveUp({ spec, reject }: Job, error: Error, { reports }: Open): void {
 }
 
 function failAll(open: Open): void {
-  for (const job of open.jobs.values())
-    giveUp(job, new Error('the process that starts commands has ended'), open);
+  for (const job of open.jobs.values()) {
+    // It may have been started, and nobody would have it.
+    const failed = (): void =>
+      giveUp(job, new Error('the process that starts commands has ended, and what it started'), open);
+    const marker = markerIn(job.spec.environment);
+    if (marker === undefined) failed();
+    else endByMarker(marker).then(failed, failed);
+  }
   // How they end nobody will hear; the caller ends what is left of them.
   for (const { end } of open.running.values()) end({ code: null, signal: 'SIGKILL' });
   for (const { reject } of open.making.values()) reject(new Error('the process that makes pipes has ended'));

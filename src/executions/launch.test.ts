@@ -8,11 +8,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lacks, needs } from '../../test/setup/needs.ts';
 import { FORKER } from '../../test/support/root.ts';
 import { createWorld, outcomeOf, untilPrinted, type World } from '../../test/support/world.ts';
 import { randomText } from '../base/ids.ts';
+import { MARKER_NAME } from '../base/marker.ts';
 import type { Sink, StreamType } from '../outputs/types.ts';
 import type { LaunchPermit } from '../security/permit.ts';
 import type { BubblewrapSpec } from '../security/sandbox/profile.ts';
@@ -506,6 +508,28 @@ describe('the forker', () => {
     expect(survivors).toEqual([]);
     expect(membersOf(marker)).toEqual([]);
   });
+
+  test.each([0, 2, 4, 8])(
+    'that is killed %d ms after a start leaves nothing that was not told',
+    async (ms) => {
+      const { start } = createBench(createHost(), createForker(FORKER), NO_GROUPS);
+      const { identity } = await start(undefined, 'sleep 300');
+      const reaper = findProcess(findProcess(identity.pid)?.parentPid ?? 0)?.parentPid ?? 0;
+      const starting = Array.from({ length: 12 }, async () => {
+        const marker = `${MARKER_NAME}=${randomText()}`;
+        const { ending } = await start(undefined, 'sleep 300', { marker }).catch(() => ({
+          ending: undefined,
+        }));
+        // Another one may have started it.
+        ending?.end('terminated');
+        await ending?.finished;
+        return membersOf(marker);
+      });
+      await sleep(ms);
+      process.kill(reaper, 'SIGKILL');
+      expect((await Promise.all(starting)).flat()).toEqual([]);
+    },
+  );
 
   test('that is killed is replaced, and what it had started is ended and told', async () => {
     const host = createHost();

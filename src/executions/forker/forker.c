@@ -264,7 +264,7 @@ int main(int argc, char **argv) {
   const char *last = argv[0];
   for (char **each = environ; *each != NULL; each++) last = *each;
   title_room = (size_t)(last + strlen(last) + 1 - title);
-  set_title(argv[0]);
+  prctl(PR_SET_NAME, argv[0]);
   fork_from_reaper();
   forker = getpid();
   int requests_fd = raised(3);
