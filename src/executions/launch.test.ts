@@ -521,7 +521,7 @@ describe('the forker', () => {
           ending: undefined,
         }));
         // Another one may have started it.
-        ending?.end('terminated');
+        await ending?.end('terminated');
         await ending?.finished;
         return membersOf(marker);
       });
