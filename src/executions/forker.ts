@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getSystemErrorName } from 'node:util';
 import { attempt, succeeds } from '../base/attempt.ts';
 import { markerIn, wordsOf } from './environment-words.ts';
@@ -25,6 +26,9 @@ import {
   unlinkAll,
 } from './spawner.ts';
 import { endByMarker } from './terminate.ts';
+
+/** From the last look at its parent to the start of its program it takes a thousandth of that. */
+const ON_ITS_WAY_MS = 100;
 
 /** `program` is a path, where there need not be a file. */
 export function createForker(program: string): Spawner {
@@ -266,11 +270,18 @@ function failAll(open: Open): void {
       giveUp(job, new Error('the process that starts commands has ended, and what it started'), open);
     const marker = markerIn(job.spec.environment);
     if (marker === undefined) failed();
-    else endByMarker(marker).then(failed, failed);
+    else endAllOf(marker).then(failed, failed);
   }
   // How they end nobody will hear; the caller ends what is left of them.
   for (const { end } of open.running.values()) end({ code: null, signal: 'SIGKILL' });
   for (const { reject } of open.making.values()) reject(new Error('the process that makes pipes has ended'));
+}
+
+/** Twice: one may be on its way to its program, and has no marker yet. */
+async function endAllOf(marker: string): Promise<void> {
+  await endByMarker(marker);
+  await sleep(ON_ITS_WAY_MS);
+  await endByMarker(marker);
 }
 
 function socketOf(child: ChildProcess, fd: number): Socket {

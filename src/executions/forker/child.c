@@ -189,9 +189,13 @@ _Noreturn void become(int failure, struct order order) {
   bool has_report = *order.report_fd != '\0';
   if (has_report && dup3(answers_fd, (int)number_of(order.report_fd), 0) < 0) fail(failure, "open");
   if (!set_limits(&order)) fail(failure, "limit");
-  if (!has_report) prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
   if (count_words(order.template) > 0) enter_sandbox(failure, &order);
   if (chdir(order.directory) != 0) fail(failure, "chdir");
+  if (!has_report) {
+    prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+    /* The server hears nothing of a program that is started after our end. */
+    if (getppid() != forker) _exit(1);
+  }
   execute(order.argv, order.environment.next);
   fail(failure, "exec");
 }
