@@ -60,6 +60,8 @@ export function createOpening(options: OpeningOptions) {
     // It takes longer to start than everything else that comes before it is needed.
     const starting = hostOf();
     starting.catch(() => undefined);
+    // So that they are made at the same time; that it cannot be made is found out again.
+    security.expectedSandbox(principal).catch(() => undefined);
     const path = await executions.commandPath();
     const shell = findShell(request.shellType, security.shells.configured, path);
     const { sessionName, release } = register.reserve(principal, request.sessionName);
