@@ -103,7 +103,7 @@ describe('what is watched', () => {
       writable: [host.home],
       git: host.git({ roots: [host.home] }),
       homedir: host.home,
-      pathDirectories: [join(host.home, 'tools/bin')],
+      besidesDots: [join(host.home, 'tools/bin')],
       opened: [],
     });
     for (const other of ['notes', '.cache/x', '.npm/x', '.lesshst', '.python_history'])

@@ -26,7 +26,7 @@ export function watchedPaths(input: {
   readonly writable: readonly string[];
   readonly git: GitLayout;
   readonly homedir: string;
-  readonly pathDirectories?: readonly string[];
+  readonly besidesDots?: readonly string[];
   /** What the operator named is theirs. */
   readonly opened: readonly string[];
 }): WatchedPath[] {
@@ -37,10 +37,7 @@ export function watchedPaths(input: {
     ...git.missing.filter((path) => writable.some((root) => isInside(path, root))),
     ...writable.flatMap((root) => PROTECTED_IN_WORKSPACE.map((name) => join(root, name))),
     ...(isHomeWritable
-      ? [
-          ...PROTECTED_IN_HOME.map((name) => join(home, name)),
-          ...obeyedInHome(home, input.pathDirectories ?? []),
-        ]
+      ? [...PROTECTED_IN_HOME.map((name) => join(home, name)), ...obeyedInHome(home, input.besidesDots ?? [])]
       : []),
   ];
   // A directory on the way may be a link, and be exchanged itself.

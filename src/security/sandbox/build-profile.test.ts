@@ -107,7 +107,7 @@ describe('the home directory', () => {
     const profile = host.profile({
       security: { workspace: [host.home] },
       repositories: [host.workspace],
-      pathDirectories: [join(host.home, 'tools/bin')],
+      besidesDots: [join(host.home, 'tools/bin')],
       tmpDirectory,
     });
     expect(linesOf(profile.mounts, host.root).sort()).toEqual([
@@ -148,7 +148,7 @@ describe('the home directory', () => {
       const profile = host.profile({
         preset,
         security: { workspace: [host.home] },
-        pathDirectories: [join(host.home, 'my tools')],
+        besidesDots: [join(host.home, 'my tools')],
       });
       expect(viewOf(profile, path)).toBe(`readable ${path}`);
       expect(viewOf(profile, join(host.home, 'notes.txt'))).toMatch(/^writable/);

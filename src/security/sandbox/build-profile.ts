@@ -41,7 +41,7 @@ export function buildProfile(input: ProfileInput): Profile {
   table.put(readable.map(asReadable));
   table.put(roots.map(asWritable));
   const home = realPathOf(input.homedir);
-  if (table.isWritable(home)) table.put(closedHome(home));
+  if (table.isWritable(home)) table.put(closedHome(home, input.besidesDots));
   // What is another inside has none of the host's files in it.
   const writable = (): string[] =>
     table

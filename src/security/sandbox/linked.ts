@@ -13,11 +13,14 @@ const MAX_DEPTH = 3;
 const MAX_ENTRIES = 2000;
 
 /** Of those paths that are directories; git directories are left to what knows their layout. May be missing, or anywhere. */
-export function linkedFrom(paths: readonly string[]): string[] {
+export function linkedFrom(
+  paths: readonly string[],
+  isEntered: (directory: string) => boolean = () => true,
+): string[] {
   const targets = new Set<string>();
   for (const path of new Set(paths)) {
     if (kindOf(path) !== 'directory' || isThere(join(path, 'HEAD'))) continue;
-    for (const link of linksIn(path)) {
+    for (const link of linksIn(path, isEntered)) {
       const target = resolve(dirname(link), readLinkAt(link) ?? '.');
       // One that leads upwards would make all of the workspace read-only.
       if (!isInside(link, target)) targets.add(target);
@@ -26,7 +29,7 @@ export function linkedFrom(paths: readonly string[]): string[] {
   return [...targets];
 }
 
-function linksIn(top: string): string[] {
+function linksIn(top: string, isEntered: (directory: string) => boolean): string[] {
   const links: string[] = [];
   let directories = [top];
   let left = MAX_ENTRIES;
@@ -38,7 +41,7 @@ function linksIn(top: string): string[] {
       for (const entry of entries) {
         const path = join(directory, entry.name);
         if (entry.isSymbolicLink()) links.push(path);
-        else if (entry.isDirectory()) next.push(path);
+        else if (entry.isDirectory() && isEntered(path)) next.push(path);
       }
     }
     directories = next;

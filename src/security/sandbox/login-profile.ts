@@ -33,7 +33,7 @@ export function loginProfile(
     installation: [],
     git: NO_GIT,
     gitDirectories: [],
-    pathDirectories: [],
+    besidesDots: [],
     tmpDirectory: undefined,
     systemRoot: [],
     isRoot: process.getuid?.() === 0,

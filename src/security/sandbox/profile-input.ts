@@ -27,8 +27,8 @@ export interface ProfileInput {
   readonly systemRoot: readonly Mount[];
   /** A file of ours with nothing in it, shown instead of one that is hidden; without one it cannot be opened. */
   readonly emptyFile: string | undefined;
-  /** Directories of PATH in a home directory. */
-  readonly pathDirectories: readonly string[];
+  /** What is obeyed in a home directory that can be written to, besides its entries with a dot; see `obeyedBesidesDots`. */
+  readonly besidesDots: readonly string[];
   /** Where copies of many small files are kept, so that one mount does for all; undefined: none are made. */
   readonly copies: string | undefined;
   /** Root owns files of /proc that its commands could change though they have no capabilities. */

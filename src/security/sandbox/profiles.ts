@@ -12,9 +12,9 @@ import { findPrivatePaths, privateCandidates } from './find-private.ts';
 import { findGitDirectories } from './git-directories.ts';
 import { createGitLayouts } from './git-layout.ts';
 import { separateLinks } from './hard-links.ts';
-import { isThere } from './host-files.ts';
+import { isThere, stampOf } from './host-files.ts';
 import { loginProfile } from './login-profile.ts';
-import { pathDirectoriesIn, pathEntriesIn } from './open-home.ts';
+import { obeyedBesidesDots, pathDirectoriesIn, pathEntriesIn } from './open-home.ts';
 import { openings } from './openings.ts';
 import type { Profile, WatchedPath } from './profile.ts';
 import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
@@ -48,7 +48,7 @@ export function createProfiles(options: SandboxOptions, domains: Domains | undef
     async of(resident: Resident): Promise<Built> {
       const { principal, security } = resident;
       const around = await lookAround(host, resident);
-      const { git, open, pathDirectories } = around;
+      const { git, open, besidesDots } = around;
       const signature = signatureOf(host, around);
       const known = principal === undefined ? undefined : cache.get(principal);
       if (known !== undefined && known.security === security && isFresh(known, signature, security.root))
@@ -71,7 +71,7 @@ export function createProfiles(options: SandboxOptions, domains: Domains | undef
         writable: profile.writable,
         git,
         homedir: home,
-        pathDirectories,
+        besidesDots,
         opened: security.writablePaths.map(realPathOf).filter((path) => !security.workspace.includes(path)),
       });
       const built = { profile, watched };
@@ -122,7 +122,10 @@ function createHostView(options: SandboxOptions) {
     survey: createSurvey(surveyOf(options, home)),
     gitDirectories: findGitDirectories(settings.security.workspace),
     privatePaths: remembered(() => findPrivatePaths(home, environment)),
-    pathEntries: remembered((path) => pathEntriesIn(home, path)),
+    besidesDots: remembered((searched) => {
+      const entries = pathEntriesIn(home, searched.split('\0')[0] ?? '');
+      return obeyedBesidesDots(home, pathDirectoriesIn(home, entries, environment['VIRTUAL_ENV']));
+    }),
     privateParents: [...new Set(privateCandidates(home, environment).map((path) => dirname(path)))],
     ownPaths: () => ownPathsOf(settings, stateDirectory),
     roots: createRoots(),
@@ -149,7 +152,7 @@ async function lookAround(host: HostView, { principal, security }: Resident) {
     /** What can be written to. */
     open,
     isHomeWritable,
-    pathDirectories: isHomeWritable ? pathDirectoriesIn(home, host.pathEntries(searched)) : [],
+    besidesDots: isHomeWritable ? host.besidesDots(`${searched}\0${stampOf(home)}`) : [],
     // Before it is looked at, or the next look would find that something was made.
     tmpDirectory:
       security.keepsTmp && principal !== undefined
@@ -161,7 +164,7 @@ async function lookAround(host: HostView, { principal, security }: Resident) {
 
 function signatureOf(host: HostView, around: Around): string {
   const { home, stateDirectory } = host;
-  const { open, repositories, specialFiles, tmpDirectory, pathDirectories } = around;
+  const { open, repositories, specialFiles, tmpDirectory, besidesDots } = around;
   return host.signatures({
     roots: open,
     repositories,
@@ -171,14 +174,14 @@ function signatureOf(host: HostView, around: Around): string {
       ...host.gitDirectories.flatMap((path) => [path, join(path, 'modules'), join(path, 'worktrees')]),
       ...(tmpDirectory === undefined ? [] : [tmpDirectory]),
       ...cacheHomes(home, host.environment),
-      ...(around.isHomeWritable ? [...placesInHome(home), ...pathDirectories] : []),
+      ...(around.isHomeWritable ? [...placesInHome(home), ...besidesDots] : []),
     ],
     names: [
       ...specialFiles,
       '',
       ...repositories,
       around.git.key,
-      ...pathDirectories,
+      ...besidesDots,
       '',
       ...around.exposed.filter(isThere),
       ...open.filter(isThere),
@@ -189,7 +192,7 @@ function signatureOf(host: HostView, around: Around): string {
 
 function inputOf(
   host: HostView,
-  { security, specialFiles, git, pathDirectories, tmpDirectory }: Around,
+  { security, specialFiles, git, besidesDots, tmpDirectory }: Around,
   signature: string,
 ): Omit<ProfileInput, keyof Written | 'systemRoot'> {
   const { home, environment, gitDirectories } = host;
@@ -203,7 +206,7 @@ function inputOf(
     specialFiles,
     git,
     gitDirectories,
-    pathDirectories,
+    besidesDots,
     tmpDirectory,
     isRoot: process.getuid?.() === 0,
   };

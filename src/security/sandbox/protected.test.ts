@@ -21,7 +21,7 @@ function protectedOf(
     homedir: host.home,
     installation: options.installation ?? [],
     git: host.git({ roots, repositories, gitDirectories }),
-    pathDirectories: [],
+    besidesDots: [],
     security: { writablePaths: options.writablePaths ?? [] },
   });
   expect(mounts.filter(({ kind }) => kind !== 'readable')).toEqual([]);

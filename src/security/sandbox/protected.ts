@@ -16,7 +16,7 @@ import {
   WRITTEN_AROUND,
 } from './protected-paths.ts';
 
-interface ProtectedInput extends Pick<ProfileInput, 'homedir' | 'installation' | 'pathDirectories'> {
+interface ProtectedInput extends Pick<ProfileInput, 'homedir' | 'installation' | 'besidesDots'> {
   readonly git: Pick<GitLayout, 'obeyed' | 'closed'>;
   readonly security: Pick<SecuritySettings, 'writablePaths'>;
 }
@@ -31,7 +31,7 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_NAMES)),
     ...input.git.obeyed,
     ...PROTECTED_IN_HOME.map((name) => join(home, name)),
-    ...(isHomeOpen ? obeyedInHome(home, input.pathDirectories) : []),
+    ...(isHomeOpen ? obeyedInHome(home, input.besidesDots) : []),
     ...input.installation,
   ];
   const paths = [...new Set(candidates)]

@@ -10,6 +10,7 @@ import { buildProfile, type ProfileInput } from './build-profile.ts';
 import { bwrapOptions } from './bwrap.ts';
 import { findPrivatePaths } from './find-private.ts';
 import { createGitLayouts, type GitLayout, type GitPlaces } from './git-layout.ts';
+import { obeyedBesidesDots } from './open-home.ts';
 import type { BubblewrapSpec, Mount, Profile } from './profile.ts';
 import { NOTHING_WRITTEN } from './profile-input.ts';
 import { createRoots } from './roots.ts';
@@ -85,7 +86,6 @@ export function createHost(parent: string = tmpdir()) {
       environment: {},
       privatePaths: findPrivatePaths(changes.homedir ?? home, changes.environment ?? {}),
       gitDirectories: [],
-      pathDirectories: [],
       ownPaths: [],
       installation: [],
       specialFiles: [],
@@ -99,6 +99,7 @@ export function createHost(parent: string = tmpdir()) {
       systemRoot: createRoots().of(PRESETS[preset].root, []),
       isRoot: false,
       ...changes,
+      besidesDots: obeyedBesidesDots(changes.homedir ?? home, changes.besidesDots ?? []),
     });
   }
   const state = makeDirectory('state');
