@@ -149,6 +149,14 @@ describe.skipIf(needs('git'))('what git would obey is read-only, and the rest is
     expect(viewOf(profile, join(host.workspace, 'r69/file'))).toMatch(/^writable/);
   });
 
+  test('that are not listed, as far as a second name of what is in them goes', () => {
+    const host = createHost();
+    const inner = host.makeRepository('home/project/many/x');
+    const { single, obeyed } = host.git({ unlisted: [inner], overflowing: [join(host.workspace, 'many')] });
+    expect(single).toEqual(expect.arrayContaining([join(inner, '.git/config'), join(inner, '.git/hooks')]));
+    expect(obeyed).toContain(join(host.workspace, 'many'));
+  });
+
   test('with directories that have too many of them, and the workspace itself', () => {
     const host = createHost();
     const many = host.makeDirectory('home/project/many');
@@ -165,6 +173,7 @@ describe.skipIf(needs('git'))('a layout is looked for again', () => {
     repositories: [],
     gitDirectories: [],
     overflowing: [],
+    unlisted: [],
     home: host.home,
   });
 

@@ -52,6 +52,8 @@ export interface GitPlaces {
   readonly gitDirectories: readonly string[];
   /** Directories with so many repositories that not each of them is listed. */
   readonly overflowing: readonly string[];
+  /** Those repositories. */
+  readonly unlisted: readonly string[];
   readonly home: string;
 }
 
@@ -137,6 +139,9 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
     }
   }
   for (const git of places.gitDirectories) addGit(git);
+  for (const directory of places.unlisted)
+    for (const git of gitsOf(directory, ignore).all)
+      for (const path of insideGit(git, ignore)) single.add(path);
   const layout = {
     obeyed: [...obeyed],
     closed: places.overflowing.filter((path) => roots.includes(path)),
@@ -147,6 +152,8 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
   };
   return { ...layout, key: JSON.stringify(layout) };
 }
+
+const ignore = (): void => undefined;
 
 /** What git outside would execute or obey, gathered. */
 function createObeyed({ roots, overflowing: full }: GitPlaces, depends: (path: string) => void) {

@@ -28,6 +28,45 @@ describe('a protected file with a second name', () => {
     expect(names.map((name) => statSync(join(host.workspace, 'hooks', name)).nlink)).toEqual([1, 1, 2]);
   });
 
+  test('does so in a directory with subdirectories of git, but not where git keeps objects, nor samples', () => {
+    const host = createHost();
+    host.write('home/project/modules/a/HEAD');
+    const names = [
+      'modules/a/hooks/x',
+      'hooks/objects/x',
+      'modules/a/objects/x',
+      'hooks/x.sample',
+      'apart/x',
+    ];
+    for (const name of names)
+      linkSync(host.write(`home/project/top/${name}`), join(host.workspace, name.replaceAll('/', '-')));
+    host.write('home/project/top/modules/a/HEAD');
+    const top = join(host.workspace, 'top');
+    const separated = separateLinks([top], [host.workspace], [join(top, 'apart')]);
+    expect(separated).toEqual({ isAny: true, hasMore: false });
+    expect(names.map((name) => statSync(join(top, name)).nlink)).toEqual([1, 1, 2, 2, 2]);
+    expect(separateLinks([top], [host.workspace])).toEqual({ isAny: true, hasMore: false });
+    expect(separateLinks([top], [host.workspace])).toEqual({ isAny: false, hasMore: false });
+  });
+
+  test('keeps its names where all of them are protected', () => {
+    const host = createHost();
+    const path = host.write('home/project/bin/rustc', 'x'.repeat(17 * 1024 * 1024));
+    linkSync(path, join(host.workspace, 'bin/cargo'));
+    const bin = join(host.workspace, 'bin');
+    expect(separateLinks([bin, path], [host.workspace])).toEqual({ isAny: false, hasMore: false });
+    expect(statSync(path).nlink).toBe(2);
+    linkSync(path, join(host.workspace, 'mine'));
+    expect(() => separateLinks([bin], [host.workspace])).toThrow(/second name/);
+  });
+
+  test('is not looked for among very many: the answer says so', () => {
+    const host = createHost();
+    for (let index = 0; index < 10_001; index++) host.write(`home/project/hooks/zz/${index}`);
+    const hooks = join(host.workspace, 'hooks');
+    expect(separateLinks([hooks], [host.workspace])).toEqual({ isAny: false, hasMore: true });
+  });
+
   test('is left alone where no command can write, or where it has one name', () => {
     const host = createHost();
     const outside = host.write('home/outside');

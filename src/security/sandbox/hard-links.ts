@@ -9,49 +9,88 @@ import {
   fchownSync,
   fstatSync,
   futimesSync,
+  lstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { messageOf, ShellServerError } from '../../base/errors.ts';
 import { withFile } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
-import { kindOf, lookAt, namesIn } from './host-files.ts';
+import { setOf } from '../list.ts';
+import { kindOf, lookAt } from './host-files.ts';
 
 /** Settings and scripts are smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Of one directory with all that is in it; settings have few files. */
-const MAX_ENTRIES = 2000;
+/** Of all that is looked at, which is done before every command; settings are fewer files. */
+const MAX_ENTRIES = 10_000;
+/** Packages are installed by links, and git never obeys what lies in these of a git directory, nor a sample. */
+const NOT_OBEYED = setOf('objects refs logs lfs');
+const SAMPLE = /\.sample$/;
 
-/** Throws where a file cannot be copied: nothing may run then. */
-export function separateLinks(paths: readonly string[], writable: readonly string[]): void {
-  const there = paths.filter((path) => kindOf(path) !== undefined);
-  for (const path of new Set(there.map(realPathOf))) {
-    if (!writable.some((root) => path !== root && isInside(path, root))) continue;
-    for (const file of linkedIn(path)) separate(file);
-  }
+export interface Separated {
+  /** A file has become another one. */
+  readonly isAny: boolean;
+  /** There is more than was looked at. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * Of files, and of all that is in directories, but for places where something else is kept. Throws where a file cannot
+ * be copied: nothing may run then.
+ */
+export function separateLinks(
+  paths: readonly string[],
+  writable: readonly string[],
+  apart: readonly string[] = [],
+): Separated {
+  const there = paths.filter((path) => kindOf(path) !== undefined).map(realPathOf);
+  const tops = there.filter((path) => writable.some((root) => path !== root && isInside(path, root)));
+  const { byFile, hasMore } = linkedIn(tops, new Set(apart));
+  // With all of its names in protected places no command can write to it.
+  const linked = [...byFile.values()].filter(({ names, count }) => BigInt(names.length) < count);
+  for (const { names } of linked) for (const name of names) separate(name);
+  return { isAny: linked.length > 0, hasMore };
+}
+
+interface Linked {
+  readonly names: string[];
+  readonly count: bigint;
 }
 
 /** Files with more than one name, there or below. */
-function linkedIn(path: string): string[] {
-  const found: string[] = [];
-  const pending = [path];
-  for (
-    let entries = 0, next = pending.pop();
-    next !== undefined && entries < MAX_ENTRIES;
-    next = pending.pop()
-  ) {
-    entries++;
-    const about = lookAt(next);
-    if (about?.isDirectory() === true && basename(next) !== 'node_modules')
-      pending.push(...namesIn(next, /^/));
-    if (about?.isFile() === true && about.nlink > 1) found.push(next);
+function linkedIn(tops: readonly string[], apart: ReadonlySet<string>) {
+  const byFile = new Map<string, Linked>();
+  const seen = new Set<string>();
+  const pending = [...tops];
+  for (const path of pending) {
+    if (seen.has(path) || apart.has(path)) continue;
+    if (seen.add(path).size > MAX_ENTRIES) return { byFile, hasMore: true };
+    const about = lookAt(path);
+    if (about?.isDirectory() === true) for (const each of obeyedIn(path)) pending.push(each);
+    if (about?.isFile() !== true || about.nlink <= 1) continue;
+    const exact = attempt(() => lstatSync(path, { bigint: true }));
+    if (exact === undefined) continue;
+    const key = `${exact.dev}:${exact.ino}`;
+    const known = byFile.get(key) ?? { names: [], count: exact.nlink };
+    known.names.push(path);
+    byFile.set(key, known);
   }
-  return found;
+  return { byFile, hasMore: false };
+}
+
+function obeyedIn(directory: string): string[] {
+  const names = attempt(() => readdirSync(directory)) ?? [];
+  const isGit = names.includes('HEAD');
+  return names
+    .filter((name) => name !== 'node_modules' && !SAMPLE.test(name) && !(isGit && NOT_OBEYED.has(name)))
+    .map((name) => join(directory, name));
 }
 
 /** By the directory's descriptor: a command that runs could exchange a directory on the way for a link. */

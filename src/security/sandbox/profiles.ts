@@ -11,7 +11,7 @@ import type { Domains } from './domains.ts';
 import { findPrivatePaths, privateCandidates } from './find-private.ts';
 import { findGitDirectories } from './git-directories.ts';
 import { createGitLayouts } from './git-layout.ts';
-import { separateLinks } from './hard-links.ts';
+import { type Separated, separateLinks } from './hard-links.ts';
 import { isThere, stampOf } from './host-files.ts';
 import { loginProfile } from './login-profile.ts';
 import { obeyedBesidesDots, pathDirectoriesIn, pathEntriesIn } from './open-home.ts';
@@ -19,7 +19,7 @@ import { openings } from './openings.ts';
 import type { Profile, WatchedPath } from './profile.ts';
 import { createSignatures, isFresh, placesInHome, type Signed } from './profile-cache.ts';
 import { NOTHING_WRITTEN, type Written } from './profile-input.ts';
-import { settingsIn } from './protected.ts';
+import { apartIn, settingsIn } from './protected.ts';
 import { redactFiles } from './redact.ts';
 import { createRoots } from './roots.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
@@ -39,10 +39,21 @@ export interface Resident {
   programs(): readonly string[];
 }
 
+interface Kept extends Signed {
+  readonly built: Built;
+  readonly security: SecuritySettings;
+  /** What must have one name only. */
+  readonly singles: readonly string[];
+  /** It is too much to be looked at. */
+  readonly isClosed: boolean;
+}
+
+const NOTHING_LINKED: Separated = { isAny: false, hasMore: false };
+
 export function createProfiles(options: SandboxOptions, domains: Domains | undefined) {
   const host = createHostView(options);
   const { home, survey } = host;
-  const cache = new Map<string, Signed & { readonly built: Built; readonly security: SecuritySettings }>();
+  const cache = new Map<string, Kept>();
 
   return {
     async of(resident: Resident): Promise<Built> {
@@ -51,12 +62,15 @@ export function createProfiles(options: SandboxOptions, domains: Domains | undef
       const { git, open, besidesDots } = around;
       const signature = signatureOf(host, around);
       const known = principal === undefined ? undefined : cache.get(principal);
-      if (known !== undefined && known.security === security && isFresh(known, signature, security.root))
-        return known.built;
-      if (principal !== undefined && process.platform === 'linux')
-        separateLinks([...git.single, ...settingsIn(open, home)], open);
+      const isKnown = known?.security === security && isFresh(known, signature, security.root);
+      const singles = isKnown ? known.singles : singlesOf(host, around);
+      // A link that a program outside makes leaves no trace in the directory.
+      const canSeparate = principal !== undefined && process.platform === 'linux';
+      const places = [...open, ...host.gitDirectories];
+      const links = canSeparate ? separateLinks(singles, places, around.apart) : NOTHING_LINKED;
+      if (isKnown && !links.isAny && links.hasMore === known.isClosed) return known.built;
       const profile = buildProfile({
-        ...inputOf(host, around, signature),
+        ...inputOf(host, links.hasMore ? closed(around, places) : around, signature),
         systemRoot: host.roots.of(security.root, [
           ...(domains === undefined ? [] : ['socat']),
           options.shell,
@@ -72,11 +86,18 @@ export function createProfiles(options: SandboxOptions, domains: Domains | undef
         git,
         homedir: home,
         besidesDots,
-        opened: security.writablePaths.map(realPathOf).filter((path) => !security.workspace.includes(path)),
+        opened: around.opened,
       });
       const built = { profile, watched };
       if (principal !== undefined)
-        cache.set(principal, { built, security, signature, atMs: performance.now() });
+        cache.set(principal, {
+          built,
+          security,
+          signature,
+          singles,
+          isClosed: links.hasMore,
+          atMs: performance.now(),
+        });
       return built;
     },
     async forLogin(): Promise<Profile> {
@@ -140,9 +161,10 @@ type Around = Awaited<ReturnType<typeof lookAround>>;
 async function lookAround(host: HostView, { principal, security }: Resident) {
   const { home, environment, stateDirectory, gitDirectories } = host;
   const surveyed = await host.survey.look(principal !== undefined);
-  const { repositories, overflowing } = surveyed;
+  const { repositories, overflowing, unlisted } = surveyed;
   const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
   const isHomeWritable = open.some((root) => isInside(home, root));
+  const opened = security.writablePaths.map(realPathOf).filter((path) => !security.workspace.includes(path));
   const searched = [environment['PATH'], environment['ZDOTDIR'], host.loginPath].join(':');
   return {
     ...surveyed,
@@ -151,6 +173,9 @@ async function lookAround(host: HostView, { principal, security }: Resident) {
     exposed: openings(security.expose, { homedir: home, environment }).paths,
     /** What can be written to. */
     open,
+    /** What the operator named is theirs. */
+    opened,
+    apart: apartIn(open, opened),
     isHomeWritable,
     besidesDots: isHomeWritable ? host.besidesDots(`${searched}\0${stampOf(home)}`) : [],
     // Before it is looked at, or the next look would find that something was made.
@@ -158,9 +183,19 @@ async function lookAround(host: HostView, { principal, security }: Resident) {
       security.keepsTmp && principal !== undefined
         ? makeTmp(tmpDirectoryOf(stateDirectory, principal))
         : undefined,
-    git: host.gitLayouts({ roots: open, repositories, gitDirectories, overflowing, home }),
+    git: host.gitLayouts({ roots: open, repositories, gitDirectories, overflowing, unlisted, home }),
   };
 }
+
+/** What is there of all that a second name would open. */
+const singlesOf = ({ home }: HostView, { git, open, besidesDots }: Around): string[] =>
+  [...git.single, ...settingsIn(open, home, besidesDots)].filter(isThere);
+
+/** Nobody knows which of its files have a second name: nothing can be written. */
+const closed = (around: Around, places: readonly string[]): Around => ({
+  ...around,
+  git: { ...around.git, closed: places },
+});
 
 function signatureOf(host: HostView, around: Around): string {
   const { home, stateDirectory } = host;

@@ -81,18 +81,42 @@ function inWorkspace(directory: string, opened: readonly string[]): string[] {
   });
 }
 
-/** What may have a second name: files, and directories of settings. Of a home directory, files. */
-export function settingsIn(writable: readonly string[], home: string): string[] {
+/**
+ * What may have a second name: files, and directories of settings. Of a home directory files, those at the top of its
+ * directories with a dot, and all else that is obeyed there.
+ */
+export function settingsIn(
+  writable: readonly string[],
+  home: string,
+  besidesDots: readonly string[],
+): string[] {
   const isHomeWritable = writable.some((directory) => isInside(home, directory));
-  const inHome = isHomeWritable
-    ? [...PROTECTED_IN_HOME.map((name) => join(home, name)), ...obeyedInHome(home, [])]
-    : [];
   return [
     ...writable.flatMap((directory) => inWorkspace(directory, [])),
     ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_NAMES)),
-    ...inHome.filter((path) => kindOf(path) === 'file'),
+    ...(isHomeWritable ? [...topFilesIn(home), ...besidesDots.filter((path) => path !== home)] : []),
   ];
 }
+
+/** In those directories programs and caches are installed by links: most of the rest is not what a shell reads. */
+function topFilesIn(home: string): string[] {
+  const dots = obeyedInHome(home, []);
+  const directories = [...dots, ...PROTECTED_IN_HOME.map((name) => join(home, name))];
+  const filesIn = (path: string): string[] =>
+    namesIn(path, /^/)
+      .slice(0, MAX_TOP_FILES)
+      .filter((each) => kindOf(each) === 'file');
+  return [...dots.filter((path) => kindOf(path) === 'file'), ...directories.flatMap(filesIn)];
+}
+
+/** Each is looked at before every command. */
+const MAX_TOP_FILES = 200;
+
+/** Where something else is kept in a directory of settings: work, and what the operator opened. */
+export const apartIn = (writable: readonly string[], opened: readonly string[]): string[] => [
+  ...opened,
+  ...writable.flatMap((directory) => WORK_IN_PROTECTED.map((name) => join(directory, name))),
+];
 
 /** Of files with such names in one directory; each is a mount. Nobody has more. */
 const MAX_NAMES = 50;

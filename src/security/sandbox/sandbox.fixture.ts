@@ -74,7 +74,7 @@ export function createHost(parent: string = tmpdir()) {
   }
   /** Of the workspace, where nothing else is said. */
   function git(places: Partial<GitPlaces> = {}): GitLayout {
-    const none = { repositories: [], gitDirectories: [], overflowing: [] };
+    const none = { repositories: [], gitDirectories: [], overflowing: [], unlisted: [] };
     return createGitLayouts()({ roots: [workspace], home, ...none, ...places });
   }
   function profile(asked: HostChanges = {}): Profile {

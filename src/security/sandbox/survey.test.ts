@@ -26,7 +26,9 @@ function surveyOf(host: Host, options: Partial<SurveyOptions> = {}) {
       overflowing: overflowing.map(shorten),
     };
   };
-  return { look };
+  const lookUnlisted = async (): Promise<string[]> =>
+    (await survey.look()).unlisted.map((path) => path.slice(host.home.length + 1));
+  return { look, lookUnlisted };
 }
 
 function makeFifo(host: Host, path: string): string {
@@ -175,9 +177,12 @@ describe('repositories', () => {
     const host = createHost();
     for (let index = 0; index < 450; index++) host.makeDirectory(`home/project/many/${index}/.git`);
     host.makeDirectory('home/project/zz/real/.git');
-    const { look } = surveyOf(host);
+    const { look, lookUnlisted } = surveyOf(host);
     await expect.poll(async () => (await look()).overflowing).toEqual(['project/many', 'project/zz']);
     expect((await look()).repositories).toHaveLength(400);
+    // A second name of what is in them is looked for all the same.
+    expect(await lookUnlisted()).toHaveLength(51);
+    expect(await lookUnlisted()).toContain('project/zz/real');
   });
 
   test('in very many directories are told by the workspace', async () => {

@@ -19,6 +19,8 @@ export interface Surveyed {
   readonly repositories: string[];
   /** Directories right inside the workspace with more of them than are listed; the workspace, if those are too many. */
   readonly overflowing: string[];
+  /** The repositories that are not listed. */
+  readonly unlisted: string[];
 }
 
 export interface SurveyOptions {
@@ -55,6 +57,7 @@ export function createSurvey(options: SurveyOptions) {
   /** And since when. */
   const repositories = new Map<string, number>();
   const overflowing = new Set<string>();
+  const unlisted = new Set<string>();
   let walking: Promise<unknown> | undefined;
   let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
@@ -62,17 +65,17 @@ export function createSurvey(options: SurveyOptions) {
   const bounds = { skipped: new Set(options.skip), isStopped: () => isDisposed };
 
   /** Of more than can be listed, the directory right inside the workspace that they are in. */
-  function note(directory: string, overflow: Set<string>): void {
+  function note(directory: string, overflow: Map<string, string>): void {
     if (repositories.has(directory)) return;
     if (repositories.size < MAX_REPOSITORIES) return void repositories.set(directory, birthtimeOf(directory));
     const root = options.workspace.find((path) => isInside(directory, path)) ?? directory;
-    overflow.add(join(root, relative(root, directory).split('/')[0] ?? ''));
+    overflow.set(directory, join(root, relative(root, directory).split('/')[0] ?? ''));
   }
 
   async function walkWorkspace(): Promise<void> {
     // There may be repositories in what was shut before; later commands leave such directories for their own reasons.
     const isFirst = first === undefined;
-    const overflow = new Set<string>();
+    const overflow = new Map<string, string>();
     const isComplete = await walk(options.workspace, {
       ...bounds,
       budget: MAX_IN_WORKSPACE,
@@ -84,8 +87,11 @@ export function createSurvey(options: SurveyOptions) {
         if (isFirst && isUnknown(directory)) repositories.set(directory, 0);
       },
     });
-    if (isComplete) overflowing.clear();
-    for (const path of overflow) overflowing.add(path);
+    if (isComplete) for (const known of [overflowing, unlisted]) known.clear();
+    for (const [directory, top] of overflow) {
+      overflowing.add(top);
+      if (unlisted.size <= MAX_UNLISTED) unlisted.add(directory);
+    }
   }
 
   function walkAll(): void {
@@ -111,7 +117,11 @@ export function createSurvey(options: SurveyOptions) {
           ...new Set([...special, ...boundSockets()].flatMap((path) => coveredAt(path) ?? [])),
         ].filter((path) => isShown(path, options)),
         repositories: [...repositories].toSorted(([, a], [, b]) => a - b).map(([path]) => path),
-        overflowing: overflowing.size > MAX_OVERFLOWING ? [...options.workspace] : [...overflowing],
+        overflowing:
+          overflowing.size > MAX_OVERFLOWING || unlisted.size > MAX_UNLISTED
+            ? [...options.workspace]
+            : [...overflowing],
+        unlisted: [...unlisted],
       };
     },
     dispose(): void {
@@ -206,6 +216,8 @@ const isShown = (path: string, { home, workspace }: SurveyOptions): boolean =>
 /** What is looked at for every command. A command can make any number of them. */
 const MAX_REPOSITORIES = 400;
 const MAX_OVERFLOWING = 100;
+/** Of these only second names are looked for. */
+const MAX_UNLISTED = 1000;
 
 /** Those with a `.git`; and git directories, by what is in them, for git takes any for one that looks like it. */
 const isRepository = (names: ReadonlySet<string>): boolean =>
