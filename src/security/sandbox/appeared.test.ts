@@ -242,6 +242,85 @@ describe('what appeared', () => {
     expect(appeared(watch(host), host)).toEqual([]);
   });
 
+  const evil = '[core]\n\tfsmonitor = ./evil\n';
+  const gitlink = (git: (...args: string[]) => void, name: string): void =>
+    git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},${name}`);
+
+  test.for<[string, (host: Host) => void, string[]]>([
+    [
+      'the repository',
+      (host) => {
+        gitIn(host)('init', '-q', 'n');
+        host.write('home/project/n/.git/config', evil);
+      },
+      ['project/n/.git/config'],
+    ],
+    [
+      'a file that leads to one',
+      (host) => {
+        gitIn(host)('init', '-q', '--bare', 'q');
+        host.write('home/project/q/config', evil);
+        host.write('home/project/n/.git', 'gitdir: ../q\n');
+      },
+      ['project/q/config'],
+    ],
+    ['a link to one', (host) => host.link('home/project/n/.git', '../q'), ['project/n/.git']],
+    ['a repository as git makes one', (host) => gitIn(host)('init', '-q', 'n'), []],
+  ])('may be where an index names a submodule that was not there: %s', ([, make, expected]) => {
+    for (const isMade of [false, true]) {
+      const host = createHost();
+      const git = gitIn(host);
+      git('init', '-q');
+      gitlink(git, 'n');
+      if (isMade) host.makeDirectory('home/project/n');
+      const watched = watch(host);
+      expect(appeared(watched, host)).toEqual([]);
+      make(host);
+      expect(appeared(watched, host)).toEqual(expected);
+    }
+  });
+
+  test.for<[string, (host: Host) => void, string]>([
+    [
+      'in a new repository',
+      (host) => {
+        gitIn(host)('init', '-q');
+        gitlink(gitIn(host), 'n');
+      },
+      'n',
+    ],
+    [
+      'where core.worktree is elsewhere',
+      (host) => {
+        host.makeDirectory('home/project/src');
+        gitIn(host)('init', '-q');
+        gitIn(host)('config', 'core.worktree', '../src');
+      },
+      'src/n',
+    ],
+  ])('may be in a repository that an index names %s', ([, make, path]) => {
+    const host = createHost();
+    const git = gitIn(host);
+    const isNew = path === 'n';
+    if (!isNew) make(host);
+    const watched = watch(host);
+    if (isNew) make(host);
+    git('init', '-q', path);
+    host.write(`home/project/${path}/.git/config`, evil);
+    if (!isNew) gitlink(git, 'n');
+    expect(appeared(watched, host)).toEqual([`project/${path}/.git/config`]);
+  });
+
+  test('may be any, where an index cannot be read whole', () => {
+    const host = createHost();
+    gitIn(host)('init', '-q');
+    const watched = watch(host);
+    host.write('home/project/.git/index', `DIRC\0\0\0\u0002\0\0\0\u0009${'x'.repeat(99)}`);
+    expect(appeared(watched, host)).toEqual(['project/.git/index']);
+    const { mounts } = host.profile();
+    expect(mounts.find(({ path }) => path === host.workspace)?.kind).toBe('readable');
+  });
+
   test('may be in a repository that only the index of another new one names', () => {
     const host = createHost();
     const git = gitIn(host);

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { isGitDirectory, targetOf } from './git-find.ts';
-import { findGitlinks } from './git-index.ts';
+import { findGitlinks, type IndexBudget, MAX_INDEX_BYTES } from './git-index.ts';
 import { type GitLayout, submodulesOf } from './git-layout.ts';
 import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './host-files.ts';
 import { obeyedInGit } from './new-repository.ts';
@@ -63,10 +63,17 @@ export function watchedPaths(input: {
   const plain = git.plain.map(
     (path): WatchedPath => ({ path, link: undefined, around: aroundOf(path), repository: 'itself' }),
   );
-  const workTrees = git.workTrees.map(({ path, index, submodules }): WatchedPath => {
-    const around = { path: index, stamp: stampOf(index) };
-    return { path, link: undefined, around, repository: submodules };
-  });
+  const workTrees = git.workTrees.flatMap(({ path, index, submodules, absent }): WatchedPath[] => [
+    { path, link: undefined, around: { path: index, stamp: stampOf(index) }, repository: submodules },
+    ...absent.map(
+      (inner): WatchedPath => ({
+        path: inner,
+        link: undefined,
+        around: aroundOf(inner),
+        repository: 'named',
+      }),
+    ),
+  ]);
   return [
     ...absent,
     ...linked,
@@ -108,29 +115,43 @@ export function findAppeared(watched: readonly WatchedPath[]): string[] {
     stamps.set(path, now);
     return now === stamp;
   };
+  const budget = { bytes: MAX_INDEX_BYTES };
   const found = watched
     .filter(({ around }) => around === undefined || !isUnchanged(around))
     .filter(({ path, link }) => isThere(path) && (link === undefined || readLinkAt(path) !== link))
     .filter(({ path, identity }) => identity === undefined || identityOf(path) !== identity)
     .flatMap(({ path, link, around, among, repository }) => {
       if (repository === 'itself') return isGitDirectory(path) ? obeyedInGit(path) : [];
-      if (repository !== undefined) return newSubmodules(path, around?.path ?? '', repository);
+      if (repository === 'named') return isThere(join(path, '.git')) ? obeyedInNew(path, budget) : [];
+      if (repository !== undefined) return newSubmodules(path, around?.path ?? '', repository, budget);
       if (among !== undefined)
         return namesIn(path, new RegExp(among.pattern)).filter(
           (each) => !among.known.includes(basename(each)),
         );
-      return link === undefined && basename(path) === '.git' ? obeyedInGit(path) : [path];
+      if (link !== undefined || basename(path) !== '.git') return [path];
+      // Of a new file all is new that it names.
+      return [...(kindOf(path) === 'file' ? [path] : []), ...obeyedInNew(dirname(path), budget)];
     });
-  return [...new Set(found)];
+  return [...new Set(found)].filter(isThere);
 }
 
-/** What is obeyed in repositories that an index has come to name, and in theirs: git goes into them by itself. */
-function newSubmodules(workTree: string, index: string, known: readonly string[]): string[] {
-  return submodulesOf(workTree, findGitlinks(index))
-    .filter((path) => !known.includes(path))
-    .flatMap((path) => {
-      const named = join(path, '.git');
-      const git = (kindOf(named) === 'file' ? targetOf(named) : undefined) ?? named;
-      return [...obeyedInGit(git, path), ...newSubmodules(path, join(git, 'index'), [])];
-    });
+/** What is obeyed in the repository of a new work tree. */
+function obeyedInNew(workTree: string, budget: IndexBudget): string[] {
+  const named = join(workTree, '.git');
+  const git = (kindOf(named) === 'file' ? targetOf(named) : undefined) ?? named;
+  return [...obeyedInGit(git, workTree), ...newSubmodules(workTree, join(git, 'index'), [], budget)];
+}
+
+/** The same in repositories that an index has come to name, and in theirs: git goes into them by itself. */
+function newSubmodules(
+  workTree: string,
+  index: string,
+  known: readonly string[],
+  budget: IndexBudget,
+): string[] {
+  const { names, isWhole } = findGitlinks(index, budget);
+  const { there } = submodulesOf(workTree, names);
+  const inner = there.filter((path) => !known.includes(path));
+  // It may name anything.
+  return [...(isWhole ? [] : [index]), ...inner.flatMap((path) => obeyedInNew(path, budget))];
 }

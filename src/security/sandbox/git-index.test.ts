@@ -1,10 +1,25 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { needs } from '../../../test/setup/needs.ts';
 import { findGitlinks } from './git-index.ts';
 import { createHost } from './sandbox.fixture.ts';
+
+/** Of version 2, with a hash of 20 bytes. */
+function entryOf(name: string): Buffer {
+  const bytes = Buffer.alloc((62 + name.length + 8) & ~7);
+  bytes.writeUInt32BE(0xe000, 24);
+  bytes.writeUInt16BE(Math.min(name.length, 0xfff), 60);
+  bytes.write(name, 62);
+  return bytes;
+}
+
+function indexOf(entries: readonly Buffer[]): Buffer {
+  const header = Buffer.from('DIRC\0\0\0\x02\0\0\0\0', 'latin1');
+  header.writeUInt32BE(entries.length, 8);
+  return Buffer.concat([header, ...entries, Buffer.alloc(20)]);
+}
 
 const COMMIT = '1234567890123456789012345678901234567890';
 
@@ -16,6 +31,7 @@ describe.skipIf(needs('git'))('the repositories that an index names', () => {
     ['version 3', ['update-index', '--skip-worktree', 'file-1'], COMMIT],
     ['version 4', ['update-index', '--index-version', '4'], COMMIT],
     ['a split index', ['update-index', '--split-index'], COMMIT],
+    ['a split index with a change', ['update-index', '--split-index', '--chmod=+x', 'file-1'], COMMIT],
     ['hashes of 32 bytes', [], COMMIT.padEnd(64, '0')],
   ])('are found in %s', ([, change, commit]) => {
     const host = createHost();
@@ -26,9 +42,50 @@ describe.skipIf(needs('git'))('the repositories that an index names', () => {
     git('add', '.');
     for (const path of PATHS) git('update-index', '--add', '--cacheinfo', `160000,${commit},${path}`);
     if (change.length > 0) git(...change);
-    expect(findGitlinks(join(host.workspace, '.git/index')).filter((path) => PATHS.includes(path))).toEqual(
-      PATHS,
-    );
+    // Those that nothing uses.
+    for (let index = 0; index < 20; index++) host.write(`home/project/.git/sharedindex.zz${index}`, '');
+    const { names, isWhole } = findGitlinks(join(host.workspace, '.git/index'));
+    expect({ names: names.filter((path) => PATHS.includes(path)), isWhole }).toEqual({
+      names: PATHS,
+      isWhole: true,
+    });
+  });
+
+  test('are found at once in one that is padded', () => {
+    const host = createHost();
+    const path = join(host.workspace, 'index');
+    const padding = 300 * 1024 * 1024;
+    const extension = Buffer.from('ZZZZ\0\0\0\0', 'latin1');
+    extension.writeUInt32BE(padding, 4);
+    writeFileSync(path, Buffer.concat([indexOf([entryOf('sub')]).subarray(0, -20), extension]));
+    truncateSync(path, padding);
+    const beganMs = performance.now();
+    expect(findGitlinks(path)).toEqual({ names: ['sub'], isWhole: true });
+    expect(performance.now() - beganMs).toBeLessThan(50);
+  });
+
+  test('may be others where there are more entries than are read, or such as are not understood', () => {
+    const host = createHost();
+    const path = join(host.workspace, 'index');
+    const entry = entryOf(`${'x'.repeat(4000)}`);
+    writeFileSync(path, indexOf(Array.from({ length: 17_000 }, () => entry)));
+    expect(findGitlinks(path)).toMatchObject({ isWhole: false });
+    const odd = entryOf('odd');
+    odd[62 + 3] = 1;
+    writeFileSync(path, indexOf([odd, entryOf('sub')]));
+    expect(findGitlinks(path)).toMatchObject({ isWhole: false });
+    // In a split index the name of a replaced one is elsewhere.
+    writeFileSync(path, indexOf([entryOf('')]));
+    expect(findGitlinks(path)).toMatchObject({ isWhole: false });
+    // Read together with others, it would take too long.
+    writeFileSync(path, indexOf([entryOf('sub')]));
+    expect(findGitlinks(path, { bytes: 0 })).toEqual({ names: [], isWhole: false });
+  });
+
+  test('are also those of an index behind a link', () => {
+    const host = createHost();
+    writeFileSync(join(host.workspace, 'other'), indexOf([entryOf('sub')]));
+    expect(findGitlinks(host.link('home/project/index', 'other')).names).toEqual(['sub']);
   });
 
   test.for([

@@ -7,7 +7,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isInside } from '../../base/config/paths.ts';
 import { type ConfigEntry, namedByConfig, readGitConfig } from './git-config.ts';
 import { findInner, gitsOf, insideGit } from './git-find.ts';
-import { findGitlinks } from './git-index.ts';
+import { findGitlinks, type Gitlinks, type IndexBudget, MAX_INDEX_BYTES } from './git-index.ts';
 import { isShut, isThere, stampOf } from './host-files.ts';
 
 export interface GitLayout {
@@ -41,6 +41,8 @@ export interface WorkTree {
   readonly index: string;
   /** Repositories inside that its index names. */
   readonly submodules: readonly string[];
+  /** Where others would be. */
+  readonly absent: readonly string[];
 }
 
 export interface GitPlaces {
@@ -61,17 +63,19 @@ export interface GitPlaces {
 const MAX_DETAILED = 64;
 /** Work trees that are looked at. */
 const MAX_WORK_TREES = 500;
+/** Submodules that are not there; each is looked for when a command ends. */
+const MAX_ABSENT = 2000;
 /** Edits in place leave no trace in the directories around. */
 const FRESH_MS = 2000;
 
 interface Readers {
   config(file: string): readonly ConfigEntry[];
-  gitlinks(index: string): readonly string[];
+  gitlinks(index: string, budget: IndexBudget): Gitlinks;
 }
 
 /** Looks again only where a directory that decides about the layout has changed. */
 export function createGitLayouts(): (places: GitPlaces) => GitLayout {
-  const readers: Readers = { config: byStamp(readGitConfig), gitlinks: byStamp(findGitlinks) };
+  const readers: Readers = { config: byStamp(readGitConfig), gitlinks: createGitlinks() };
   let last:
     | { places: string; stamps: ReadonlyMap<string, string>; layout: GitLayout; atMs: number }
     | undefined;
@@ -87,6 +91,21 @@ export function createGitLayouts(): (places: GitPlaces) => GitLayout {
       last = { places: asked, stamps, layout, atMs: performance.now() };
     }
     return last.layout;
+  };
+}
+
+/** What could not be read because of others is read the next time. */
+function createGitlinks(): Readers['gitlinks'] {
+  const known = new Map<string, { readonly stamp: string; readonly value: Gitlinks }>();
+  return (index, budget) => {
+    const stamp = stampOf(index);
+    const before = known.get(index);
+    if (before?.stamp === stamp) return before.value;
+    const isAlone = budget.bytes === MAX_INDEX_BYTES;
+    const value = findGitlinks(index, budget);
+    if (known.size > 4 * MAX_WORK_TREES) known.clear();
+    if (value.isWhole || isAlone) known.set(index, { stamp, value });
+    return value;
   };
 }
 
@@ -108,6 +127,9 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
   const { roots, home } = places;
   const { obeyed, single, missing, add, addGit } = createObeyed(places, depends);
   const workTrees: WorkTree[] = [];
+  /** Their indexes may name anything. */
+  const unread: string[] = [];
+  const budget = { bytes: MAX_INDEX_BYTES };
   const plain: string[] = [];
   // The repository around a part of the workspace has its work tree there.
   const around = places.gitDirectories.filter((git) => basename(git) === '.git').map((git) => dirname(git));
@@ -123,28 +145,38 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
     missing.add(join(directory, '.git'));
     // It may be behind a directory that was shut.
     if (own === undefined) obeyed.add(join(directory, '.git'));
+    const trees = [...new Set([directory, ...workTreesOf(own, readers)])];
     for (const git of all) {
       addGit(git);
-      add(namedByConfig(git, { workTree: directory, home, read: readers.config }));
+      for (const workTree of trees) add(namedByConfig(git, { workTree, home, read: readers.config }));
     }
     if (roots.includes(directory) && !all.includes(directory)) plain.push(directory);
     if (own === undefined) continue;
     const index = join(own, 'index');
-    const submodules = submodulesOf(directory, readers.gitlinks(index));
-    workTrees.push({ path: directory, index, submodules });
-    for (const path of submodules) {
-      if (queue.includes(path) || !roots.some((root) => isInside(path, root))) continue;
-      if (queue.length < MAX_WORK_TREES) queue.push(path);
-      else obeyed.add(topOf(path, directory));
+    depends(index);
+    const { names, isWhole } = readers.gitlinks(index, budget);
+    for (const path of trees) {
+      const { there: submodules, absent } = submodulesOf(path, names);
+      workTrees.push({ path, index, submodules, absent });
+      for (const inner of absent.slice(0, MAX_ABSENT)) depends(join(inner, '.git'));
+      if (!isWhole || absent.length > MAX_ABSENT) unread.push(path);
+      for (const inner of submodules) {
+        if (queue.includes(inner) || !roots.some((root) => isInside(inner, root))) continue;
+        if (queue.length < MAX_WORK_TREES) queue.push(inner);
+        else obeyed.add(topOf(inner, path));
+      }
     }
   }
   for (const git of places.gitDirectories) addGit(git);
   for (const directory of places.unlisted)
     for (const git of gitsOf(directory, ignore).all)
       for (const path of insideGit(git, ignore)) single.add(path);
+  for (const path of unread) obeyed.add(path);
   const layout = {
     obeyed: [...obeyed],
-    closed: places.overflowing.filter((path) => roots.includes(path)),
+    closed: roots.filter(
+      (root) => places.overflowing.includes(root) || unread.some((path) => isInside(root, path)),
+    ),
     single: [...single],
     missing: [...missing],
     workTrees,
@@ -190,11 +222,30 @@ function createObeyed({ roots, overflowing: full }: GitPlaces, depends: (path: s
   return { obeyed, single, missing, add, addGit };
 }
 
-/** Those that are there, of the names in an index: a command may have written anything there. */
-export const submodulesOf = (workTree: string, gitlinks: readonly string[]): string[] =>
-  gitlinks
+/** Where `core.worktree` says that the work tree is. */
+const workTreesOf = (git: string | undefined, readers: Readers): string[] =>
+  git === undefined
+    ? []
+    : ['config', 'config.worktree']
+        .flatMap((name) => readers.config(join(git, name)))
+        .flatMap(({ section, key, value }) =>
+          section === 'core' && key === 'worktree' && value !== '' ? [resolve(git, value)] : [],
+        );
+
+/** Of the names in an index, in which a command may have written anything: those that are there, and the others. */
+export function submodulesOf(
+  workTree: string,
+  gitlinks: readonly string[],
+): { readonly there: readonly string[]; readonly absent: readonly string[] } {
+  const paths = gitlinks
     .map((name) => resolve(workTree, name))
-    .filter((path) => path !== workTree && isInside(path, workTree) && isThere(join(path, '.git')));
+    .filter((path) => path !== workTree && isInside(path, workTree));
+  const isRepository = new Map(paths.map((path) => [path, isThere(join(path, '.git'))]));
+  return {
+    there: paths.filter((path) => isRepository.get(path) === true),
+    absent: paths.filter((path) => isRepository.get(path) !== true),
+  };
+}
 
 /** The outermost directory on the way. */
 function topOf(path: string, root: string): string {

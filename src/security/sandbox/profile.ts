@@ -50,10 +50,10 @@ export interface WatchedPath {
   /** Of a directory: entries with such names that were not there. */
   readonly among?: { readonly pattern: string; readonly known: readonly string[] };
   /**
-   * What is looked for there instead: whether it has become a git directory itself, or which other repositories than
-   * these its index names.
+   * What is looked for there instead: whether it has become a git directory itself, or has one that an index names already,
+   * or which other repositories than these its index names.
    */
-  readonly repository?: 'itself' | readonly string[] | undefined;
+  readonly repository?: 'itself' | 'named' | readonly string[] | undefined;
 }
 
 export interface Around {
