@@ -369,6 +369,23 @@ describe('what appeared', () => {
   });
 
   test.for<[string, string, string]>([
+    ['configuration', '[include]\n\tpath = ../a1/b/x', 'real/b/x'],
+    ['hooks', '[core]\n\thooksPath = a1/b/h', 'real/b/h/pre-commit'],
+    ['a program', '[core]\n\tfsmonitor = ./a1/b/x', 'real/b/x'],
+  ])('may be %s behind a link that is further up', ([, config, file]) => {
+    const host = createHost();
+    host.makeRepository('home/project');
+    host.write('home/project/.git/config', config);
+    host.write(`home/project/${file}`);
+    const link = host.link('home/project/a1', 'real');
+    const watched = watch(host);
+    expect(appeared(watched, host)).toEqual([]);
+    rmSync(link);
+    symlinkSync('evil', link);
+    expect(appeared(watched, host)).toContain('project/a1');
+  });
+
+  test.for<[string, string, string]>([
     ['a hook', '.git/hooks/pre-commit', '../../scripts/hook'],
     ['a command of an agent', '.claude/commands/team/x.md', '../../../scripts/hook'],
   ])('may be another file where %s leads, or the first one there', ([, link, target]) => {

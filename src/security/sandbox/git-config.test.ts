@@ -25,15 +25,25 @@ describe('a git configuration', () => {
 });
 
 describe('what it names', () => {
-  function namedIn(config: string, files: Readonly<Record<string, string>> = {}): string[] {
+  function namedIn(
+    config: string,
+    files: Readonly<Record<string, string>> = {},
+    moved: Readonly<Record<string, string>> = {},
+  ): string[] {
     const host = createHost();
+    const environment = Object.fromEntries(
+      Object.entries(moved).map(([name, path]) => [name, join(host.home, path)]),
+    );
     host.write('home/project/.git/config', config);
     for (const [name, text] of Object.entries(files)) host.write(`home/${name}`, text);
     host.link('home/project/tools/link', 'monitor');
     const git = join(host.workspace, '.git');
-    return namedByConfig(git, { workTree: host.workspace, home: host.home, read: readGitConfig }).map(
-      (path) => path.slice(host.home.length + 1),
-    );
+    return namedByConfig(git, {
+      workTree: host.workspace,
+      home: host.home,
+      environment,
+      read: readGitConfig,
+    }).map((path) => path.slice(host.home.length + 1));
   }
 
   test.for<[string, string[]]>([
@@ -54,8 +64,22 @@ describe('what it names', () => {
     ['[remote "x"]\nurl = ./tools/monitor', []],
     ['[core]\nworktree = ../tools', []],
     ['[core]\nfsmonitor = true\npager = less', []],
+    ['[core]\nfsmonitor = "\'./my tools/t\'"', ['project/my tools/t']],
+    ['[core]\nfsmonitor = "\\"./my tools/t\\" --quick"', ['project/my tools/t']],
+    ['[core]\nfsmonitor = ./my\\\\ tools/t', ['project/my tools/t']],
+    ['[core]\nfsmonitor = "\\"$PWD\\"/tools/monitor"', ['project/tools/monitor']],
+    ['[core]\nfsmonitor = ${PWD}/tools/monitor', ['project/tools/monitor']],
+    ['[core]\nfsmonitor = "$(git rev-parse --show-toplevel)/tools/monitor -x"', ['project/tools/monitor']],
+    ['[core]\nfsmonitor = $HOME/project/tools/monitor', ['project/tools/monitor']],
+    ['[mergetool "x"]\npath = ./my tools/t', ['project/my', 'project/tools/t', 'project/my tools/t']],
+    [
+      '[filter "x"]\nclean = "sh -c \'./tools/clean.sh %f\'"',
+      ['project/tools/clean.sh %f', 'project/tools/clean.sh'],
+    ],
+    ['[tar "tar.xz"]\ncommand = ./tools/monitor', ['project/tools/monitor']],
+    ['[sendemail]\nsendmailCmd = ./tools/monitor', ['project/tools/monitor']],
   ])('%j', ([config, expected]) => {
-    const files = ['tools/monitor', 'tools/ssh.conf', 'tools/clean.sh'].map((name) => [
+    const files = ['tools/monitor', 'tools/ssh.conf', 'tools/clean.sh', 'my tools/t'].map((name) => [
       `project/${name}`,
       '',
     ]);
@@ -64,6 +88,16 @@ describe('what it names', () => {
 
   test('is also what the user has for all repositories', () => {
     expect(namedIn('', { '.gitconfig': '[core]\nhooksPath = .hooks' })).toEqual(['project/.hooks']);
+  });
+
+  test.for([
+    ['XDG_CONFIG_HOME', 'xdg', 'xdg/git/config'],
+    ['GIT_CONFIG_GLOBAL', 'other', 'other'],
+    ['GIT_CONFIG_SYSTEM', 'system', 'system'],
+  ] as const)('is also what %s leads to', ([variable, path, file]) => {
+    const text = '[core]\nhooksPath = .hooks';
+    expect(namedIn('', { [file]: text }, { [variable]: path })).toEqual(['project/.hooks']);
+    expect(namedIn('', { [file]: text })).toEqual([]);
   });
 
   test('is also in what is included, which may include itself', () => {

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import { type FileKind, kindOf, namesIn, readPlainFile } from './host-files.ts';
+import { placesOf } from './moved.ts';
 
 export interface ConfigEntry {
   /** In lower case; without the name in quotes. */
@@ -18,7 +19,7 @@ const MAX_INCLUDES = 10;
 
 /** Programs that git starts, by section and key. */
 const PROGRAMS =
-  /^(?:core\.(?:fsmonitor|sshcommand|gitproxy|askpass|editor|pager|attributesfile|alternaterefscommand)|sequence\.editor|pager\..*|alias\..*|diff\.(?:external|command|textconv)|(?:difftool|mergetool|browser|man)\.(?:cmd|path)|merge\.driver|filter\.(?:clean|smudge|process)|credential\.helper|gpg\.(?:program|defaultkeycommand)|submodule\.update|interactive\.difffilter|remote\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|trailer\.(?:command|cmd)|hook\.command)$/;
+  /^(?:core\.(?:fsmonitor|sshcommand|gitproxy|askpass|editor|pager|attributesfile|alternaterefscommand)|sequence\.editor|pager\..*|alias\..*|diff\.(?:external|command|textconv)|(?:difftool|mergetool|browser|man)\.(?:cmd|path)|merge\.driver|filter\.(?:clean|smudge|process)|credential\.helper|gpg\.(?:program|defaultkeycommand)|submodule\.update|interactive\.difffilter|remote\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|trailer\.(?:command|cmd)|hook\.command|tar\.command|guitool\.cmd|imap\.tunnel|instaweb\.(?:httpd|browser)|sendemail\.(?:sendmailcmd|smtpserver|tocmd|cccmd|headercmd))$/;
 
 const HOOKS =
   /^(?:applypatch-msg|(?:pre|post)-(?:applypatch|commit|merge-commit|rebase|push|receive|auto-gc|checkout|merge|update|rewrite|index-change)|prepare-commit-msg|commit-msg|update|proc-receive|push-to-checkout|reference-transaction|sendemail-validate|fsmonitor-watchman|p4-.*)$/;
@@ -27,16 +28,17 @@ export interface ConfigContext {
   /** What relative paths of programs and hooks are relative to. */
   readonly workTree: string;
   readonly home: string;
+  /** Variables may have the user's configuration elsewhere. */
+  readonly environment: Readonly<Record<string, string>>;
   read(file: string): readonly ConfigEntry[];
 }
 
 /** Of one repository, with what holds for all of the user's. Paths may be missing, and may be anywhere. */
 export function namedByConfig(git: string, context: ConfigContext): string[] {
-  const { home } = context;
+  const { home, environment } = context;
   const files = [
-    join(home, '.gitconfig'),
-    join(home, '.config/git/config'),
-    '/etc/gitconfig',
+    ...['.gitconfig', '.config/git/config'].flatMap((name) => placesOf(name, home, environment)),
+    environment['GIT_CONFIG_SYSTEM'] ?? '/etc/gitconfig',
     join(git, 'config'),
     join(git, 'config.worktree'),
   ];
@@ -57,8 +59,9 @@ function namedIn(file: string, context: ConfigContext, depth: number): string[] 
     if (name === 'init.templatedir') return [join(at(value, context.workTree), 'hooks')];
     if (name === 'core.hookspath') return hooksAt(at(value, context.workTree), context.workTree);
     if (!PROGRAMS.test(name)) return [];
-    return wordsOf(value)
-      .filter((word) => mayRun(word, kindOf(at(word, context.workTree))))
+    const kind = (word: string): FileKind | undefined => kindOf(at(word, context.workTree));
+    return wordsOf(value, context, (word) => kind(word) === 'file')
+      .filter((word) => mayRun(word, kind(word)))
       .map((word) => at(word, context.workTree));
   });
 }
@@ -73,8 +76,28 @@ function hooksAt(path: string, workTree: string): string[] {
   return isInside(workTree, hooks) ? namesIn(hooks, HOOKS) : [hooks];
 }
 
-/** Of a command line, those that may be paths. */
-const wordsOf = (value: string): string[] => value.split(/[\s'"!;|&()]+/).filter((word) => /[./]/.test(word));
+/** Of a command line, those that may be paths: as a shell reads it, also within quotes, and all of it where that is a file. */
+function wordsOf(
+  value: string,
+  { workTree, home }: ConfigContext,
+  isFile: (word: string) => boolean,
+): string[] {
+  const text = value.replaceAll(WORK_TREE, '\0').replaceAll(HOME, '\u0001');
+  const filled = (word: string): string => word.replaceAll('\0', workTree).replaceAll('\u0001', home);
+  const words = [...text.matchAll(SHELL_WORD)].flatMap(([written]) => {
+    const word = filled(written.replaceAll(/\\(.)|['"]/g, '$1'));
+    if (!/['"]/.test(written) || isFile(word)) return [word];
+    return [word, ...written.split(/[\s'"!;|&()]+/).map(filled)];
+  });
+  const all = isFile(filled(text)) ? [...words, filled(text)] : words;
+  return [...new Set(all)].filter((word) => /[./]/.test(word));
+}
+
+/** Git starts programs at the top of the work tree. */
+const WORK_TREE =
+  /\$PWD\b|\$\{PWD\}|\$\((?:pwd|git rev-parse --show-toplevel)\)|`(?:pwd|git rev-parse --show-toplevel)`/g;
+const HOME = /\$HOME\b|\$\{HOME\}/g;
+const SHELL_WORD = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\!;|&()])+/g;
 
 /** None where it cannot be read. */
 export const readGitConfig = (file: string): ConfigEntry[] =>

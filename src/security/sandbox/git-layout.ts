@@ -6,7 +6,7 @@
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isInside } from '../../base/config/paths.ts';
 import { type ConfigEntry, namedByConfig, readGitConfig } from './git-config.ts';
-import { findInner, gitsOf, insideGit } from './git-find.ts';
+import { findInner, gitsOf, insideGit, linksTo } from './git-find.ts';
 import { findGitlinks, type Gitlinks, type IndexBudget, MAX_INDEX_BYTES } from './git-index.ts';
 import { isShut, isThere, stampOf } from './host-files.ts';
 
@@ -69,13 +69,16 @@ const MAX_ABSENT = 2000;
 const FRESH_MS = 2000;
 
 interface Readers {
+  readonly environment: Readonly<Record<string, string>>;
   config(file: string): readonly ConfigEntry[];
   gitlinks(index: string, budget: IndexBudget): Gitlinks;
 }
 
 /** Looks again only where a directory that decides about the layout has changed. */
-export function createGitLayouts(): (places: GitPlaces) => GitLayout {
-  const readers: Readers = { config: byStamp(readGitConfig), gitlinks: createGitlinks() };
+export function createGitLayouts(
+  environment: Readonly<Record<string, string>> = {},
+): (places: GitPlaces) => GitLayout {
+  const readers: Readers = { environment, config: byStamp(readGitConfig), gitlinks: createGitlinks() };
   let last:
     | { places: string; stamps: ReadonlyMap<string, string>; layout: GitLayout; atMs: number }
     | undefined;
@@ -148,7 +151,12 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
     const trees = [...new Set([directory, ...workTreesOf(own, readers)])];
     for (const git of all) {
       addGit(git);
-      for (const workTree of trees) add(namedByConfig(git, { workTree, home, read: readers.config }));
+      const { environment, config: read } = readers;
+      for (const workTree of trees) {
+        const named = namedByConfig(git, { workTree, home, environment, read });
+        add(named);
+        for (const link of named.flatMap(linksTo)) missing.add(link);
+      }
     }
     if (roots.includes(directory) && !all.includes(directory)) plain.push(directory);
     if (own === undefined) continue;

@@ -151,7 +151,7 @@ function createHostView(options: SandboxOptions) {
     ownPaths: () => ownPathsOf(settings, stateDirectory),
     roots: createRoots(),
     signatures: createSignatures(),
-    gitLayouts: createGitLayouts(),
+    gitLayouts: createGitLayouts(environment),
   };
 }
 
