@@ -33,6 +33,13 @@ describe('credentials', () => {
     '.config/qutebrowser/data/Cookies',
     '.config/nushell/history.txt',
     '.config/tea/config.yml',
+    '.cache/huggingface/stored_tokens',
+    '.config/mozilla/firefox/x/logins.json',
+    '.config/librewolf/librewolf/x/key4.db',
+    '.config/Code/User/mcp.json',
+    '.config/VSCodium/User/mcp.json',
+    '.config/Code/Cookies',
+    '.config/Code/Network/Cookies',
     '.railway/config.json',
     '.vercel/auth.json',
     '.step/secrets/intermediate_ca_key',
@@ -87,6 +94,8 @@ describe('credentials', () => {
     ['PGSSLKEY', 'moved/pg.key', 'moved/pg.key'],
     ['CURL_HOME', 'moved', 'moved/.netrc'],
     ['ZDOTDIR', 'moved', 'moved/.zsh_history'],
+    ['ZDOTDIR', 'moved', 'moved/.zhistory'],
+    ['HF_HOME', 'moved', 'moved/stored_tokens'],
     ['CURSOR_CONFIG_DIR', 'moved', 'moved/mcp.json'],
     ['GEMINI_CLI_HOME', 'moved', 'moved/.gemini/oauth_creds.json'],
     ['VSCODE_PORTABLE', 'moved', 'moved/user-data/User/globalStorage/state.vscdb'],
@@ -146,10 +155,13 @@ describe('credentials', () => {
     MOVED_BY.filter(([, place]) =>
       REDACTED_FILES.some((name) => name === place || name.startsWith(`${place}/`)),
     ),
-  )('are left out of files that %s moves', ([variable, place]) => {
+  )('are left out of files that %s moves', ([variable, place, below = '']) => {
     const host = createHost();
     const name = REDACTED_FILES.find((each) => each === place || each.startsWith(`${place}/`)) ?? '';
-    const moved = host.write(`moved${name.slice(place.length)}`, 'keep = 1\npassword = hunter2\n');
+    const moved = host.write(
+      `${join('moved', below)}${name.slice(place.length)}`,
+      'keep = 1\npassword = hunter2\n',
+    );
     const environment = { [variable]: join(host.root, 'moved') };
     expect([...redactFiles(host.home, host.state, [], { environment }).keys()]).toEqual([moved]);
   });

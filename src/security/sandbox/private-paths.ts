@@ -49,7 +49,9 @@ export const PRIVATE_IN_HOME: readonly string[] = [
   '.local/share/epiphany',
   '.local/share/qutebrowser',
   '.local/share/torbrowser',
+  '.config/mozilla',
   '.librewolf',
+  '.config/librewolf',
   '.waterfox',
   '.zen',
   // Of confined applications, browsers among them.
@@ -109,6 +111,7 @@ export const PRIVATE_IN_HOME: readonly string[] = [
   '.sbt/.credentials',
   '.hex/hex.config',
   '.cache/huggingface/token',
+  '.cache/huggingface/stored_tokens',
   '.huggingface',
   '.local/share/atuin',
   '.config/fish/fish_history',
@@ -246,7 +249,13 @@ export const PRIVATE_IN_HOME: readonly string[] = [
 /** Tokens and sessions of editors, each of which has a directory of its own: where that is, what it is called, and inside. */
 export const PRIVATE_OF_EDITORS: readonly (readonly [around: string, names: RegExp, inside: string])[] = [
   ['.config', /./, 'User/globalStorage'],
+  ['.config', /./, 'User/mcp.json'],
+  ['.config', /./, 'Cookies'],
+  ['.config', /./, 'Network/Cookies'],
   ['Library/Application Support', /./, 'User/globalStorage'],
+  ['Library/Application Support', /./, 'User/mcp.json'],
+  ['Library/Application Support', /./, 'Cookies'],
+  ['Library/Application Support', /./, 'Network/Cookies'],
   ['', /^\..+-server(?:-.+)?$/, 'data'],
 ];
 

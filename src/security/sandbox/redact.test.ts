@@ -22,6 +22,7 @@ describe('a line with a secret', () => {
     [`	smtpPass = ${SECRET}`, '.gitconfig'],
     [`index-url = https://me:${SECRET}@pypi.example.org/simple`, 'pip.conf'],
     [`  - https://conda.example.org/t/${SECRET}/channel`, '.condarc'],
+    [`token = "${SECRET}"`, '.cargo/config.toml'],
     [`http_password = ${SECRET}`, '.wgetrc'],
     [`ftp_password=${SECRET}`, '.wgetrc'],
     [`header = Authorization: Bearer ${SECRET}`, '.wgetrc'],

@@ -22,6 +22,8 @@ export const REDACTED_FILES: readonly string[] = [
   '.wgetrc',
   '.curlrc',
   '.config/containers/registries.conf',
+  '.cargo/config.toml',
+  '.cargo/config',
   '.gradle/gradle.properties',
   '.bundle/config',
 ];
