@@ -48,7 +48,7 @@ export function watchedPaths(input: {
     return { path, link: undefined, among: { pattern, known }, around: aroundOf(path) };
   };
   const isOpened = (path: string): boolean => input.opened.some((other) => isInside(path, other));
-  const absent = [...new Set([...candidates, ...parents])].flatMap((path): WatchedPath[] => {
+  const gone = [...new Set([...candidates, ...parents])].flatMap((path): WatchedPath[] => {
     const link = readLinkAt(path);
     const isWatched = link !== undefined || !isThere(path);
     if (!isWatched || isOpened(path)) return [];
@@ -75,7 +75,7 @@ export function watchedPaths(input: {
     ),
   ]);
   return [
-    ...absent,
+    ...gone,
     ...linked,
     ...writable.map((root) => named(root, PROTECTED_NAMES.source)),
     ...(isHomeWritable ? [named(home, OBEYED_IN_HOME)] : []),

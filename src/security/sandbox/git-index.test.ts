@@ -67,7 +67,7 @@ describe.skipIf(needs('git'))('the repositories that an index names', () => {
   test('may be others where there are more entries than are read, or such as are not understood', () => {
     const host = createHost();
     const path = join(host.workspace, 'index');
-    const entry = entryOf(`${'x'.repeat(4000)}`);
+    const entry = entryOf('x'.repeat(4000));
     writeFileSync(path, indexOf(Array.from({ length: 17_000 }, () => entry)));
     expect(findGitlinks(path)).toMatchObject({ isWhole: false });
     const odd = entryOf('odd');

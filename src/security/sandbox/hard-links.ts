@@ -54,9 +54,9 @@ export function separateLinks(
   const tops = there.filter((path) => writable.some((root) => path !== root && isInside(path, root)));
   const { byFile, hasMore } = linkedIn(tops, new Set(apart));
   // With all of its names in protected places no command can write to it.
-  const linked = [...byFile.values()].filter(({ names, count }) => BigInt(names.length) < count);
-  for (const { names } of linked) for (const name of names) separate(name);
-  return { isAny: linked.length > 0, hasMore };
+  const open = [...byFile.values()].filter(({ names, count }) => BigInt(names.length) < count);
+  for (const { names } of open) for (const name of names) separate(name);
+  return { isAny: open.length > 0, hasMore };
 }
 
 interface Linked {

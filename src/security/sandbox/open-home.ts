@@ -92,7 +92,7 @@ export function pathDirectoriesIn(home: string, entries: readonly string[], virt
     (basename(entry) === '.bin' && basename(dirname(entry)) === 'node_modules') ||
     (isAbsolute(virtual) && isInside(entry, virtual));
   // A link on the way may be exchanged: both are obeyed.
-  const paths = entries.filter((entry) => !isOwn(entry)).flatMap((entry) => [realPathOf(entry), entry]);
+  const paths = entries.flatMap((entry) => (isOwn(entry) ? [] : [realPathOf(entry), entry]));
   return [...new Set(paths)].filter((path) => path !== home && isInside(path, home));
 }
 

@@ -55,11 +55,30 @@ export function createProfiles(options: SandboxOptions, domains: Domains | undef
   const { home, survey } = host;
   const cache = new Map<string, Kept>();
 
+  async function build(around: Around, signature: string, resident: Resident): Promise<Built> {
+    const { principal, security } = resident;
+    const { git, besidesDots, opened } = around;
+    const profile = buildProfile({
+      ...inputOf(host, around, signature),
+      systemRoot: host.roots.of(security.root, [
+        ...(domains === undefined ? [] : ['socat']),
+        options.shell,
+        'bash',
+        'sh',
+        'env',
+        ...resident.programs(),
+      ]),
+      ...(principal === undefined ? NOTHING_WRITTEN : await writtenFor(host, around, domains)),
+    });
+    const { writable } = profile;
+    return { profile, watched: watchedPaths({ writable, git, homedir: home, besidesDots, opened }) };
+  }
+
   return {
     async of(resident: Resident): Promise<Built> {
       const { principal, security } = resident;
       const around = await lookAround(host, resident);
-      const { git, open, besidesDots } = around;
+      const { open } = around;
       const signature = signatureOf(host, around);
       const known = principal === undefined ? undefined : cache.get(principal);
       const isKnown = known?.security === security && isFresh(known, signature, security.root);
@@ -69,35 +88,10 @@ export function createProfiles(options: SandboxOptions, domains: Domains | undef
       const places = [...open, ...host.gitDirectories];
       const links = canSeparate ? separateLinks(singles, places, around.apart) : NOTHING_LINKED;
       if (isKnown && !links.isAny && links.hasMore === known.isClosed) return known.built;
-      const profile = buildProfile({
-        ...inputOf(host, links.hasMore ? closed(around, places) : around, signature),
-        systemRoot: host.roots.of(security.root, [
-          ...(domains === undefined ? [] : ['socat']),
-          options.shell,
-          'bash',
-          'sh',
-          'env',
-          ...resident.programs(),
-        ]),
-        ...(principal === undefined ? NOTHING_WRITTEN : await writtenFor(host, around, domains)),
-      });
-      const watched = watchedPaths({
-        writable: profile.writable,
-        git,
-        homedir: home,
-        besidesDots,
-        opened: around.opened,
-      });
-      const built = { profile, watched };
+      const built = await build(links.hasMore ? closed(around, places) : around, signature, resident);
+      const isClosed = links.hasMore;
       if (principal !== undefined)
-        cache.set(principal, {
-          built,
-          security,
-          signature,
-          singles,
-          isClosed: links.hasMore,
-          atMs: performance.now(),
-        });
+        cache.set(principal, { built, security, signature, singles, isClosed, atMs: performance.now() });
       return built;
     },
     async forLogin(): Promise<Profile> {

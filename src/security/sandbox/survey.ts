@@ -56,42 +56,35 @@ export function createSurvey(options: SurveyOptions) {
   const special = new Set<string>();
   /** And since when. */
   const repositories = new Map<string, number>();
-  const overflowing = new Set<string>();
-  const unlisted = new Set<string>();
+  const overflow = createOverflow(options.workspace);
   let walking: Promise<unknown> | undefined;
   let first: Promise<unknown> | undefined;
   let walkedAtMs = Number.NEGATIVE_INFINITY;
   let isDisposed = false;
   const bounds = { skipped: new Set(options.skip), isStopped: () => isDisposed };
 
-  /** Of more than can be listed, the directory right inside the workspace that they are in. */
-  function note(directory: string, overflow: Map<string, string>): void {
+  function note(directory: string, others: Set<string>): void {
     if (repositories.has(directory)) return;
-    if (repositories.size < MAX_REPOSITORIES) return void repositories.set(directory, birthtimeOf(directory));
-    const root = options.workspace.find((path) => isInside(directory, path)) ?? directory;
-    overflow.set(directory, join(root, relative(root, directory).split('/')[0] ?? ''));
+    if (repositories.size < MAX_REPOSITORIES) repositories.set(directory, birthtimeOf(directory));
+    else others.add(directory);
   }
 
   async function walkWorkspace(): Promise<void> {
     // There may be repositories in what was shut before; later commands leave such directories for their own reasons.
     const isFirst = first === undefined;
-    const overflow = new Map<string, string>();
+    const others = new Set<string>();
     const isComplete = await walk(options.workspace, {
       ...bounds,
       budget: MAX_IN_WORKSPACE,
       maxDepth: MAX_DEPTH_IN_WORKSPACE,
       visit(entries, directory) {
-        if (isRepository(new Set(entries.map(({ name }) => name)))) note(directory, overflow);
+        if (isRepository(new Set(entries.map(({ name }) => name)))) note(directory, others);
       },
       shut(directory) {
         if (isFirst && isUnknown(directory)) repositories.set(directory, 0);
       },
     });
-    if (isComplete) for (const known of [overflowing, unlisted]) known.clear();
-    for (const [directory, top] of overflow) {
-      overflowing.add(top);
-      if (unlisted.size <= MAX_UNLISTED) unlisted.add(directory);
-    }
+    overflow.add(others, isComplete);
   }
 
   function walkAll(): void {
@@ -117,16 +110,36 @@ export function createSurvey(options: SurveyOptions) {
           ...new Set([...special, ...boundSockets()].flatMap((path) => coveredAt(path) ?? [])),
         ].filter((path) => isShown(path, options)),
         repositories: [...repositories].toSorted(([, a], [, b]) => a - b).map(([path]) => path),
-        overflowing:
-          overflowing.size > MAX_OVERFLOWING || unlisted.size > MAX_UNLISTED
-            ? [...options.workspace]
-            : [...overflowing],
-        unlisted: [...unlisted],
+        ...overflow.now(),
       };
     },
     dispose(): void {
       isDisposed = true;
     },
+  };
+}
+
+/** More repositories than can be listed, and the directories right inside the workspace that they are in. */
+function createOverflow(workspace: readonly string[]) {
+  const tops = new Set<string>();
+  const unlisted = new Set<string>();
+  const topOf = (directory: string): string => {
+    const root = workspace.find((path) => isInside(directory, path)) ?? directory;
+    return join(root, relative(root, directory).split('/')[0] ?? '');
+  };
+  return {
+    /** What was known stays, unless the walk came to the end. */
+    add(found: ReadonlySet<string>, isComplete: boolean): void {
+      if (isComplete) for (const known of [tops, unlisted]) known.clear();
+      for (const directory of found) {
+        tops.add(topOf(directory));
+        if (unlisted.size <= MAX_UNLISTED) unlisted.add(directory);
+      }
+    },
+    now: (): Pick<Surveyed, 'overflowing' | 'unlisted'> => ({
+      overflowing: tops.size > MAX_OVERFLOWING || unlisted.size > MAX_UNLISTED ? [...workspace] : [...tops],
+      unlisted: [...unlisted],
+    }),
   };
 }
 
