@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, linkSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -62,8 +63,8 @@ describe('a protected file with a second name', () => {
 
   test('is not looked for among very many: the answer says so', () => {
     const host = createHost();
-    for (let index = 0; index < 10_001; index++) host.write(`home/project/hooks/zz/${index}`);
-    const hooks = join(host.workspace, 'hooks');
+    const hooks = host.makeDirectory('home/project/hooks');
+    execFileSync('bash', ['-c', 'touch {1..20000}'], { cwd: hooks });
     expect(separateLinks([hooks], [host.workspace])).toEqual({ isAny: false, hasMore: true });
   });
 

@@ -29,7 +29,7 @@ import { kindOf, lookAt } from './host-files.ts';
 /** Settings and scripts are smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Of all that is looked at, which is done before every command; settings are fewer files. */
-const MAX_ENTRIES = 10_000;
+const MAX_ENTRIES = 20_000;
 /** Packages are installed by links, and git never obeys what lies in these of a git directory, nor a sample. */
 const NOT_OBEYED = setOf('objects refs logs lfs');
 const SAMPLE = /\.sample$/;

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { linkSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -63,7 +64,8 @@ describe('a second name that a program outside made since the last command', () 
     const profiles = profilesOf(host, 'development');
     const notes = join(host.workspace, 'notes');
     expect(viewOf((await profiles.of()).profile, notes)).toMatch(/^writable/);
-    for (let index = 0; index < 10_001; index++) host.write(`home/project/.git/hooks/zz/${index}`);
+    const hooks = host.makeDirectory('home/project/.git/hooks/zz');
+    execFileSync('bash', ['-c', 'touch {1..20000}'], { cwd: hooks });
     expect(viewOf((await profiles.of()).profile, notes)).toMatch(/^readable/);
     profiles.dispose();
   });
@@ -80,4 +82,15 @@ describe('a second name that a program outside made since the last command', () 
       profiles.dispose();
     },
   );
+
+  test('is not looked for among what programs keep in a home directory that is the workspace', async () => {
+    const host = createHost();
+    const extensions = host.makeDirectory('home/.vscode/extensions');
+    execFileSync('bash', ['-c', 'touch {1..20000}'], { cwd: extensions });
+    host.write('home/src/emacs/init.el');
+    host.link('home/.emacs.d', 'src/emacs');
+    const profiles = profilesOf(host, 'development', host.home);
+    expect(viewOf((await profiles.of()).profile, join(host.home, 'notes'))).toMatch(/^writable/);
+    profiles.dispose();
+  });
 });

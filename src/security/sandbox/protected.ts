@@ -82,8 +82,8 @@ function inWorkspace(directory: string, opened: readonly string[]): string[] {
 }
 
 /**
- * What may have a second name: files, and directories of settings. Of a home directory files, those at the top of its
- * directories with a dot, and all else that is obeyed there.
+ * What may have a second name: files, and directories of settings. Of a home directory files, and those at the top of its
+ * directories: in those programs, caches and logs are kept as well.
  */
 export function settingsIn(
   writable: readonly string[],
@@ -91,22 +91,25 @@ export function settingsIn(
   besidesDots: readonly string[],
 ): string[] {
   const isHomeWritable = writable.some((directory) => isInside(home, directory));
+  const inHome = [
+    ...inWorkspace(home, []),
+    ...PROTECTED_IN_HOME.map((name) => join(home, name)),
+    ...obeyedInHome(home, besidesDots),
+  ].filter((path) => path !== home);
   return [
-    ...writable.flatMap((directory) => inWorkspace(directory, [])),
+    ...writable.flatMap((directory) => (directory === home ? [] : inWorkspace(directory, []))),
     ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_NAMES)),
-    ...(isHomeWritable ? [...topFilesIn(home), ...besidesDots.filter((path) => path !== home)] : []),
+    ...(isHomeWritable ? [...new Set(inHome)].flatMap(filesAt) : []),
   ];
 }
 
-/** In those directories programs and caches are installed by links: most of the rest is not what a shell reads. */
-function topFilesIn(home: string): string[] {
-  const dots = obeyedInHome(home, []);
-  const directories = [...dots, ...PROTECTED_IN_HOME.map((name) => join(home, name))];
-  const filesIn = (path: string): string[] =>
-    namesIn(path, /^/)
-      .slice(0, MAX_TOP_FILES)
-      .filter((each) => kindOf(each) === 'file');
-  return [...dots.filter((path) => kindOf(path) === 'file'), ...directories.flatMap(filesIn)];
+/** A file, or those at the top of a directory. */
+function filesAt(path: string): string[] {
+  const real = realPathOf(path);
+  if (kindOf(real) !== 'directory') return [path];
+  return namesIn(real, /^/)
+    .slice(0, MAX_TOP_FILES)
+    .filter((each) => kindOf(each) === 'file');
 }
 
 /** Each is looked at before every command. */
