@@ -110,6 +110,10 @@ describe('what it names', () => {
 
   test('is each hook where all of the work tree is the place for them', () => {
     const files = { 'project/pre-commit': '', 'project/package.json': '' };
-    expect(namedIn('[core]\nhooksPath = .', files)).toEqual(['project/pre-commit']);
+    const named = namedIn('[core]\nhooksPath = .', files);
+    // One that is made later is a hook as well.
+    expect(named).toEqual(expect.arrayContaining(['project/pre-commit', 'project/post-checkout']));
+    expect(named).not.toContain('project/package.json');
+    expect(named).not.toContain('project');
   });
 });

@@ -2,7 +2,8 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
-import { type FileKind, kindOf, namesIn, readPlainFile } from './host-files.ts';
+import { list } from '../list.ts';
+import { type FileKind, kindOf, readPlainFile } from './host-files.ts';
 import { placesOf } from './moved.ts';
 
 export interface ConfigEntry {
@@ -21,8 +22,12 @@ const MAX_INCLUDES = 10;
 const PROGRAMS =
   /^(?:core\.(?:fsmonitor|sshcommand|gitproxy|askpass|editor|pager|attributesfile|alternaterefscommand)|sequence\.editor|pager\..*|alias\..*|diff\.(?:external|command|textconv)|(?:difftool|mergetool|browser|man)\.(?:cmd|path)|merge\.driver|filter\.(?:clean|smudge|process)|credential\.helper|gpg\.(?:program|defaultkeycommand)|submodule\.update|interactive\.difffilter|remote\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|trailer\.(?:command|cmd)|hook\.command|tar\.command|guitool\.cmd|imap\.tunnel|instaweb\.(?:httpd|browser)|sendemail\.(?:sendmailcmd|smtpserver|tocmd|cccmd|headercmd))$/;
 
-const HOOKS =
-  /^(?:applypatch-msg|(?:pre|post)-(?:applypatch|commit|merge-commit|rebase|push|receive|auto-gc|checkout|merge|update|rewrite|index-change)|prepare-commit-msg|commit-msg|update|proc-receive|push-to-checkout|reference-transaction|sendemail-validate|fsmonitor-watchman|p4-.*)$/;
+const HOOKS = list(`
+  applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit
+  pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update
+  reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman
+  post-index-change p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit
+`);
 
 export interface ConfigContext {
   /** What relative paths of programs and hooks are relative to. */
@@ -73,7 +78,7 @@ const mayRun = (word: string, kind: FileKind | undefined): boolean =>
 function hooksAt(path: string, workTree: string): string[] {
   // Husky has scripts in "_" that run those beside it.
   const hooks = basename(path) === '_' ? dirname(path) : path;
-  return isInside(workTree, hooks) ? namesIn(hooks, HOOKS) : [hooks];
+  return isInside(workTree, hooks) ? HOOKS.map((name) => join(hooks, name)) : [hooks];
 }
 
 /** Of a command line, those that may be paths: as a shell reads it, also within quotes, and all of it where that is a file. */
