@@ -117,10 +117,10 @@ describe('what is watched', () => {
     const host = createHost();
     host.write('home/dotfiles/bashrc');
     host.link('home/.bashrc', 'dotfiles/bashrc');
-    expect(watch(host, { writable: [host.home] })).toContainEqual({
-      path: join(host.home, '.bashrc'),
-      link: 'dotfiles/bashrc',
-    });
+    // Whether the directory around it is remembered depends on how long ago it changed.
+    expect(watch(host, { writable: [host.home] })).toContainEqual(
+      expect.objectContaining({ path: join(host.home, '.bashrc'), link: 'dotfiles/bashrc' }),
+    );
   });
 
   test('is not what the operator opened', () => {

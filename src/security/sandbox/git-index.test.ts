@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { needs } from '../../../test/setup/needs.ts';
@@ -32,6 +32,7 @@ describe.skipIf(needs('git'))('the repositories that an index names', () => {
     ['version 4', ['update-index', '--index-version', '4'], COMMIT],
     ['a split index', ['update-index', '--split-index'], COMMIT],
     ['a split index with a change', ['update-index', '--split-index', '--chmod=+x', 'file-1'], COMMIT],
+    ['one with extensions', ['update-index', '--force-untracked-cache'], COMMIT],
     ['hashes of 32 bytes', [], COMMIT.padEnd(64, '0')],
   ])('are found in %s', ([, change, commit]) => {
     const host = createHost();
@@ -50,6 +51,29 @@ describe.skipIf(needs('git'))('the repositories that an index names', () => {
       isWhole: true,
     });
   });
+
+  test.for([0, 7, 31, 32, 63, 64, 99, 200])(
+    'are found where a split index replaces the file at position %i by one',
+    (position) => {
+      const host = createHost();
+      const git = (...args: string[]): string =>
+        execFileSync('git', args, { cwd: host.workspace, encoding: 'utf8' });
+      git('init', '-q');
+      git('config', 'splitIndex.maxPercentChange', '100');
+      const nameOf = (index: number): string => `file-${String(index).padStart(3, '0')}`;
+      for (let index = 0; index < 201; index++) host.write(`home/project/${nameOf(index)}`, 'x');
+      git('add', '.');
+      git('update-index', '--split-index');
+      for (const each of [3, 64, 128]) if (each !== position) git('update-index', '--chmod=+x', nameOf(each));
+      git('rm', '-q', '--cached', nameOf(5));
+      git('update-index', '--cacheinfo', `160000,${COMMIT},${nameOf(position)}`);
+      const index = join(host.workspace, '.git/index');
+      const { names, isWhole } = findGitlinks(index);
+      expect({ names, isWhole }).toEqual({ names: [nameOf(position)], isWhole: true });
+      // It is in the other file alone.
+      expect(readFileSync(index).includes(nameOf(position))).toBe(false);
+    },
+  );
 
   test('are found at once in one that is padded', () => {
     const host = createHost();

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
 import { withFile } from '../../base/files.ts';
+import { parseSplitIndex, type SplitIndex } from './split-index.ts';
 
 export interface Gitlinks {
   /** Paths relative to the work tree, as they are written there. */
@@ -33,16 +34,21 @@ const LENGTH_MASK = 0xfff;
 const MAX_NAME_BYTES = 64 * 1024;
 /** Git itself knows nine. */
 const MAX_EXTENSIONS = 64;
+/** Two bits for each entry of the other file, at most. */
+const MAX_SPLIT_BYTES = 1024 * 1024;
 /** Which hash it has is written elsewhere. What is read with the wrong one are names that are nowhere. */
 const HASHES = [20, 32];
 
 export function findGitlinks(index: string, budget: IndexBudget = { bytes: MAX_INDEX_BYTES }): Gitlinks {
   const real = realPathOf(index);
-  const { names, isWhole, bases } = readIndex(real, budget);
+  const { names, isWhole, splits } = readIndex(real, budget);
   // With a split index most entries are in another file, which has none such itself.
-  const shared = bases.map((base) =>
-    readIndex(realPathOf(join(dirname(real), `sharedindex.${base}`)), budget),
-  );
+  const shared = splits.map(({ base, replaced, nameless }) => {
+    const wanted = nameless.map((position) => replaced[position] ?? -1);
+    const other = realPathOf(join(dirname(real), `sharedindex.${base}`));
+    const found = readIndex(other, budget, new Set(wanted));
+    return { ...found, isWhole: found.isWhole && !wanted.includes(-1) };
+  });
   return {
     names: [...new Set([...names, ...shared.flatMap((each) => each.names)])],
     isWhole: isWhole && shared.every((each) => each.isWhole),
@@ -50,39 +56,45 @@ export function findGitlinks(index: string, budget: IndexBudget = { bytes: MAX_I
 }
 
 interface ReadIndex extends Gitlinks {
-  readonly bases: readonly string[];
+  readonly splits: readonly (SplitIndex & Pick<Entries, 'nameless'>)[];
 }
 
-const NOTHING: ReadIndex = { names: [], isWhole: true, bases: [] };
+/** What git cannot read either has nothing in it. */
+const NOTHING: ReadIndex = { names: [], isWhole: true, splits: [] };
+const UNREAD: ReadIndex = { ...NOTHING, isWhole: false };
 
-/** Nothing is in what git cannot read either. */
-function readIndex(file: string, budget: IndexBudget): ReadIndex {
+/** `wanted` are positions of entries that count whatever they are. */
+function readIndex(file: string, budget: IndexBudget, wanted?: ReadonlySet<number>): ReadIndex {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const read = (fd: number): ReadIndex => {
-    const about = fstatSync(fd);
-    if (!about.isFile()) return NOTHING;
-    if (budget.bytes <= 0) return { ...NOTHING, isWhole: false };
+    const { size } = fstatSync(fd);
+    if (budget.bytes <= 0) return UNREAD;
     if (!isIndex(readAt(fd, 0, HEADER_BYTES))) return NOTHING;
-    const first = parseAll(readAt(fd, 0, Math.min(about.size, FIRST_BYTES)), about.size);
-    budget.bytes -= Math.min(about.size, FIRST_BYTES);
-    const most = Math.min(about.size, MAX_INDEX_BYTES, budget.bytes);
+    const parse = (length: number) => {
+      budget.bytes -= length;
+      const bytes = readAt(fd, 0, length);
+      return HASHES.map((hashBytes) => ({ hashBytes, ...parseGitlinks(bytes, { hashBytes, size, wanted }) }));
+    };
+    const first = parse(Math.min(size, FIRST_BYTES));
+    const most = Math.min(size, MAX_INDEX_BYTES, budget.bytes);
     const isMore = first.some(({ end }) => end === 'cut') && most > FIRST_BYTES;
-    if (isMore) budget.bytes -= most;
-    const all = (isMore ? parseAll(readAt(fd, 0, most), about.size) : first).filter(
-      ({ end, hashBytes }) => typeof end !== 'number' || isEnd(fd, end, about.size - hashBytes),
+    const all = (isMore ? parse(most) : first).filter(
+      ({ end, hashBytes }) => typeof end !== 'number' || isEnd(fd, end, size - hashBytes),
     );
+    const splits = all.flatMap(({ end, hashBytes, nameless }) => {
+      if (typeof end !== 'number') return [];
+      const split = findSplit(fd, end, size, hashBytes);
+      if (split === undefined && nameless.length === 0) return [];
+      return [{ ...(split ?? { base: '', replaced: [] }), nameless }];
+    });
     return {
-      names: all.flatMap(({ names }) => names),
+      names: all.flatMap(({ names }) => names.filter((name) => !name.includes('\0'))),
       // Where it is one, but not understood, git may read it in another way.
-      isWhole:
-        all.some(({ end }) => end !== 'broken') &&
-        !all.some(({ end, hasNameless }) => end === 'cut' || (typeof end === 'number' && hasNameless)),
-      bases: all.flatMap(({ end, hashBytes }) =>
-        typeof end === 'number' ? baseOf(fd, end, about.size, hashBytes) : [],
-      ),
+      isWhole: all.some(({ end }) => end !== 'broken') && !all.some(({ end }) => end === 'cut'),
+      splits,
     };
   };
-  return attempt(() => withFile(file, flags, read)) ?? NOTHING;
+  return attempt(() => withFile(file, flags, (fd) => attempt(() => read(fd)) ?? UNREAD)) ?? NOTHING;
 }
 
 /** Of a version that git knows. */
@@ -106,26 +118,29 @@ export interface Entries {
   readonly names: readonly string[];
   /** Where they end; or they go on behind what was read, or are none. */
   readonly end: number | 'cut' | 'broken';
-  /** Others have their names elsewhere. */
-  readonly hasNameless?: boolean;
+  /** Positions of those that have their names elsewhere. */
+  readonly nameless: readonly number[];
 }
 
-function parseAll(bytes: Buffer, size: number) {
-  return HASHES.map((hashBytes) => ({ hashBytes, ...parseGitlinks(bytes, hashBytes, size) }));
+export interface EntryOptions {
+  readonly hashBytes: number;
+  /** Of the file, of which the bytes are the beginning. */
+  readonly size: number;
+  readonly wanted?: ReadonlySet<number> | undefined;
 }
 
-/** By the lengths that are written there, as git does it. `size` is that of the file, of which `bytes` is the beginning. */
-export function parseGitlinks(bytes: Buffer, hashBytes: number, size = bytes.length): Entries {
+/** By the lengths that are written there, as git does it. */
+export function parseGitlinks(bytes: Buffer, { hashBytes, size, wanted }: EntryOptions): Entries {
   const names: string[] = [];
-  if (!isIndex(bytes)) return { names, end: 'broken' };
+  const nameless: number[] = [];
   const version = bytes.readUInt32BE(4);
   const name = createName();
   const atEnd = bytes.length < size ? 'cut' : 'broken';
   let at = HEADER_BYTES;
-  let hasNameless = false;
-  for (let left = bytes.readUInt32BE(8); left > 0; left--) {
+  const count = bytes.readUInt32BE(8);
+  for (let position = 0; position < count; position++) {
     const flagsAt = at + STAT_BYTES + hashBytes;
-    if (flagsAt + 8 > bytes.length) return { names, end: atEnd };
+    if (flagsAt + 8 > bytes.length) return { names, nameless, end: atEnd };
     const isGitlink = bytes.readUInt32BE(at + MODE_AT) === GITLINK;
     const flags = bytes.readUInt16BE(flagsAt);
     let nameAt = flagsAt + ((flags & 0x4000) === 0 ? 2 : 4);
@@ -137,18 +152,19 @@ export function parseGitlinks(bytes: Buffer, hashBytes: number, size = bytes.len
     }
     const written = flags & LENGTH_MASK;
     const nameEnd = written === LENGTH_MASK ? bytes.indexOf(0, nameAt) : nameAt + written - kept;
-    if (nameEnd === -1 || nameEnd >= bytes.length) return { names, end: atEnd };
+    if (nameEnd === -1 || nameEnd >= bytes.length) return { names, nameless, end: atEnd };
     const length = nameEnd - nameAt + kept;
-    if (bytes[nameEnd] !== 0 || nameEnd < nameAt || length > MAX_NAME_BYTES) return { names, end: 'broken' };
+    if (bytes[nameEnd] !== 0 || nameEnd < nameAt || length > MAX_NAME_BYTES)
+      return { names, nameless, end: 'broken' };
     // Of an entry that replaces one of the other file of a split index, that one has the name.
-    if (isGitlink && length === 0) hasNameless = true;
+    if (isGitlink && length === 0) nameless.push(position);
     if (version === 4) name.change(kept, bytes, nameAt, nameEnd);
-    if (isGitlink && length > 0)
+    if ((isGitlink || wanted?.has(position) === true) && length > 0)
       names.push(version === 4 ? name.text() : bytes.toString('utf8', nameAt, nameEnd));
     // Entries are padded with one to eight zeros to a multiple of eight, but for those of version 4.
     at += version === 4 ? nameEnd + 1 - at : (nameEnd - at + 8) & ~7;
   }
-  return { names, end: at, hasNameless };
+  return { names, nameless, end: at };
 }
 
 /** Of version 4 each name begins as the one before. */
@@ -169,15 +185,20 @@ function createName() {
 const isEnd = (fd: number, at: number, last: number): boolean =>
   at === last || (at + 8 <= last && /^[a-z]{4}$/i.test(readAt(fd, at, 4).toString('latin1')));
 
-/** Of the extension that makes an index a split one: the name of the other file. */
-function baseOf(fd: number, entriesEnd: number, size: number, hashBytes: number): string[] {
+/** Of the extensions, the one that makes an index a split one. Throws where there are too many. */
+function findSplit(fd: number, entriesEnd: number, size: number, hashBytes: number): SplitIndex | undefined {
   let at = entriesEnd;
-  for (let count = 0; count < MAX_EXTENSIONS && at + 8 <= size - hashBytes; count++) {
+  for (let count = 0; at + 8 <= size - hashBytes; count++) {
     const header = readAt(fd, at, 8);
-    if (header.toString('latin1', 0, 4) === 'link') return [readAt(fd, at + 8, hashBytes).toString('hex')];
-    at += 8 + header.readUInt32BE(4);
+    const length = header.readUInt32BE(4);
+    if (count > MAX_EXTENSIONS || length > size) throw new RangeError('not what git writes');
+    if (header.toString('latin1', 0, 4) === 'link') {
+      if (length > MAX_SPLIT_BYTES) throw new RangeError('the bitmaps are too large');
+      return parseSplitIndex(readAt(fd, at + 8, length), hashBytes);
+    }
+    at += 8 + length;
   }
-  return [];
+  return undefined;
 }
 
 /** Git's own variable length: each further byte adds one. */
