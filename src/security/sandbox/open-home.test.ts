@@ -12,7 +12,7 @@ function seen(host: Host, name: string, pathDirectories: readonly string[] = [])
 }
 
 describe('with more entries with a dot than can be mounted', () => {
-  function crowded(dots: number): Host {
+  function filledHost(dots: number): Host {
     const host = createHost(UNCOVERED);
     for (const name of [
       'bin/b',
@@ -45,7 +45,7 @@ describe('with more entries with a dot than can be mounted', () => {
     [20, 'src/ok', 'writable'],
     [20, 'dotfiles/two.sh', 'readable'],
   ])('%i: %s is %s', ([dots, name, expected]) => {
-    expect(seen(crowded(dots), name, ['tools/bin'])).toBe(expected);
+    expect(seen(filledHost(dots), name, ['tools/bin'])).toBe(expected);
   });
 });
 
