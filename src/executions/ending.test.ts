@@ -28,7 +28,7 @@ interface Started {
 }
 
 interface Limits {
-  readonly memoryLimitBytes?: number;
+  readonly memoryLimitBytes?: number | undefined;
   readonly cpuLimitSeconds?: number;
   readonly group?: ExecutionGroup | undefined;
 }
@@ -164,6 +164,64 @@ time.sleep(60)`;
     const outcome = await finished;
     expect(outcome).toMatchObject({ reason: 'memory_limit', survivors: [] });
     expect(outcome.peakMemoryBytes).toBeGreaterThan(120 * MIB);
+  });
+
+  const FORKS_WHILE_GROWING = `
+import os, time
+kept = []
+for n in range(12):
+    kept.append(bytearray(b"x") * (10 << 20))
+    if os.fork(): time.sleep(3); os._exit(0)
+time.sleep(3)`;
+  const COPIES = `
+import os, time
+x = bytearray(b"x") * (60 << 20)
+for _ in range(6):
+    if os.fork() == 0:
+        for i in range(0, 20 << 20, 4096): x[i] = 1
+        break
+time.sleep(3)`;
+  const peaks = [
+    { name: 'one that forks as it grows', program: FORKS_WHILE_GROWING, least: 115, most: 190 },
+    { name: 'copies that write to a part', program: COPIES, least: 170, most: 240 },
+  ].flatMap((row) => [
+    { ...row, limit: 'without a limit', memoryLimitBytes: undefined },
+    { ...row, limit: 'with one that is kept', memoryLimitBytes: 400 * MIB },
+  ]);
+
+  test.for(peaks)('the peak is told with what is shared counted once: $name, $limit', async (row) => {
+    const { memoryLimitBytes } = row;
+    const run = await start(`python3 -c '${row.program}'; exit 0`, { memoryLimitBytes });
+    const { reason, nearLimits, peakMemoryBytes = 0 } = await run.finished;
+    expect({ reason, nearLimits }).toEqual({ reason: 'exit', nearLimits: undefined });
+    expect(peakMemoryBytes).toBeGreaterThan(row.least * MIB);
+    expect(peakMemoryBytes).toBeLessThan(row.most * MIB);
+  });
+
+  const inMemory = (mib: number, then: string): string => `
+import mmap, os, time
+fd = os.memfd_create("held")
+for _ in range(${mib}): os.write(fd, b"x" * (1 << 20))
+${then}
+time.sleep(3)`;
+  const MAPPED = 'm = mmap.mmap(fd, 0)\nfor i in range(0, len(m), 4096): m[i]';
+
+  test.for([
+    { name: 'what is only written', program: inMemory(150, ''), reason: 'memory_limit', least: 120 },
+    {
+      name: 'what a copy of the process has open too',
+      program: inMemory(90, 'os.fork()'),
+      reason: 'exit',
+      least: 90,
+    },
+    { name: 'what is mapped as well', program: inMemory(90, MAPPED), reason: 'exit', least: 90 },
+    { name: 'what is closed again', program: inMemory(90, 'os.close(fd)'), reason: 'exit', least: 0 },
+  ])('files in memory count once: $name', async ({ program, reason, least }) => {
+    const run = await start(`python3 -c '${program}'; exit 0`, { memoryLimitBytes: 120 * MIB });
+    const { peakMemoryBytes = 0, ...outcome } = await run.finished;
+    expect(outcome).toMatchObject({ reason, survivors: [] });
+    expect(peakMemoryBytes).toBeGreaterThan(least * MIB);
+    expect(peakMemoryBytes > 120 * MIB).toBe(reason === 'memory_limit');
   });
 });
 

@@ -154,6 +154,12 @@ export function readPeakBytes(pid: number): number | undefined {
   return kib === undefined ? undefined : Number(kib) * 1024;
 }
 
+/** What a process has mapped of shared memory, files in memory included. */
+export function readSharedMemoryBytes(pid: number): number {
+  const text = attempt(() => readSmall(`/proc/${pid}/status`)) ?? '';
+  return Number(/^RssShmem:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1024;
+}
+
 /** Changes with every boot, so that a pid and start time of an earlier one are not mistaken. */
 export function readBootId(): string {
   try {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { lacks, needs } from '../../test/setup/needs.ts';
 import { findProcess, listChildren, listDescendants } from './process-table.ts';
@@ -121,11 +122,13 @@ test.skipIf(lacks(process.platform !== 'linux', 'the kernel tells it on Linux') 
       return (entry && listDescendants([entry])) ?? [];
     };
     const count = createCount();
-    await expect.poll(() => said).toBe('aaaa');
+    await expect.poll(() => said, { timeout: 30_000 }).toBe('aaaa');
     await expect.poll(() => count(look())).toBeGreaterThan(160 * MIB);
     expect(count(look())).toBeLessThan(240 * MIB);
+    // A count that goes on meanwhile would leave out what they grow by.
+    await sleep(300);
     parent.stdin.write('\n\n\n\n');
-    await expect.poll(() => said).toBe('aaaabbbb');
+    await expect.poll(() => said, { timeout: 30_000 }).toBe('aaaabbbb');
     // At once, without another count.
     expect(count(look())).toBeGreaterThan(310 * MIB);
     const [, child] = look();

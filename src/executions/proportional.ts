@@ -6,12 +6,13 @@
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findAlive, type ProcessEntry, readAnonymousBytes } from './process-table.ts';
+import { findAlive, type ProcessEntry, readAnonymousBytes, readSharedMemoryBytes } from './process-table.ts';
 
 /** A tree whose pages take longer to count, or whose kernel lets us wait, is judged by what is resident. */
 const PATIENCE_MS = 2000;
 
-export async function measureProportional(entries: readonly ProcessEntry[]): Promise<number> {
+/** `heldBytes`: in files that are memory, of which some may be mapped and some not. */
+export async function measureProportional(entries: readonly ProcessEntry[], heldBytes = 0): Promise<number> {
   const controller = new AbortController();
   const isOver = sleep(PATIENCE_MS, undefined, { ref: false, signal: controller.signal }).catch(
     () => undefined,
@@ -19,18 +20,26 @@ export async function measureProportional(entries: readonly ProcessEntry[]): Pro
   // All at once: they go on allocating meanwhile.
   const parts = entries.map(
     async (entry) =>
-      (await Promise.race([readProportional(entry.pid), isOver])) ?? findAlive(entry)?.residentBytes ?? 0,
+      (await Promise.race([readProportional(entry.pid), isOver])) ?? {
+        bytes: findAlive(entry)?.residentBytes ?? 0,
+        sharedBytes: readSharedMemoryBytes(entry.pid),
+      },
   );
-  const bytes = await Promise.all(parts);
+  const counted = await Promise.all(parts);
   controller.abort();
-  return bytes.reduce((total, part) => total + part, 0);
+  const shared = counted.reduce((total, { sharedBytes }) => total + sharedBytes, 0);
+  return counted.reduce((total, { bytes }) => total + bytes, Math.max(0, heldBytes - shared));
 }
 
 /** Undefined where it cannot be read: the process is gone, does not let itself be looked at, or the kernel is old. */
-async function readProportional(pid: number): Promise<number | undefined> {
+async function readProportional(pid: number): Promise<{ bytes: number; sharedBytes: number } | undefined> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
   const kib = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
-  return kib === undefined ? undefined : Number(kib) * 1024;
+  if (kib === undefined) return undefined;
+  // Before Linux 5.4 it is not told: then all that is mapped of shared memory is taken to be of those files.
+  const sharedKib = /^Pss_Shmem:\s+(\d+) kB$/m.exec(text)?.[1];
+  const sharedBytes = sharedKib === undefined ? readSharedMemoryBytes(pid) : Number(sharedKib) * 1024;
+  return { bytes: Number(kib) * 1024, sharedBytes };
 }
 
 /** Counting may take this share of the time; where there is no count any more, the other one. */
@@ -41,17 +50,22 @@ const MAX_COUNTING = { again: 0.1, anew: 0.3 };
  * much they have now. What is shared and given back counts less in the sum than in each of them. 0 where nothing is
  * counted yet, and anew where one of those has ended.
  */
-export function createCount(): (entries: readonly ProcessEntry[]) => number {
-  let counted: { readonly bytes: number; readonly own: ReadonlyMap<string, number> } | undefined;
+export function createCount(): (entries: readonly ProcessEntry[], heldBytes?: number) => number {
+  interface Counted {
+    readonly bytes: number;
+    readonly heldBytes: number;
+    readonly own: ReadonlyMap<string, number>;
+  }
+  let counted: Counted | undefined;
   let isCounting = false;
   let last = { endedMs: 0, tookMs: 0 };
 
-  async function count(entries: readonly ProcessEntry[]): Promise<void> {
+  async function count(entries: readonly ProcessEntry[], heldBytes: number): Promise<void> {
     const beganMs = performance.now();
     isCounting = true;
-    const bytes = await measureProportional(entries);
+    const bytes = await measureProportional(entries, heldBytes);
     // Read after the count: what they have grown by meanwhile is left out, not counted twice.
-    counted = { bytes, own: ownOf(entries) };
+    counted = { bytes, heldBytes, own: ownOf(entries) };
     const endedMs = performance.now();
     last = { endedMs, tookMs: endedMs - beganMs };
     isCounting = false;
@@ -61,13 +75,13 @@ export function createCount(): (entries: readonly ProcessEntry[]) => number {
     performance.now() - last.endedMs >=
     last.tookMs / (counted === undefined ? MAX_COUNTING.anew : MAX_COUNTING.again);
 
-  return (entries) => {
+  return (entries, heldBytes = 0) => {
     const own = ownOf(entries);
     const isComplete = [...(counted?.own.keys() ?? [])].every((key) => own.has(key));
     if (!isComplete) counted = undefined;
-    if (!isCounting && isDue()) void count(entries);
+    if (!isCounting && isDue()) void count(entries, heldBytes);
     if (counted === undefined) return 0;
-    let bytes = counted.bytes;
+    let bytes = counted.bytes + heldBytes - counted.heldBytes;
     for (const [key, before] of counted.own) bytes += (own.get(key) ?? 0) - before;
     return bytes;
   };

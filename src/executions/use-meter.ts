@@ -2,7 +2,9 @@
  * What a tree has used by its end: from its cgroup where there is one, else from what the kernel says of the process that
  * was waited for, and from a look at the tree now and then.
  */
+import { createFileLook, readUnmappedBytes } from './memory-files.ts';
 import { type ProcessEntry, TICKS_PER_SECOND } from './process-table.ts';
+import { measureProportional } from './proportional.ts';
 import type { Outcome } from './record.ts';
 import type { Rounds } from './rounds.ts';
 import type { Exit } from './spawner.ts';
@@ -18,6 +20,8 @@ const MAX_MS = 5000;
 const GROWTH = 1.5;
 /** Of a limit: what is more is near it. */
 const NEAR = 0.8;
+/** What a tree shares is counted again where the cheap sum has changed by more than this share of it. */
+const CHANGED = 0.02;
 
 export function startUseMeter(
   tree: ProcessTree,
@@ -25,13 +29,16 @@ export function startUseMeter(
   { memoryLimitBytes, cpuLimitSeconds, group }: WatchdogOptions,
 ) {
   let processes = 0;
-  let memoryBytes = 0;
+  const peak = createPeak();
   let ticks = 0;
   let pauseMs = FIRST_MS;
 
   async function look(): Promise<number> {
     try {
-      note(tree.members().filter((entry) => !tree.isBubblewrap(entry)));
+      const members = tree.members().filter((entry) => !tree.isBubblewrap(entry));
+      note(members);
+      // Of a group that holds it the kernel knows the peak.
+      if (group?.held().memory === undefined) await peak.note(members);
     } catch {
       // The process table could not be read (too many open files, say); the next look may do better.
     }
@@ -41,7 +48,6 @@ export function startUseMeter(
 
   function note(members: readonly ProcessEntry[]): void {
     processes = Math.max(processes, members.length);
-    memoryBytes = Math.max(memoryBytes, sumResident(members));
     ticks = Math.max(ticks, sumTicks(members));
   }
 
@@ -56,9 +62,9 @@ export function startUseMeter(
       const seen = [exit?.usage?.cpuSeconds, ticks === 0 ? undefined : ticks / TICKS_PER_SECOND];
       const known = seen.filter((seconds) => seconds !== undefined);
       const cpuSeconds = counted?.cpuSeconds() ?? (known.length === 0 ? undefined : Math.max(...known));
-      // What the kernel counts of a group is exact; everything else is at most what it was.
+      // What the kernel counts of a group is exact; everything else is at least what was seen.
       const isExact = group?.held().memory !== undefined && watchedBytes !== undefined;
-      const seenBytes = Math.max(watchedBytes ?? 0, memoryBytes, exit?.usage?.maxResidentBytes ?? 0);
+      const seenBytes = Math.max(watchedBytes ?? 0, peak.bytes(), exit?.usage?.maxResidentBytes ?? 0);
       const peakMemoryBytes = isExact ? watchedBytes : seenBytes > 0 ? seenBytes : undefined;
       const near = [
         isNear(peakMemoryBytes, memoryLimitBytes) ? ('memory' as const) : undefined,
@@ -71,6 +77,29 @@ export function startUseMeter(
         ...(processes > 0 && { processes }),
         ...(near.length > 0 && { nearLimits: near }),
       };
+    },
+  };
+}
+
+/** The most that a tree was seen to have, with what its processes share counted once. */
+function createPeak() {
+  let peakBytes = 0;
+  let lastSum = 0;
+  const lookForFiles = createFileLook();
+  return {
+    bytes: (): number => peakBytes,
+    async note(members: readonly ProcessEntry[]): Promise<void> {
+      const { bytes: held } = lookForFiles(members);
+      const unmapped = readUnmappedBytes(members, held);
+      const largest = Math.max(0, ...members.map(({ residentBytes }) => residentBytes));
+      // What is certain at once, since the tree may end before the rest is counted.
+      peakBytes = Math.max(peakBytes, largest + unmapped);
+      const sum = sumResident(members) + unmapped;
+      const isOld = Math.abs(sum - lastSum) <= lastSum * CHANGED;
+      // The sum is never less than the count: a tree that does nothing costs no count at all.
+      if (members.length < 2 || sum <= peakBytes || isOld) return;
+      lastSum = sum;
+      peakBytes = Math.max(peakBytes, await measureProportional(members, held));
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 import { availableParallelism } from 'node:os';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
+import { createFileLook, readUnmappedBytes } from './memory-files.ts';
 import {
   findAlive,
   type ProcessEntry,
@@ -139,6 +140,7 @@ function measureMemory(
 ): Meter {
   const measureAtLeast = createLowerBound();
   const count = createCount();
+  const lookForFiles = createFileLook();
   let last = { atMs: performance.now(), bytes: 0 };
 
   /** When the limit could be passed by too much, at the rate that was seen or at the one that is likely. */
@@ -156,15 +158,19 @@ function measureMemory(
     async look() {
       const beganMs = performance.now();
       const entries = follow();
-      const resident = sumResident(entries);
-      const isDoubtful = resident > limitBytes && entries.length > 1;
-      const atLeast = measureAtLeast(entries, isDoubtful);
-      const counted = resident > limitBytes * NEAR && entries.length > 1 ? count(entries) : 0;
-      const bytes = isDoubtful ? Math.max(atLeast, counted) : resident;
+      const { bytes: held, tookMs } = lookForFiles(entries);
+      const unmapped = readUnmappedBytes(entries, held);
+      const sum = sumResident(entries) + unmapped;
+      const isShared = entries.length > 1;
+      const isNear = isShared && sum > limitBytes * NEAR;
+      const atLeast = measureAtLeast(entries, isNear) + unmapped;
+      const certain = isNear ? Math.max(atLeast, count(entries, held)) : 0;
+      const bytes = isShared && sum > limitBytes ? certain : sum;
       const isPassed = bytes > limitBytes;
-      notePeak(bytes);
+      // The sum counts what is shared once for each process: it may keep a limit, and never is a peak.
+      notePeak(isShared ? certain : sum);
       if (isPassed) for (const { pid } of entries) notePeak(readPeakBytes(pid) ?? 0);
-      return { isPassed, nextMs: untilNext(bytes, beganMs) };
+      return { isPassed, nextMs: untilNext(bytes, beganMs + tookMs) };
     },
   };
 }
