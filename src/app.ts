@@ -76,14 +76,16 @@ export function createApp(options: AppOptions) {
   let state: SandboxState | undefined;
   const listeners: ((entry: CallEntry) => void)[] = [];
 
-  /** What was done is done, and its answer is owed; only what is yet to run is refused when it cannot be recorded. */
-  function recordCall(entry: CallEntry): void {
+  /** What was done is done, and its answer is owed; only what is yet to run is refused. Returns why it is not recorded. */
+  function recordCall(entry: CallEntry): string | undefined {
     for (const listener of listeners) listener(entry);
     try {
       security.audit.write(callLine(entry, security.audit.mask));
     } catch (error) {
       log.error('the audit log cannot be written', { request_id: entry.requestId, error: messageOf(error) });
+      return messageOf(error);
     }
+    return undefined;
   }
 
   const dispatch = createDispatch({

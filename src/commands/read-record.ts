@@ -1,5 +1,6 @@
 /** Lines of the audit log about what a person does with a command: a short log of its own, which is no server's. */
 import { join } from 'node:path';
+import { attempt } from '../base/attempt.ts';
 import { systemClock } from '../base/clock.ts';
 import { createId } from '../base/ids.ts';
 import type { Settings } from '../base/settings.ts';
@@ -22,5 +23,6 @@ export function recordAsOperator(
     ...options,
   });
   audit.write({ ...entry, ...OPERATOR });
-  audit.close();
+  // A full disk may have taken the line and not the end of its log: what is recorded is recorded.
+  attempt(() => audit.close());
 }

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { measureDirectory } from '../base/directory-size.ts';
-import { ShellServerError } from '../base/errors.ts';
+import { messageOf, ShellServerError } from '../base/errors.ts';
 import { isDiskFull } from '../base/files.ts';
 import type { Settings } from '../base/settings.ts';
 import { createObserver } from '../executions/executions.ts';
@@ -91,7 +91,7 @@ export async function pruneState(context: CommandContext, options: PruneOptions)
     // What is not recorded does not happen; only on a full disk it is recorded in the room that it makes.
     const isRecorded = tryToRecord(settings, ids);
     store.remove(await outputs.collect());
-    if (!isRecorded) recordPruned(settings, ids);
+    if (!isRecorded) recordAfterwards(settings, ids, bytes);
   }
   const isTrial = options.dryRun === true;
   const verb = isTrial ? 'would be' : ids.length === 1 ? 'was' : 'were';
@@ -136,6 +136,25 @@ async function openOutputs(settings: Settings, options: PruneOptions) {
     keptBytes.set(id, stored + bytes);
   }
   return { outputs, keptBytes, store };
+}
+
+/** Where even the room that was made does not take the line, at least the person knows. */
+function recordAfterwards(settings: Settings, ids: readonly string[], bytes: number): void {
+  try {
+    recordPruned(settings, ids);
+  } catch (error) {
+    const removed = `${many(ids.length, 'execution')} with ${showBytes(bytes)}`;
+    const problem = messageOf((error as Error).cause ?? error);
+    throw new ShellServerError(
+      'SYSTEM_002',
+      `${removed} ${ids.length === 1 ? 'was' : 'were'} removed, and the audit log has no line about it: ${problem}.`,
+      {
+        hint: 'Remove other files from the disk of the state directory, or make it larger.',
+        details: { removedExecutionIds: ids },
+        cause: error,
+      },
+    );
+  }
 }
 
 function tryToRecord(settings: Settings, executionIds: readonly string[]): boolean {

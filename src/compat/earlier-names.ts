@@ -132,7 +132,9 @@ const fileDelete = defineTool({
       deleted_files: z.array(z.string()),
       failed_files: z.array(z.string()),
       total_deleted: z.number(),
+      audit_problem: z.string(),
     }),
+  tellsUnrecorded: true,
   annotations: deleteExecutionOutputs.annotations,
   async run({ file_ids, confirm }, call) {
     const { data, text } = await deleteOutputs(file_ids, confirm, call);

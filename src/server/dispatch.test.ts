@@ -18,7 +18,7 @@ function setUp(options: Partial<DispatchOptions> = {}, create = createValidating
     modules: NO_MODULES,
     log: createLog({ verbose: false, write: (line) => logged.push(JSON.parse(line)) }),
     clock: { now: () => AT },
-    audit: (entry) => audited.push(entry),
+    audit: (entry) => void audited.push(entry),
     ...options,
   });
   return { dispatch, fixtures, logged, audited };
@@ -179,6 +179,20 @@ describe('dispatch', () => {
     const full = setUp({ audit: refuse });
     expect((await full.dispatch.call('echo', { text: 'x' }, context())).structuredContent).toMatchObject({
       error: { code: 'SYSTEM_002' },
+    });
+  });
+
+  it.each([
+    [true, { audit_problem: 'It is full.' }, 'hi\nThis is not recorded. It is full.'],
+    [undefined, {}, 'hi'],
+  ] as const)('says that it is not recorded where the tool tells that (%s)', async (tells, more, text) => {
+    const tools = createFixtureTools().tools.map((tool) =>
+      tells === true && tool.name === 'echo' ? { ...tool, tellsUnrecorded: true } : tool,
+    );
+    const { dispatch } = setUp({ tools, audit: () => 'It is full.' }, createDispatch);
+    expect(await dispatch.call('echo', { text: 'hi' }, context())).toEqual({
+      content: [{ type: 'text', text }],
+      structuredContent: { text: 'hi', client: 'test 1', principal: 'local', ...more },
     });
   });
 });

@@ -62,8 +62,8 @@ export interface DispatchOptions {
   readonly news?: News;
   readonly log: Log;
   readonly clock: Clock;
-  /** Called with every call when it has ended. What it throws becomes the answer. */
-  readonly audit?: (entry: CallEntry) => void;
+  /** Called with every call when it has ended; returns why it could not be recorded. What it throws becomes the answer. */
+  readonly audit?: (entry: CallEntry) => string | undefined;
   /** Called with every question to a person and its answer, before anything follows from it; may refuse by throwing. */
   readonly onApproval?: (entry: ApprovalEntry) => void;
   /** Where the operator can be asked, and how long a call may wait for that. */
@@ -175,7 +175,7 @@ function checkAnyGrant(name: string, tool: Tool | undefined, grants: readonly Gr
 
 /** A tool with what it was called with. */
 interface Called {
-  readonly tool: Pick<Tool, 'name' | 'recorded'>;
+  readonly tool: Pick<Tool, 'name' | 'recorded' | 'tellsUnrecorded'>;
   readonly calledAs: string;
   readonly args: unknown;
 }
@@ -243,8 +243,10 @@ function createPerformer(options: DispatchOptions, journal: Journal) {
         return answer;
       }
       if (opener !== undefined) links?.notePrompt(principal, answer.data);
-      begun.audit('answered');
-      return answer;
+      const problem = begun.audit('answered');
+      return problem !== undefined && called.tool.tellsUnrecorded === true
+        ? addAuditProblem(answer, problem)
+        : answer;
     } catch (thrown) {
       if (context.signal.aborted) {
         begun.audit('cancelled');
@@ -305,7 +307,7 @@ type Failed = ReturnType<Journal['failed']>;
 /** A call, and how its end is recorded. */
 interface Begun {
   readonly started: StartedCall;
-  readonly audit: (outcome: CallEntry['outcome'], code?: ErrorCode) => void;
+  readonly audit: (outcome: CallEntry['outcome'], code?: ErrorCode) => string | undefined;
 }
 
 /** In records and metrics one name for all that there is not; which parameters are secret is unknown, so none is recorded. */
@@ -317,6 +319,12 @@ const NOBODY: ClientInfo = { name: '', version: '' };
 function prepare(tool: Tool): Entry {
   return { tool, parse: createInputParser(tool) };
 }
+
+const addAuditProblem = (answer: Answer<unknown>, problem: string): Answer<unknown> => ({
+  ...answer,
+  data: { ...(answer.data as object), audit_problem: problem },
+  text: `${answer.text}\nThis is not recorded. ${problem}`,
+});
 
 /** About: what is large in an answer is in both of its views. */
 function sizeOf({ text, more = [] }: Answer<unknown>): number {

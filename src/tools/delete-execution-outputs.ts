@@ -8,6 +8,7 @@ const outputSchema = () =>
     deleted_outputs: z.array(z.string()),
     failed_outputs: z.array(z.object({ output_id: z.string(), reason: z.string() })),
     total_deleted: z.number(),
+    audit_problem: z.string(),
   });
 
 export const deleteExecutionOutputs = defineTool({
@@ -20,6 +21,7 @@ export const deleteExecutionOutputs = defineTool({
       confirm: z.boolean(),
     }),
   output: outputSchema,
+  tellsUnrecorded: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   run: ({ output_ids: ids, confirm }, call) => deleteOutputs(ids, confirm, call),
 });

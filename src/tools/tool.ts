@@ -65,6 +65,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly takesTurns?: boolean;
   /** Its answers are as another interface defines them, and have nothing besides. */
   readonly isExact?: boolean;
+  /** It cannot be refused when it cannot be recorded, since it makes room: then its answer says so (`audit_problem`). */
+  readonly tellsUnrecorded?: boolean;
   /** MCP `_meta` of the definition, such as "anthropic/alwaysLoad". */
   readonly meta?: Readonly<Record<string, unknown>>;
   run(input: z.output<Input>, call: Call): Promise<Answer<DataOf<() => Output>>>;

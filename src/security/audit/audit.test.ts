@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
 import { canMountDisk } from '../../../test/support/outputs.ts';
+import { succeeds } from '../../base/attempt.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { MASK } from '../secrets.ts';
 import { type AuditOptions, createAudit } from './audit.ts';
@@ -174,6 +175,42 @@ test.skipIf(lacks(!canMountDisk(), 'no disk can be mounted here'))(
       expect({ problems, lost }).toEqual({ problems: [], lost: 2 });
     } finally {
       execFileSync('umount', ['-l', directory]);
+    }
+  },
+);
+
+test.skipIf(lacks(!canMountDisk(), 'no disk can be mounted here'))(
+  'the reserve lasts for the lines of several servers about what makes room, and for no others',
+  () => {
+    const disk = join(directory, '..');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]);
+    try {
+      const reserve = join(disk, 'audit-reserve');
+      const collected: AuditEntry = {
+        event: 'outputs_collected',
+        principal: 'p',
+        requestId: 'r',
+        executionIds: ['exec_1'],
+      };
+      const openNext = (n: number) => open({ instance: `inst_${'abcdefghijkl'[n]}`, reserve });
+      const first = openNext(0);
+      first.write(entry('before'));
+      first.close();
+      for (let n = 1; n < 8; n++) {
+        expect(succeeds(() => writeFileSync(join(disk, `filler-${n}`), 'x'.repeat(256 * 1024)))).toBe(false);
+        const audit = openNext(n);
+        expect(() => audit.write(entry('command'))).toThrow(/ENOSPC/);
+        audit.write(collected);
+      }
+      rmSync(join(disk, 'filler-1'));
+      const last = openNext(8);
+      last.write(entry('after'));
+      expect(statSync(reserve).size).toBe(64 * 1024);
+      last.close();
+      expect(read().filter(({ event }) => event === 'outputs_collected')).toHaveLength(7);
+      expect(verifyAudit({ directory })).toMatchObject({ problems: [], torn: [] });
+    } finally {
+      execFileSync('umount', ['-l', disk]);
     }
   },
 );

@@ -62,6 +62,18 @@ export function createAudit(options: AuditOptions) {
     if (options.syncs === true) fdatasyncSync(to.fd);
   }
 
+  /** Of the reserve no more is given up than the line takes. */
+  function recordWithReserve(entry: AuditEntry, time: string): void {
+    for (;;) {
+      try {
+        return record(entry, time);
+      } catch (error) {
+        if (reserve === undefined || !giveReserve(reserve, entry, error)) throw error;
+        hasReserve = false;
+      }
+    }
+  }
+
   return {
     /** For texts that are cut before they are written: a part of a secret cannot be found. */
     mask,
@@ -71,13 +83,7 @@ export function createAudit(options: AuditOptions) {
       const nowMs = clock.now();
       const time = isoTime(nowMs);
       try {
-        try {
-          record(entry, time);
-        } catch (error) {
-          if (reserve === undefined || !giveReserve(reserve, entry, error)) throw error;
-          hasReserve = false;
-          record(entry, time);
-        }
+        recordWithReserve(entry, time);
       } catch (error) {
         lost++;
         untold++;
