@@ -30,10 +30,9 @@ const POLL_MS = 500;
 
 export function listQuestionsCommand(context: CommandContext, options: { readonly json?: boolean }): void {
   const { stateDir } = context.settings();
-  const nowMs = systemClock.now();
-  const questions = listQuestions(stateDir, nowMs);
-  const secrets = listSecretQuestions(stateDir, nowMs);
-  const approvals = listStandingApprovals(stateDir, nowMs);
+  const questions = listQuestions(stateDir);
+  const secrets = listSecretQuestions(stateDir);
+  const approvals = listStandingApprovals(stateDir, systemClock.now());
   print(context, options, { questions, secrets, approvals }, () => {
     const described = [
       ...questions.map((question) => describe(context, question)),
@@ -51,7 +50,7 @@ export function allowCommand(
 ): void {
   const { stateDir } = context.settings();
   const remember = options.for ?? 'once';
-  answerQuestion(stateDir, id, { decision: 'allow', remember, by: operatorName() }, systemClock.now());
+  answerQuestion(stateDir, id, { decision: 'allow', remember, by: operatorName() });
   context.output.write(`Allowed${HOW_LONG[remember]}.\n`);
 }
 
@@ -65,7 +64,7 @@ export async function denyCommand(
   if (isId('secret', id)) await giveSecret(context, id, denial);
   else {
     const answer = { ...denial, ...(reason !== undefined && { reason }) };
-    answerQuestion(context.settings().stateDir, id, answer, systemClock.now());
+    answerQuestion(context.settings().stateDir, id, answer);
   }
   context.output.write('Denied.\n');
 }
@@ -78,7 +77,7 @@ export async function answerCommand(context: CommandContext, id: string): Promis
 }
 
 const giveSecret = (context: CommandContext, id: string, answer: SecretAnswer): Promise<SecretQuestion> =>
-  answerSecret(context.settings().stateDir, id, answer, systemClock.now());
+  answerSecret(context.settings().stateDir, id, answer);
 
 export function revokeCommand(context: CommandContext, id: string): void {
   const settings = context.settings();
@@ -98,8 +97,7 @@ export async function watchQuestionsCommand(context: CommandContext): Promise<vo
   output.write('Waiting for questions. Ctrl-C ends this; unanswered commands then do not run.\n');
   try {
     while (!interrupted.aborted) {
-      const nowMs = systemClock.now();
-      for (const asked of [...listQuestions(stateDir, nowMs), ...listSecretQuestions(stateDir, nowMs)]) {
+      for (const asked of [...listQuestions(stateDir), ...listSecretQuestions(stateDir)]) {
         if (shown.has(asked.id)) continue;
         shown.add(asked.id);
         output.write(`\n${'prompt' in asked ? describeSecret(context, asked) : describe(context, asked)}\n`);

@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { attempt, attemptOr } from '../base/attempt.ts';
+import { findBootId } from '../base/boot.ts';
 import { errnoOf } from '../base/errors.ts';
 import { once } from '../base/once.ts';
 
@@ -162,12 +163,10 @@ export function readSharedMemoryBytes(pid: number): number {
 
 /** Changes with every boot, so that a pid and start time of an earlier one are not mistaken. */
 export function readBootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    const boot = spawnSync('sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8' });
-    return boot.status === 0 ? boot.stdout.trim() : 'unknown';
-  }
+  const id = findBootId();
+  if (id !== undefined) return id;
+  const boot = spawnSync('sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8' });
+  return boot.status === 0 ? boot.stdout.trim() : 'unknown';
 }
 
 /** In which namespace our pids mean something; empty where there are none. */

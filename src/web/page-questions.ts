@@ -24,9 +24,9 @@ export function createPageQuestions(stateDir: string, actions: Actions) {
   let pages = 0;
   return {
     list: (): Pick<ListEvent, 'questions' | 'approvals' | 'secrets'> => ({
-      questions: listQuestions(stateDir, now()),
+      questions: listQuestions(stateDir),
       approvals: listStandingApprovals(stateDir, now()),
-      secrets: listSecretQuestions(stateDir, now()),
+      secrets: listSecretQuestions(stateDir),
     }),
     /** Servers ask as long as a page is open that can answer. Returns what ends it. */
     attend(): () => void {
@@ -44,12 +44,12 @@ export function createPageQuestions(stateDir: string, actions: Actions) {
     },
     allow(session: Session, id: string, remember: Remember): void {
       actions.record(session, { action: 'allow', questionId: id });
-      answerQuestion(stateDir, id, { decision: 'allow', remember, by: nameOf(session) }, now());
+      answerQuestion(stateDir, id, { decision: 'allow', remember, by: nameOf(session) });
     },
     deny(session: Session, id: string, reason: string | undefined): void {
       actions.record(session, { action: 'deny', questionId: id });
       const by = nameOf(session);
-      answerQuestion(stateDir, id, { decision: 'deny', by, ...(reason !== undefined && { reason }) }, now());
+      answerQuestion(stateDir, id, { decision: 'deny', by, ...(reason !== undefined && { reason }) });
     },
     revoke(session: Session, id: string): void {
       const { command, principal } = revokeApproval(stateDir, id, now());
@@ -63,7 +63,7 @@ export function createPageQuestions(stateDir: string, actions: Actions) {
         secret === undefined
           ? ({ decision: 'deny', by } as const)
           : ({ decision: 'given', by, secret } as const);
-      await answerSecret(stateDir, id, answer, now());
+      await answerSecret(stateDir, id, answer);
     },
   };
 }

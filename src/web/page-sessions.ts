@@ -32,6 +32,7 @@ interface Held {
   isReplaced: boolean;
 }
 
+/** `clock`: one that nobody sets, or setting it back would prolong every limit. */
 export function createSessions(clock: Clock) {
   /** By hash, so that a comparison tells nothing by its time. */
   const codes = new Map<string, number>();

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as z from 'zod';
-import { systemClock } from '../base/clock.ts';
+import { ticks } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
@@ -64,14 +64,14 @@ type Site = ReturnType<typeof createSite>;
 
 function createSite(options: SiteOptions, place: PagePlace) {
   const { settings, log, inspect } = options;
-  const sessions = createSessions(systemClock);
+  const sessions = createSessions({ now: ticks });
   const watched = createWatched(settings, options.searchWorkerPath);
   const actions = createActions(settings);
   const questions = createPageQuestions(settings.stateDir, actions);
   const feed = createFeed(watched, questions, (error) =>
     log.warn('the state directory cannot be read', { error: messageOf(error) }),
   );
-  const tickets = createTickets(systemClock.now);
+  const tickets = createTickets(ticks);
   const audit = createAuditView(settings.stateDir);
   return {
     ...options,

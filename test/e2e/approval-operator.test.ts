@@ -50,7 +50,7 @@ const execute = async (
   signal = new AbortController().signal,
 ): Promise<Called> => read(await client.callTool('shell_execute', { command }, { signal }));
 
-const open = (): Question[] => listQuestions(place.stateDir, Date.now());
+const open = (): Question[] => listQuestions(place.stateDir);
 const standing = () => listStandingApprovals(place.stateDir, Date.now());
 
 async function questionAbout(command: string): Promise<Question> {
@@ -60,7 +60,7 @@ async function questionAbout(command: string): Promise<Question> {
 }
 
 const give = (question: Question, answer: OperatorAnswer): Question =>
-  answerQuestion(place.stateDir, question.id, answer, Date.now());
+  answerQuestion(place.stateDir, question.id, answer);
 
 /** Calls until the answer is no longer that it waits, as a model would. */
 async function executeUntilAnswered(command: string): Promise<Called> {

@@ -87,9 +87,9 @@ async function connect(
   return { links, callTool, execute };
 }
 
-const open = () => listQuestions(place.stateDir, Date.now());
+const open = () => listQuestions(place.stateDir);
 const allow = (id = ''): void =>
-  void answerQuestion(place.stateDir, id, { decision: 'allow', remember: 'once', by: 'olga' }, Date.now());
+  void answerQuestion(place.stateDir, id, { decision: 'allow', remember: 'once', by: 'olga' });
 const refused = (approval: string) => ({ error: { details: { approval } } });
 
 describe.each([
@@ -144,14 +144,13 @@ describe('a password, over HTTP', () => {
       const command = '"$GIT_ASKPASS" "Password:" >/dev/null; echo $?';
       const answered = execute(command);
       await expect.poll(() => links, { timeout: 20_000 }).toHaveLength(1);
-      const [question] = listSecretQuestions(place.stateDir, Date.now());
+      const [question] = listSecretQuestions(place.stateDir);
       expect(links).toMatchObject([{ mode: 'url', url: `${PAGE}#/s/${question?.id}` }]);
-      await answerSecret(
-        place.stateDir,
-        question?.id ?? '',
-        { decision: 'given', by: 'olga', secret: 'battery' },
-        Date.now(),
-      );
+      await answerSecret(place.stateDir, question?.id ?? '', {
+        decision: 'given',
+        by: 'olga',
+        secret: 'battery',
+      });
       expect((await answered).data).toMatchObject({ stdout: '0\n' });
     },
   );

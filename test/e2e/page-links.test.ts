@@ -78,19 +78,14 @@ describe('a command that needs approval', () => {
     servePage();
     execute('touch asked; echo done');
     const asked = await next();
-    const [question] = listQuestions(place.stateDir, Date.now());
+    const [question] = listQuestions(place.stateDir);
     expect(asked).toMatchObject(linkTo(`q/${question?.id}`));
     reply(asked, 'accept');
     // To open the page approves nothing.
     await sleep(500);
-    expect(listQuestions(place.stateDir, Date.now())).toHaveLength(1);
+    expect(listQuestions(place.stateDir)).toHaveLength(1);
     expect(existsSync(`${place.work}/asked`)).toBe(false);
-    answerQuestion(
-      place.stateDir,
-      question?.id ?? '',
-      { decision: 'allow', remember: 'once', by: 'olga' },
-      Date.now(),
-    );
+    answerQuestion(place.stateDir, question?.id ?? '', { decision: 'allow', remember: 'once', by: 'olga' });
     expect(await next()).toMatchObject(completed(asked));
     expect(await next()).toMatchObject({ id: 1, result: { structuredContent: { stdout: 'done\n' } } });
   });
@@ -109,7 +104,7 @@ describe('a command that needs approval', () => {
       id: 1,
       result: { isError: true, structuredContent: { error: { details: { approval } } } },
     });
-    expect(listQuestions(place.stateDir, Date.now())).toEqual([]);
+    expect(listQuestions(place.stateDir)).toEqual([]);
   });
 
   it('waits on, without another link, where the same call is made again', async () => {
@@ -119,18 +114,13 @@ describe('a command that needs approval', () => {
     const asked = await next();
     reply(asked, 'accept');
     expect(await next()).toMatchObject(completed(asked));
-    const [question] = listQuestions(place.stateDir, Date.now());
+    const [question] = listQuestions(place.stateDir);
     expect(await next()).toMatchObject({
       result: {
         structuredContent: { error: { details: { approval: 'waiting', question_id: question?.id } } },
       },
     });
-    answerQuestion(
-      place.stateDir,
-      question?.id ?? '',
-      { decision: 'allow', remember: 'once', by: 'olga' },
-      Date.now(),
-    );
+    answerQuestion(place.stateDir, question?.id ?? '', { decision: 'allow', remember: 'once', by: 'olga' });
     execute('touch asked; echo done');
     expect(await next()).toMatchObject({ result: { structuredContent: { stdout: 'done\n' } } });
   });
@@ -171,15 +161,14 @@ describe.skipIf(lacks(!existsSync('/usr/bin/perl'), 'perl is not installed'))('a
     servePage();
     execute(ASK);
     const asked = await next();
-    const [question] = listSecretQuestions(place.stateDir, Date.now());
+    const [question] = listSecretQuestions(place.stateDir);
     expect(asked).toMatchObject(linkTo(`s/${question?.id}`));
     reply(asked, 'accept');
-    await answerSecret(
-      place.stateDir,
-      question?.id ?? '',
-      { decision: 'given', by: 'olga', secret: 'battery' },
-      Date.now(),
-    );
+    await answerSecret(place.stateDir, question?.id ?? '', {
+      decision: 'given',
+      by: 'olga',
+      secret: 'battery',
+    });
     expect(await next()).toMatchObject(completed(asked));
     expect(await next()).toMatchObject({ result: { structuredContent: { stdout: '0\n' } } });
   });
@@ -199,11 +188,9 @@ describe.skipIf(lacks(!existsSync('/usr/bin/perl'), 'perl is not installed'))('a
     servePage();
     opened.push(attendQuestions(place.stateDir));
     execute(ASK);
-    await expect
-      .poll(() => listSecretQuestions(place.stateDir, Date.now()), { timeout: 20_000 })
-      .toHaveLength(1);
-    const [question] = listSecretQuestions(place.stateDir, Date.now());
-    await answerSecret(place.stateDir, question?.id ?? '', { decision: 'deny', by: 'olga' }, Date.now());
+    await expect.poll(() => listSecretQuestions(place.stateDir), { timeout: 20_000 }).toHaveLength(1);
+    const [question] = listSecretQuestions(place.stateDir);
+    await answerSecret(place.stateDir, question?.id ?? '', { decision: 'deny', by: 'olga' });
     expect(await next()).toMatchObject({ id: 1, result: { structuredContent: { stdout: '1\n' } } });
   });
 

@@ -57,7 +57,7 @@ describe.skipIf(cannot).each(['auto', 'off'])('with sandbox = "%s"', (sandbox) =
         { signal: signal ?? new AbortController().signal },
       ),
     );
-  const open = (): SecretQuestion[] => listSecretQuestions(place.stateDir, Date.now());
+  const open = (): SecretQuestion[] => listSecretQuestions(place.stateDir);
 
   /** As an operator does who answers whatever is asked, until the call is over. */
   async function answering(call: Promise<Called>, secrets: readonly (string | undefined)[]): Promise<Called> {
@@ -78,7 +78,6 @@ describe.skipIf(cannot).each(['auto', 'off'])('with sandbox = "%s"', (sandbox) =
         place.stateDir,
         question.id,
         secret === undefined ? { decision: 'deny', by } : { decision: 'given', by, secret },
-        Date.now(),
       );
     }
     return over;
@@ -235,16 +234,11 @@ describe.skipIf(cannot || needs('git')).each([
         execution_mode: 'foreground',
         timeout_seconds: 60,
       });
-      const open = () => listSecretQuestions(place.stateDir, Date.now());
+      const open = () => listSecretQuestions(place.stateDir);
       for (const secret of ['olga', SECRET]) {
         const prompt = expect.stringContaining(secret === SECRET ? 'Password' : 'Username');
         await expect.poll(open, { timeout: 30_000 }).toMatchObject([{ prompt }]);
-        await answerSecret(
-          place.stateDir,
-          open()[0]?.id ?? '',
-          { decision: 'given', by: 'olga', secret },
-          Date.now(),
-        );
+        await answerSecret(place.stateDir, open()[0]?.id ?? '', { decision: 'given', by: 'olga', secret });
       }
       expect(read(await call).data).toMatchObject({
         status: 'completed',

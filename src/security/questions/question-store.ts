@@ -13,6 +13,7 @@
  */
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type Deadline, msUntil } from '../../base/boot.ts';
 import type { Clock } from '../../base/clock.ts';
 import { errnoOf, ShellServerError } from '../../base/errors.ts';
 import { listNames, makePrivateDirectory, writeFileWhole } from '../../base/files.ts';
@@ -44,7 +45,9 @@ export interface Asked {
   /** The server that asks. */
   readonly instance: string;
   readonly askedAt: string;
+  /** For people; what counts is the deadline, since the clock may be set while the server waits. */
   readonly expiresAt: string;
+  readonly deadline: Deadline;
 }
 
 export type Question = Subject & Asked;
@@ -65,7 +68,9 @@ export interface StandingApproval extends Omit<Subject, 'text'> {
   readonly instance?: string;
   readonly by: string;
   readonly grantedAt: string;
+  /** It holds until the first of both: a clock that is set back does not prolong it, and a suspended machine neither. */
   readonly expiresAt: string;
+  readonly deadline: Deadline;
 }
 
 /** A program that shows questions says so every second. */
@@ -75,21 +80,14 @@ const REASON_CHARACTERS = 500;
 export const questionDirectory = (stateDir: string): string => join(stateDir, 'questions');
 
 /** The open questions of all servers on the state directory. */
-export function listQuestions(stateDir: string, nowMs: number): Question[] {
+export function listQuestions(stateDir: string): Question[] {
   const directory = questionDirectory(stateDir);
-  return readAll<Question>(directory, 'question', nowMs).filter(
-    ({ id }) => readAnswer(directory, id) === undefined,
-  );
+  return readAll<Question>(directory, 'question').filter(({ id }) => readAnswer(directory, id) === undefined);
 }
 
-export function answerQuestion(
-  stateDir: string,
-  id: string,
-  answer: OperatorAnswer,
-  nowMs: number,
-): Question {
+export function answerQuestion(stateDir: string, id: string, answer: OperatorAnswer): Question {
   const directory = questionDirectory(stateDir);
-  const question = listQuestions(stateDir, nowMs).find((each) => each.id === id);
+  const question = listQuestions(stateDir).find((each) => each.id === id);
   if (question === undefined) throw notOpen(id);
   const cut =
     answer.decision === 'deny' && answer.reason !== undefined
@@ -106,7 +104,9 @@ export function answerQuestion(
 }
 
 export function listStandingApprovals(stateDir: string, nowMs: number): StandingApproval[] {
-  return readAll(questionDirectory(stateDir), 'grant', nowMs);
+  return readAll<StandingApproval>(questionDirectory(stateDir), 'grant').filter(
+    ({ expiresAt }) => Date.parse(expiresAt) > nowMs,
+  );
 }
 
 /** Returns what was revoked. */
@@ -176,19 +176,21 @@ export function remove(directory: string, id: string): void {
   rmSync(socketOf(directory, id), { force: true });
 }
 
-/** Those that have not expired, oldest first. */
-export function readAll<Kept extends { readonly id: string; readonly expiresAt: string }>(
+/** Those whose deadline has not passed, oldest first. */
+export function readAll<Kept extends { readonly id: string; readonly deadline: Deadline }>(
   directory: string,
   prefix: IdPrefix,
-  nowMs: number,
 ): Kept[] {
   return idsIn(directory, prefix)
     .flatMap((id) => {
       const kept = readJson(fileOf(directory, id)) as Kept | undefined;
-      return kept !== undefined && kept.id === id && Date.parse(kept.expiresAt) > nowMs ? [kept] : [];
+      return kept?.id === id && isOpen(kept) ? [kept] : [];
     })
-    .toSorted((one, other) => one.expiresAt.localeCompare(other.expiresAt));
+    .toSorted((one, other) => one.deadline.ticks - other.deadline.ticks);
 }
+
+export const isOpen = ({ deadline }: { readonly deadline?: Deadline }): boolean =>
+  deadline !== undefined && msUntil(deadline) > 0;
 
 function idsIn(directory: string, prefix: IdPrefix): string[] {
   return listNames(directory)
@@ -216,9 +218,9 @@ function readJson(path: string): unknown {
 }
 
 /** What a killed server has left. */
-export function sweep(directory: string, nowMs: number): void {
+export function sweep(directory: string): void {
   for (const prefix of ['question', 'secret', 'grant'] as const) {
-    const current = new Set(readAll(directory, prefix, nowMs).map(({ id }) => id));
+    const current = new Set(readAll(directory, prefix).map(({ id }) => id));
     for (const id of idsIn(directory, prefix)) if (!current.has(id)) remove(directory, id);
   }
 }

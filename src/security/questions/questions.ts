@@ -1,11 +1,13 @@
 /** A server's side of the questions to the operator: asks, waits for the answer, and remembers it on request. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deadlineIn, msUntil } from '../../base/boot.ts';
 import { isoTime, ticks } from '../../base/clock.ts';
 import { createId } from '../../base/ids.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { findPage } from './page-address.ts';
 import {
   isAttended,
+  isOpen,
   listStandingApprovals,
   type OperatorAnswer,
   type Question,
@@ -77,9 +79,9 @@ export function createQuestions(options: QuestionOptions & { readonly seconds: n
 
   function open(subject: Subject): Question {
     const nowMs = clock.now();
-    sweep(directory, nowMs);
+    sweep(directory);
     const known = own.get(subject.binding);
-    if (known !== undefined && Date.parse(known.expiresAt) > nowMs) return known;
+    if (known !== undefined && isOpen(known)) return known;
     const [oldest] = own.values();
     if (oldest !== undefined && own.size >= LIMITS.openQuestions) close(oldest);
     const question: Question = {
@@ -88,6 +90,7 @@ export function createQuestions(options: QuestionOptions & { readonly seconds: n
       instance,
       askedAt: isoTime(nowMs),
       expiresAt: isoTime(nowMs + options.seconds * 1000),
+      deadline: deadlineIn(options.seconds * 1000),
     };
     writeRecord(directory, question);
     own.set(subject.binding, question);
@@ -110,7 +113,7 @@ export function createQuestions(options: QuestionOptions & { readonly seconds: n
     async ask(subject, { timeoutMs, signal }) {
       const question = open(subject);
       const { id } = question;
-      const waitMs = Math.min(timeoutMs, Date.parse(question.expiresAt) - clock.now());
+      const waitMs = Math.min(timeoutMs, msUntil(question.deadline));
       try {
         const answer = await answerTo(() => readAnswer(directory, id), waitMs, signal);
         if (answer !== undefined) close(question);
@@ -123,8 +126,7 @@ export function createQuestions(options: QuestionOptions & { readonly seconds: n
     settle(binding) {
       const question = own.get(binding);
       if (question === undefined) return undefined;
-      const isOpen = Date.parse(question.expiresAt) > clock.now();
-      const answer = isOpen ? readAnswer(directory, question.id) : undefined;
+      const answer = isOpen(question) ? readAnswer(directory, question.id) : undefined;
       close(question);
       return answer;
     },
@@ -165,12 +167,14 @@ function standingOf(
   instance: string | undefined,
 ): StandingApproval {
   const { text: _, ...about } = subject;
+  const ms = instance === undefined ? HOUR_MS : SESSION_MS;
   return {
     ...about,
     id: createId('grant'),
     ...(instance !== undefined && { instance }),
     by,
     grantedAt: isoTime(nowMs),
-    expiresAt: isoTime(nowMs + (instance === undefined ? HOUR_MS : SESSION_MS)),
+    expiresAt: isoTime(nowMs + ms),
+    deadline: deadlineIn(ms),
   };
 }

@@ -4,6 +4,7 @@
  */
 import { createServer, type Socket } from 'node:net';
 import { attempt } from '../../base/attempt.ts';
+import { deadlineIn } from '../../base/boot.ts';
 import { isoTime } from '../../base/clock.ts';
 import { errnoOf, ShellServerError } from '../../base/errors.ts';
 import { makePrivateDirectory } from '../../base/files.ts';
@@ -39,8 +40,8 @@ export type SecretAnswer =
   | { readonly decision: 'given'; readonly by: string; readonly secret: string }
   | { readonly decision: 'deny'; readonly by: string };
 
-export function listSecretQuestions(stateDir: string, nowMs: number): SecretQuestion[] {
-  return readAll<SecretQuestion>(questionDirectory(stateDir), 'secret', nowMs);
+export function listSecretQuestions(stateDir: string): SecretQuestion[] {
+  return readAll<SecretQuestion>(questionDirectory(stateDir), 'secret');
 }
 
 /** Hands the answer to the server that asks; the first one counts. */
@@ -48,9 +49,8 @@ export async function answerSecret(
   stateDir: string,
   id: string,
   answer: SecretAnswer,
-  nowMs: number,
 ): Promise<SecretQuestion> {
-  const question = listSecretQuestions(stateDir, nowMs).find((each) => each.id === id);
+  const question = listSecretQuestions(stateDir).find((each) => each.id === id);
   if (question === undefined) throw notOpen(id);
   if (answer.decision === 'given') checkSecret(answer.secret);
   let socket: Socket;
@@ -88,7 +88,7 @@ export function createSecretQuestions(options: QuestionOptions) {
     ): Promise<SecretAnswer | undefined> {
       signal.throwIfAborted();
       const nowMs = clock.now();
-      sweep(directory, nowMs);
+      sweep(directory);
       const id = createId('secret');
       const question: SecretQuestion = {
         ...subject,
@@ -96,6 +96,7 @@ export function createSecretQuestions(options: QuestionOptions) {
         instance,
         askedAt: isoTime(nowMs),
         expiresAt: isoTime(nowMs + timeoutMs),
+        deadline: deadlineIn(timeoutMs),
       };
       const server = createServer({ allowHalfOpen: true });
       let settle: (answer: SecretAnswer | undefined) => void = () => undefined;
