@@ -163,6 +163,7 @@ async function doctor(flags: Flags, options: { readonly json?: boolean }): Promi
 async function explainPolicy(flags: Flags, command: string, options: ExplainFlags): Promise<void> {
   const { createExplain, explainLines, renderExplained } = await import('./commands/policy-explain.ts');
   const { front, settings } = await prepare(flags, true);
+  checkStateDirectory(settings.stateDir);
   const app = await front.app();
   const explain = createExplain(app, settings);
   if (command === '-') {

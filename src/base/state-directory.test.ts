@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { lacks } from '../../test/setup/needs.ts';
@@ -147,4 +147,28 @@ test.skipIf(cannotGive)('an entry of another user is refused', () => {
   expect(findStateDirectoryProblem(path)?.message).toBe(
     `${entry} in the state directory belongs to another user (${SOMEBODY}).`,
   );
+});
+
+test.skipIf(cannotGive).each<[string, number, number, string | undefined]>([
+  ['a group of others', SOMEBODY, 0o775, `the group ${SOMEBODY} can write in`],
+  ['a group of others with setgid', SOMEBODY, 0o2775, `the group ${SOMEBODY} can write in`],
+  ['a group of others, and nobody else can enter', SOMEBODY, 0o770, `the group ${SOMEBODY} can write in`],
+  ['a group of others and anybody', SOMEBODY, 0o777, 'anybody can write in'],
+  ['a group of others with the sticky bit', SOMEBODY, 0o1775, undefined],
+  ['the group of its owner alone', userInfo().gid, 0o775, undefined],
+  ['its owner alone', SOMEBODY, 0o755, undefined],
+])('one in a directory that %s can write (%i, %o): %s', (_, group, mode, problem) => {
+  const parent = make('parent', 0o700);
+  mkdirSync(join(parent, 'state'), { mode: 0o700 });
+  chownSync(parent, process.getuid?.() ?? 0, group);
+  chmodSync(parent, mode);
+  for (const name of ['state', 'later']) {
+    const path = join(parent, name);
+    const found = findStateDirectoryProblem(path);
+    expect(found?.message).toBe(
+      problem && `The state directory ${path} can be replaced by others: ${problem} ${parent}.`,
+    );
+    const change = mode === 0o777 ? 'o-w' : 'g-w';
+    expect(found?.hint.startsWith(`Run \`chmod ${change} ${parent}\``)).toBe(problem && true);
+  }
 });

@@ -6,8 +6,10 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'no
 import { join, resolve } from 'node:path';
 import { attempt } from './attempt.ts';
 import { ShellServerError } from './errors.ts';
+import { currentUser } from './user.ts';
 
 const GROUP_OR_OTHERS_WRITE = 0o022;
+const GROUP_WRITE = 0o020;
 const OTHERS_WRITE = 0o002;
 const OTHERS_SEARCH = 0o011;
 const STICKY = 0o1000;
@@ -90,14 +92,23 @@ function findOtherWriters(path: string, user: number) {
         message: `${replaced} ${directory} belongs to another user (${parent.uid}).`,
         hint: 'Name one in a directory of your own with --state-dir.',
       };
-    // Without the sticky bit, write access to a directory allows renaming what is in it.
-    if ((parent.mode & OTHERS_WRITE) !== 0 && (parent.mode & STICKY) === 0)
+    const writers = findWriters(parent);
+    if (writers !== undefined)
       return {
-        message: `${replaced} anybody can write in ${directory}.`,
-        hint: `Run \`chmod o-w ${directory}\`, or name another one with --state-dir.`,
+        message: `${replaced} ${writers.name} can write in ${directory}.`,
+        hint: `Run \`chmod ${writers.mode} ${directory}\`, or name another one with --state-dir.`,
       };
   }
   return undefined;
+}
+
+/** Without the sticky bit, write access to a directory allows renaming what is in it. */
+function findWriters({ mode, gid }: { readonly mode: number; readonly gid: number }) {
+  if ((mode & STICKY) !== 0) return undefined;
+  if ((mode & OTHERS_WRITE) !== 0) return { name: 'anybody', mode: 'o-w' };
+  // With a group for each user, which many systems have, what a user creates is often writable by that group.
+  const isOthers = (mode & GROUP_WRITE) !== 0 && gid !== currentUser().gid;
+  return isOthers ? { name: `the group ${gid}`, mode: 'g-w' } : undefined;
 }
 
 /** As many as the kernel follows. */

@@ -15,7 +15,12 @@ const known = ((): ReturnType<typeof userInfo> | undefined => {
   }
 })();
 test.skipIf(lacks(known === undefined, 'no user of this number'))('the user is who the system says', () => {
-  expect(currentUser()).toEqual({ username: known?.username, homedir: known?.homedir, uid: known?.uid });
+  expect(currentUser()).toEqual({
+    username: known?.username,
+    homedir: known?.homedir,
+    uid: known?.uid,
+    gid: known?.gid,
+  });
 });
 
 const canChange = spawnSync('setpriv', ['--reuid=54321', '--clear-groups', 'true']).status === 0;
@@ -41,7 +46,12 @@ test.skipIf(lacks(!canChange, 'no right to become another user'))(
       ['--reuid=54321', '--clear-groups', process.execPath, '--input-type=module', '-'],
       { input: source, encoding: 'utf8', cwd: '/', env: { HOME: '/home/of-nobody' } },
     );
-    expect(JSON.parse(stdout)).toEqual({ username: '54321', homedir: '/home/of-nobody', uid: 54_321 });
+    expect(JSON.parse(stdout)).toEqual({
+      username: '54321',
+      homedir: '/home/of-nobody',
+      uid: 54_321,
+      gid: process.getgid?.(),
+    });
     expect(homedir()).not.toBe('/home/of-nobody');
   },
 );

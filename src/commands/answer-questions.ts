@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { isId } from '../base/ids.ts';
-import { checkStateDirectory } from '../base/state-directory.ts';
 import { currentUser } from '../base/user.ts';
 import {
   answerQuestion,
@@ -81,7 +80,6 @@ const giveSecret = (context: CommandContext, id: string, answer: SecretAnswer): 
 
 export function revokeCommand(context: CommandContext, id: string): void {
   const settings = context.settings();
-  checkStateDirectory(settings.stateDir);
   const { command, principal } = revokeApproval(settings.stateDir, id, systemClock.now());
   recordAsOperator(settings, { event: 'approval_revoked', remembered: id, command, of: principal });
   context.output.write('Revoked. The next such command asks again.\n');
@@ -91,7 +89,6 @@ export function revokeCommand(context: CommandContext, id: string): void {
 export async function watchQuestionsCommand(context: CommandContext): Promise<void> {
   const { stateDir } = context.settings();
   const { interrupted, output } = context;
-  checkStateDirectory(stateDir);
   const attended = attendQuestions(stateDir);
   const shown = new Set<string>();
   output.write('Waiting for questions. Ctrl-C ends this; unanswered commands then do not run.\n');

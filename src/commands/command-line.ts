@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import { didYouMean } from '../base/nearest.ts';
 import type { Settings } from '../base/settings.ts';
+import { checkStateDirectory } from '../base/state-directory.ts';
 import { escapeText } from '../security/security.ts';
 import type { CommandContext } from './context.ts';
 import { addOperatorCommands, oneOf } from './operator.ts';
@@ -48,6 +49,12 @@ function refuseCommand(program: Command, word: string): never {
   const names = program.commands.map((command) => command.name());
   const hint = didYouMean(word, names, (meant) => `\n(Did you mean ${meant}?)`);
   return program.error(`error: unknown command '${escapeText(word.slice(0, 64))}'${hint}`);
+}
+
+/** What lies in a directory that others can change says nothing, and is nothing to act on. */
+function checked(settings: Settings): Settings {
+  checkStateDirectory(settings.stateDir);
+  return settings;
 }
 
 export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Actions): Command {
@@ -111,7 +118,7 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
     .action((options: WebFlags) => actions.web(flags(), options));
   addOperatorCommands(
     program,
-    actions.operator(() => load().settings),
+    actions.operator(() => checked(load().settings)),
   );
   explainSlips(program);
   return program;

@@ -1,6 +1,6 @@
 /** What the person who is responsible sees of what runs, and does about it, from another process. */
-import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { verifyAudit } from '../../src/security/security.ts';
@@ -240,6 +240,43 @@ describe('state', () => {
     });
     expect(readdirSync(place.directory)).toEqual(['work']);
     product = await startProduct({ place, env: ENV });
+  });
+
+  test('nothing is read from a directory that others can write, and nothing changed in it', async () => {
+    const id = await start('sleep 300');
+    chmodSync(place.stateDir, 0o777);
+    const answers: Record<string, Ran> = {};
+    for (const command of [
+      'top --json',
+      `top --end ${id}`,
+      'executions',
+      `output ${id}`,
+      'terminals',
+      'state show',
+      'state prune --keep 0',
+      'audit verify',
+      'audit search',
+      'audit stats',
+      'questions',
+      'questions allow question_abcd',
+      'token list',
+      'token revoke any',
+    ])
+      answers[command] = await run(...command.split(' '));
+    const explain = [CLI, '--state-dir', place.stateDir, 'policy', 'explain', 'true'];
+    const { status, stdout, stderr } = spawnSync(process.execPath, explain, { encoding: 'utf8' });
+    answers['policy explain'] = { code: status ?? -1, stdout, stderr };
+    chmodSync(place.stateDir, 0o700);
+    const refused = {
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(
+        `The state directory ${place.stateDir} can be written by others.`,
+      ) as string,
+    };
+    for (const [command, answer] of Object.entries(answers))
+      expect({ command, ...answer }).toMatchObject({ command, ...refused });
+    expect((await look()).rows).toMatchObject([{ id, state: 'running' }]);
   });
 });
 
