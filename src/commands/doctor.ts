@@ -7,6 +7,7 @@ import { FREE_SPACE } from '../base/files.ts';
 import type { SecuritySettings, Settings } from '../base/settings.ts';
 import { findStateDirectoryProblem } from '../base/state-directory.ts';
 import { type LimitEnforcement, NOT_ENFORCED } from '../executions/executions.ts';
+import { escapeText } from '../security/security.ts';
 import { tryTerminal } from '../terminals/attach.ts';
 import type { Machine } from './install/clients.ts';
 import { foundClients, isInstalled } from './install/install.ts';
@@ -222,7 +223,7 @@ export function renderFindings(findings: readonly Finding[], columns = Infinity)
   const nameWidth = Math.max(...findings.map(({ name }) => name.length));
   const before = ' '.repeat('warn'.length + nameWidth + 4);
   const beside = (text: string, first: string): string[] =>
-    wrapText(text, width - before.length).map((line, at) => (at === 0 ? first : before) + line);
+    wrapText(escapeText(text), width - before.length).map((line, at) => (at === 0 ? first : before) + line);
   const lines = findings.flatMap(({ name, state, text, fix }) => [
     ...beside(text, `${MARKS[state].padEnd(4)}  ${name.padEnd(nameWidth)}  `),
     ...(fix === undefined ? [] : beside(`-> ${fix}`, before)),

@@ -8,7 +8,7 @@ import { systemClock } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
 import { LOCAL_PRINCIPAL } from '../base/principals.ts';
 import type { Settings } from '../base/settings.ts';
-import type { Judgement } from '../security/security.ts';
+import { escapeJson, type Judgement } from '../security/security.ts';
 import { isExpired, listTokens, type StoredToken } from '../security/tokens/tokens.ts';
 import { type Grant, grantOf } from '../server/auth.ts';
 import { tightenedBy } from './tightened.ts';
@@ -131,7 +131,7 @@ export async function* explainLines(
 ): AsyncGenerator<string> {
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
-    yield `${JSON.stringify(await answerTo(line, explain, options))}\n`;
+    yield `${escapeJson(JSON.stringify(await answerTo(line, explain, options)))}\n`;
   }
 }
 

@@ -21,7 +21,9 @@ beforeAll(async () => {
   await product.execute('no-such-program');
   await product.execute('rm -rf /');
   await product.execute('echo --token=ghp_abcdefghijklmnopqrstuvwxyz0123456789');
-  await product.execute(': "\u001b[2J\r\n{\\"event\\":\\"forged\\"}"');
+  await product.execute(
+    ': "\u001b[2J\r\n{\\"event\\":\\"forged\\"}\u009b\u0085\u202e\u2066\u2069\u2028\u007f"',
+  );
   await product.call('read_execution_output', { output_id: ran.data.output_id });
   await product.call('delete_execution_outputs', { output_ids: [ran.data.output_id], confirm: true });
   await product.call('security_set_restrictions', { enable_network: false });
@@ -115,8 +117,11 @@ describe('audit search', () => {
   test('shows no secret, and nothing that could move a cursor or look like another line', async () => {
     expect(readFileSync(auditFile(place), 'utf8')).not.toContain('ghp_abc');
     const { stdout } = await run(['audit', 'search', 'forged']);
-    // oxlint-disable-next-line no-control-regex
-    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+    const json = await run(['audit', 'search', '--json', 'forged']);
+    for (const shown of [stdout, json.stdout]) expect(shown).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect((await search('forged', '--event', 'execution_allowed'))[0]?.['command']).toContain(
+      '\u202e\u2066',
+    );
     for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^\d{4}-\d\d-\d\d /);
   });
 

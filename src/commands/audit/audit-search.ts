@@ -6,6 +6,7 @@ import {
   AUDIT_EVENTS,
   type AuditLine,
   byTime,
+  escapeJson,
   followAudit,
   readAudit,
   readNewest,
@@ -92,7 +93,8 @@ export async function tailAudit(context: CommandContext, options: TailOptions): 
 function shower(context: CommandContext, asJson: boolean): (line: AuditLine) => string {
   const paint = createPaint(context);
   const width = (): number => (context.output.isTTY ? widthOf(context.output) : Infinity);
-  return asJson ? ({ text }) => text : (line) => showLine(line, paint, width());
+  // They are JSON of the same, though not always the same bytes: those of the log are what hashes are of.
+  return asJson ? ({ text }) => escapeJson(text) : (line) => showLine(line, paint, width());
 }
 
 export function createMatcher(options: Omit<SearchOptions, 'limit'>): (line: AuditLine) => boolean {
