@@ -30,11 +30,41 @@ const ANNOUNCED: readonly RegExp[] = [
   /(:\/\/[^\s:/@'"]*:)[^\s@/'"]+(?=@)/g,
   /(--?(?:password|passwd|pass|token|secret|api-?key|access-?key|private-?token|auth-?token)[= ])(?:"[^"]*"|'[^']*'|[^\s'"]+)/gi,
   /(\b[A-Za-z_]{0,64}(?:password|passwd|secret|token|api_?key|access_?key)[A-Za-z_]{0,64}\s{0,8}[=:]\s{0,8})(?:"[^"\n]*"|'[^'\n]*'|[^\s'"&;|]+)/gi,
+  /(authorization\\{0,4}["']\s{0,8}:\s{0,8}\\{0,4}["'](?:basic|token)\s{1,8})[^\s'"\\]+/gi,
+  // As JSON has it, also inside of quotes. Numbers stay: those are counts of tokens.
+  /(\b[A-Za-z_-]{0,64}(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key)[A-Za-z_-]{0,64}\\{0,4}["']\s{0,8}:\s{0,8})(?:\\{1,4}"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|"[^"\n]*"|'[^'\n]*')/gi,
+  /(\bsshpass(?:\s+-v|\s+-P\s*(?:"[^"\n]*"|'[^'\n]*'|[^\s'"]+)){0,4}\s+-p\s*)(?:"[^"\n]*"|'[^'\n]*'|[^\s'"]+)/g,
 ];
+
+/** Of curl, with short options that take nothing before it. Of `user:password` the user stays. */
+const CURL_USER = String.raw`(\s(?:-[#0-46aBfGgIiJjkLlNnOpqRSsvZ]{0,16}[uU]\s*|--(?:proxy-)?user[=\s]\s*)`;
+const USER_AND_PASSWORD = [
+  String.raw`"[^":\n]{0,256}:)[^"\n]+`,
+  String.raw`'[^':\n]{0,256}:)[^'\n]+`,
+  String.raw`[^\s:"']{0,256}:)(?:"[^"\n]*"|'[^'\n]*'|[^\s'"])+`,
+];
+
+/** Options that hold a password with some programs, and other things with others. */
+const OPTIONS: readonly { readonly programs: RegExp; readonly options: readonly RegExp[] }[] = [
+  {
+    programs: /\bcurl(?=\s)/,
+    options: USER_AND_PASSWORD.map((form) => new RegExp(`${CURL_USER}${form}`, 'g')),
+  },
+  {
+    // Only what is attached: a word of its own is the database.
+    programs:
+      /\b(?:mysql(?:admin|check|dump|import|pump|sh|show|slap)?|mariadb(?:-(?:admin|check|dump|import|show|slap))?)(?=\s)/,
+    options: [/(\s-p)(?:"[^"\n]*"|'[^'\n]*'|[^\s'"])+/g],
+  },
+];
+
+/** About a command of a text: separators between quotes are none. */
+const COMMAND = /(?:"[^"]*"|'[^']*'|[^\n;|&"'])+/g;
 
 /** Without one of these words none of the above can be found: most texts are done with after one look. */
 const SHAPED = /gh[pousr]_|github_pat_|glpat-|[spr]k[-_]|AKIA|ASIA|xox|AIza|npm_|mcpsh_|eyJ|PRIVATE KEY/;
 const ANNOUNCING = /pass|secret|token|key|auth|bearer|cookie|:\/\//i;
+const PROGRAM = /curl|mysql|mariadb/;
 
 /** So surely that a command may be kept from having it. */
 export function isSecretName(name: string): boolean {
@@ -87,6 +117,20 @@ export function maskText(text: string): string {
   if (SHAPED.test(masked)) for (const shape of SHAPES) masked = masked.replace(shape, MASK);
   if (ANNOUNCING.test(masked))
     for (const announced of ANNOUNCED) masked = masked.replace(announced, `$1${MASK}`);
+  return PROGRAM.test(masked) ? masked.replace(COMMAND, maskOptions) : masked;
+}
+
+/** After the name of the program: what stands before is another one's. */
+function maskOptions(command: string): string {
+  let masked = command;
+  for (const { programs, options } of OPTIONS) {
+    const at = masked.search(programs);
+    if (at === -1) continue;
+    const begin = masked.slice(0, at);
+    let rest = masked.slice(at);
+    for (const option of options) rest = rest.replace(option, `$1${MASK}`);
+    masked = begin + rest;
+  }
   return masked;
 }
 

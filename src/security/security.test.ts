@@ -211,6 +211,26 @@ describe('secrets', () => {
     ['aws configure set x AKIAIOSFODNN7EXAMPLE', 'aws configure set x ***'],
     [`echo sk-${'a'.repeat(24)}`, 'echo ***'],
     ['login --token "a b c" now', 'login --token *** now'],
+    ['curl -u bob:hunter2 http://a/', 'curl -u bob:*** http://a/'],
+    ['/usr/bin/curl -sSubob:hunter2 http://a/', '/usr/bin/curl -sSubob:*** http://a/'],
+    ['curl --user bob:hunter2 -U me:too http://a/', 'curl --user bob:*** -U me:*** http://a/'],
+    ["curl --proxy-user 'bob:hunter 2;&' x; date", "curl --proxy-user 'bob:***' x; date"],
+    ['curl -u "bob:hunter 2" x', 'curl -u "bob:***" x'],
+    ['curl -u bob:"hunter 2" x', 'curl -u bob:*** x'],
+    ['bash -c "curl -u bob:hunter2 x"', 'bash -c "curl -u bob:*** x"'],
+    ['sshpass -p hunter2 ssh -p 22 me@a', 'sshpass -p *** ssh -p 22 me@a'],
+    ["sshpass -v -P 'pass word' -p'hunter 2' ssh a", "sshpass -v -P 'pass word' -p*** ssh a"],
+    ['mysql -u root -phunter2 shop', 'mysql -u root -p*** shop'],
+    ['cd x && mysqldump -p"hunter 2;" shop | gzip', 'cd x && mysqldump -p*** shop | gzip'],
+    ["docker run -p80:80 db mariadb-dump -p'hunter2' x", 'docker run -p80:80 db mariadb-dump -p*** x'],
+    [`curl -d '{"password":"hunter2","a":1}' x`, `curl -d '{"password":***,"a":1}' x`],
+    [
+      'curl -d "{\\"user\\":\\"bob\\",\\"apiKey\\": \\"hunter2\\"}" x',
+      'curl -d "{\\"user\\":\\"bob\\",\\"apiKey\\": ***}" x',
+    ],
+    [`{"client_secret" : "hun\\"ter2", "b": "c"}`, `{"client_secret" : ***, "b": "c"}`],
+    [`{'access_token': 'hunter2'}`, `{'access_token': ***}`],
+    [`{"Authorization": "Basic aHVudGVyMg=="}`, `{"Authorization": "Basic ***"}`],
   ])('%s', ([text = '', masked]) => {
     expect(maskText(text)).toBe(masked);
   });
@@ -222,6 +242,13 @@ describe('secrets', () => {
       'git commit -m "pass the salt"',
       'ls -la --sort=size',
       'cat tokens.txt',
+      'curl -o a:b --url http://a:80/ -sSfL http://b:80/x --user-agent a:b',
+      'rsync -u host:path . && docker run -u 1000:1000 x',
+      'curl http://a/ | docker run -u 1000:1000 -p80:80 x',
+      'mysql -u root -p shop -P 3306',
+      'sshpass -e ssh -p 2222 host',
+      'mkdir -pv a; mysql shop',
+      '{"max_tokens": 100, "keys": "a"}',
     ]) {
       expect(maskText(text)).toBe(text);
     }
