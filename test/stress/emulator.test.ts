@@ -39,15 +39,23 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
+/** What copies cells: repetition, insertion, and rows that move. */
+const COPYING = ['[500b', '[2147483647b', '[4h\u001B[1Gx', '[1G\u001B[20@', '[P', 'M', '[L', '[?7h'];
+
+/** Characters that have no width of their own: they are added to the cell before them. */
+const ADDED = ['\u0301', '\u0489', '\u200D', '\uFE0F', '\u{E0067}', '\u{1F3FD}\u200D'];
+
 function hostile(random: (below: number) => number): string {
   const pick = <Value>(from: ArrayLike<Value>): Value => from[random(from.length)] as Value;
-  switch (random(8)) {
+  switch (random(9)) {
     case 0:
       return pick(STRINGS) + 'x;?1'.repeat(random(200)) + pick(ENDS);
     case 1:
       return ESC + pick('78cDEHMNOZ=>#()');
     case 2:
       return pick(['日本😀', 'a\u0301\u0301', '\r\n', '\t', 'plain text ', '\u0085', '\u0000']);
+    case 3:
+      return pick(['a', '日', '😀', '']) + pick(ADDED).repeat(random(2000)) + ESC + pick(COPYING);
     default:
       return pick(STARTS) + pick(EXTREMES) + pick(MIDDLES) + pick(FINALS);
   }
@@ -70,6 +78,33 @@ test.for(Array.from({ length: 40 }, (_, index) => index + 1))('seed %i', (seed) 
   expect(screen.view().title.length).toBeLessThanOrEqual(256);
   expect(screen.totalLines()).toBeGreaterThan(0);
   screen.dispose();
+});
+
+const REPEAT = `${ESC}[500b`;
+
+test.for([
+  ['one long run, repeated once', (mark: string) => `a${mark.repeat(300_000)}${REPEAT}`],
+  ['one long run, repeated often', (mark: string) => `a${mark.repeat(300_000)}${REPEAT.repeat(2000)}`],
+  ['many runs, each repeated', (mark: string) => `a${mark.repeat(10_000)}${REPEAT}`.repeat(60)],
+  ['runs that are inserted', (mark: string) => `${ESC}[4h${`a${mark.repeat(1000)}${ESC}[1G`.repeat(500)}`],
+  ['a memory full of them', (mark: string) => `a${mark.repeat(100)}${REPEAT}\r\n`.repeat(2500)],
+] as const)('characters without a width: %s', ([, textOf]) => {
+  for (const mark of ADDED) {
+    const screen = createScreen({ columns: 500, rows: 300 });
+    const bytes = Buffer.from(textOf(mark));
+    const before = process.cpuUsage();
+    for (let at = 0; at < bytes.length; at += 16 * 1024) {
+      screen.write(bytes.subarray(at, at + 16 * 1024));
+      screen.catchUp();
+    }
+    for (const columns of [40, 500, 7, 300]) screen.resize(columns, 50);
+    const again = createScreen({ columns: 300, rows: 50 });
+    again.write(Buffer.from(screen.snapshot()));
+    again.catchUp();
+    expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);
+    expect(process.memoryUsage().rss).toBeLessThan(1_500_000_000);
+    for (const each of [screen, again]) each.dispose();
+  }
 });
 
 test.for(

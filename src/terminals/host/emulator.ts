@@ -1,11 +1,12 @@
 /**
  * The terminal emulator, with what its pinned version has beside its documented parts: input is parsed at once, rows
- * that leave its memory are reported, and no sequence makes it repeat something for hours.
+ * that leave its memory are reported, and no sequence makes it repeat something for hours, or something long.
  */
 // CommonJS, whose exports Node gives as the default one; what is inside has names with underscores.
 /* oxlint-disable import/default, import/no-named-as-default-member, no-underscore-dangle */
 import unicode11 from '@xterm/addon-unicode11';
 import headless, { type IDisposable, type Terminal } from '@xterm/headless';
+import { boundCells, type Line } from './long-cells.ts';
 
 export type Emulator = ReturnType<typeof createEmulator>;
 
@@ -54,9 +55,12 @@ const SCREENS = new Set([47, 1047, 1049]);
 /** True where nothing else needs to handle the sequence; of one without parameters none are given. */
 type Handler = (given: Given) => boolean;
 
+const LINE_PARTS = ['addCodepointToCell', 'getString'] as const;
+
 const USED = ['eraseInDisplay', 'setModePrivate', 'resetModePrivate', 'fullReset'] as const;
 
 interface Lines {
+  get(row: number): Line | undefined;
   onTrim(listener: (rows: number) => void): IDisposable;
 }
 
@@ -77,6 +81,7 @@ export function createEmulator(options: EmulatorOptions) {
   const inside = insideOf(terminal);
   boundSlowOnes(inside, options);
   clampRepetitions(terminal, inside);
+  boundCells(inside.buffers.normal.lines.get(0) as Line);
   let watched: Lines | undefined;
   /** A reset makes new ones. */
   const watch = (): void => {
@@ -193,6 +198,7 @@ function insideOf(terminal: Terminal): Inside {
   const isThere =
     typeof inside?.registerCsiHandler === 'function' &&
     inside.buffers?.normal.lines.onTrim !== undefined &&
+    LINE_PARTS.every((name) => typeof inside.buffers?.normal.lines.get(0)?.[name] === 'function') &&
     inside.buffers.normal.scrollTop === 0 &&
     inside._inputHandler?._parser.currentState === GROUND &&
     typeof inside._inputHandler._parser._csiHandlers === 'object' &&
