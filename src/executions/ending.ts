@@ -29,7 +29,8 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-export type EndSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL';
+export const END_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const;
+export type EndSignal = (typeof END_SIGNALS)[number];
 
 export type Ending = ReturnType<typeof createEnding>;
 

@@ -84,9 +84,26 @@ function startOf(program: string, name: string) {
       };
     }
     if (PLAIN.has(name))
-      return { argv: [program, '-i'], environment: { ...given, ENV: join(scripts, 'sh.sh') } };
+      return {
+        argv: [...(isSandboxed ? asGroupLeader() : []), program, '-i'],
+        environment: { ...given, ENV: join(scripts, 'sh.sh') },
+      };
     return { argv: [program], environment: {} };
   };
+}
+
+/**
+ * In front of a program: it is the leader of the foreground process group, as a login would have it. The first process of a
+ * sandbox is in a group of outside, to which dash gives the terminal back at its end: that fails inside, and whatever it
+ * exits with becomes 2. An interactive bash makes a group of its own, and leaves it to what takes its place.
+ */
+function asGroupLeader(): readonly string[] {
+  // Its warnings (of a language that is not there, say) are nobody's, and the level of shells is as it was.
+  const inBash = '[ "$SHLVL" != 1 ] || unset SHLVL; exec "$@" 2>&0';
+  const bash = ['/bin/bash', '--norc', '-p', '-i', '-c', inBash, 'terminal'];
+  // Where a sandbox shows the allowed programs alone it may be missing.
+  const inSh = `if [ -x "$1" ]; then exec "$@" 2>/dev/null; fi; shift ${bash.length}; exec "$@"`;
+  return ['/bin/sh', '-c', inSh, 'terminal', ...bash];
 }
 
 function findProgram(names: readonly string[], path: string): string | undefined {

@@ -30,6 +30,7 @@ export const processTerminate = defineTool({
       signal_sent: z.string(),
       exit_code: z.number(),
       status: z.string(),
+      termination_reason: z.string(),
       survivors: z.array(z.object({ process_id: z.number(), name: z.string() })),
       message: z.string(),
     }),
@@ -73,6 +74,7 @@ function describe({ record }: Execution) {
     process_id: pidOf(record.process),
     exit_code: record.outcome?.exitCode,
     status: record.outcome?.status ?? 'running',
+    termination_reason: record.outcome?.reason,
     survivors: survivorsOf(record.outcome),
   };
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { randomText } from '../../src/base/ids.ts';
 import { hasEnvironmentEntry, listProcesses } from '../../src/executions/process-table.ts';
-import { createPlace, type Place, type Product } from './support/product.ts';
+import { needs } from '../setup/needs.ts';
+import { type Called, createPlace, type Place, type Product } from './support/product.ts';
 import { openProduct } from './support/product-here.ts';
 import { LONG_MS, openTerminal, type TestTerminal, writePrompts } from './support/terminal.ts';
 
@@ -88,6 +89,63 @@ describe('what is known of one', () => {
     expect(await names({ status_filter: 'active' })).toEqual(['build one']);
     expect(await names({ status_filter: 'idle', session_name_pattern: 'build' })).toEqual(['build two']);
     expect(await list({ limit: 1 })).toMatchObject({ terminals: [{}], total_count: 3 });
+  });
+});
+
+describe.for([
+  ['bash', needs('bash')],
+  ['zsh', needs('zsh')],
+  ['fish', needs('fish')],
+  ['sh', false],
+] as const)('the exit code of %s', ([shell, skips]) => {
+  const ofEnded = async (id: string): Promise<Called['data']> => {
+    const look = async () =>
+      (
+        await product.call('process_get_execution', {
+          execution_id: `exec_${id.slice('term_'.length)}`,
+          wait_seconds: 5,
+        })
+      ).data;
+    await expect.poll(async () => (await look()).status, { timeout: LONG_MS }).not.toBe('running');
+    return look();
+  };
+
+  test.skipIf(skips).for([
+    ['in a sandbox', {}],
+    ['without one', { MCP_SHELL_SECURITY_SANDBOX: 'off' }],
+  ] as const)('is the one that it exits with, %s', async ([, env]) => {
+    await start(env);
+    for (const [line, exit_code] of [
+      ['exit 6', 6],
+      ['exit 0', 0],
+      ['false; exit', 1],
+    ] as const) {
+      const terminal = await openTerminal(product, { shell_type: shell });
+      await terminal.run(line);
+      expect([line, await ofEnded(terminal.id)]).toMatchObject([
+        line,
+        { exit_code, termination_reason: 'exit' },
+      ]);
+      expect((await terminal.screen()).join('\n')).not.toMatch(/process group/);
+    }
+  });
+
+  test.skipIf(skips).for([
+    ['TERM', 143],
+    ['KILL', 137],
+  ] as const)('is that of the signal that process_terminate sent, %s', async ([signal, exit_code]) => {
+    await start();
+    for (const command of [undefined, 'sleep 300']) {
+      const terminal = await openTerminal(product, { shell_type: shell });
+      if (command !== undefined) await terminal.run(command, { timeout_seconds: 0.3 });
+      const { data } = await product.call('process_terminate', {
+        process_id: terminal.opened.process_id,
+        signal,
+      });
+      const ended = { exit_code, termination_reason: 'terminated' };
+      expect(data).toMatchObject({ ...ended, success: true });
+      expect(await ofEnded(terminal.id)).toMatchObject(ended);
+    }
   });
 });
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { decodeError } from '../../base/errors.ts';
 import { openGroup } from '../cgroups/cgroups.ts';
-import { signalAndWait } from '../ending.ts';
+import { END_SIGNALS, signalAndWait } from '../ending.ts';
 import type { Live } from '../live.ts';
 import { startOwnProgram } from '../own-program.ts';
 import { isAlive, type ProcessIdentity } from '../process-table.ts';
@@ -99,7 +99,11 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
     async request(signal, scope, windowMs) {
       poll.hurry();
       if (scope === 'leader') return signalAndWait(tree, finished, { signal, scope, windowMs });
-      const claim = claimCause(bundle, 'terminated');
+      const claim = claimCause(
+        bundle,
+        'terminated',
+        isTerminal ? END_SIGNALS.find((one) => one === signal) : undefined,
+      );
       if (isTerminal && signal === 'SIGTERM') await tree.signal('SIGHUP');
       const hasEnded = await signalAndWait(tree, finished, { signal, scope, windowMs });
       if (!hasEnded) withdrawCause(bundle, claim);

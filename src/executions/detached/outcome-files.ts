@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { writeFileWhole } from '../../base/files.ts';
 import { randomText } from '../../base/ids.ts';
-import { CAUSES, type Cause, judge } from '../ending.ts';
+import { CAUSES, type Cause, END_SIGNALS, type EndSignal, judge } from '../ending.ts';
 import type { Outcome } from '../record.ts';
+import type { Exit } from '../spawner.ts';
 
 export const OUTCOME = 'outcome.json';
 const CAUSE = 'cause';
@@ -21,9 +22,12 @@ export function reserveOutcome(bundle: string): void {
 
 /** A server that ended the tree wrote its cause first; seen from where it is held the process died by a signal. */
 export function leaveOutcome(bundle: string, ended: Outcome): Outcome {
-  const cause = readCause(bundle);
+  const { cause, signal: claimed } = readCause(bundle);
   const { exitCode, signal } = ended;
-  const exit = { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null };
+  const exit: Exit =
+    claimed === undefined
+      ? { code: exitCode ?? null, signal: (signal as NodeJS.Signals | undefined) ?? null }
+      : { code: null, signal: claimed };
   // What was ended from here (a limit) is judged already.
   const isOurs = ended.reason !== 'exit' && ended.reason !== 'signal';
   const outcome = cause === undefined || isOurs ? ended : { ...ended, ...judge(exit, cause) };
@@ -36,9 +40,12 @@ export function leaveOutcome(bundle: string, ended: Outcome): Outcome {
   return outcome;
 }
 
-/** The first to write its cause wins; the file cannot be created twice. What is returned withdraws the claim. */
-export function claimCause(bundle: string, cause: Cause): string {
-  const claim = `${cause} ${randomText()}`;
+/**
+ * The first to write its cause wins; the file cannot be created twice. What is returned withdraws the claim. With a signal,
+ * that is how it ended, whatever it made of it: each interactive shell exits with another number, and fish with several.
+ */
+export function claimCause(bundle: string, cause: Cause, signal?: EndSignal): string {
+  const claim = `${cause} ${randomText()} ${signal ?? ''}`;
   try {
     writeFileSync(join(bundle, CAUSE), claim, { flag: 'wx', mode: 0o600 });
   } catch {
@@ -52,9 +59,15 @@ export function withdrawCause(bundle: string, claim: string): void {
   if (readText(join(bundle, CAUSE)) === claim) rmSync(join(bundle, CAUSE), { force: true });
 }
 
-function readCause(bundle: string): Cause | undefined {
-  const name = readText(join(bundle, CAUSE))?.split(' ')[0];
-  return CAUSES.find((cause) => cause === name);
+function readCause(bundle: string): {
+  readonly cause?: Cause | undefined;
+  readonly signal?: EndSignal | undefined;
+} {
+  const [name, , sent] = readText(join(bundle, CAUSE))?.split(' ') ?? [];
+  return {
+    cause: CAUSES.find((cause) => cause === name),
+    signal: END_SIGNALS.find((signal) => signal === sent),
+  };
 }
 
 const readText = (path: string): string | undefined => attempt(() => readFileSync(path, 'utf8'));
