@@ -46,6 +46,7 @@ import type { PageOpener } from './page-links.ts';
 import { createInputParser, type InputParser } from './parse-input.ts';
 import { clip } from './quote.ts';
 import { createTurns } from './read-queue.ts';
+import { partOf } from './shares.ts';
 import { suggest } from './suggest.ts';
 
 export type { CallEntry } from './call-entry.ts';
@@ -276,7 +277,8 @@ function createRunner({ modules, ...options }: DispatchOptions) {
     const input = parse(args);
     const { principal, client, requestId } = started;
     const asked = { ...started, input: args, signal, person, opener };
-    const call = { principal, reader: grant.token, session, client, requestId, signal, progress, modules };
+    const { token: reader, isReadOnly } = grant;
+    const call = { principal, reader, isReadOnly, session, client, requestId, signal, progress, modules };
     let approval = await approvals.redeem(asked);
     const work = async (): Promise<Answer<unknown>> => {
       await outbox?.room(signal);
@@ -286,7 +288,9 @@ function createRunner({ modules, ...options }: DispatchOptions) {
     };
     for (let questions = 0; ; questions++) {
       try {
-        return await (tool.takesTurns === true ? turns.take(principal, signal, work) : work());
+        return await (tool.takesTurns === true
+          ? turns.take(partOf({ principal, grant }), signal, work)
+          : work());
       } catch (thrown) {
         if (!(thrown instanceof ApprovalNeeded)) throw thrown;
         const agreed = await approvals.ask(thrown, asked, questions);

@@ -18,6 +18,8 @@ export interface Call {
   readonly principal: string;
   /** Which of the principal's tokens: each has monitors of its own, and its own place in what it has read. */
   readonly reader: string;
+  /** That token only reads: nothing may happen because of its call. */
+  readonly isReadOnly?: boolean;
   /** The connection or HTTP session, where there is one. */
   readonly session?: string | undefined;
   readonly client: ClientInfo;

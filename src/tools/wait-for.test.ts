@@ -248,6 +248,24 @@ describe('process_get_execution', () => {
     expect(stdout).toBe('built 2\n');
   });
 
+  test('a token that only reads has nothing sent to a URL, and waits for everything else', async () => {
+    const id = await start(serve(), { wait_for: [{ output: 'port' }] });
+    const reads = { reader: 'dashboard', isReadOnly: true };
+    const port = Number(/port (\d+)/.exec((await look({ execution_id: id })).stdout ?? '')?.[1]);
+    for (const url of [
+      `http://127.0.0.1:${port}/reset`,
+      `http://localhost:${port}/`,
+      'http://example.com/',
+      'x',
+    ])
+      for (const wait_for of [[{ url }], [{ exit: true }, { url }]])
+        await expect(look({ execution_id: id, wait_for }, reads)).rejects.toMatchObject({ code: 'AUTH_003' });
+    for (const condition of [{ output: 'port' }, { port }, { quiet_seconds: 0.1 }])
+      expect((await look({ execution_id: id, wait_for: [condition] }, reads)).wait?.result).toBe('met');
+    const url = `http://127.0.0.1:${port}/`;
+    expect((await look({ execution_id: id, wait_for: [{ url }] })).wait?.result).toBe('met');
+  });
+
   test('another reader sees the output from its beginning', async () => {
     const id = await start('echo one; exec sleep 1000');
     await look({ execution_id: id, wait_for: [{ output: 'one' }] });

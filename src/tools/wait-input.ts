@@ -22,12 +22,10 @@ const MAX_CONDITIONS = 20;
 const MAX_QUIET_SECONDS = 300;
 const FORM = 'Write each condition as an object with one field, as in [{"port": 3000}, {"exit": true}].';
 
+type WaitingCall = Pick<Call, 'principal' | 'modules' | 'isReadOnly'>;
+
 /** `directory` is where relative paths of files begin. */
-export function parseConditions(
-  given: readonly object[],
-  directory: string,
-  call: Pick<Call, 'principal' | 'modules'>,
-): Condition[] {
+export function parseConditions(given: readonly object[], directory: string, call: WaitingCall): Condition[] {
   if (given.length === 0 || given.length > MAX_CONDITIONS)
     throw invalidWait(`wait_for has ${given.length} conditions; 1 to ${MAX_CONDITIONS} are allowed.`);
   return given.map((each) => {
@@ -44,7 +42,7 @@ export function parseConditions(
 function parseCondition(
   { exit, output, quiet_seconds: quiet, port, url, file }: WireCondition,
   directory: string,
-  { principal, modules }: Pick<Call, 'principal' | 'modules'>,
+  { principal, modules, isReadOnly }: WaitingCall,
 ): Condition {
   const { waitRules } = modules.security;
   if ((port !== undefined || url !== undefined) && process.platform !== 'linux')
@@ -63,6 +61,15 @@ function parseCondition(
       throw invalidWait('The port of wait_for must be an integer from 1 to 65535.');
     return { kind: 'port', port };
   }
+  if (url !== undefined && isReadOnly === true)
+    throw new ShellServerError(
+      'AUTH_003',
+      'The token does not grant waiting for a url: it is for reading alone.',
+      {
+        hint: 'The server would send requests there. Wait for the port or for output instead.',
+        details: { parameter: 'wait_for' },
+      },
+    );
   if (url !== undefined) return { kind: 'url', target: waitRules.url(url, principal) };
   if (file !== undefined) return { kind: 'file', path: waitRules.file(file, directory, principal) };
   if (exit !== true) throw invalidWait('exit of wait_for can only be true.');

@@ -7,9 +7,9 @@ import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ShellServerError } from '../../base/errors.ts';
 import type { Limits } from '../../base/limits.ts';
-import { createQuota } from '../../base/quota.ts';
 import type { Dispatch } from '../dispatch.ts';
 import { messagesIn } from '../json-rpc.ts';
+import { createShares } from '../shares.ts';
 import type { HttpCaller } from './auth-info.ts';
 import { INSUFFICIENT_SCOPE, type Rejection, serverRejection } from './rejection.ts';
 
@@ -19,16 +19,16 @@ export function createAdmission(
   dispatch: Pick<Dispatch, 'denialOf'> | undefined,
   { principalRequests: maxRequests }: Limits,
 ) {
-  const open = createQuota({ each: maxRequests });
+  const open = createShares(maxRequests);
   const work = new Set<ServerResponse>();
   const events = new EventEmitter();
   let isDraining = false;
 
-  function count({ principal }: HttpCaller, response: ServerResponse, isWork: boolean): void {
-    open.take(principal);
+  function count(caller: HttpCaller, response: ServerResponse, isWork: boolean): void {
+    open.take(caller);
     if (isWork) work.add(response);
     response.once('close', () => {
-      open.giveBack(principal);
+      open.giveBack(caller);
       work.delete(response);
       if (work.size === 0) events.emit('idle');
     });
@@ -37,7 +37,8 @@ export function createAdmission(
   return {
     /** Throws a Rejection where it may not go on. */
     admit(body: unknown, response: ServerResponse, caller: HttpCaller): void {
-      if (open.full(caller.principal)) throw tooMany(maxRequests, caller);
+      const full = open.full(caller);
+      if (full !== undefined) throw tooMany(full.limit, caller);
       const asked = requestsIn(body);
       // What a call that is under way waits for, an answer of a person say, is no new work.
       if (isDraining && asked.length > 0) throw leaving(caller.requestId);

@@ -29,8 +29,8 @@ interface StoredEvent {
 export function createEventLog(limits: { maxEvents: number; maxBytes: number }) {
   const budget = createBudget(limits);
   return {
-    /** The store of one session of a principal; `close` forgets what it holds. */
-    open: (principal = ''): SessionEvents => openEvents(budget, budget.shareOf(principal)),
+    /** The store of one session of a principal, or of those who read for it; `close` forgets what it holds. */
+    open: (holder = ''): SessionEvents => openEvents(budget, budget.shareOf(holder)),
   };
 }
 

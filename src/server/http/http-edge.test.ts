@@ -6,6 +6,7 @@ import { createFixtureFactory, createFixtureTools } from '../../../test/e2e/supp
 import { modernRequest, openRaw, openSession, sendRaw } from '../../../test/e2e/support/raw-http.ts';
 import { call, modern, request } from '../../../test/e2e/support/raw-streams.ts';
 import { silentLog } from '../../base/log.ts';
+import { hashOf } from '../../security/tokens/tokens.ts';
 import { createTokens } from '../auth.ts';
 import { type HttpListener, type HttpOptions, serveHttp } from './http.ts';
 
@@ -275,21 +276,21 @@ describe('a client that only opens connections', () => {
   });
 });
 
+const ANSWER_SIZE = 8_000_000;
+
+/** Sends a request, and takes nothing of the answer until it is told to. */
+function ask(port: number, id: number, token = ALICE): Socket {
+  const body = JSON.stringify(modern(call(id, 'echo', { text: 'x', size: ANSWER_SIZE })));
+  const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  socket.pause();
+  socket.on('error', () => undefined);
+  socket.write(head(port, `${headers}${body}`).replace(ALICE, token));
+  return socket;
+}
+
 describe('a principal that asks and does not read', () => {
-  const SIZE = 8_000_000;
-
-  /** Sends a request, and takes nothing of the answer until it is told to. */
-  function ask(port: number, id: number): Socket {
-    const body = JSON.stringify(modern(call(id, 'echo', { text: 'x', size: SIZE })));
-    const headers = `MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
-    const socket = connect(port, '127.0.0.1');
-    sockets.push(socket);
-    socket.pause();
-    socket.on('error', () => undefined);
-    socket.write(head(port, `${headers}${body}`));
-    return socket;
-  }
-
   it('is not answered more than memory has room for, keeps nobody waiting, and loses nothing', async () => {
     const { fixtures, url, port } = await start({ limits: { unreadBytes: 1_000_000 } });
     const asked = Array.from({ length: 12 }, (_, id) => ask(port, id));
@@ -315,7 +316,7 @@ describe('a principal that asks and does not read', () => {
           socket.resume();
         }),
     );
-    for (const bytes of await Promise.all(taken)) expect(bytes).toBeGreaterThan(SIZE);
+    for (const bytes of await Promise.all(taken)) expect(bytes).toBeGreaterThan(ANSWER_SIZE);
     expect(begun()).toBe(asked.length);
   });
 
@@ -355,6 +356,68 @@ describe('a principal', () => {
       .toBe(200);
     await listener?.close();
     await Promise.all(held);
+  });
+});
+
+describe('a token that only reads', () => {
+  const READER = 'the-token-of-alice-who-reads';
+  const OTHER_READER = 'another-token-of-alice-who-reads';
+  const stored = [READER, OTHER_READER].map((token) => ({
+    name: token,
+    principal: 'alice',
+    sha256: hashOf(token).toString('hex'),
+    createdAt: '2026-01-01T00:00:00.000Z',
+    isReadOnly: true,
+  }));
+  const tokens = createTokens([{ token: ALICE, principal: 'alice' }], { stored: () => stored });
+  const wait = (label: string, token: string) =>
+    sendRaw(url, modernRequest(call(1, 'wait', { label, ms: 60_000 }), token)).catch(() => undefined);
+  let url: string;
+
+  it('holds half of the open requests of its principal at most, with all others that only read', async () => {
+    const { fixtures, url: own } = await start({ limits: { principalRequests: 4 }, tokens });
+    url = own;
+    const held = [wait('a', READER), wait('b', OTHER_READER)];
+    await fixtures.until('started a');
+    await fixtures.until('started b');
+    for (const token of [READER, OTHER_READER])
+      expect(await sendRaw(url, modernRequest(call(2, 'echo', { text: 'x' }), token))).toMatchObject({
+        status: 429,
+        json: { error: { code: 'RESOURCE_005', details: { limit: 2 } } },
+      });
+    expect(await sendRaw(url, modernRequest(call(2, 'echo', { text: 'x' }), ALICE))).toMatchObject({
+      status: 200,
+    });
+    // What others of its principal hold counts for it too.
+    held.push(wait('c', ALICE), wait('d', ALICE));
+    await fixtures.until('started d');
+    expect(await sendRaw(url, modernRequest(call(2, 'echo', { text: 'x' }), ALICE))).toMatchObject({
+      status: 429,
+      json: { error: { code: 'RESOURCE_005', details: { limit: 4 } } },
+    });
+    await listener?.close();
+    await Promise.all(held);
+  });
+
+  it('holds half of the room for bodies at most', async () => {
+    const { url: own, port } = await start({ limits: { principalBodyBytes: 1_000_000 }, tokens });
+    const open = connect(port, '127.0.0.1');
+    sockets.push(open);
+    open.on('error', () => undefined);
+    open.write(head(port, `Content-Length: 700000\r\n\r\n"${'x'.repeat(450_000)}`).replace(ALICE, READER));
+    const echo = (token: string, size: number) =>
+      sendRaw(own, modernRequest(call(1, 'echo', { text: 'x'.repeat(size) }), token));
+    await expect.poll(async () => (await echo(OTHER_READER, 100_000)).status).toBe(429);
+    expect((await echo(ALICE, 400_000)).status).toBe(200);
+  });
+
+  it('does not hold up the agent by taking none of its answers', async () => {
+    const { fixtures, url: own, port } = await start({ limits: { unreadBytes: 1_000_000 }, tokens });
+    for (let id = 0; id < 12; id++) ask(port, id, READER);
+    await expect.poll(() => fixtures.calls.length).toBeGreaterThan(0);
+    await sleep(500);
+    const echo = modernRequest(call(1, 'echo', { text: 'x' }), ALICE);
+    expect(await Promise.race([sendRaw(own, echo), sleep(20_000)])).toMatchObject({ status: 200 });
   });
 });
 

@@ -11,6 +11,7 @@ import type { Log } from '../../base/log.ts';
 import { createQuota } from '../../base/quota.ts';
 import { cancelledId, messagesIn } from '../json-rpc.ts';
 import type { ServerFactory } from '../server.ts';
+import { partOf } from '../shares.ts';
 import { authInfoOf, type HttpCaller, withCaller } from './auth-info.ts';
 import { createEventLog } from './event-store.ts';
 import { protocolRejection, type Rejection } from './rejection.ts';
@@ -85,12 +86,11 @@ function createOpener(
   const current = new AsyncLocalStorage<Current>();
   const eventLog = createEventLog({ maxEvents: LIMITS.events, maxBytes: LIMITS.eventBytes });
   return async (caller) => {
-    const { principal } = caller;
     let openedId: string | undefined;
     const session: HttpSession = await openHttpSession({
       factory,
       auth: authInfoOf(caller),
-      events: eventLog.open(principal),
+      events: eventLog.open(partOf(caller)),
       current,
       resumeWindowMs: limits.resumeWindowMs,
       log,

@@ -213,10 +213,10 @@ function createAnswer(limits: Limits, edge: Edge): Answer {
     let body: unknown;
     if (request.method === 'POST') {
       if (request.headers.expect !== undefined) response.writeContinue();
-      body = await readJsonBody(request, openIntake(known.principal, response, requestId));
+      body = await readJsonBody(request, openIntake(known, response, requestId));
       if (body === undefined) return;
     }
-    const outbox = openOutbox(known.principal, response);
+    const outbox = openOutbox(known, response);
     const caller = { ...known, requestId, outbox, page: edge.placeOfPage(request) };
     admission.admit(body, response, caller);
     await edge.serve(request, response, caller, body);

@@ -5,7 +5,8 @@
 import type { ServerResponse } from 'node:http';
 import { ShellServerError } from '../../base/errors.ts';
 import type { Limits } from '../../base/limits.ts';
-import { createQuota } from '../../base/quota.ts';
+import type { Caller } from '../auth.ts';
+import { createShares } from '../shares.ts';
 import { type Rejection, serverRejection } from './rejection.ts';
 
 /** Asked with every piece of a body: why no more of it is taken. */
@@ -13,17 +14,17 @@ export type Intake = (bytes: number) => Rejection | undefined;
 
 export function createIntakes({
   principalBodyBytes: maxBytes,
-}: Limits): (principal: string, response: ServerResponse, requestId: string) => Intake {
-  const held = createQuota({ each: maxBytes });
-  return (principal, response, requestId) => {
+}: Limits): (caller: Caller, response: ServerResponse, requestId: string) => Intake {
+  const held = createShares(maxBytes);
+  return (caller, response, requestId) => {
     let own = 0;
-    response.once('close', () => held.giveBack(principal, own));
+    response.once('close', () => held.giveBack(caller, own));
     return (bytes) => {
       // One alone always has room.
-      const hasOthers = held.count(principal) > own;
-      if (hasOthers && held.full(principal, bytes)) return tooMuch(maxBytes, requestId);
+      const full = held.count(caller) > own ? held.full(caller, bytes) : undefined;
+      if (full !== undefined) return tooMuch(full.limit, requestId);
       own += bytes;
-      held.take(principal, bytes);
+      held.take(caller, bytes);
       return undefined;
     };
   };

@@ -7,6 +7,8 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS, type Limits } from '../../base/limits.ts';
+import type { Caller } from '../auth.ts';
+import { halfOf, partOf } from '../shares.ts';
 
 export interface Outbox {
   /** Resolves when there is room for another answer; rejects with the signal. */
@@ -24,36 +26,38 @@ interface Owed {
 export function createOutboxes({ unreadBytes: maxBytes }: Limits) {
   const all = new Map<string, Set<Owed>>();
 
-  function waitingFor(principal: string): number {
+  function waitingFor(part: string): number {
     let bytes = 0;
-    for (const owed of all.get(principal) ?? [])
+    for (const owed of all.get(part) ?? [])
       bytes += Math.max(0, owed.bytes - (takenBy(owed.socket) - owed.takenBefore));
     return bytes;
   }
 
-  function open(principal: string, response: ServerResponse, socket: Socket): Owed {
-    const theirs = all.get(principal) ?? new Set();
-    all.set(principal, theirs);
+  function open(part: string, response: ServerResponse, socket: Socket): Owed {
+    const theirs = all.get(part) ?? new Set();
+    all.set(part, theirs);
     const owed = { socket, takenBefore: takenBy(socket), bytes: 0 };
     theirs.add(owed);
     response.once('close', () => {
       theirs.delete(owed);
-      if (theirs.size === 0 && all.get(principal) === theirs) all.delete(principal);
+      if (theirs.size === 0 && all.get(part) === theirs) all.delete(part);
     });
     return owed;
   }
 
-  return (principal: string, response: ServerResponse): Outbox => {
+  return (caller: Caller, response: ServerResponse): Outbox => {
+    const part = partOf(caller);
+    const most = caller.grant.isReadOnly ? halfOf(maxBytes) : maxBytes;
     let owed: Owed | undefined;
     return {
       async room(signal) {
-        while (waitingFor(principal) >= maxBytes) await sleep(LIMITS.unreadLookMs, undefined, { signal });
+        while (waitingFor(part) >= most) await sleep(LIMITS.unreadLookMs, undefined, { signal });
       },
       add(bytes) {
         const { socket } = response;
         // The connection is gone, and the answer is kept for one that resumes, or for nobody.
         if (socket === null || response.closed) return;
-        owed ??= open(principal, response, socket);
+        owed ??= open(part, response, socket);
         owed.bytes += bytes;
       },
     };
