@@ -2,7 +2,7 @@
  * What is on disk: this server's own executions, those that earlier servers left, and those that others on the same
  * directory run. Read on request, and not more often than it can matter.
  */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { succeeds } from '../base/attempt.ts';
 import { errnoOf, messageOf, ShellServerError } from '../base/errors.ts';
@@ -13,7 +13,7 @@ import type { Bundle, BundleSpec } from '../outputs/types.ts';
 import { type Audit, MARKER_NAME } from '../security/security.ts';
 import { endAbandoned } from './abandoned.ts';
 import type { BeginOptions } from './begin.ts';
-import { adoptHeld, lostOutcome } from './detached/launch-detached.ts';
+import { adoptHeld, isHeld, lostOutcome } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/wrapper-protocol.ts';
 import { createEndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
@@ -176,7 +176,21 @@ async function takeStock(
   await Promise.all(endings);
   for (const dead of taken) await endHelpersOf(dead);
   await options.onTakenOver?.([...taken]);
+  if (taken.size > 0) await salvageEnded(options, bundles);
   instance.settle([...taken]);
+}
+
+/** A host keeps the recording of a terminal that has ended for a while. One that was killed meanwhile has left it. */
+async function salvageEnded(
+  { store, instance, salvage }: InventoryOptions,
+  bundles: ReturnType<typeof createBundles>,
+): Promise<void> {
+  for (const { id, mode, status } of store.summaries()) {
+    if (mode !== 'terminal' || status === 'running') continue;
+    const { directory } = bundles.find(id);
+    const record = existsSync(directory) ? store.read(id) : undefined;
+    if (record?.outcome !== undefined && !isHeld(record, instance.bootId)) await salvage?.(record, directory);
+  }
 }
 
 /** What a killed server had started for itself: its question to the login shell, and sandboxes that nobody has used. */

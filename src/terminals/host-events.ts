@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { renameId } from '../base/ids.ts';
-import { type Execution, OPERATOR } from '../executions/executions.ts';
+import { type Execution, type ExecutionRecord, OPERATOR } from '../executions/executions.ts';
 import type { Host } from './hosts.ts';
 import type { OpeningOptions } from './open-terminal.ts';
 import type { HostEvent } from './protocol.ts';
@@ -11,8 +11,13 @@ import type { Entry, Register } from './register.ts';
 /** For the end of an execution to be on disk after its host reported it. */
 const CONCLUDE_MS = 10_000;
 
+interface HostEventsOptions extends Pick<OpeningOptions, 'settings' | 'security' | 'executions'> {
+  /** Finishes what a host that is gone has left of a terminal. */
+  salvage(record: ExecutionRecord, directory: string): Promise<void>;
+}
+
 export function createHostEvents(
-  { settings, security, executions }: Pick<OpeningOptions, 'settings' | 'security' | 'executions'>,
+  { settings, security, executions, salvage }: HostEventsOptions,
   { entries }: Register,
 ) {
   /** False where its end is on disk already. */
@@ -22,10 +27,17 @@ export function createHostEvents(
     return executions.checkEnd(renameId(entry.id, 'exec'));
   }
 
+  const directoryOf = ({ id }: Entry): string => join(settings.stateDir, 'executions', renameId(id, 'exec'));
+
   /** Nothing of it was to be kept. */
-  function discard({ id }: Entry): void {
-    const directory = join(settings.stateDir, 'executions', renameId(id, 'exec'));
-    rmSync(directory, { recursive: true, force: true });
+  function discard(entry: Entry): void {
+    rmSync(directoryOf(entry), { recursive: true, force: true });
+  }
+
+  /** Of one that goes on for its execution, its recording is kept when that is followed to its end. */
+  async function finish(entry: Entry): Promise<void> {
+    const { record } = await conclude(entry);
+    if (record.outcome !== undefined) await salvage(record, directoryOf(entry));
   }
 
   /** Its host has reported the end and written its outcome. */
@@ -69,7 +81,10 @@ export function createHostEvents(
   }
 
   function onClose(host: Host): void {
-    for (const entry of [...entries.values()].filter((each) => each.host === host)) end(entry, true);
+    for (const entry of [...entries.values()].filter((each) => each.host === host)) {
+      end(entry, true);
+      finish(entry).catch(() => undefined);
+    }
   }
 
   return { onEvent, onClose, conclude };

@@ -3,7 +3,16 @@
  * has left memory is shown again, and when the terminal is closed they become a transcript and a recording that can be
  * played (asciicast, version 2).
  */
-import { appendFileSync, closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { writeAllSync } from '../base/files.ts';
@@ -237,6 +246,11 @@ export function endTranscript(directory: string): void {
 export function discardHistory(directory: string): void {
   for (const name of [TRANSCRIPT, CAST]) rmSync(join(directory, name), { force: true });
 }
+
+export const hasTranscript = (directory: string): boolean => existsSync(join(directory, TRANSCRIPT));
+
+export const isRecorded = (directory: string): boolean =>
+  [RAW, TIMING].some((name) => existsSync(join(directory, name)));
 
 export function discardRaw(directory: string): void {
   for (const name of [RAW, `${RAW}.tail`, TIMING]) rmSync(join(directory, name), { force: true });

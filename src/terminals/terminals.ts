@@ -3,6 +3,7 @@
  * other is. They live in a process of their own (host/); here is who may type into which of them, read, resize and close
  * it.
  */
+import { rmSync } from 'node:fs';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Execution, ExecutionRecord, Executions, Instance } from '../executions/executions.ts';
@@ -53,7 +54,9 @@ interface TerminalsOptions {
 export function createTerminals(options: TerminalsOptions) {
   const { settings, executions, instance, log } = options;
   const register = createRegister();
-  const { conclude, ...events } = createHostEvents(options, register);
+  const salvageOf = (record: ExecutionRecord, directory: string): Promise<void> =>
+    salvage(options, record, directory);
+  const { conclude, ...events } = createHostEvents({ ...options, salvage: salvageOf }, register);
   const hosts = createHostSet({
     program: options.hostPath,
     ...(options.takeHost && { takeBooted: options.takeHost }),
@@ -112,7 +115,7 @@ export function createTerminals(options: TerminalsOptions) {
       return { execution: await conclude(entry), isSaved };
     },
     /** What a host that was killed had written, as it would have kept it. */
-    salvage: (record: ExecutionRecord, directory: string) => salvage(options, record, directory),
+    salvage: salvageOf,
     /** What servers that are gone have left in their directories, which are ours by now. */
     async takeOver(dead: readonly string[]): Promise<void> {
       for (const id of dead) await hosts.takeOver(id, (host) => resume(register, host, { log, from: id }));
@@ -144,19 +147,22 @@ async function read(
 }
 
 async function salvage(
-  { hostPath, log }: TerminalsOptions,
-  { terminal }: ExecutionRecord,
+  { hostPath, log }: Pick<TerminalsOptions, 'hostPath' | 'log'>,
+  { terminal, outcome }: ExecutionRecord,
   directory: string,
 ): Promise<void> {
   if (terminal === undefined) return;
   // The emulator is only needed here where a host was killed, perhaps because it had hung over this very recording.
   const { saveRecording } = await import('./replay.ts');
-  const { discardRaw } = await import('./recording.ts');
-  if (terminal.autoSaves) {
+  const { discardRaw, hasTranscript, isRecorded } = await import('./recording.ts');
+  if (!isRecorded(directory)) return;
+  // A host writes the outcome when the transcript is there.
+  if (terminal.autoSaves && (outcome === undefined || !hasTranscript(directory))) {
     const error = await saveRecording({ directory, program: hostPath }, terminal.sessionName);
     if (error !== undefined) log.warn('the transcript of a terminal is incomplete', { directory, error });
   }
   discardRaw(directory);
+  if (outcome !== undefined && !hasTranscript(directory)) rmSync(directory, { recursive: true, force: true });
 }
 
 async function resume(

@@ -1,7 +1,7 @@
 /** Terminals live in a process of their own: they outlive a server that is killed, and end with one that leaves. */
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listProcesses } from '../../src/executions/process-table.ts';
 import { createPlace, type Place, type Product, startProduct } from './support/product.ts';
 import { type RawProcess, startRaw } from './support/raw-process.ts';
@@ -243,6 +243,58 @@ test.for(['auto', 'off'])(
     const lost = await executionOf(product, terminal.opened.execution_id);
     expect(lost).toMatchObject({ status: 'failed', termination_reason: 'server_lost' });
     expect(lost).not.toHaveProperty('exit_code');
+  },
+);
+
+describe.for([
+  ['its transcript', true, ['cast', 'log']],
+  ['nothing', false, []],
+] as const)(
+  'of a terminal that had ended when its host was killed, %s stays',
+  ([, auto_save_history, kept]) => {
+    const filesOf = (execution_id: string): string[] => {
+      const directory = join(place.stateDir, 'executions', execution_id);
+      const isKept = (name: string): boolean => ['raw', 'raw.tail', 'timing', 'log', 'cast'].includes(name);
+      return existsSync(directory) ? readdirSync(directory).filter(isKept).sort() : [];
+    };
+    const input = { input: 'echo SECRETLINE; exit 3', execute: true, timeout_seconds: 40 };
+
+    test('by its server', async () => {
+      const product = await start();
+      const terminal = await openTerminal(product, { auto_save_history });
+      await terminal.send(input);
+      const { execution_id } = terminal.opened;
+      expect(filesOf(execution_id)).toEqual([...kept, 'raw', 'timing'].sort());
+      for (const host of hosts()) process.kill(host, 'SIGKILL');
+      await expect.poll(() => filesOf(execution_id), { timeout: LONG_MS }).toEqual(kept);
+      expect(await executionOf(product, execution_id)).toMatchObject({
+        exit_code: 3,
+        termination_reason: 'exit',
+      });
+    });
+
+    test('by the next server', async () => {
+      const killed = startKillable();
+      const { execution_id, terminal_id } = await killed.call('terminal_create', {
+        shell_type: 'bash',
+        auto_save_history,
+      });
+      await killed.call('terminal_send_input', { terminal_id, ...input });
+      // Another one that goes on: what its host holds is not touched.
+      const other = startKillable();
+      const opened = await other.call('terminal_create', { shell_type: 'bash' });
+      const [host = 0] = hostsOf(killed.pid);
+      await killed.kill();
+      process.kill(host, 'SIGKILL');
+      const next = await start();
+      expect(await executionOf(next, execution_id)).toMatchObject({
+        exit_code: 3,
+        termination_reason: 'exit',
+      });
+      await expect.poll(() => filesOf(execution_id), { timeout: LONG_MS }).toEqual(kept);
+      expect(filesOf(opened.execution_id)).toEqual(['raw', 'timing']);
+      await other.kill();
+    });
   },
 );
 
