@@ -45,6 +45,7 @@ export type { Live } from './live.ts';
 export type { MonitorReading, Monitors, MonitorView } from './monitors.ts';
 export type { News, NewsEvent } from './news.ts';
 export { createObserver, type ObservedExecution, type Observer } from './observer.ts';
+export { describeAppeared, listPaths } from './outcome-words.ts';
 export { ownProcesses } from './own-processes.ts';
 export type { ExecutionMode, ExecutionRecord, Outcome, Status } from './record.ts';
 export { durationOf, EXECUTION_MODES, pidOf, spanOf, TERMINATION_REASONS } from './record.ts';

@@ -1,6 +1,6 @@
 /** News in an answer: a line each in its text, and `events` in its structured part. */
 import { renameId } from '../base/ids.ts';
-import type { News, NewsEvent } from '../executions/executions.ts';
+import { describeAppeared, type News, type NewsEvent } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import type { ToolResult } from './encode.ts';
 
@@ -57,7 +57,7 @@ function describe(event: NewsEvent): string {
   const command = event.command === '' ? '' : `, ${escapeText(event.command)}`;
   switch (event.kind) {
     case 'finished':
-      return `${who} finished: ${howOf(event.outcome)}, ${Math.round(event.durationMs / 100) / 10} s${command}`;
+      return `${who} finished: ${howOf(event.outcome)}, ${Math.round(event.durationMs / 100) / 10} s${command}${newFilesOf(event)}`;
     case 'password_prompt':
       return `${who} waits for a password${command}`;
     case 'output_limit':
@@ -65,7 +65,14 @@ function describe(event: NewsEvent): string {
   }
 }
 
-function howOf({ reason, exitCode, signal }: (NewsEvent & { kind: 'finished' })['outcome']): string {
+function newFilesOf({ outcome }: Finished): string {
+  const words = describeAppeared(outcome);
+  return words === '' ? '' : `. ${escapeText(words)}`;
+}
+
+type Finished = NewsEvent & { readonly kind: 'finished' };
+
+function howOf({ reason, exitCode, signal }: Finished['outcome']): string {
   switch (reason) {
     case 'exit':
       return `exit ${exitCode ?? 'unknown'}`;
@@ -85,12 +92,14 @@ function toWire(event: NewsEvent): Shown {
   };
   if (event.kind !== 'finished') return about;
   const { status, exitCode, signal, reason } = event.outcome;
+  const message = describeAppeared(event.outcome);
   return {
     ...about,
     status,
     ...(exitCode !== undefined && { exit_code: exitCode }),
     ...(signal !== undefined && { signal }),
     termination_reason: reason,
+    ...(message !== '' && { message }),
     execution_time_ms: Math.round(event.durationMs),
   };
 }

@@ -20,6 +20,8 @@ export function createHostEvents(
   { settings, security, executions, salvage }: HostEventsOptions,
   { entries }: Register,
 ) {
+  const conclude = createConclude(executions);
+
   /** False where its end is on disk already. */
   function end(entry: Entry, isGone: boolean): boolean {
     entry.hasEnded = true;
@@ -38,13 +40,6 @@ export function createHostEvents(
   async function finish(entry: Entry): Promise<void> {
     const { record } = await conclude(entry);
     if (record.outcome !== undefined) await salvage(record, directoryOf(entry));
-  }
-
-  /** Its host has reported the end and written its outcome. */
-  async function conclude({ id, owner }: Entry): Promise<Execution> {
-    const executionId = renameId(id, 'exec');
-    executions.checkEnd(executionId);
-    return executions.waitFor(owner, executionId, CONCLUDE_MS, new AbortController().signal);
   }
 
   function onGone(entry: Entry, isSaved: boolean): void {
@@ -89,3 +84,12 @@ export function createHostEvents(
 
   return { onEvent, onClose, conclude };
 }
+
+/** Its host has reported the end and written its outcome. */
+const createConclude =
+  (executions: HostEventsOptions['executions']) =>
+  async ({ id, owner }: Entry): Promise<Execution> => {
+    const executionId = renameId(id, 'exec');
+    executions.checkEnd(executionId);
+    return executions.waitFor(owner, executionId, CONCLUDE_MS, new AbortController().signal);
+  };

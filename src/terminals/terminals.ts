@@ -54,9 +54,8 @@ interface TerminalsOptions {
 export function createTerminals(options: TerminalsOptions) {
   const { settings, executions, instance, log } = options;
   const register = createRegister();
-  const salvageOf = (record: ExecutionRecord, directory: string): Promise<void> =>
-    salvage(options, record, directory);
-  const { conclude, ...events } = createHostEvents({ ...options, salvage: salvageOf }, register);
+  const salvage = createSalvage(options);
+  const { conclude, ...events } = createHostEvents({ ...options, salvage }, register);
   const hosts = createHostSet({
     program: options.hostPath,
     ...(options.takeHost && { takeBooted: options.takeHost }),
@@ -104,10 +103,8 @@ export function createTerminals(options: TerminalsOptions) {
     },
     read: async (id: string, request: LookRequest, caller: Caller) =>
       read(await find(caller.principal, id), request, caller, conclude),
-    async resize(principal: string, id: string, dimensions: Dimensions): Promise<TerminalState> {
-      const { host } = await find(principal, id);
-      return host.ask('resize', { id, dimensions });
-    },
+    resize: async (principal: string, id: string, dimensions: Dimensions): Promise<TerminalState> =>
+      (await find(principal, id)).host.ask('resize', { id, dimensions }),
     /** Where nothing is said of the history, what was said when it was opened holds. */
     async close(principal: string, id: string, savesHistory: boolean | undefined) {
       const entry = await find(principal, id);
@@ -115,7 +112,7 @@ export function createTerminals(options: TerminalsOptions) {
       return { execution: await conclude(entry), isSaved };
     },
     /** What a host that was killed had written, as it would have kept it. */
-    salvage: salvageOf,
+    salvage,
     /** What servers that are gone have left in their directories, which are ours by now. */
     async takeOver(dead: readonly string[]): Promise<void> {
       for (const id of dead) await hosts.takeOver(id, (host) => resume(register, host, { log, from: id }));
@@ -146,24 +143,23 @@ async function read(
   return isKnown ? { ...result, from: result.from + 1, lines: result.lines.slice(1) } : result;
 }
 
-async function salvage(
-  { hostPath, log }: Pick<TerminalsOptions, 'hostPath' | 'log'>,
-  { terminal, outcome }: ExecutionRecord,
-  directory: string,
-): Promise<void> {
-  if (terminal === undefined) return;
-  // The emulator is only needed here where a host was killed, perhaps because it had hung over this very recording.
-  const { saveRecording } = await import('./replay.ts');
-  const { discardRaw, hasTranscript, isRecorded } = await import('./recording.ts');
-  if (!isRecorded(directory)) return;
-  // A host writes the outcome when the transcript is there.
-  if (terminal.autoSaves && (outcome === undefined || !hasTranscript(directory))) {
-    const error = await saveRecording({ directory, program: hostPath }, terminal.sessionName);
-    if (error !== undefined) log.warn('the transcript of a terminal is incomplete', { directory, error });
-  }
-  discardRaw(directory);
-  if (outcome !== undefined && !hasTranscript(directory)) rmSync(directory, { recursive: true, force: true });
-}
+const createSalvage =
+  ({ hostPath, log }: Pick<TerminalsOptions, 'hostPath' | 'log'>) =>
+  async ({ terminal, outcome }: ExecutionRecord, directory: string): Promise<void> => {
+    if (terminal === undefined) return;
+    // The emulator is only needed here where a host was killed, perhaps because it had hung over this very recording.
+    const { saveRecording } = await import('./replay.ts');
+    const { discardRaw, hasTranscript, isRecorded } = await import('./recording.ts');
+    if (!isRecorded(directory)) return;
+    // A host writes the outcome when the transcript is there.
+    if (terminal.autoSaves && (outcome === undefined || !hasTranscript(directory))) {
+      const error = await saveRecording({ directory, program: hostPath }, terminal.sessionName);
+      if (error !== undefined) log.warn('the transcript of a terminal is incomplete', { directory, error });
+    }
+    discardRaw(directory);
+    if (outcome !== undefined && !hasTranscript(directory))
+      rmSync(directory, { recursive: true, force: true });
+  };
 
 async function resume(
   register: Register,

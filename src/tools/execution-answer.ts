@@ -5,8 +5,10 @@
 import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import {
+  describeAppeared,
   durationOf,
   type Execution,
+  listPaths,
   type Outcome,
   pidOf,
   spanOf,
@@ -25,6 +27,7 @@ import {
 } from './describe.ts';
 import { describeFailure } from './describe-failure.ts';
 import { describePipeline } from './describe-pipeline.ts';
+import { describeReason } from './describe-reason.ts';
 import { type ExecutionData, leanFields } from './execution-fields.ts';
 import { idsToName, isOnlyStderrCut, renderText } from './execution-text.ts';
 import { answerBytes } from './known-clients.ts';
@@ -257,16 +260,14 @@ function describeRunning({ record }: Execution, options: AnswerOptions): string 
 }
 
 function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] {
-  const { pipeline, unprotected, appeared, endedLeftovers, survivors } = outcome;
+  const { pipeline, unprotected, endedLeftovers, survivors } = outcome;
   return [
     pipeline === undefined ? '' : describePipeline(pipeline),
     describeReason(outcome, timeoutMs),
     unprotected === undefined
       ? ''
       : `Replaced or removed from outside while it ran, which ends their protection: ${listPaths(unprotected)}. ${outcome.reason === 'protection_lost' ? 'So it was ended with everything it had started. Run it again if it is still needed' : 'It could write to them from then on'}; the user should look at them before a client, a shell or git uses them.`,
-    appeared === undefined
-      ? ''
-      : `New since it began, and executed or obeyed by programs outside the sandbox: ${listPaths(appeared)}. The person should look at that before a client, a shell or git uses it.`,
+    describeAppeared(outcome),
     outcome.explanation ??
       (outcome.errorCode === 'EXECUTION_004'
         ? 'The disk of the state directory is full: the output is not complete.'
@@ -278,37 +279,6 @@ function describeEnd(outcome: Outcome, timeoutMs: number | undefined): string[] 
       ? ''
       : `Not ended, and probably or certainly started by it: ${listProcesses(survivors)}.`,
   ];
-}
-
-function describeReason(outcome: Outcome, timeoutMs: number | undefined): string {
-  const { reason, survivors, peakMemoryBytes, signal, exitCode = 0 } = outcome;
-  switch (reason) {
-    case 'timeout':
-      return `Command timed out after ${(timeoutMs ?? 0) / 1000} seconds and was ended${survivors.length === 0 ? ' with everything it had started' : ''}.`;
-    case 'terminated':
-      return 'It was ended on request.';
-    case 'memory_limit':
-      return `It passed the memory limit${peakMemoryBytes === undefined ? '' : ` with ${describeBytes(peakMemoryBytes)}`}${signal === undefined ? ': the kernel killed a process of it, and the rest ended by itself' : ' and was ended with everything it had started'}. The operator changes the limit with security.max_memory_mb.`;
-    case 'cpu_limit':
-      return 'It used more processor time than security.max_cpu_seconds allows and was ended.';
-    case 'server_shutdown':
-      return 'It was ended because the server was shut down.';
-    case 'server_lost':
-      return 'The process that watched over it was killed, so that how it ended is not known; the output up to then is kept.';
-    case 'exit':
-      return exitCode > 128 && exitCode <= 128 + 64
-        ? `Exit code ${exitCode} usually means that a part of it was ended by signal ${exitCode - 128}.`
-        : '';
-    default:
-      return '';
-  }
-}
-
-const MAX_PATHS = 60;
-
-function listPaths(paths: readonly string[]): string {
-  const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : '';
-  return `${paths.slice(0, MAX_PATHS).join(', ')}${more}`;
 }
 
 function sessionChangesOf({ sessionChange }: Execution): ExecutionData['session_changes'] {

@@ -30,7 +30,7 @@ export const terminalClose = defineTool({
     const closed = await call.modules.terminals.close(call.principal, input.terminal_id, input.save_history);
     const { isSaved, execution } = closed;
     const { outcome } = execution.record;
-    const ended = await describeEnd(call, input.terminal_id, true);
+    const { ended, words } = await describeEnd(call, input.terminal_id, true);
     const transcript = ended.output_id;
     const recording = execution.bundle.outputId('cast');
     const survivors = outcome?.survivors ?? [];
@@ -49,7 +49,7 @@ export const terminalClose = defineTool({
         recording_output_id: recording,
         survivors: survivorsOf(outcome),
       },
-      text: `${input.terminal_id} is closed.${left}${kept}`,
+      text: `${input.terminal_id} is closed.${left}${kept}${words.map((each) => ` ${each}.`).join('')}`,
     };
   },
 });

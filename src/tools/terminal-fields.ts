@@ -4,7 +4,7 @@ import { isoTime } from '../base/clock.ts';
 import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import { compilePattern } from '../base/pattern.ts';
-import { type Outcome, TERMINATION_REASONS } from '../executions/executions.ts';
+import { describeAppeared, listPaths, type Outcome, TERMINATION_REASONS } from '../executions/executions.ts';
 import { escapeText } from '../security/security.ts';
 import {
   type ReadResult,
@@ -14,8 +14,9 @@ import {
   type Waited,
   type WaitSpec,
 } from '../terminals/terminals.ts';
+import { describeReason } from './describe-reason.ts';
 import { patienceMs } from './known-clients.ts';
-import type { Call } from './tool.ts';
+import type { Call, DataOf } from './tool.ts';
 
 const width = () => z.number().int().min(2).max(LIMITS.terminalWidth);
 const height = () => z.number().int().min(1).max(LIMITS.terminalHeight);
@@ -152,26 +153,39 @@ export const toDimensions = (asked: { width: number; height: number }) => ({
   rows: asked.height,
 });
 
-/** How it ended, with its transcript, once it has. */
-export async function describeEnd(call: Call, terminalId: string, hasEnded: boolean) {
-  if (!hasEnded) return {};
+/** How it ended, with its transcript, once it has; and in words what more there is to say of that. */
+export async function describeEnd(call: Call, terminalId: string, hasEnded: boolean): Promise<TerminalEnd> {
+  if (!hasEnded) return { ended: {}, words: [] };
   const { executions } = call.modules;
   const { record, bundle } = await executions.get(call.principal, renameId(terminalId, 'exec'));
   const outputId = bundle.outputId('log');
-  return {
-    ...(record.outcome?.exitCode !== undefined && { exit_code: record.outcome.exitCode }),
-    ...(record.outcome !== undefined && { termination_reason: record.outcome.reason }),
+  const { outcome } = record;
+  const ended = {
+    ...(outcome?.exitCode !== undefined && { exit_code: outcome.exitCode }),
+    ...(outcome !== undefined && { termination_reason: outcome.reason }),
     ...(outputId !== undefined && { output_id: outputId }),
   };
+  return { ended, words: outcome === undefined ? [] : endWords(outcome, record.timeoutMs) };
 }
 
-/** Which protected files it was ended for. */
-export const lossWords = (outcome: Outcome | undefined): string[] =>
-  outcome?.unprotected === undefined
-    ? []
-    : [
-        `Replaced or removed from outside while it ran, which ends their protection: ${outcome.unprotected.join(', ')}`,
-      ];
+export interface TerminalEnd {
+  readonly ended: DataOf<() => z.ZodObject<ReturnType<typeof endOutput>>>;
+  /** Without a full stop, as parts of a line. */
+  readonly words: readonly string[];
+}
+
+function endWords(outcome: Outcome, timeoutMs: number | undefined): string[] {
+  const { reason, unprotected } = outcome;
+  return [
+    reason === 'exit' ? '' : describeReason(outcome, timeoutMs),
+    unprotected === undefined
+      ? ''
+      : `Replaced or removed from outside while it ran, which ends their protection: ${listPaths(unprotected)}.`,
+    describeAppeared(outcome),
+  ]
+    .filter((words) => words !== '')
+    .map((words) => words.replace(/\.$/, ''));
+}
 
 export function describeTerminal(state: TerminalState) {
   return {

@@ -1,13 +1,7 @@
 /** terminal_get_info: one terminal as it is now. */
 import * as z from 'zod';
 import { escapeText } from '../security/security.ts';
-import {
-  describeDetails,
-  describeEnd,
-  foregroundText,
-  lossWords,
-  terminalDetails,
-} from './terminal-fields.ts';
+import { describeDetails, describeEnd, foregroundText, terminalDetails } from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
 export const terminalGetInfo = defineTool({
@@ -20,13 +14,10 @@ export const terminalGetInfo = defineTool({
   async run(input, call) {
     const state = await call.modules.terminals.get(call.principal, input.terminal_id);
     const hasEnded = state.outcome !== undefined;
-    const data = { ...describeDetails(state), ...(await describeEnd(call, state.id, hasEnded)) };
+    const end = await describeEnd(call, state.id, hasEnded);
+    const data = { ...describeDetails(state), ...end.ended };
     const ended = hasEnded
-      ? ` It ended (${state.outcome.reason}) with exit code ${state.outcome.exitCode ?? 'unknown'}.${lossWords(
-          state.outcome,
-        )
-          .map((words) => ` ${words}.`)
-          .join('')}`
+      ? ` It ended (${state.outcome.reason}) with exit code ${end.ended.exit_code ?? 'unknown'}.${end.words.map((words) => ` ${words}.`).join('')}`
       : '';
     const last = state.lastExitCode === undefined ? '' : ` Last exit code ${state.lastExitCode}.`;
     return {

@@ -9,7 +9,6 @@ import {
   describeWait,
   foregroundText,
   frontOutput,
-  lossWords,
   promptWords,
   waitInput,
   waitOf,
@@ -94,6 +93,8 @@ async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, cal
   const page = view === 'screen' ? undefined : pageOf(fresh);
   const lines = page?.lines ?? fresh.lines;
   const { text, isCut } = fitScreen(lines, maxBytes + CUT_NOTE_BYTES, 'a smaller terminal shows less');
+  const end = await describeEnd(call, input.terminal_id, fresh.outcome !== undefined);
+  const about = describeView(call, fresh, page, input.include_foreground_process);
   return {
     data: {
       terminal_id: input.terminal_id,
@@ -109,10 +110,10 @@ async function readTerminal(input: z.output<ReturnType<typeof inputSchema>>, cal
       title: fresh.title,
       full_screen: fresh.isAlternate,
       ...describeWait(fresh.waited, fresh.isSecretPrompt),
-      ...(await describeEnd(call, input.terminal_id, fresh.outcome !== undefined)),
+      ...end.ended,
       output: text,
     },
-    text: `${text}${text === '' ? '' : '\n'}[${describeView(call, fresh, page, input.include_foreground_process)}]`,
+    text: `${text}${text === '' ? '' : '\n'}[${[about, ...end.words].join('; ')}]`,
   };
 }
 
@@ -145,7 +146,6 @@ function describeView(call: Call, result: ReadResult, page: Page | undefined, wi
       : []),
     ...(withFront ? [`foreground: ${foregroundText(result.front)}`] : []),
     ...waitWords(result.waited, promptWords(call, result)),
-    ...lossWords(result.outcome),
   ].join('; ');
 }
 

@@ -2,7 +2,14 @@
 import * as z from 'zod';
 import { createFilter } from '../base/pattern.ts';
 import { escapeText } from '../security/security.ts';
-import { describeDetails, foregroundText, statusOf, terminalDetails } from './terminal-fields.ts';
+import type { TerminalState } from '../terminals/terminals.ts';
+import {
+  describeDetails,
+  describeEnd,
+  foregroundText,
+  statusOf,
+  terminalDetails,
+} from './terminal-fields.ts';
 import { defineTool } from './tool.ts';
 
 export const terminalList = defineTool({
@@ -31,12 +38,16 @@ export const terminalList = defineTool({
         matches(state.sessionName),
     );
     const shown = matching.slice(0, input.limit);
+    const describe = async (state: TerminalState) => ({
+      ...describeDetails(state),
+      ...(await describeEnd(call, state.id, state.outcome !== undefined)).ended,
+    });
     const lines = shown.map(
       (state) =>
         `${state.id} ${escapeText(state.sessionName)} ${statusOf(state)} ${escapeText(state.workingDirectory ?? '?')} foreground: ${foregroundText(state.front)}`,
     );
     return {
-      data: { terminals: shown.map(describeDetails), total_count: matching.length },
+      data: { terminals: await Promise.all(shown.map(describe)), total_count: matching.length },
       text: [...lines, `[${shown.length} of ${matching.length} terminals]`].join('\n'),
     };
   },

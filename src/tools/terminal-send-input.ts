@@ -17,8 +17,8 @@ import {
   describeWait,
   foregroundText,
   frontOutput,
-  lossWords,
   promptWords,
+  type TerminalEnd,
   waitInput,
   waitOf,
   waitOutput,
@@ -109,10 +109,11 @@ export const terminalSendInput = defineTool({
       }),
       timestamp: isoTime(clock.now()),
     };
-    const ended = await describeEnd(call, input.terminal_id, result.outcome !== undefined);
+    const end = await describeEnd(call, input.terminal_id, result.outcome !== undefined);
     if (!isSent) {
       const message = whyNothing(result, input);
-      return { data: { ...said, message, ...ended }, text: message };
+      const words = end.words.map((each) => ` ${each}.`).join('');
+      return { data: { ...said, message, ...end.ended }, text: message + words };
     }
     if (result.waited === undefined) {
       const message =
@@ -121,16 +122,11 @@ export const terminalSendInput = defineTool({
           : 'The foreground process is not reading; the rest is delivered when it does.';
       return { data: { ...said, message }, text: message };
     }
-    return answerWaited(call, result, said, ended);
+    return answerWaited(call, result, said, end);
   },
 });
 
-function answerWaited<Said extends object>(
-  call: Call,
-  result: SendResult,
-  said: Said,
-  ended: Awaited<ReturnType<typeof describeEnd>>,
-) {
+function answerWaited<Said extends object>(call: Call, result: SendResult, said: Said, end: TerminalEnd) {
   const { waited, after: view, screen } = result;
   if (view === undefined) return { data: said, text: '' };
   const maxBytes = Math.min(call.modules.settings.limits.inlineOutputBytes, answerBytes(call.client));
@@ -139,7 +135,7 @@ function answerWaited<Said extends object>(
   const { text, isCut } = isDrawn
     ? fitScreen(screen, maxBytes, 'terminal_get_output with view "screen" has them')
     : fitWritten(writtenOf(result, view), maxBytes);
-  const words = [...waitWords(waited, promptWords(call, view)), ...lossWords(result.outcome)];
+  const words = [...waitWords(waited, promptWords(call, view)), ...end.words];
   const front =
     waited?.reason === 'command_done' || waited?.reason === 'exited'
       ? []
@@ -151,7 +147,7 @@ function answerWaited<Said extends object>(
       full_screen: view.isAlternate,
       foreground_process: describeFront(view.front),
       ...describeWait(waited, view.isSecretPrompt),
-      ...ended,
+      ...end.ended,
       output: text,
     },
     text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]`,

@@ -3,9 +3,10 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listProcesses } from '../../src/executions/process-table.ts';
+import { needs } from '../setup/needs.ts';
 import { createPlace, type Place, type Product } from './support/product.ts';
 import { openProduct } from './support/product-here.ts';
-import { LONG_MS, openTerminal, writePrompts } from './support/terminal.ts';
+import { LONG, LONG_MS, openTerminal, type TestTerminal, writePrompts } from './support/terminal.ts';
 
 let place: Place;
 let product: Product;
@@ -23,6 +24,67 @@ const call = async (tool: string, args: object = {}) => (await product.call(tool
 const look = (execution_id: string, wait_seconds = 0) =>
   call('process_get_execution', { execution_id, wait_seconds });
 const listed = async (args: object = {}) => (await call('process_list', args)).processes;
+
+describe('what is said of one that has ended', () => {
+  const saysEverywhere = async (terminal: TestTerminal, words: RegExp): Promise<void> => {
+    const { id: terminal_id } = terminal;
+    for (const tool of ['terminal_get_output', 'terminal_get_info'])
+      expect((await product.call(tool, { terminal_id })).text).toMatch(words);
+    const ended = { termination_reason: expect.any(String), output_id: expect.stringMatching(/^out_/) };
+    expect((await call('terminal_list')).terminals).toMatchObject([
+      { terminal_id, status: 'exited', ...ended },
+    ]);
+    expect((await product.call('terminal_close', { terminal_id })).text).toMatch(words);
+  };
+  const send = (terminal: TestTerminal, input: string) =>
+    product.call('terminal_send_input', { terminal_id: terminal.id, input, execute: true, ...LONG });
+
+  test.skipIf(needs('bwrap'))('which files of it programs outside obey', async () => {
+    const terminal = await openTerminal(product);
+    const words = /New since it began, and executed or obeyed by programs outside the sandbox: .*\.envrc/;
+    expect((await send(terminal, 'echo x > .envrc; exit')).text).toMatch(words);
+    await saysEverywhere(terminal, words);
+  });
+
+  test.skipIf(needs('bwrap'))('the same in the news of a command in the background', async () => {
+    const command = 'sleep 0.5; echo x > .envrc';
+    const { execution_id } = await call('shell_execute', { command, execution_mode: 'background' });
+    const words = 'New since it began, and executed or obeyed by programs outside the sandbox: ';
+    let told: Awaited<ReturnType<Product['call']>> | undefined;
+    await expect
+      .poll(
+        async () => {
+          told = await product.call('process_list', { status_filter: 'running' });
+          return told.data.events;
+        },
+        { timeout: LONG_MS },
+      )
+      .toMatchObject([{ execution_id, message: expect.stringContaining(words) }]);
+    expect(told?.text).toMatch(new RegExp(`${execution_id} finished: exit 0, .*\\. ${words}.*/\\.envrc`));
+  });
+
+  test.skipIf(needs('python3'))('which limit it passed, and with how much', async () => {
+    await product.close();
+    product = await openProduct({ place, env: { MCP_SHELL_SECURITY_MAX_MEMORY_MB: '100' } });
+    const terminal = await openTerminal(product);
+    const words = /It passed the memory limit with [\d.]+ MiB .*security\.max_memory_mb/;
+    const { data, text } = await send(
+      terminal,
+      `exec python3 -c 'import time; x = bytearray(400_000_000); x[::4096] = b"x" * len(x[::4096]); time.sleep(60)'`,
+    );
+    expect(text).toMatch(words);
+    expect(data).toMatchObject({ wait_reason: 'exited', termination_reason: 'memory_limit' });
+    await saysEverywhere(terminal, words);
+  });
+
+  test('that it was ended, by process_terminate as well', async () => {
+    const terminal = await openTerminal(product);
+    const { execution_id } = terminal.opened;
+    const ended = { termination_reason: 'terminated', exit_code: 143, status: 'failed' };
+    expect(await call('process_terminate', { execution_id })).toMatchObject(ended);
+    await saysEverywhere(terminal, /It was ended on request/);
+  });
+});
 
 describe('the tools for processes', () => {
   test('list, show, monitor and end it', async () => {
@@ -63,9 +125,9 @@ describe('the tools for processes', () => {
       execution_id,
       process_id,
       signal_sent: 'TERM',
-      exit_code: 129,
+      exit_code: 143,
       status: 'failed',
-      message: `TERM was sent to the whole tree of ${execution_id}, with HUP because interactive shells ignore TERM. It ended by SIGHUP.`,
+      message: `TERM was sent to the whole tree of ${execution_id}, with HUP because interactive shells ignore TERM. It ended by SIGTERM.`,
     });
     expect(await look(execution_id)).toMatchObject({
       status: 'failed',

@@ -11,8 +11,8 @@ export interface Line {
 }
 
 /**
- * UTF-16 units. The flag of England takes 16, and text that is decorated to be unreadable about as many; a terminal keeps a
- * handful.
+ * UTF-16 units. The flag of England takes 16, and text that is decorated until it is hard to read about as many; a
+ * terminal keeps a handful.
  */
 export const MAX_CELL_LENGTH = 32;
 
@@ -29,7 +29,7 @@ export function boundCells(line: Line): void {
   rows.addCodepointToCell = function bounded(column, codePoint, width) {
     if (this.getString(column).length >= MAX_CELL_LENGTH) return;
     add.call(this, column, codePoint, width);
-    // V8 keeps a sum of strings as a list of its parts, with a kilobyte for each cell, until somebody reads it.
+    // V8 keeps a sum of strings as a list of its parts, with a kilobyte for each cell, until it is read.
     this.getString(column).charCodeAt(0);
   };
   rows[BOUNDED] = true;
