@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +55,26 @@ describe('it is started', () => {
       expect(environment['MCP_SHELL_NONCE']).toBe('n');
       expect(argv.join(' ')).not.toMatch(/\bn\b/);
       expect(JSON.stringify([argv, environment])).toContain('/scripts');
+    }
+  });
+
+  test('sh leads its process group in a sandbox, and starts all the same where that has no bash', () => {
+    const { argv } = start('sh', { isSandboxed: true });
+    const own = start('sh').argv;
+    expect(argv.slice(-own.length)).toEqual(own);
+    const program = ['/bin/sh', '-c', 'echo "$0 $1 ${SHLVL-0}"; echo heard >&2; exit 6', 'as', 'told'];
+    const leading = argv.slice(0, -own.length);
+    for (const bash of ['/bin/bash', '/no/such/bash']) {
+      const [first = '', ...rest] = [
+        ...leading.map((word) => (word === '/bin/bash' ? bash : word)),
+        ...program,
+      ];
+      // What an answer of the terminal would be: its descriptors are one and the same.
+      const { status, stdout } = spawnSync('/bin/sh', ['-c', 'exec "$@" 0>&1 2>&1', 'sh', first, ...rest], {
+        env: { LC_ALL: 'xx_XX' },
+        encoding: 'utf8',
+      });
+      expect({ status, stdout }).toEqual({ status: 6, stdout: 'as told 0\nheard\n' });
     }
   });
 

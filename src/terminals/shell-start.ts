@@ -98,8 +98,8 @@ function startOf(program: string, name: string) {
  * exits with becomes 2. An interactive bash makes a group of its own, and leaves it to what takes its place.
  */
 function asGroupLeader(): readonly string[] {
-  // Its warnings (of a language that is not there, say) are nobody's, and the level of shells is as it was.
-  const inBash = '[ "$SHLVL" != 1 ] || unset SHLVL; exec "$@" 2>&0';
+  // Its warnings (of a language that is not there, say) are nobody's. It takes back its own level of SHLVL.
+  const inBash = 'exec "$@" 2>&0';
   const bash = ['/bin/bash', '--norc', '-p', '-i', '-c', inBash, 'terminal'];
   // Where a sandbox shows the allowed programs alone it may be missing.
   const inSh = `if [ -x "$1" ]; then exec "$@" 2>/dev/null; fi; shift ${bash.length}; exec "$@"`;
