@@ -171,16 +171,17 @@ import os, time
 kept = []
 for n in range(12):
     kept.append(bytearray(b"x") * (10 << 20))
-    if os.fork(): time.sleep(3); os._exit(0)
-time.sleep(3)`;
+    if os.fork(): os.wait(); os._exit(0)
+time.sleep(5)`;
   const COPIES = `
 import os, time
 x = bytearray(b"x") * (60 << 20)
 for _ in range(6):
     if os.fork() == 0:
         for i in range(0, 20 << 20, 4096): x[i] = 1
-        break
-time.sleep(3)`;
+        time.sleep(5)
+        os._exit(0)
+for _ in range(6): os.wait()`;
   const peaks = [
     { name: 'one that forks as it grows', program: FORKS_WHILE_GROWING, least: 115, most: 190 },
     { name: 'copies that write to a part', program: COPIES, least: 170, most: 240 },

@@ -1,6 +1,6 @@
 /**
  * Files without a name that are memory (`memfd_create`): what is written to one is in no process's resident size unless it
- * is mapped as well. The kernel tells their size to whoever may look at the descriptors of a process.
+ * is mapped as well. Their size can be read through the descriptors of a process, by its own user.
  */
 import { type Dir, opendirSync, readlinkSync, statSync } from 'node:fs';
 import { attempt } from '../base/attempt.ts';
