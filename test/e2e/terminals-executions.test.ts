@@ -79,6 +79,7 @@ describe('what is said of one that has ended', () => {
 
   test('that it was ended, by process_terminate as well', async () => {
     const terminal = await openTerminal(product);
+    await terminal.run('true');
     const { execution_id } = terminal.opened;
     const ended = { termination_reason: 'terminated', exit_code: 143, status: 'failed' };
     expect(await call('process_terminate', { execution_id })).toMatchObject(ended);
@@ -237,6 +238,7 @@ describe('create_terminal', () => {
 describe('one that ends by itself', () => {
   test('tells how in every answer, and its transcript is there at once', async () => {
     const terminal = await openTerminal(product);
+    await terminal.run('true');
     const { execution_id } = terminal.opened;
     const ended = {
       exit_code: 3,
