@@ -7,6 +7,8 @@ import type { SecuritySettings, Settings } from '../base/settings.ts';
 import type { Audit } from './audit/audit.ts';
 import type { DecisionCounts } from './decision-counts.ts';
 import { checkApproval, denied, refusalOf } from './decisions.ts';
+import { setOf } from './list.ts';
+import { isBuiltin } from './policy/builtins.ts';
 import { differsInSh } from './policy/follow.ts';
 import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 import { SHELLS } from './policy/tables/shell-names.ts';
@@ -29,7 +31,9 @@ export interface InputRequest {
   /** Why nobody can tell what the shell would run: then it is not typed. */
   readonly uncertain?: { readonly reason: string; readonly hint: string } | undefined;
   /** What a program that reads it may leave, any of which the shell would then run. */
-  readonly left?: readonly string[];
+  readonly left?: readonly string[] | undefined;
+  /** It is a program's input, which the shell hardly ever gets, and need be no command. */
+  readonly isLeftText?: boolean;
   /** The name of another shell that reads it. */
   readonly innerShell?: string | undefined;
   /** Variables that the terminal was opened with and the server does not have; null where it has none of that name. */
@@ -112,7 +116,8 @@ function judgeInput(
     environment: {},
     protectedProcesses: protectedProcesses(),
   };
-  for (const text of left) checkLeft(now.policy.judge(text, context));
+  const isText = request.isLeftText === true;
+  for (const text of left) checkLeft(now.policy.judge(text, context), now.policy, isText);
   if (commands === undefined || commands.trim() === '') return undefined;
   if (innerShell !== undefined) checkTerminalShell(now.policy, innerShell);
   if (request.isPlainShell === true && now.policy.hasLists && differsInSh(commands))
@@ -132,14 +137,30 @@ function judgeInput(
 }
 
 /** A question would show what may be a password; what is not read to its end may go on in the next line. */
-function checkLeft(judgement: Judgement): void {
+function checkLeft(judgement: Judgement, policy: Policy, isText: boolean): void {
+  if (isText && isUnlisted(judgement, policy)) return;
   if (judgement.decision === 'deny') throw denied(judgement);
-  if (judgement.decision === 'allow' && judgement.unknowns.length === 0) return;
+  if (judgement.decision === 'allow' && (isText || judgement.unknowns.length === 0)) return;
   throw refused('uncertain_line', {
     reason:
       'Nothing was sent: the program may leave some of this line to the shell, and it is not certain what that would run.',
     hint: 'Use a program that reads whole passwords (sudo, ssh, gpg), or ask the operator to type it.',
   });
+}
+
+/** Of the shell's own commands, those that change something else than the shell's variables and directory. */
+const OTHER_BUILTINS = setOf('bg coproc disown fg history kill suspend time ulimit umask');
+
+/** Under an allow-list a terminal has the allowed programs only, and `y` is none of them. */
+function isUnlisted({ refused: named, decision, ruleClass }: Judgement, policy: Policy): boolean {
+  if (decision !== 'deny' || ruleClass !== 'not-allowed' || named === undefined) return false;
+  const names = Object.keys(policy.allowedTable()).map((name) => name.split(' ')[0] ?? '');
+  return (
+    /^[\w.-]+$/.test(named.command) &&
+    !isBuiltin(named.command) &&
+    !OTHER_BUILTINS.has(named.command) &&
+    names.every((name) => /^[\w.+-]+$/.test(name) && name !== named.command)
+  );
 }
 
 function checksumOf({ security, policy }: Effective): string {

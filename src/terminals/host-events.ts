@@ -70,6 +70,7 @@ export function createHostEvents(
     if (event.event === 'gone') return onGone(entry, event.isSaved);
     // A person has looked, and perhaps typed.
     entry.typing.forget();
+    entry.passing.forget();
     entry.facts = undefined;
     if (event.event === 'held' || event.event === 'released') entry.isHeld = event.event === 'held';
     security.audit.write({ event: `terminal_${event.event}`, terminalId: event.id, ...OPERATOR });

@@ -18,6 +18,8 @@ export type LineKey =
   | { readonly kind: 'kill' }
   /** Leaves an empty line as it is: Ctrl-D, Ctrl-Z, Ctrl-\; of another the outcome is shown. */
   | { readonly kind: 'idle' }
+  /** Ctrl-D without a line editor: leaves an empty line as it is, and may run another as Enter does. */
+  | { readonly kind: 'end' }
   /** Leaves every line as it is: Ctrl-L. */
   | { readonly kind: 'redraw' }
   /** Changes the line; the outcome is shown. */
@@ -27,13 +29,18 @@ export type LineKey =
   /** May run the line, or make the next key do so. */
   | { readonly kind: 'run' };
 
-/** `nobody` reads yet: the shell, by whatever means, or the foreground process. */
+/**
+ * `emacs` and `vi` are line editors in these modes, under a list; `editor` is one that is taken for emacs. `nobody` reads
+ * yet: the shell, by whatever means, or the foreground process. `anybody` is the same under a list.
+ */
 export type LineReader =
   | 'editor'
-  | 'editor that tells pastes'
+  | 'emacs'
+  | 'vi'
   | 'kernel'
   | 'kernel with other keys'
-  | 'nobody';
+  | 'nobody'
+  | 'anybody';
 
 type Rule = readonly [RegExp, LineKey['kind']];
 
@@ -59,13 +66,20 @@ const EDITOR: readonly Rule[] = [
   [/[^]/uy, 'hide'],
 ];
 
+/** Such a key may have another mode begin. */
+const EMACS: readonly Rule[] = [[/[^\0-\x7f]/uy, 'run'], ...EDITOR];
+
+/** Escape is the beginning of a command, of which keys that the editor does not know are read as letters. */
+const VI: readonly Rule[] = [[/\x1b/y, 'run'], ...EMACS];
+
 const KERNEL: readonly Rule[] = [
   [/[\r\n]/y, 'enter'],
   [/[^\0-\x08\x0a-\x1f\x7f-\x9f\ufffd]+/uy, 'text'],
   [/\x03/y, 'cancel'],
   [/\x7f/y, 'erase'],
   [/\x15/y, 'kill'],
-  [/[\x04\x1a\x1c]/y, 'idle'],
+  [/\x04/y, 'end'],
+  [/[\x1a\x1c]/y, 'idle'],
   [/[^]/uy, 'hide'],
 ];
 
@@ -79,22 +93,34 @@ const NOBODY: readonly Rule[] = [
   [/[^]/uy, 'hide'],
 ];
 
+/** In raw mode the keys wait for the line editor, in whatever mode that will be; else they are the kernel's. */
+const ANYBODY: readonly Rule[] = [
+  [/[\r\n]/y, 'enter'],
+  [/[ -~]+/y, 'text'],
+  [/\x03/y, 'cancel'],
+  [/\x04/y, 'end'],
+  [/[\x1a\x1c]/y, 'idle'],
+  [/[^]/uy, 'run'],
+];
+
 const RULES: Readonly<Record<LineReader, readonly Rule[]>> = {
   editor: EDITOR,
-  'editor that tells pastes': EDITOR,
+  emacs: EMACS,
+  vi: VI,
   kernel: KERNEL,
   'kernel with other keys': OTHER_KEYS,
   nobody: NOBODY,
+  anybody: ANYBODY,
 };
 
 /** Inside a paste only the kernel has special characters. */
 const PASTED = /^[^\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]*$/u;
 
-export function readLineKeys(bytes: Uint8Array, by: LineReader): LineKey[] {
+export function readLineKeys(bytes: Uint8Array, by: LineReader, tellsPastes = false): LineKey[] {
   const input = Buffer.from(bytes).toString('utf8');
   const keys: LineKey[] = [];
   for (let at = 0; at < input.length; ) {
-    const paste = by === 'editor that tells pastes' ? pasteAt(input, at) : undefined;
+    const paste = tellsPastes ? pasteAt(input, at) : undefined;
     if (paste !== undefined) {
       const isPlain = PASTED.test(paste.text);
       keys.push(isPlain ? { kind: 'text', text: paste.text.replaceAll('\r', '\n') } : { kind: 'run' });
@@ -123,3 +149,12 @@ function keyAt(input: string, at: number, rules: readonly Rule[]): { kind: LineK
   }
   return { kind: 'run', text: input.charAt(at) };
 }
+
+/** Text that is the same in every locale. */
+export const isPlain = (bytes: Uint8Array): boolean => bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
+
+/** Arrows and the like, of which there may be several, or one other key. */
+export const isOneKey = (bytes: Uint8Array): boolean =>
+  /^(?:(?:\x1b\[[\d;]*[A-HPQRSZ~]|\x1bO[A-HPQRS]|[\t\b\x7f])+|\x1b?[^]|\x1b[[O][\d;]*[@-~])$/u.test(
+    Buffer.from(bytes).toString('utf8'),
+  );

@@ -6,7 +6,7 @@ import type { Held, Outcome } from '../executions/processes.ts';
 import type { LaunchPermit } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
-export const PROTOCOL = 7;
+export const PROTOCOL = 8;
 
 /** On the host's stdin, before it listens. */
 export interface HostSpec {
@@ -170,6 +170,9 @@ export const NOTHING_SENT = { sent: 'nothing', front: [], bytes: 0, fromLine: 0,
 /** Those that everybody has, other control characters, or even letters. */
 export type LineKeys = 'usual' | 'unusual' | 'changed';
 
+/** `other` is vi mode, or no line editor. */
+export type Editing = 'emacs' | 'other';
+
 /** What a decision about input depends on. */
 export interface InputFacts {
   /** It is for the shell, which is in the foreground, or gets it when the program that does not read it has ended. */
@@ -188,6 +191,8 @@ export interface InputFacts {
   readonly prompts: number;
   /** A line with `!` in it becomes another before it is run. */
   readonly expandsHistory: boolean;
+  /** With which keys the shell's line editor is used; undefined where the shell does not tell. */
+  readonly editing: Editing | undefined;
   readonly workingDirectory: string | undefined;
   /** What stands behind the shell's prompt, and how much of it stands before the cursor. */
   readonly promptLine: string | undefined;

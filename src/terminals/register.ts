@@ -2,6 +2,7 @@
 import { ShellServerError } from '../base/errors.ts';
 import { isId, renameId } from '../base/ids.ts';
 import type { Host } from './hosts.ts';
+import { createPassing, type Passing } from './passing.ts';
 import type { InputFacts } from './protocol.ts';
 import { createTyping, type Typing } from './typing.ts';
 
@@ -12,6 +13,7 @@ export interface Entry {
   readonly sessionName: string;
   readonly host: Host;
   readonly typing: Typing;
+  readonly passing: Passing;
   hasEnded: boolean;
   /** A person has taken it over, as the host told last. */
   isHeld: boolean;
@@ -66,6 +68,7 @@ export function createRegister() {
       const entry: Entry = {
         ...known,
         typing: createTyping(),
+        passing: createPassing(),
         hasEnded: false,
         isHeld: false,
         facts: undefined,

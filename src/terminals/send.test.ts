@@ -154,6 +154,63 @@ const ATTACKS: readonly [string, readonly Shell[], Steps][] = [
   ['a variable', ['bash', 'sh'], [run('x=touch'), run('$x M')]],
   ['a variable in a function', ['bash', 'sh'], [run('f() { "$@"; }'), run(`f ${T}`)]],
   ['a hashed command', ['bash'], [run('hash -p "$(command -v touch)" t'), run('t M')]],
+  ['Ctrl-O ahead', ['bash'], [run('sleep 1'), raw(`${T}\x0f`), pause]],
+  ['Ctrl-O ahead in two calls', ['bash'], [run('sleep 1'), text(T), keys('ctrl+o'), pause]],
+  ['an editor ahead', ['bash'], [run('export EDITOR=true'), run('sleep 1'), raw(`${T}\x18\x05`), pause]],
+  [
+    'vi mode ahead',
+    ['bash'],
+    [run('set -o vi; export EDITOR=true'), run('sleep 1'), raw(`${T}\x1bv`), pause],
+  ],
+  ['Ctrl-O ahead in raw mode', ['bash'], [run('stty raw -echo; sleep 1; stty sane'), raw(`${T}\x0f`), pause]],
+  [
+    'a line ahead, of which a program reads a part',
+    ['bash'],
+    [run('sleep 2; head -c1'), pause, run(`x${T}`), pause],
+  ],
+  ['Ctrl-D twice', ['sh'], [text(T), keys('ctrl+d', 'ctrl+d')]],
+  ['Ctrl-D in two calls', ['sh'], [text(T), keys('ctrl+d'), keys('ctrl+d')]],
+  ['Ctrl-D twice as bytes', ['sh'], [raw(`${T}\x04\x04`)]],
+  ['Ctrl-D twice ahead', ['sh'], [run('sleep 1'), raw(`${T}\x04\x04`), pause]],
+  ['Ctrl-D twice in another shell', ['bash'], [run('sh'), raw(`${T}\x04\x04`)]],
+  ['Ctrl-D where the shell reads a script', ['bash', 'sh'], [run('. /dev/stdin'), raw(`${T}\x04\x04`)]],
+  ['Ctrl-D where a substitution reads', ['bash'], [run('eval "$(cat)"'), raw(`${T}\x04\x04`)]],
+  ['Ctrl-D without a line editor', ['bash'], [run('set +o emacs; set +o vi'), raw(`${T}\x04\x04`)]],
+  ['Ctrl-D for a shell behind a pipe', ['bash'], [run('cat | sh'), text(T), keys('ctrl+d', 'ctrl+d')]],
+  ['a line for a shell behind a pipe', ['bash'], [run('cat | sh'), run(T), keys('ctrl+d')]],
+  ['a letter is Ctrl-D', ['sh'], [run('stty eof x'), text(`${T}xx`)]],
+  ['a control character is Ctrl-D', ['sh'], [run('stty eof ^G'), raw(`${T}\x07\x07`)]],
+  ['Ctrl-C is Ctrl-D', ['sh'], [run('stty intr undef eof ^C'), raw(`${T}\x03\x03`)]],
+  ['a letter ends lines, without Enter', ['sh'], [run('stty eol z'), text(`${T}z`)]],
+  ['Alt in vi mode', ['bash'], [run('set -o vi; export EDITOR=true'), text(T), keys('alt+l'), text('v')]],
+  [
+    'an arrow in vi mode',
+    ['bash'],
+    [run('set -o vi; export EDITOR=true'), text(T), keys('ctrl+home'), text('v')],
+  ],
+  [
+    'Alt in vi mode of another shell',
+    ['bash'],
+    [run('export EDITOR=true; bash --norc -o vi'), text(T), raw('\x1bbv')],
+  ],
+  ['a line behind Ctrl-D', ['bash', 'sh'], [run('cat'), raw(`\x04${T}\r`)]],
+  ['a line behind Ctrl-C', ['bash', 'sh'], [run('cat'), raw(`\x03${T}\r`)]],
+  ['a second line of a program', ['bash'], [run('head -n1'), run(`a\n${T}`)]],
+  ['what head leaves with echo', ['bash'], [run('head -c1'), run(`x${T}`)]],
+  ['the same in parts', ['bash'], [run('head -c1'), text('xtou'), run('ch M')]],
+  [
+    'the same with other keys between',
+    ['bash'],
+    [run('head -c1'), text(`x${T}`), keys('left'), keys('enter')],
+  ],
+  ['the same, continued', ['bash'], [run('head -c1'), run('xtou\\'), run('ch M')]],
+  [
+    'what a program leaves that reads keys',
+    ['bash'],
+    [run('stty -icanon; head -c1; stty icanon'), run(`q${T}`)],
+  ],
+  ['the same and Ctrl-O', ['bash'], [run('stty -icanon; head -c1; stty icanon'), raw(`q${T}\x0f`)]],
+  ['what read leaves and Ctrl-O', ['bash'], [run('read -n1 x'), raw(`q${T}\x0f`)]],
   ['bytes of another locale', ['bash'], [run('LC_ALL=C; : touch'), keys('\u00ee', 'space', 'M', 'enter')]],
 ];
 
@@ -221,7 +278,32 @@ describe.concurrent('a command that is not blocked', () => {
       [run('stty -echo; x=$(head -n1); stty echo'), run('pass'), run('echo "$x-1"')],
       'pass-1',
     ],
-    ['after an answer of a script', 'bash', [run("sh -c 'read x'"), run('touch'), run('echo a-1')], 'a-1'],
+    ['after an answer of a script', 'bash', [run("sh -c 'read x'"), run('y'), run('echo a-1')], 'a-1'],
+    [
+      'after lines of python',
+      'bash',
+      [run('python3 -q'), run('import os'), run('x = ("a!", [1])'), run('exit()'), run('echo a-1')],
+      'a-1',
+    ],
+    [
+      'after keys of a program',
+      'bash',
+      [run('head -c4'), text('a'), keys('tab'), keys('ctrl+c'), run('echo a-1')],
+      'a-1',
+    ],
+    ['typed ahead', 'bash', [run('sleep 0.5'), run('echo a-1'), run('echo b-1')], 'a-1'],
+    [
+      'edited in vi mode',
+      'bash',
+      [run('set -o vi'), text('echo a-12'), keys('backspace'), keys('enter')],
+      'a-1',
+    ],
+    [
+      'after the end of a script',
+      'sh',
+      [run('. /dev/stdin'), run('x=a'), keys('ctrl+d'), run('echo $x-1')],
+      'a-1',
+    ],
   ])('is run: %s in %s', async ([, shell, steps, expected]) => {
     const terminal = await open(shell);
     for (const step of steps) {
@@ -296,13 +378,12 @@ test.skipIf(needs('ssh'))(
 
 test('what was refused while a program did not read is sent once it reads', async () => {
   const terminal = await open('bash');
-  await terminal.send(run('until [ -e go ]; do sleep 0.02; done; head -c 4 > got'), 300);
-  expect(await terminal.send(keys('up', 'enter'), false)).toBeUndefined();
+  const waits = 'stty -icanon; until [ -e go ]; do sleep 0.02; done; exec head -c 3 > got';
+  await terminal.send(run(`sh -c '${waits}'`), 300);
+  expect(await terminal.send(keys('up'), false)).toBeUndefined();
   writeFileSync(join(terminal.place, 'go'), '');
-  await expect
-    .poll(() => terminal.send(keys('up', 'enter'), false))
-    .toMatchObject({ front: [{ name: 'head' }] });
-  await expect.poll(() => readFileSync(join(terminal.place, 'got'), 'latin1')).toBe('\u001B[A\n');
+  await expect.poll(() => terminal.send(keys('up'), false)).toMatchObject({ front: [{ name: 'head' }] });
+  await expect.poll(() => readFileSync(join(terminal.place, 'got'), 'latin1')).toBe('\u001B[A');
   await terminal.close();
 });
 

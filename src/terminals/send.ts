@@ -8,8 +8,9 @@ import type { Host } from './hosts.ts';
 import { echoedLines, encodeTyped } from './input.ts';
 import type { Caller } from './open-terminal.ts';
 import { type InputFacts, NOTHING_SENT, type SendResult, type Typed, type WaitSpec } from './protocol.ts';
+import { CANNOT_SEE, NOT_ALONE } from './refusals.ts';
 import type { Entry } from './register.ts';
-import { CANNOT_SEE, type Decision, isAlone, NOT_ALONE, type Typing } from './typing.ts';
+import { type Decision, isAlone, type ShellFacts } from './typing.ts';
 
 export interface InputOptions {
   readonly typed: Typed;
@@ -42,7 +43,8 @@ export function createSending(
       openedUnder: facts.rules,
       directory: facts.workingDirectory,
       commands: 'commands' in decision ? decision.commands : undefined,
-      left: decision.kind === 'left' ? decision.texts : [],
+      left: decision.kind === 'left' ? decision.texts : decision.kind === 'enter' ? decision.left : [],
+      isLeftText: decision.kind !== 'left' || decision.isText,
       isPlainShell: facts.lineKeys !== undefined,
       innerShell: facts.innerShell,
       variables: facts.variables,
@@ -59,12 +61,12 @@ export function createSending(
       const isListed = security.hasLists(caller.principal);
       const made = await decide(entry, input.typed, isListed, caller.signal);
       authorize(entry, input, caller, made);
-      const { decision, bytes, facts, reader } = made;
+      const { decision } = made;
       const isShown = decision.kind === 'enter' && decision.isShown;
       const result =
         decision.kind === 'verify'
           ? await sendVerified(entry, input, { ...made, line: decision.line }, caller.signal)
-          : await sendBytes(entry, input, { bytes, facts, reader, isShown }, caller.signal);
+          : await sendBytes(entry, input, { ...made, isShown }, caller.signal);
       if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
     }
   };
@@ -92,14 +94,25 @@ function readerOf(facts: InputFacts, isListed: boolean): Reader {
 }
 
 /** Another shell says nothing of itself: that it has a history is assumed, and its line is not looked at. */
-const insideShell = (facts: InputFacts, reader: Reader): InputFacts =>
-  reader === 'inner shell' ? { ...facts, isShellInFront: true, expandsHistory: true } : facts;
+function shellFacts(facts: InputFacts, reader: Reader, isListed: boolean): ShellFacts {
+  const known = { ...facts, isStrict: isListed };
+  return reader === 'inner shell'
+    ? { ...known, isShellInFront: true, expandsHistory: true, editing: 'other' }
+    : known;
+}
 
-function decideFor(reader: Reader, bytes: Buffer, facts: InputFacts, typing: Typing): Decision {
+interface Readers {
+  readonly entry: Entry;
+  readonly reader: Reader;
+  readonly isListed: boolean;
+}
+
+function decideFor(bytes: Buffer, facts: InputFacts, { entry, reader, isListed }: Readers): Decision {
   if (facts.isSecretPrompt && facts.innerShell === undefined && !isAlone(bytes)) return NOT_ALONE;
-  if (reader === 'program') return { kind: 'open' };
-  if (reader === 'part') return typing.decideLeft(bytes, facts);
-  return typing.decide(bytes, insideShell(facts, reader));
+  if (reader === 'part') return entry.typing.decideLeft(bytes, facts);
+  if (reader !== 'program') return entry.typing.decide(bytes, shellFacts(facts, reader, isListed));
+  const isPassword = facts.isSecretPrompt && facts.isPasswordProgram;
+  return isListed && !isPassword ? entry.passing.decide(bytes, facts) : { kind: 'open' };
 }
 
 interface Made {
@@ -107,6 +120,7 @@ interface Made {
   readonly bytes: Buffer;
   readonly facts: InputFacts;
   readonly reader: Reader;
+  readonly isListed: boolean;
 }
 
 /** By what the last answer said; nothing is refused by that, since a program may have begun to read since. */
@@ -124,14 +138,15 @@ const isAhead = ({ isForShell, isShellInFront }: InputFacts): boolean => isForSh
 
 async function decideFrom(
   known: InputFacts,
-  { id, host, typing }: Entry,
+  entry: Entry,
   { typed, isListed }: { readonly typed: Typed; readonly isListed: boolean },
   signal: AbortSignal,
 ): Promise<Made> {
+  const { id, host, typing } = entry;
   const ask = (): Promise<InputFacts> => host.ask('facts', { id }, signal);
   let facts = known;
   let bytes = encodeTyped(typed, facts.modes);
-  if (facts.isForShell && typing.needsLook(bytes, facts)) {
+  if (facts.isForShell && typing.needsLook(bytes, { ...facts, isStrict: isListed })) {
     await untilShown(host, id, signal);
     facts = await ask();
     bytes = encodeTyped(typed, facts.modes);
@@ -143,16 +158,17 @@ async function decideFrom(
     typing.settle(facts);
   }
   const reader = readerOf(facts, isListed);
-  return { decision: decideFor(reader, bytes, facts, typing), bytes, facts, reader };
+  const decision = decideFor(bytes, facts, { entry, reader, isListed });
+  return { decision, bytes, facts, reader, isListed };
 }
 
 async function sendBytes(
   entry: Entry,
   { guard, wait, typed }: InputOptions,
-  { bytes, facts, reader, isShown }: Omit<Made, 'decision'> & { readonly isShown: boolean },
+  { bytes, facts, reader, isListed, isShown }: Omit<Made, 'decision'> & { readonly isShown: boolean },
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { id, host, typing } = entry;
+  const { id, host, typing, passing } = entry;
   entry.facts = undefined;
   const request = {
     id,
@@ -166,8 +182,13 @@ async function sendBytes(
   const result = await host.ask('send', request, signal);
   if (result.facts !== undefined) entry.facts = result.facts;
   if (result.sent === 'nothing') return result;
-  if (reader === 'shell' || reader === 'inner shell') typing.commit(bytes, insideShell(facts, reader));
-  else typing.pass(bytes);
+  if (reader === 'shell' || reader === 'inner shell') {
+    typing.commit(bytes, shellFacts(facts, reader, isListed));
+    passing.reset();
+  } else {
+    typing.pass(bytes);
+    passing.commit(bytes, facts);
+  }
   return result;
 }
 
@@ -175,12 +196,13 @@ async function sendBytes(
 async function sendVerified(
   entry: Entry,
   input: InputOptions,
-  { bytes, facts, reader, line }: Made & { readonly line: string },
+  { line, ...made }: Made & { readonly line: string },
   signal: AbortSignal,
 ): Promise<SendResult> {
   const { id, host } = entry;
   const unfinished: InputOptions = { ...input, wait: undefined, typed: { kind: 'keys', keys: [] } };
-  const typedLine = { bytes: bytes.subarray(0, -1), facts, reader, isShown: true };
+  const { bytes } = made;
+  const typedLine = { ...made, bytes: bytes.subarray(0, -1), isShown: true };
   const begun = await sendBytes(entry, unfinished, typedLine, signal);
   if (begun.sent === 'nothing') return begun;
   await untilShown(host, id, signal);
@@ -194,7 +216,7 @@ async function sendVerified(
       details: { rule: 'uncertain_line' },
     });
   }
-  const entered = await sendBytes(entry, input, { bytes: ENTER, facts: now, reader, isShown: true }, signal);
+  const entered = await sendBytes(entry, input, { ...made, bytes: ENTER, facts: now, isShown: true }, signal);
   return entered.sent === 'nothing' ? entered : { ...entered, bytes: bytes.length };
 }
 

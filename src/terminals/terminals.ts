@@ -173,6 +173,7 @@ async function resume(
     entry.isHeld = state.isHeld;
     // Its last server may have left something on the line.
     entry.typing.forget();
+    entry.passing.forget();
     log.info('resumed a terminal', { terminal: id, from });
   }
 }

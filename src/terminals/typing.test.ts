@@ -19,6 +19,7 @@ const bash = (about: Partial<ShellFacts> = {}): ShellFacts => ({
   isShellInFront: true,
   prompts: 1,
   expandsHistory: false,
+  editing: 'emacs',
   promptLine: '',
   beforeCursor: '',
   isFreshPrompt: true,

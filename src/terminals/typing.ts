@@ -4,8 +4,9 @@
  * (an arrow, a completion) what the terminal shows counts, and Enter has to come alone; where nobody can tell what would
  * run, nothing is sent.
  */
-import { type LineKey, type LineReader, readLineKeys } from './line-keys.ts';
+import { isOneKey, isPlain, type LineKey, type LineReader, readLineKeys } from './line-keys.ts';
 import type { InputFacts } from './protocol.ts';
+import { refuse } from './refusals.ts';
 
 /** The shell, as it is at the moment. */
 export type ShellFacts = Omit<
@@ -18,17 +19,26 @@ export type ShellFacts = Omit<
   | 'isPasswordProgram'
   | 'workingDirectory'
   | 'rules'
->;
+> & {
+  /** Under a list: keys that may run a line in some mode of an editor are refused. */
+  readonly isStrict?: boolean;
+};
 
 export type Decision =
   /** Nothing is entered. */
   | { readonly kind: 'open' }
   /** These commands, in which the line that is shown counts or not. */
-  | { readonly kind: 'enter'; readonly commands: string; readonly isShown: boolean }
+  | {
+      readonly kind: 'enter';
+      readonly commands: string;
+      readonly isShown: boolean;
+      /** What the foreground process may leave of them, if it reads them after all. */
+      readonly left?: readonly string[];
+    }
   /** These, if the line is shown as it was typed before Enter comes. */
   | { readonly kind: 'verify'; readonly commands: string; readonly line: string }
-  /** A program reads some of it, and the shell may run any of these, whatever that leaves. */
-  | { readonly kind: 'left'; readonly texts: readonly string[] }
+  /** A program reads some of it, and the shell may run any of these, whatever that leaves; a text need be no command. */
+  | { readonly kind: 'left'; readonly texts: readonly string[]; readonly isText: boolean }
   | { readonly kind: 'refuse'; readonly reason: string; readonly hint: string };
 
 export type Typing = ReturnType<typeof createTyping>;
@@ -89,7 +99,9 @@ export function createTyping() {
       decide(bytes, shell, current(shell), open(shell)),
     /** For a program that may read only a part of it. */
     decideLeft: (bytes: Uint8Array, shell: InputFacts): Decision =>
-      shell.isPartlyRead && !hasEnter(bytes, shell) ? { kind: 'open' } : decideLeft(bytes, current(shell)),
+      shell.isPartlyRead && !hasEnter(bytes, shell)
+        ? decideKeys(bytes, current(shell))
+        : decideLeft(bytes, current(shell)),
     /** It was typed at the shell. */
     commit(bytes: Uint8Array, shell: ShellFacts): void {
       const before = current(shell);
@@ -110,8 +122,7 @@ export function createTyping() {
     /** It was typed at another program, which may leave some of it to the shell. */
     pass(bytes: Uint8Array): void {
       const last = bytes.at(-1);
-      const isQuiet =
-        bytes.every((byte) => QUIET.has(byte)) && content.kind === 'known' && content.text === '';
+      const isQuiet = bytes.every((byte) => QUIET.has(byte)) && isEmpty(content);
       if (last === CR || last === LF || isQuiet) content = EMPTY;
       else if (bytes.length > 0) content = SHOWN;
       earlier = [];
@@ -126,11 +137,14 @@ export function createTyping() {
 
 /** `before` stands on the line; `earlier` are the lines that have not ended yet. */
 function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: readonly string[]): Decision {
+  const isQuiet = bytes.every((byte) => QUIET.has(byte)) && isEmpty(before);
+  // A letter may end the line.
+  if (shell.lineKeys === 'changed' && !isQuiet) return refuse('keys');
   if (!hasEnter(bytes, shell)) {
     const { problem } = press(bytes, shell, before);
-    return problem === 'run' ? refuse('run') : { kind: 'open' };
+    if (problem !== 'run') return { kind: 'open' };
+    return refuse(shell.isShellInFront ? 'run' : 'ahead');
   }
-  if (shell.lineKeys === 'changed') return refuse('keys');
   const start = before.kind === 'shown' ? lineShown(bytes, shell) : before;
   if (start === 'edited') return refuse(start);
   const { entered, problem } = press(bytes, shell, start);
@@ -140,6 +154,7 @@ function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: 
   if (shell.prompts > 0 && earlier.length >= MAX_LINES) return refuse('hidden');
   const commands = [...earlier, ...entered].join('\n');
   if (mayExpand(commands, shell)) return refuse('history');
+  if (!shell.isShellInFront && shell.isStrict === true) return enterAhead(commands, entered);
   if (before.kind === 'known') return { kind: 'enter', commands, isShown: false };
   if (start.text !== '') return { kind: 'enter', commands: withShorter(commands, shell), isShown: true };
   // Nothing is shown: the line is empty, or what stands there cannot be seen.
@@ -148,23 +163,45 @@ function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: 
   return isWhole ? { kind: 'verify', commands, line } : refuse('hidden');
 }
 
+/** Who reads it is not known yet: the shell gets the lines, or what a program leaves of them. */
+function enterAhead(commands: string, entered: readonly string[]): Decision {
+  const lines = entered
+    .join('\n')
+    .split('\n')
+    .map((line) => Array.from(line));
+  const length = lines.reduce((total, line) => total + line.length, 0);
+  if (length > MAX_LEFT) return refuse('ahead');
+  return { kind: 'enter', commands, isShown: false, left: lines.flatMap(endsOf) };
+}
+
+/** For a command that reads single keys; the line editor gets those that it does not read. */
+function decideKeys(bytes: Uint8Array, before: Content): Decision {
+  const isKey = isPlain(bytes) || isOneKey(bytes) || bytes.every((byte) => QUIET.has(byte));
+  return isKey && (isPlain(bytes) || isEmpty(before)) ? { kind: 'open' } : refuse('apart');
+}
+
 /** The line has to be sent whole: of the parts of one nobody can tell what the shell gets. */
 function decideLeft(bytes: Uint8Array, before: Content): Decision {
   if (bytes.every((byte) => QUIET.has(byte))) return { kind: 'open' };
   const text = Buffer.from(bytes).toString('utf8');
-  const isEmpty = before.kind === 'known' && before.text === '';
   const characters = Array.from(text.slice(0, -1));
   const isPlain = endsLine(bytes) && characters.every((each) => !CONTROL.test(each));
-  if (!isEmpty || !isPlain || characters.length > MAX_LEFT) return refuse('alone');
-  return { kind: 'left', texts: characters.map((_, from) => characters.slice(from).join('')) };
+  if (!isEmpty(before) || !isPlain || characters.length > MAX_LEFT) return refuse('alone');
+  return { kind: 'left', texts: endsOf(characters), isText: false };
 }
 
+const isEmpty = (content: Content): boolean => content.kind === 'known' && content.text === '';
+
+/** What is left of it by programs that read so much of it. */
+export const endsOf = (characters: readonly string[]): string[] =>
+  characters.map((_, from) => characters.slice(from).join(''));
+
 /** Each of so many texts is judged. */
-const MAX_LEFT = 200;
+export const MAX_LEFT = 200;
 const CONTROL = /\p{Cc}|\ufffd/u;
 
 function press(bytes: Uint8Array, shell: ShellFacts, from: Content): Line {
-  const keys = readLineKeys(bytes, readerOf(shell));
+  const keys = keysOf(bytes, shell);
   const start: Line = { content: from, entered: [], problem: undefined };
   return keys.reduce((line, key) => pressKey(line, key, shell), start);
 }
@@ -173,16 +210,26 @@ const CR = 0x0d;
 const LF = 0x0a;
 const EOT = 0x04;
 /** Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-\ leave nothing behind for the shell. */
-const QUIET = new Set([0x03, 0x04, 0x1a, 0x1c]);
+export const QUIET = new Set([0x03, 0x04, 0x1a, 0x1c]);
 
-function readerOf({ lineKeys, modes, isShellInFront }: ShellFacts): LineReader {
-  if (!isShellInFront) return 'nobody';
+function readerOf({ lineKeys, isShellInFront, editing, isStrict = false }: ShellFacts): LineReader {
+  if (!isShellInFront) return isStrict ? 'anybody' : 'nobody';
   if (lineKeys !== undefined) return lineKeys === 'usual' ? 'kernel' : 'kernel with other keys';
-  return modes.bracketedPaste ? 'editor that tells pastes' : 'editor';
+  // A shell that does not tell may be in vi mode, in which Escape makes commands of letters.
+  const isVi = editing === 'other' || (editing === undefined && isStrict);
+  if (isVi) return 'vi';
+  return isStrict ? 'emacs' : 'editor';
 }
 
+function keysOf(bytes: Uint8Array, shell: ShellFacts): LineKey[] {
+  const reader = readerOf(shell);
+  return readLineKeys(bytes, reader, EDITORS.has(reader) && shell.modes.bracketedPaste);
+}
+
+const EDITORS: ReadonlySet<LineReader> = new Set(['editor', 'emacs', 'vi']);
+
 const hasEnter = (bytes: Uint8Array, shell: ShellFacts): boolean =>
-  readLineKeys(bytes, readerOf(shell)).some(({ kind }) => kind === 'enter');
+  keysOf(bytes, shell).some(({ kind }) => kind === 'enter');
 
 const endsLine = (bytes: Uint8Array): boolean => bytes.at(-1) === CR || bytes.at(-1) === LF;
 
@@ -200,14 +247,16 @@ function withShorter(commands: string, { promptLine = '', beforeCursor = '' }: S
 }
 
 /** A line before it may have switched that on. */
-const mayExpand = (commands: string, { expandsHistory }: ShellFacts): boolean =>
+export const mayExpand = (
+  commands: string,
+  { expandsHistory }: Pick<ShellFacts, 'expandsHistory'>,
+): boolean =>
   /(?:^|\n)\s*\^|!(?![\s=]|$)/.test(commands) &&
   (expandsHistory || /\bset\b|\bsetopt\b|\bemulate\b|histexpand/i.test(commands));
 
 function pressKey(line: Line, key: LineKey, shell: ShellFacts): Line {
   const { content } = line;
   const isKnown = content.kind === 'known';
-  const isEmpty = isKnown && content.text === '';
   const become = (next: Content): Line => ({ ...line, content: next });
   switch (key.kind) {
     case 'enter':
@@ -218,9 +267,9 @@ function pressKey(line: Line, key: LineKey, shell: ShellFacts): Line {
     case 'redraw':
       return line;
     case 'idle':
-      return isEmpty ? line : become(SHOWN);
+      return isEmpty(content) ? line : become(SHOWN);
     case 'cancel': {
-      if (isEmpty) return line;
+      if (isEmpty(content)) return line;
       // It may be bound to another function: a prompt shows it, where the shell reports prompts.
       if (shell.prompts === 0) return become(EMPTY);
       return become(shell.isShellInFront ? { kind: 'cancelled', prompts: shell.prompts } : SHOWN);
@@ -236,6 +285,9 @@ function pressKey(line: Line, key: LineKey, shell: ShellFacts): Line {
       return become(content.kind === 'hidden' ? content : SHOWN);
     case 'hide':
       return become({ kind: 'hidden' });
+    case 'end':
+      if (isEmpty(content)) return line;
+      return { ...line, content: { kind: 'hidden' }, problem: 'run' };
     case 'run':
       return { ...line, content: { kind: 'hidden' }, problem: 'run' };
   }
@@ -247,45 +299,4 @@ export function isAlone(bytes: Uint8Array): boolean {
   return (
     bytes.subarray(0, -1).every((byte) => byte !== CR && byte !== LF && byte !== EOT) && bytes.at(-1) !== EOT
   );
-}
-
-type Why = 'alone' | 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'ahead';
-
-const REFUSALS: Readonly<Record<Why, [string, string]>> = {
-  alone: [
-    'Nothing was sent: the program may read only a part of it, and the shell would run the rest.',
-    'Send the password alone: one line with Enter, in one call, and nothing after it.',
-  ],
-  edited: [
-    'Nothing was sent: what Enter would run is not certain, since a key before it changes the line.',
-    'Send the other keys first; when the line is shown, send Enter alone (keys ["enter"]).',
-  ],
-  run: [
-    'Nothing was sent: one of these keys may run the line without Enter.',
-    'Edit the line with arrows, Home, End, Backspace and Ctrl keys; then send Enter alone (keys ["enter"]).',
-  ],
-  hidden: [
-    'Nothing was sent: what Enter would run cannot be seen.',
-    'Send keys ["ctrl+c"] for an empty line, type the command without other keys, and send Enter alone or with it.',
-  ],
-  keys: [
-    'Nothing was sent: the keys that edit a line were changed (stty), so that what Enter would run is not certain.',
-    'Open another terminal.',
-  ],
-  ahead: [
-    'Nothing was sent: the foreground process does not read, and it is not certain what the shell would run later.',
-    'Wait until it reads or the prompt is back: terminal_get_output with timeout_seconds.',
-  ],
-  history: [
-    'Nothing was sent: the shell makes another line of this one before it is run (history expansion).',
-    'Type the command itself; or switch it off with `set +H` (zsh: `unsetopt banghist`).',
-  ],
-};
-
-export const NOT_ALONE = refuse('alone');
-export const CANNOT_SEE = { reason: REFUSALS.hidden[0], hint: REFUSALS.hidden[1] };
-
-function refuse(why: Why): Decision {
-  const [reason, hint] = REFUSALS[why];
-  return { kind: 'refuse', reason, hint };
 }

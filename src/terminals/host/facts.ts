@@ -15,7 +15,7 @@ export async function readFacts(
   const hasEnded = observed.outcome() !== undefined;
   const isShell = !hasEnded && isShellInFront(program);
   // The shell at its prompt reads for itself: nothing more has to be asked, and asking takes a process.
-  const isKnown = hasEnded || (isAtPrompt && isShell);
+  const isKnown = hasEnded || (isAtPrompt && isShell && marks.editing !== 'other');
   const mode = isKnown ? undefined : await observed.lineMode();
   const front = isKnown || isShell ? undefined : readActivity(program);
   const activity = front?.activity;
@@ -34,6 +34,7 @@ export async function readFacts(
     isSecretPrompt: asksForSecret(mode) && wantsSecret(),
     prompts: marks.prompts,
     expandsHistory: marks.expandsHistory,
+    editing: marks.editing,
     innerShell: innerShell?.name,
     isPartlyRead: isShell && marks.state === 'running' && mode?.isByLine === false,
     isPasswordProgram: isPasswordProgram(front?.readers ?? []),
@@ -71,6 +72,7 @@ const SAME = [
   'isPartlyRead',
   'isPasswordProgram',
   'prompts',
+  'lineKeys',
   'workingDirectory',
   'byPerson',
 ] as const;

@@ -4,6 +4,7 @@
  * alone, so that a program cannot say such things in its name.
  */
 import type { IMarker } from '@xterm/headless';
+import type { Editing } from '../protocol.ts';
 import type { Screen } from './screen.ts';
 import { createTypedZones } from './typed-zones.ts';
 
@@ -33,7 +34,7 @@ export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolea
   screen.terminal.parser.registerOscHandler(133, (data) => {
     const [kind = '', ...rest] = data.split(';');
     if (rest.at(-1) !== `aid=${nonce}`) return true;
-    handlers[kind]?.(rest[0] ?? '', rest.length > 2 ? rest[1] : undefined);
+    handlers[kind]?.(rest.slice(0, -1));
     return true;
   });
   return marks as Readonly<typeof marks>;
@@ -49,10 +50,11 @@ const UNMARKED = {
   prompts: 0,
   /** As it said with the last of them. */
   expandsHistory: true,
+  editing: undefined as Editing | undefined,
   lastCommand: undefined as FinishedCommand | undefined,
 };
 
-type MarkHandlers = Readonly<Record<string, (first: string, second: string | undefined) => void>>;
+type MarkHandlers = Readonly<Record<string, (values: readonly string[]) => void>>;
 
 /** The marks, and what each kind of them changes. */
 function followShell(screen: Screen, hasCommandMark: boolean) {
@@ -117,9 +119,10 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
       began = placeOfCursor(screen);
       begun++;
     },
-    D: (code, flags) => {
+    D: ([code = '', flags, editing]) => {
       marks.prompts++;
       marks.expandsHistory = mayExpandHistory(flags);
+      marks.editing = editing === undefined || editing === 'emacs' ? editing : 'other';
       end(code);
     },
   };

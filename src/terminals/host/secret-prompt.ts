@@ -22,11 +22,12 @@ export async function readLineMode(path: string) {
   };
 }
 
-/** With a letter as Backspace, other lines are typed than it looks. */
+/** With a letter as Backspace, other lines are typed than it looks; another Ctrl-D hands over a line that has no end. */
 function keysIn(said: string, words: readonly string[]): LineKeys {
   const keys = [...said.matchAll(/\b(\w+) = (\S+);/g)].map(([, name = '', key = '']) => ({ name, key }));
   const isControl = keys.every(
-    ({ name, key }) => UNSET.test(key) || (/^\^.$/.test(key) && !name.startsWith('eol')),
+    ({ name, key }) =>
+      UNSET.test(key) || (/^\^.$/.test(key) && !name.startsWith('eol') && (name !== 'eof' || key === '^D')),
   );
   const endsLines =
     ['isig', 'icrnl'].every((word) => words.includes(word)) &&
@@ -37,7 +38,14 @@ function keysIn(said: string, words: readonly string[]): LineKeys {
 
 /** Numbers are how many bytes and how long, and none of the keys. */
 const UNSET = /^(?:<undef>|M-\^\?|\d+)$/;
-const USUAL_KEYS: Readonly<Record<string, string>> = { intr: '^C', erase: '^?', kill: '^U' };
+const USUAL_KEYS: Readonly<Record<string, string>> = {
+  intr: '^C',
+  erase: '^?',
+  kill: '^U',
+  eof: '^D',
+  werase: '^W',
+  lnext: '^V',
+};
 
 export const asksForSecret = (mode: LineMode | undefined): boolean =>
   mode !== undefined && !mode.echoes && mode.isByLine;

@@ -8,8 +8,10 @@ if [ -r ~/.bashrc ]; then . ~/.bashrc; fi
 set +H
 
 __mcp_ended() {
-  local code=$?
-  builtin printf '\e]133;D;%s;%s;aid=%s\a' "$code" "$-" "$__mcp_nonce"
+  local code=$? editing=other
+  # In vi mode, Escape makes commands of letters.
+  if [[ -o emacs ]]; then editing=emacs; fi
+  builtin printf '\e]133;D;%s;%s;%s;aid=%s\a' "$code" "$-" "$editing" "$__mcp_nonce"
   return "$code"
 }
 
