@@ -37,6 +37,7 @@ export type LineReader =
   | 'editor'
   | 'emacs'
   | 'vi'
+  | 'editor with other keys'
   | 'kernel'
   | 'kernel with other keys'
   | 'nobody'
@@ -71,6 +72,9 @@ const EMACS: readonly Rule[] = [[/[^\0-\x7f]/uy, 'run'], ...EDITOR];
 
 /** Escape is the beginning of a command, of which keys that the editor does not know are read as letters. */
 const VI: readonly Rule[] = [[/\x1b/y, 'run'], ...EMACS];
+
+/** What erases may be any of the control characters. */
+const OTHER_EDITOR: readonly Rule[] = [[/[\x7f\b\x0c\x15]/y, 'edit'], ...VI];
 
 const KERNEL: readonly Rule[] = [
   [/[\r\n]/y, 'enter'],
@@ -107,6 +111,7 @@ const RULES: Readonly<Record<LineReader, readonly Rule[]>> = {
   editor: EDITOR,
   emacs: EMACS,
   vi: VI,
+  'editor with other keys': OTHER_EDITOR,
   kernel: KERNEL,
   'kernel with other keys': OTHER_KEYS,
   nobody: NOBODY,

@@ -119,6 +119,7 @@ function describeTerminal(
     nonce,
     hasCommandMark: shell.hasCommandMark,
     rules: security.rulesOf(caller.principal),
+    isListed: security.hasLists(caller.principal),
     command: request.command,
   };
 }

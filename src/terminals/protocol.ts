@@ -47,6 +47,8 @@ export interface TerminalSpec {
   readonly hasCommandMark: boolean;
   /** What held for its owner when it was opened, as a checksum. */
   readonly rules: string;
+  /** What is typed for its shell is held to a list of commands. */
+  readonly isListed: boolean;
   /** Typed into the shell when its prompt is there. */
   readonly command: string | undefined;
 }
@@ -201,6 +203,8 @@ export interface InputFacts {
   readonly isFreshPrompt: boolean;
   /** With which keys the kernel edits the line; undefined where the shell does. */
   readonly lineKeys: LineKeys | undefined;
+  /** Those of the kernel that a line editor takes over; undefined where nobody asked. */
+  readonly editorKeys: LineKeys | undefined;
   readonly modes: InputModes;
   /** How often a person has typed. */
   readonly byPerson: number;

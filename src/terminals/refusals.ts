@@ -1,5 +1,9 @@
 /** Why something is not typed, and what to send instead. */
-import type { Decision } from './typing.ts';
+export interface Refusal {
+  readonly kind: 'refuse';
+  readonly reason: string;
+  readonly hint: string;
+}
 
 type Why = 'alone' | 'apart' | 'long' | 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'ahead';
 
@@ -33,7 +37,7 @@ const REFUSALS: Readonly<Record<Why, [string, string]>> = {
     'Open another terminal.',
   ],
   ahead: [
-    'Nothing was sent: the foreground process does not read, and it is not certain what the shell would run later.',
+    'Nothing was sent: the shell does not read yet, and it is not certain what it would run later.',
     'Send only whole lines of plain text, or wait until it reads or the prompt is back: terminal_get_output with timeout_seconds.',
   ],
   history: [
@@ -45,7 +49,7 @@ const REFUSALS: Readonly<Record<Why, [string, string]>> = {
 export const NOT_ALONE = refuse('alone');
 export const CANNOT_SEE = { reason: REFUSALS.hidden[0], hint: REFUSALS.hidden[1] };
 
-export function refuse(why: Why): Decision {
+export function refuse(why: Why): Refusal {
   const [reason, hint] = REFUSALS[why];
   return { kind: 'refuse', reason, hint };
 }

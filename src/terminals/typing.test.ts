@@ -24,6 +24,7 @@ const bash = (about: Partial<ShellFacts> = {}): ShellFacts => ({
   beforeCursor: '',
   isFreshPrompt: true,
   lineKeys: undefined,
+  editorKeys: undefined,
   modes,
   byPerson: 0,
   ...about,
@@ -262,5 +263,57 @@ describe('a line that is not certain', () => {
     const typing = createTyping();
     typing.pass(Buffer.from(text));
     expect(runs(typing, entered('ls'))).toBe('ls');
+  });
+});
+
+describe('under a list', () => {
+  const strict = (shell: ShellFacts): ShellFacts => ({ ...shell, isStrict: true });
+  const emacs = strict(bash());
+  const vi = strict(bash({ editing: 'other' }));
+  const silent = strict(bash({ editing: undefined }));
+  const ahead = strict(bash({ isShellInFront: false, promptLine: undefined, beforeCursor: undefined }));
+
+  test.for<[string, Typed, readonly string[]]>([
+    ['text', typed('v'), ['emacs', 'vi', 'silent', 'ahead']],
+    ['Ctrl-C', keys('ctrl+c'), ['emacs', 'vi', 'silent', 'ahead']],
+    ['Ctrl-Z', keys('ctrl+z'), ['emacs', 'vi', 'silent', 'ahead']],
+    ['Backspace', keys('backspace'), ['emacs', 'vi', 'silent']],
+    ['Ctrl-D', keys('ctrl+d'), ['emacs', 'vi', 'silent']],
+    ['Alt and a letter', keys('alt+l'), ['emacs']],
+    ['an arrow', keys('left'), ['emacs']],
+    ['Ctrl and an arrow', keys('ctrl+left'), ['emacs']],
+    ['Escape', keys('esc'), []],
+    ['Ctrl-O', keys('ctrl+o'), []],
+    ['a character whose bytes are keys in another locale', keys('Í'), []],
+  ])('is sent without Enter by the keys of the shell: %s', ([, each, expected]) => {
+    const shells = { emacs, vi, silent, ahead };
+    const sent = Object.entries(shells).filter(
+      ([, shell]) => decide(after([typed('touch x')], shell), each, shell).kind === 'open',
+    );
+    expect(sent.map(([name]) => name)).toEqual(expected);
+  });
+
+  test('keys are those of the shell only when what was entered has ended', () => {
+    const typing = after([entered('set -o vi')], emacs);
+    expect(decide(typing, keys('left'), emacs)).toMatchObject({ kind: 'refuse' });
+    expect(decide(typing, keys('left'), { ...emacs, prompts: 2 })).toEqual({ kind: 'open' });
+  });
+
+  test('what a program may leave of a line that is typed ahead is judged', () => {
+    expect(decide(createTyping(), entered('xls'), ahead)).toEqual({
+      kind: 'enter',
+      commands: 'xls',
+      isShown: false,
+      left: ['xls', 'ls', 's'],
+    });
+    expect(decide(createTyping(), entered('x'.repeat(201)), ahead)).toMatchObject({ kind: 'refuse' });
+  });
+
+  test('keys that erase are those of the terminal', () => {
+    const unusual = strict(bash({ editorKeys: 'unusual' }));
+    expect(runs(after([typed('lsx'), keys('ctrl+u')], unusual), entered(''), unusual)).toBe('refused');
+    const changed = strict(bash({ editorKeys: 'changed' }));
+    expect(decide(createTyping(), typed('x'), changed)).toMatchObject({ kind: 'refuse' });
+    expect(decide(createTyping(), keys('ctrl+c'), changed)).toEqual({ kind: 'open' });
   });
 });

@@ -6,7 +6,7 @@
  */
 import { isOneKey, isPlain, type LineKey, type LineReader, readLineKeys } from './line-keys.ts';
 import type { InputFacts } from './protocol.ts';
-import { refuse } from './refusals.ts';
+import { type Refusal, refuse } from './refusals.ts';
 
 /** The shell, as it is at the moment. */
 export type ShellFacts = Omit<
@@ -22,6 +22,8 @@ export type ShellFacts = Omit<
 > & {
   /** Under a list: keys that may run a line in some mode of an editor are refused. */
   readonly isStrict?: boolean;
+  /** Lines before it have not ended: what they run may read it, or change who does. */
+  readonly isBehind?: boolean;
 };
 
 export type Decision =
@@ -39,7 +41,7 @@ export type Decision =
   | { readonly kind: 'verify'; readonly commands: string; readonly line: string }
   /** A program reads some of it, and the shell may run any of these, whatever that leaves; a text need be no command. */
   | { readonly kind: 'left'; readonly texts: readonly string[]; readonly isText: boolean }
-  | { readonly kind: 'refuse'; readonly reason: string; readonly hint: string };
+  | Refusal;
 
 export type Typing = ReturnType<typeof createTyping>;
 
@@ -81,6 +83,7 @@ export function createTyping() {
   }
 
   const open = (shell: ShellFacts): readonly string[] => (shell.prompts < openUntil ? earlier : []);
+  const placed = (shell: ShellFacts): ShellFacts => ({ ...shell, isBehind: open(shell).length > 0 });
 
   return {
     /** What the terminal shows decides, so that it must show everything first. */
@@ -96,7 +99,7 @@ export function createTyping() {
       openUntil = shell.prompts;
     },
     decide: (bytes: Uint8Array, shell: ShellFacts): Decision =>
-      decide(bytes, shell, current(shell), open(shell)),
+      decide(bytes, placed(shell), current(shell), open(shell)),
     /** For a program that may read only a part of it. */
     decideLeft: (bytes: Uint8Array, shell: InputFacts): Decision =>
       shell.isPartlyRead && !hasEnter(bytes, shell)
@@ -106,7 +109,7 @@ export function createTyping() {
     commit(bytes: Uint8Array, shell: ShellFacts): void {
       const before = current(shell);
       const start = before.kind === 'shown' && hasEnter(bytes, shell) ? lineShown(bytes, shell) : before;
-      const after = press(bytes, shell, start === 'edited' ? before : start);
+      const after = press(bytes, placed(shell), start === 'edited' ? before : start);
       ({ content } = after);
       const isAhead = !shell.isShellInFront;
       // Nobody knows who gets what does not end with Enter.
@@ -138,12 +141,12 @@ export function createTyping() {
 /** `before` stands on the line; `earlier` are the lines that have not ended yet. */
 function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: readonly string[]): Decision {
   const isQuiet = bytes.every((byte) => QUIET.has(byte)) && isEmpty(before);
-  // A letter may end the line.
-  if (shell.lineKeys === 'changed' && !isQuiet) return refuse('keys');
+  // A letter may end the line, or take back the last one.
+  if ((shell.lineKeys === 'changed' || shell.editorKeys === 'changed') && !isQuiet) return refuse('keys');
   if (!hasEnter(bytes, shell)) {
     const { problem } = press(bytes, shell, before);
     if (problem !== 'run') return { kind: 'open' };
-    return refuse(shell.isShellInFront ? 'run' : 'ahead');
+    return refuse(readerOf(shell) === 'anybody' ? 'ahead' : 'run');
   }
   const start = before.kind === 'shown' ? lineShown(bytes, shell) : before;
   if (start === 'edited') return refuse(start);
@@ -212,21 +215,23 @@ const EOT = 0x04;
 /** Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-\ leave nothing behind for the shell. */
 export const QUIET = new Set([0x03, 0x04, 0x1a, 0x1c]);
 
-function readerOf({ lineKeys, isShellInFront, editing, isStrict = false }: ShellFacts): LineReader {
-  if (!isShellInFront) return isStrict ? 'anybody' : 'nobody';
+function readerOf(shell: ShellFacts): LineReader {
+  const { lineKeys, isShellInFront, editing, isStrict = false } = shell;
+  if (isStrict && (!isShellInFront || shell.isBehind === true)) return 'anybody';
+  if (!isShellInFront) return 'nobody';
   if (lineKeys !== undefined) return lineKeys === 'usual' ? 'kernel' : 'kernel with other keys';
   // A shell that does not tell may be in vi mode, in which Escape makes commands of letters.
   const isVi = editing === 'other' || (editing === undefined && isStrict);
+  if (shell.editorKeys === 'unusual') return 'editor with other keys';
   if (isVi) return 'vi';
   return isStrict ? 'emacs' : 'editor';
 }
 
 function keysOf(bytes: Uint8Array, shell: ShellFacts): LineKey[] {
   const reader = readerOf(shell);
-  return readLineKeys(bytes, reader, EDITORS.has(reader) && shell.modes.bracketedPaste);
+  const isEditor = shell.isShellInFront && shell.lineKeys === undefined;
+  return readLineKeys(bytes, reader, isEditor && shell.modes.bracketedPaste);
 }
-
-const EDITORS: ReadonlySet<LineReader> = new Set(['editor', 'emacs', 'vi']);
 
 const hasEnter = (bytes: Uint8Array, shell: ShellFacts): boolean =>
   keysOf(bytes, shell).some(({ kind }) => kind === 'enter');

@@ -51,6 +51,7 @@ test(`of ${RUNS} programs that write 129 KB and end, none loses a byte`, async (
         nonce: 'x',
         hasCommandMark: true,
         rules: '',
+        isListed: false,
         command: undefined,
       },
       { directory, program: '', cgroups },

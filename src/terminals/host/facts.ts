@@ -7,15 +7,16 @@ import type { Observed } from './settle.ts';
 
 export async function readFacts(
   observed: Observed,
-  { rules, permit }: Pick<TerminalSpec, 'rules' | 'permit'>,
+  { rules, permit, isListed }: Pick<TerminalSpec, 'rules' | 'permit' | 'isListed'>,
 ): Promise<InputFacts> {
   const { marks, program, screen } = observed;
   screen.catchUp();
   const isAtPrompt = marks.state === 'prompt';
   const hasEnded = observed.outcome() !== undefined;
   const isShell = !hasEnded && isShellInFront(program);
-  // The shell at its prompt reads for itself: nothing more has to be asked, and asking takes a process.
-  const isKnown = hasEnded || (isAtPrompt && isShell && marks.editing !== 'other');
+  // The shell at its prompt reads for itself. Asking takes a process, so it has to be worth it.
+  const isEditing = isAtPrompt && isShell && marks.editing !== 'other';
+  const isKnown = hasEnded || (isEditing && !isListed);
   const mode = isKnown ? undefined : await observed.lineMode();
   const front = isKnown || isShell ? undefined : readActivity(program);
   const activity = front?.activity;
@@ -41,8 +42,9 @@ export async function readFacts(
     workingDirectory: innerShell?.directory ?? directoryOf(program.shell),
     promptLine: marks.promptLine(),
     beforeCursor: marks.beforeCursor(),
-    isFreshPrompt: isShell && marks.isFresh && mode?.echoes !== false,
+    isFreshPrompt: isShell && marks.isFresh && (isEditing || mode?.echoes !== false),
     lineKeys: mode?.isByLine === true ? mode.keys : undefined,
+    editorKeys: mode?.isByLine === false ? mode.keys : undefined,
     modes: screen.modes(),
     byPerson: observed.activity.byPerson,
     rules,
@@ -73,6 +75,7 @@ const SAME = [
   'isPasswordProgram',
   'prompts',
   'lineKeys',
+  'editorKeys',
   'workingDirectory',
   'byPerson',
 ] as const;

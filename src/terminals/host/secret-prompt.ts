@@ -24,16 +24,22 @@ export async function readLineMode(path: string) {
 
 /** With a letter as Backspace, other lines are typed than it looks; another Ctrl-D hands over a line that has no end. */
 function keysIn(said: string, words: readonly string[]): LineKeys {
-  const keys = [...said.matchAll(/\b(\w+) = (\S+);/g)].map(([, name = '', key = '']) => ({ name, key }));
+  const isByLine = words.includes('icanon');
+  const keys = [...said.matchAll(/\b(\w+) = (\S+);/g)]
+    .map(([, name = '', key = '']) => ({ name, key }))
+    .filter(({ name }) => isByLine || TAKEN_OVER.has(name));
   const isControl = keys.every(
     ({ name, key }) =>
-      UNSET.test(key) || (/^\^.$/.test(key) && !name.startsWith('eol') && (name !== 'eof' || key === '^D')),
+      UNSET.test(key) ||
+      (/^\^[^JM]$/.test(key) && !name.startsWith('eol') && (name !== 'eof' || key === USUAL_KEYS['eof'])),
   );
   const endsLines =
     ['isig', 'icrnl'].every((word) => words.includes(word)) &&
     !['igncr', 'inlcr', 'istrip', 'iuclc'].some((word) => words.includes(word));
-  if (!isControl || !endsLines) return 'changed';
-  return keys.every(({ name, key }) => (USUAL_KEYS[name] ?? key) === key) ? 'usual' : 'unusual';
+  if (!isControl || (isByLine && !endsLines)) return 'changed';
+  const isUsual = ({ name, key }: (typeof keys)[number]): boolean =>
+    (USUAL_KEYS[name] ?? key) === key || (!isByLine && UNSET.test(key));
+  return keys.every(isUsual) ? 'usual' : 'unusual';
 }
 
 /** Numbers are how many bytes and how long, and none of the keys. */
@@ -46,6 +52,8 @@ const USUAL_KEYS: Readonly<Record<string, string>> = {
   werase: '^W',
   lnext: '^V',
 };
+/** By a line editor, as it begins to read. */
+const TAKEN_OVER: ReadonlySet<string> = new Set(['erase', 'kill', 'werase', 'lnext']);
 
 export const asksForSecret = (mode: LineMode | undefined): boolean =>
   mode !== undefined && !mode.echoes && mode.isByLine;
