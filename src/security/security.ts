@@ -73,6 +73,7 @@ export {
 } from './secrets.ts';
 export { shellArgv, shellName } from './shells.ts';
 export { type Wish, wireName } from './tighten.ts';
+export { readsPassword } from './typed.ts';
 export type { UrlTarget } from './wait-rules.ts';
 
 export interface Security

@@ -10,6 +10,7 @@ import { checkApproval, denied, refusalOf } from './decisions.ts';
 import { setOf } from './list.ts';
 import { isBuiltin } from './policy/builtins.ts';
 import { differsInSh } from './policy/follow.ts';
+import { isPlainRead } from './policy/plain-read.ts';
 import type { JudgeContext, Judgement, Policy, ProtectedProcess } from './policy/policy-types.ts';
 import { SHELLS } from './policy/tables/shell-names.ts';
 import type { Effective, RestrictionStore } from './restrictions.ts';
@@ -42,6 +43,8 @@ export interface InputRequest {
   readonly input: string;
   /** Whether it is typed at a password prompt. Without lists what is likely a password is not recorded either. */
   readonly secrecy?: 'none' | 'likely' | 'certain';
+  /** What runs in the terminal's own shell, where it is that shell that reads it. */
+  readonly running?: { readonly commands: string | undefined } | undefined;
   readonly approval?: string | undefined;
 }
 
@@ -60,9 +63,10 @@ export function createTypedCheck(options: TypedOptions) {
   const hasLists = (principal: string): boolean => restrictions.of(principal).policy.hasLists;
 
   /** As the audit log has it. */
-  function shownOf({ principal, input, secrecy = 'none' }: InputRequest) {
+  function shownOf({ principal, input, secrecy = 'none', running }: InputRequest) {
     const isListed = hasLists(principal);
-    const isSecret = secrecy === 'certain' || (secrecy === 'likely' && !isListed);
+    const isLikely = secrecy === 'likely' && (running === undefined || readsPassword(running.commands));
+    const isSecret = secrecy === 'certain' || (isLikely && !isListed);
     if (!isSecret) return { text: input };
     return { isSecret, ...(isListed && { length: input.replace(/<enter>$/, '').length }) } as const;
   }
@@ -93,6 +97,10 @@ export function createTypedCheck(options: TypedOptions) {
     },
   };
 }
+
+/** Whether these commands of a shell read a password, if it reads without echo. */
+export const readsPassword = (commands: string | undefined): boolean =>
+  commands !== undefined && isPlainRead(commands);
 
 /** A best-effort filter: only the sandbox contains what is typed key by key, or into another program. */
 function judgeInput(

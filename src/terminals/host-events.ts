@@ -71,6 +71,7 @@ export function createHostEvents(
     // A person has looked, and perhaps typed.
     entry.typing.forget();
     entry.passing.forget();
+    entry.entered = undefined;
     entry.facts = undefined;
     if (event.event === 'held' || event.event === 'released') entry.isHeld = event.event === 'held';
     security.audit.write({ event: `terminal_${event.event}`, terminalId: event.id, ...OPERATOR });

@@ -73,6 +73,7 @@ export function createOpening(options: OpeningOptions) {
       const spec = describeTerminal(options, opening, start);
       const { id } = spec;
       const entry = register.remember({ id, owner: principal, sessionName, host });
+      entry.entered = request.command;
       release();
       try {
         const created = await host.ask('create', spec, signal);

@@ -14,6 +14,8 @@ export interface Entry {
   readonly host: Host;
   readonly typing: Typing;
   readonly passing: Passing;
+  /** What was entered at its shell and may not have ended; undefined where that is not certain. */
+  entered: string | undefined;
   hasEnded: boolean;
   /** A person has taken it over, as the host told last. */
   isHeld: boolean;
@@ -69,6 +71,7 @@ export function createRegister() {
         ...known,
         typing: createTyping(),
         passing: createPassing(),
+        entered: undefined,
         hasEnded: false,
         isHeld: false,
         facts: undefined,

@@ -404,8 +404,24 @@ test.for<[string, Steps]>([
   expect(audited(free, terminal.id).at(-1)).toBe('echo seen<enter>');
 });
 
+test.skipIf(needs('zsh')).for<[string, Shell, Steps]>([
+  ['a script that the shell reads', 'sh', [run('stty -echo; . /dev/stdin')]],
+  ['a script that the shell reads', 'zsh', [run('stty -echo; source /dev/tty')]],
+  ['lines that the shell evaluates', 'bash', [run('stty -echo; while read x; do eval "$x"; done')]],
+  ['a line that the shell evaluates', 'bash', [run('read -s x; eval "$x"')]],
+  ['a function of the shell', 'bash', [run('f() { . /dev/stdin; }'), run('stty -echo; f')]],
+])('is on record without lists too, and no password: %s in %s', async ([, shell, steps]) => {
+  const terminal = await open(shell, free);
+  for (const step of steps) if (step !== pause) await terminal.send(step, 2000);
+  const result = await terminal.send(run('echo seen'), 2000);
+  expect(result?.after?.isSecretPrompt).toBe(false);
+  await terminal.close();
+  expect(audited(free, terminal.id).at(-1)).toBe('echo seen<enter>');
+});
+
 test.for<[string, Steps]>([
   ['a command of the shell', [run('read -s x')]],
+  ['the second of two', [run('read -s x; read -s y'), run('first')]],
   ['another program', [run('stty -echo; head -n1 >/dev/null')]],
 ])('is not on record without lists: what %s reads without echo', async ([, steps]) => {
   const terminal = await open('bash', free);

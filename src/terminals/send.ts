@@ -51,6 +51,7 @@ export function createSending(
       uncertain: decision.kind === 'refuse' ? decision : undefined,
       input: describeTyped(input.typed),
       secrecy: !facts.isSecretPrompt ? 'none' : facts.isPasswordProgram ? 'certain' : 'likely',
+      running: facts.isShellInFront ? { commands: entry.entered } : undefined,
       approval: caller.approval,
     });
   }
@@ -67,9 +68,16 @@ export function createSending(
         decision.kind === 'verify'
           ? await sendVerified(entry, input, { ...made, line: decision.line }, caller.signal)
           : await sendBytes(entry, input, { ...made, isShown }, caller.signal);
+      if (result.sent !== 'nothing') noteEntered(entry, made);
       if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
     }
   };
+}
+
+/** An answer to a prompt is none of the commands that go on with it. */
+function noteEntered(entry: Entry, { decision, reader, facts }: Made): void {
+  const isCommand = reader === 'shell' && !facts.isSecretPrompt;
+  if (isCommand && 'commands' in decision) entry.entered = decision.commands;
 }
 
 /** Waits where a person has taken it over: what would come of the input is only known when they have given it back. */

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
 import type { Execution, ExecutionRecord, Executions, Instance } from '../executions/executions.ts';
-import type { Security } from '../security/security.ts';
+import { readsPassword, type Security } from '../security/security.ts';
 import { Gone } from './channel.ts';
 import { createHostEvents } from './host-events.ts';
 import { createHostSet } from './host-set.ts';
@@ -99,7 +99,7 @@ export function createTerminals(options: TerminalsOptions) {
       const result = await send(entry, input, caller);
       if (result.after !== undefined) noteRead(entry, caller.reader, result.after);
       if (result.outcome !== undefined) await conclude(entry);
-      return result;
+      return result.after === undefined ? result : { ...result, after: asKept(entry, result.after) };
     },
     read: async (id: string, request: LookRequest, caller: Caller) =>
       read(await find(caller.principal, id), request, caller, conclude),
@@ -133,7 +133,8 @@ async function read(
   const view = request.view === 'screen' ? 'screen' : 'scrollback';
   const before = entry.lastRead.get(reader);
   const from = isNew ? (before?.line ?? 0) : request.from;
-  const result = await entry.host.ask('read', { ...request, id: entry.id, reader, view, from }, signal);
+  const found = await entry.host.ask('read', { ...request, id: entry.id, reader, view, from }, signal);
+  const result = asKept(entry, found);
   entry.facts = result.facts ?? entry.facts;
   if (result.outcome !== undefined) await conclude(entry);
   if (view === 'screen') return result;
@@ -142,6 +143,12 @@ async function read(
     isNew && before !== undefined && result.from === before.line && result.lines[0] === before.text;
   return isKnown ? { ...result, from: result.from + 1, lines: result.lines.slice(1) } : result;
 }
+
+/** A shell that may run what it reads asks for no password: that is recorded. */
+const asKept = ({ entered }: Entry, result: ReadResult): ReadResult => ({
+  ...result,
+  isSecretPrompt: result.isSecretPrompt && (result.facts?.isShellInFront !== true || readsPassword(entered)),
+});
 
 const createSalvage =
   ({ hostPath, log }: Pick<TerminalsOptions, 'hostPath' | 'log'>) =>
@@ -174,6 +181,7 @@ async function resume(
     // Its last server may have left something on the line.
     entry.typing.forget();
     entry.passing.forget();
+    entry.entered = undefined;
     log.info('resumed a terminal', { terminal: id, from });
   }
 }

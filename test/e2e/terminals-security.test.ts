@@ -104,9 +104,10 @@ describe('what is typed at a prompt', () => {
     await expect.poll(() => terminal.screen()).toEqual(['$ curl x']);
     await terminal.press('ctrl+c');
     expect(await terminal.run('echo free')).toMatchObject({ output: 'free\n' });
-    // What another program gets is not a command.
+    // What another program gets need be no command, but the shell may get what it leaves.
     await terminal.run('cat');
-    expect(await terminal.run('curl x')).toMatchObject({ wait_reason: 'awaiting_input', output: 'curl x\n' });
+    expect(await terminal.run('xcurl x')).toMatchObject({ error: { details: { rule: 'blocked: curl' } } });
+    expect(await terminal.run('see x')).toMatchObject({ wait_reason: 'awaiting_input', output: 'see x\n' });
   });
 
   test('needs another terminal once other restrictions hold', async () => {
