@@ -75,6 +75,42 @@ With variables of its session:
     );
   });
 
+  test.each([
+    [
+      'at the beginning of a line',
+      `git push\n${' '.repeat(3000)}; evil`,
+      '    git push\n    [3000 blanks] ; evil',
+    ],
+    ['at the beginning', `${' '.repeat(3000)}git push; evil`, '    [3000 blanks] git push; evil'],
+    ['at the end', `git push${' '.repeat(50)}\nevil`, '    git push [50 blanks] \n    evil'],
+    ['of tabs', `git push\n${'\t'.repeat(3000)}evil`, '    [3000 blanks] evil'],
+    ['of braille blanks', `git push ${'\u2800'.repeat(1500)}; evil`, '    git push [1501 blanks] ; evil'],
+    ['of fillers', `git push ${'\u3164'.repeat(1500)}; evil`, '    git push [1501 blanks] ; evil'],
+    [
+      'of characters without width',
+      `git push ${'\u200b'.repeat(500)}; evil`,
+      '    git push [501 blanks] ; evil',
+    ],
+    ['of control characters', `git push ${'\v'.repeat(50)}; evil`, '    git push [51 blanks] ; evil'],
+    ['of several kinds', `git push${' \u2800\t'.repeat(5)}; evil`, '    git push [15 blanks] ; evil'],
+    ['of empty lines', `git push${'\n'.repeat(58)}evil`, '    git push\n    [57 empty lines]\n    evil'],
+    ['of lines of blanks', `git push${'\n \u2800'.repeat(20)}\nevil`, '    [20 empty lines]\n    evil'],
+    [
+      'an indent stays',
+      `git push\n${' '.repeat(12)}x\n\n\ny`,
+      '    git push\n                x\n    \n    \n    y',
+    ],
+  ])('a command with a blank %s', (_, command, shown) => {
+    expect(ask(command)).toContain(shown);
+  });
+
+  test('a variable with a blank at its beginning', () => {
+    const callerEnvironment = { A: `${' '.repeat(2900)}evil`, B: `x${'\n'.repeat(50)}evil` };
+    const question = ask('git push', { callerEnvironment });
+    expect(question).toContain('    A=[2900 blanks] evil');
+    expect(question).toContain('    B=x [50 blanks] evil');
+  });
+
   test('a secret whose value the command may run', () => {
     const callerEnvironment = { API_TOKEN: './evil.sh' };
     expect(ask('git push; eval "$API_TOKEN"', { callerEnvironment })).toContain('\n    API_TOKEN=./evil.sh');

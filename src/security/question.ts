@@ -72,7 +72,7 @@ function describeSome(
 ): string[] {
   if (variables.length === 0) return [];
   const valueOf = (name: string, value: string | undefined): string =>
-    value === undefined ? ' is not set' : `=${squeeze(escapeText(mask(name, value)))}`;
+    value === undefined ? ' is not set' : `=${squeeze(mask(name, value))}`;
   const lines = variables.map(([name, value]) => `    ${escapeText(name)}${valueOf(name, value)}`);
   return [`${title}\n\n${lines.sort().join('\n')}`];
 }
@@ -86,12 +86,23 @@ function maskValue(name: string, value: string): string {
 /** Indented, so that no line of it can pass for one of ours, and without characters that a terminal would obey. */
 function showLines(text: string): string {
   return text
+    .replace(EMPTY_LINES, (lines) => `\n[${lines.split('\n').length - 2} empty lines]\n`)
     .split('\n')
-    .map((line) => `    ${squeeze(escapeText(line))}`)
+    .map((line) => `    ${squeeze(line)}`)
     .join('\n');
 }
 
-/** A long blank would push what follows it out of a line, or of a window. */
+/** As it is shown in a line of its own. A long blank would push what follows it out of that, or of a window. */
 function squeeze(line: string): string {
-  return line.replace(/(?<=\S)\s{9,}(?=\S)/g, (blank) => ` [${blank.length} blanks] `);
+  const shown = line.replace(LONG_BLANK, (blank, at: number) => {
+    const count = Array.from(blank).length;
+    const isIndent = at === 0 && blank.length < line.length && /^ {1,40}$/.test(blank);
+    return isIndent ? blank : `${at === 0 ? '' : ' '}[${count} blanks] `;
+  });
+  return escapeText(shown);
 }
+
+/** What shows nothing, by itself or in some fonts: blanks, fillers, marks of no width. */
+const BLANK = String.raw`[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u{2800}]`;
+const LONG_BLANK = new RegExp(`${BLANK}{9,}`, 'gu');
+const EMPTY_LINES = new RegExp(String.raw`\n(?:${BLANK}*\n){3,}`, 'gu');
