@@ -15,7 +15,7 @@ import {
   setUnknown,
   textsOf,
 } from './follow.ts';
-import { recordArithmetic, recordPath } from './inspect.ts';
+import { inspectName, inspectQuoted, recordArithmetic, recordPath } from './inspect.ts';
 import { type Leading, readLeading } from './options.ts';
 
 export function applyBuiltin(call: Call): void {
@@ -98,6 +98,7 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
     for (const { value } of call.args) {
       if (value === undefined || !/^-?\w+$/.test(value)) {
         setUnknown(call, 'bash evaluates what unset is given');
+        inspectName(call.walk, value ?? '', call.scope);
         functions.clear();
       } else functions.delete(value);
     }
@@ -105,6 +106,7 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   let: ({ walk, args, scope }) => {
     for (const arg of args) {
       recordArithmetic(walk, arg.value ?? '$(', scope);
+      inspectQuoted(walk, arg.value ?? '', scope);
       const name = /^\s*([A-Za-z_]\w*)(?:\[.*\])?\s*(?:\S{0,2})=/.exec(arg.value ?? '')?.[1];
       if (name !== undefined) walk.assign({ name, text: arg.text, isNumber: true }, scope);
     }
@@ -172,6 +174,7 @@ function declare(call: Call): void {
     const target = (equals === -1 ? word : word.slice(0, equals)).replace(/\+$/, '');
     if (!NAME.test(target)) {
       if (word !== '--') unclear(call);
+      inspectName(walk, word, scope);
       continue;
     }
     // `export A` gives no value, and `export A=$x` has its name in the known beginning.
@@ -182,7 +185,10 @@ function declare(call: Call): void {
       arg.value === undefined
         ? unknownArg(arg.text, guesses, false)
         : literalArg(arg.value.slice(equals + 1));
-    if (isInteger) recordArithmetic(walk, value.value ?? '$(', scope);
+    if (isInteger) {
+      recordArithmetic(walk, value.value ?? '$(', scope);
+      inspectQuoted(walk, value.value ?? '', scope);
+    }
     const isNumber = /^-?\d+$/.test(value.value ?? '');
     walk.assign({ name: target, value, text: arg.text, isNumber }, scope);
   }
@@ -195,7 +201,10 @@ function readLines(call: Call): void {
   for (const { name, value } of read.options) {
     if (name === 'C' && value !== undefined)
       followText(call, joinArgs([value, unknownArg('(a line)', ['x'])]), inside(scope, 'mapfile -C'));
-    if (name === 'O' && value !== undefined) recordArithmetic(walk, value.value ?? '$(', scope);
+    if (name === 'O' && value !== undefined) {
+      recordArithmetic(walk, value.value ?? '$(', scope);
+      inspectQuoted(walk, value.value ?? '', scope);
+    }
   }
   assignTo(call, read.rest[0] ?? literalArg('MAPFILE'), linesRead(call, 1));
 }
@@ -230,14 +239,19 @@ function testArguments(call: Call): void {
   call.args.forEach((arg, index) => {
     if (arg.value !== '-v' && arg.value !== '-R') return;
     const next = call.args[index + 1];
-    if (next !== undefined && !NAME.test(next.value ?? '') && next.value !== ']') unclear(call);
+    if (next === undefined || NAME.test(next.value ?? '') || next.value === ']') return;
+    unclear(call);
+    inspectName(call.walk, next.value ?? '', call.scope);
   });
 }
 
 /** `guesses`: what it may be given, where the command says so itself. */
 function assignTo(call: Call, name: Arg, guesses: readonly string[] = []): void {
   const { walk, scope, invocation } = call;
-  if (name.value === undefined || !NAME.test(name.value)) return unclear(call);
+  if (name.value === undefined || !NAME.test(name.value)) {
+    inspectName(walk, wordOf(name), scope);
+    return unclear(call);
+  }
   walk.assign({ name: name.value, text: invocation.text }, scope);
   const known = scope.variables.get(name.value) ?? [];
   if (guesses.length > 0) scope.variables.set(name.value, [...guesses, ...known].slice(0, MAX_READ));

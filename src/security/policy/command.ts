@@ -7,6 +7,7 @@ import {
   inspectArithmetic,
   inspectBody,
   inspectParts,
+  inspectQuoted,
   inspectWord,
   isNumberWord,
   recordPath,
@@ -70,7 +71,10 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope): void 
 
 /** As an argument of `export` and the like it is a word to look into; the builtin does the assigning. */
 function walkAssignmentArg(walk: Walk, { text, name, value, index }: Assignment, scope: Scope): Arg {
-  if (index !== undefined) inspectParts(walk, index, scope);
+  if (index !== undefined) {
+    inspectParts(walk, index, scope);
+    inspectQuoted(walk, index.text, scope);
+  }
   if (value.type === 'ArrayValue') {
     for (const element of value.elements) inspectWord(walk, element, scope);
     return { ...unknownArg(text, [], false), start: `${name}=` };

@@ -182,6 +182,19 @@ export function inspectArithmetic(
   recordArithmetic(walk, text, scope);
 }
 
+/** A text that bash evaluates although it is quoted: a subscript, say. The quotes inside of it count. */
+export function inspectQuoted(walk: Walk, text: string, scope: Scope): void {
+  if (SUBSTITUTION.test(text)) walk.walkText(`: "${text.replaceAll('"', '')}"`, guessScope(scope));
+}
+
+const SUBSTITUTION = /\$\(|`/;
+
+/** The name of a variable, as builtins take it: only in a subscript anything is evaluated. */
+export function inspectName(walk: Walk, name: string, scope: Scope): void {
+  const subscript = name.indexOf('[');
+  if (subscript !== -1) inspectQuoted(walk, name.slice(subscript), scope);
+}
+
 /** Which variables decide what is evaluated: `a[$(rm x)]` as the value of one of them would run `rm`. */
 export function recordArithmetic(walk: Walk, text: string, scope: Scope): void {
   const plain = text
@@ -189,6 +202,8 @@ export function recordArithmetic(walk: Walk, text: string, scope: Scope): void {
     .replace(/\b\d+(?:#[\w@]+|[xX][\da-fA-F]+)?/g, '1');
   const isOpen = /\$\(|`|\$[@*\d]|\$\{[@*\d!]|[<>]\(/.test(text.replace(/\$\(\([\w\s+\-*/%]*\)\)/g, '1'));
   const names = [...plain.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => name);
+  // Without quotes it was looked into as a part of the word.
+  if (/['"\\]/.test(text)) inspectQuoted(walk, text, scope);
   if (scope.isGuess || (names.length === 0 && !isOpen)) return;
   walk.findings.arithmetic.push({ names, isOpen, text });
 }
@@ -222,6 +237,7 @@ export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope
         !NAME.test(evaluateText(operand, walk.knowledge(scope)).value ?? '')
       ) {
         walk.unknown(`bash evaluates what follows ${operator}`, sourceOf(expression, scope), scope);
+        inspectName(walk, operand.text, scope);
       }
       return;
     }

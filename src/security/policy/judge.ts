@@ -118,8 +118,19 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
 }
 
 function findUncertain(findings: Findings, { blocked, ask }: Rules, { context }: Asked): Denial | undefined {
-  const found = blocked.length + ask.length > 0 ? findUnjudged(findings, context) : undefined;
+  if (blocked.length + ask.length === 0) return undefined;
+  // Whatever it matches when it runs, no command has to be named so.
+  const pattern = findings.invocations.find(hasPatternName);
+  if (pattern !== undefined) return undecidable('the name of the command is a pattern', pattern.text);
+  const found = findUnjudged(findings, context);
   return found && undecidable(found.reason, found.part);
+}
+
+/** Behind `env` and the like it may as well be an option. */
+function hasPatternName({ args, unknown }: Invocation): boolean {
+  const [name] = args;
+  if (name?.value === undefined) return name?.isGlob === true;
+  return /^what \S+ would run is not clear/.test(unknown ?? '') && args.some(({ isGlob }) => isGlob);
 }
 
 /** What the link `/tmp/x` to `/bin/rm` is. */
