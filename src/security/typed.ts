@@ -121,7 +121,7 @@ function judgeInput(
     home: homedir(),
     realPath: realPathOf,
     isContinued: true,
-    environment: {},
+    environment: leadingOf(request.variables),
     protectedProcesses: protectedProcesses(),
   };
   const isText = request.isLeftText === true;
@@ -143,6 +143,14 @@ function judgeInput(
   }
   return judgement;
 }
+
+/** Variables of the terminal that decide where its shell goes; the others may have changed since. */
+const leadingOf = (variables: InputRequest['variables'] = {}): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(variables).flatMap(([name, value]) =>
+      (name === 'CDPATH' || name === 'HOME') && value !== null ? [[name, value]] : [],
+    ),
+  );
 
 /** A question would show what may be a password; what is not read to its end may go on in the next line. */
 function checkLeft(judgement: Judgement, policy: Policy, isText: boolean): void {

@@ -331,6 +331,8 @@ describe('what would run later, or under another name, is not judged and so deni
     'eval "$(ssh-agent)"',
     'echo alias t=touch',
     'ls /usr/bin/touc?',
+    'export PATH=$PATH:x',
+    'declare A="$B"',
     "printf '%s' 'a[$(touch M)]'",
     "[[ x == 'a[$(touch M)]' ]]",
     "test x = 'a[$(touch M)]'",

@@ -19,11 +19,16 @@ const RESERVED = setOf(
   '! time coproc if then else elif fi case esac for select while until do done { } in function [[ ]]',
 );
 
+/** Commands after which `sh` keeps the variables that stand before them. */
+const KEEPS = setOf('. : break continue eval exec exit export readonly return set shift times trap unset');
+
 export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
   const { findings } = walk;
   const before = findings.invocations.length;
   const text = sourceOf(node, scope);
-  for (const item of node.prefix) if (item.type === 'Assignment') walkAssignment(walk, item, scope);
+  const isTemporary = node.name !== undefined && !KEEPS.has(node.name.value);
+  for (const item of node.prefix)
+    if (item.type === 'Assignment') walkAssignment(walk, item, scope, isTemporary);
   const input = walkRedirects(walk, node.redirects, scope) ?? scope.input;
   if (node.name === undefined) return;
 
@@ -47,7 +52,7 @@ export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
   walk.invoke({ args, text, input, fedBy: [...findings.invocations.slice(before), ...feeding] }, scope);
 }
 
-function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope): void {
+function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemporary: boolean): void {
   walkAssignmentArg(walk, assignment, scope);
   const { name, value, index, append, text } = assignment;
   if (index !== undefined) {
@@ -66,7 +71,8 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope): void 
   const result = evaluateText(value, walk.knowledge(scope));
   const isPlain = append !== true && index === undefined;
   const given = isPlain ? result : unknownArg(text, result.guesses, false);
-  walk.assign({ name, value: given, text, isNumber: isPlain && isNumberWord(value) }, scope);
+  const isNumber = isPlain && isNumberWord(value);
+  walk.assign({ name, value: given, text, isNumber, isTemporary }, scope);
 }
 
 /** As an argument of `export` and the like it is a word to look into; the builtin does the assigning. */
@@ -82,11 +88,13 @@ function walkAssignmentArg(walk: Walk, { text, name, value, index }: Assignment,
   inspectWord(walk, value, scope);
   const result = evaluateText(value, walk.knowledge(scope));
   const prefix = `${name}=`;
+  // A value that nobody knows is still one of this name.
+  const guesses = result.guesses.length === 0 ? [''] : result.guesses;
   return {
     ...result,
     text,
     value: result.value === undefined ? undefined : prefix + result.value,
-    guesses: result.guesses.map((guessed) => prefix + guessed),
+    guesses: guesses.map((guessed) => prefix + guessed),
     start: prefix + result.start,
   };
 }

@@ -118,6 +118,9 @@ export const OPEN = '\0';
 /** The reading of an unknown directory: no allowed directory contains everything. */
 export const UNDECIDED = '/';
 
+/** The reading of a text that may be any path, whatever stands before and behind it. */
+export const ANYWHERE = `${'/..'.repeat(64)}${'/?'.repeat(16)}`;
+
 /** A part of a word. Where it has no readings of its own: its guesses, or nothing. */
 type Piece = Pick<Arg, 'value' | 'guesses'> & Partial<Arg>;
 
@@ -290,6 +293,7 @@ function partReadings(
   if (operation === undefined) return [...values];
   const isCase = /[\^,@]/.test(text.slice(2 + parameter.length)[0] ?? '');
   return values.map((value) => {
+    if (value === ANYWHERE) return value;
     if (isCase || !value.includes('/')) return value;
     const isDown = !value.startsWith('/') && !/(?:^|\/)\.\.(?:\/|$)/.test(value);
     const removed = text.slice(2 + parameter.length, -1);

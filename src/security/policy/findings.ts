@@ -49,6 +49,8 @@ export interface Assigned {
   /** Undefined: from outside, such as `read`. */
   readonly value?: Arg | undefined;
   readonly isNumber?: boolean;
+  /** For one command alone, before whose name it stands. */
+  readonly isTemporary?: boolean;
   readonly text: string;
 }
 

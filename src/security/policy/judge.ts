@@ -2,7 +2,7 @@
 import { type AllowList, isDenial, isNeutral } from './allow-list.ts';
 import { findDestructive } from './destructive.ts';
 import { findOutside } from './find-outside.ts';
-import type { Findings, Invocation } from './findings.ts';
+import type { Assigned, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { findGadgets } from './gadgets.ts';
 import { type CompiledEntry, normalText } from './list-entry.ts';
@@ -117,14 +117,26 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
   return undefined;
 }
 
-function findUncertain(findings: Findings, { blocked, ask }: Rules, { context }: Asked): Denial | undefined {
-  if (blocked.length + ask.length === 0) return undefined;
+function findUncertain(
+  findings: Findings,
+  { blocked, ask, directories }: Rules,
+  { context }: Asked,
+): Denial | undefined {
+  const isConfined = directories !== undefined && context.isContinued === true;
+  if (blocked.length + ask.length === 0 && !isConfined) return undefined;
+  // What later lines lead to would depend on it, and they are judged without it.
+  const moving = isConfined ? findings.assignments.find(leadsElsewhere) : undefined;
+  if (moving !== undefined)
+    return undecidable(`${moving.name} decides where later commands lead`, moving.text);
   // Whatever it matches when it runs, no command has to be named so.
   const pattern = findings.invocations.find(hasPatternName);
   if (pattern !== undefined) return undecidable('the name of the command is a pattern', pattern.text);
   const found = findUnjudged(findings, context);
   return found && undecidable(found.reason, found.part);
 }
+
+const leadsElsewhere = ({ name, isTemporary }: Assigned): boolean =>
+  isTemporary !== true && /^(?:HOME|CDPATH|IFS|PWD|OLDPWD|DIRSTACK)$/.test(name);
 
 /** Behind `env` and the like it may as well be an option. */
 function hasPatternName({ args, unknown }: Invocation): boolean {

@@ -391,4 +391,68 @@ describe('paths under allowed_directories', () => {
       });
     },
   );
+
+  const continued = { ...CONTEXT, isContinued: true };
+  test.each([
+    'cat $p',
+    'cat "$p"',
+    'cat ./$p',
+    'cat a/$p/b',
+    'cat ${p%.ts}',
+    'cat ./${p%.ts}',
+    'cat ${p:-a}',
+    'cat ${!p}',
+    'cat $1',
+    'cat "$@"',
+    'cat < $p',
+    'echo x > "$p"',
+    'ls $OLDPWD',
+    'false && p=a; cat $p',
+    'if false; then p=a; fi; cat $p',
+    'f() { cat "$1"; }',
+    'echo() { cat "$@"; }',
+  ])('%s in a shell that has run other commands may lead outside', (command) => {
+    expect(permissive.judge(command, continued)).toMatchObject({ decision: 'deny', code: 'SECURITY_002' });
+  });
+
+  test.each([
+    'CDPATH=/etc',
+    'export CDPATH=/etc',
+    'HOME=/etc',
+    'IFS=:',
+    'IFS=: :',
+    'read PWD',
+    'printf -v HOME /etc',
+    'alias ls="ls a"',
+    'alias echo=cat',
+    '$p',
+    'env $p',
+    'c*t x',
+    'x=cat; eval "$y"',
+  ])('%s in a shell that has run other commands decides what later ones do', (command) => {
+    expect(permissive.judge(command, continued)).toMatchObject({ decision: 'deny' });
+  });
+
+  test.each([
+    'p=a; cat $p',
+    'p=src/a && cat "$p"',
+    'for f in src/*.ts; do cat "$f"; done',
+    'cd src',
+    'cat $HOME/../proj/x',
+    'ls $PWD',
+    'echo $p',
+    'kill $pid $!',
+    'exit $?',
+    '[ $? -eq 0 ]',
+    'grep $p a',
+    'IFS=: read -r a b < x',
+    'HOME=a npm ci',
+    'export NODE_ENV=test',
+    'export PATH=$PATH:$PWD/bin',
+    'export A="$B"',
+  ])('%s in a shell that has run other commands is allowed', (command) => {
+    expect(permissive.judge(command, { ...continued, home: '/proj/home' })).toMatchObject({
+      decision: 'allow',
+    });
+  });
 });

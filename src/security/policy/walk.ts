@@ -4,6 +4,7 @@
  */
 import { applyBuiltin, setPositional } from './builtins.ts';
 import {
+  ANYWHERE,
   type Arg,
   boundValues,
   guessedWords,
@@ -116,7 +117,7 @@ function createWalk(context: JudgeContext): Walk {
       directory: cwds.length === 1 ? (cwds[0] ?? undefined) : undefined,
       places: cwds.filter((place) => place !== null),
       previous: [...left].map((place) => place ?? UNDECIDED),
-      inherited: (name) => (context.isContinued === true ? OPEN : (context.inherited?.(name) ?? '')),
+      inherited: (name) => (context.isContinued === true ? valueIn(name) : (context.inherited?.(name) ?? '')),
       variables,
       assigned,
     }),
@@ -131,8 +132,11 @@ function createWalk(context: JudgeContext): Walk {
       const { name, value } = given;
       assigned.add(name);
       findings.assignments.push(given);
-      if (value !== undefined && value.guesses.length > 0)
-        scope.variables.set(name, boundValues([...value.guesses, ...(scope.variables.get(name) ?? [])]));
+      if (value === undefined || value.guesses.length === 0) return;
+      // Where it may not happen, the variable may be as an earlier command left it.
+      const before = context.isContinued === true && scope.isConditional ? [ANYWHERE] : [];
+      const known = scope.variables.get(name) ?? before;
+      scope.variables.set(name, boundValues([...value.guesses, ...known]));
     },
     walkText(text, scope) {
       walk.spend(text.length);
@@ -160,6 +164,9 @@ function createWalk(context: JudgeContext): Walk {
   };
   return walk;
 }
+
+/** What an earlier command may have given a name; of some the shell keeps numbers and letters alone. */
+const valueIn = (name: string): string => (/^[?#!$-]$/.test(name) ? OPEN : ANYWHERE);
 
 /** `left`: where the shell was before it went elsewhere. `cd -` and the stack of directories lead there. */
 function createMoves(
