@@ -102,9 +102,7 @@ export function createTyping() {
       decide(bytes, placed(shell), current(shell), open(shell)),
     /** For a program that may read only a part of it. */
     decideLeft: (bytes: Uint8Array, shell: InputFacts): Decision =>
-      shell.isPartlyRead && !hasEnter(bytes, shell)
-        ? decideKeys(bytes, current(shell))
-        : decideLeft(bytes, current(shell)),
+      (shell.isPartlyRead && !hasEnter(bytes, shell) ? decideKeys : decideLeft)(bytes, current(shell)),
     /** It was typed at the shell. */
     commit(bytes: Uint8Array, shell: ShellFacts): void {
       const before = current(shell);
@@ -188,8 +186,8 @@ function decideLeft(bytes: Uint8Array, before: Content): Decision {
   if (bytes.every((byte) => QUIET.has(byte))) return { kind: 'open' };
   const text = Buffer.from(bytes).toString('utf8');
   const characters = Array.from(text.slice(0, -1));
-  const isPlain = endsLine(bytes) && characters.every((each) => !CONTROL.test(each));
-  if (!isEmpty(before) || !isPlain || characters.length > MAX_LEFT) return refuse('alone');
+  const isText = endsLine(bytes) && characters.every((each) => !CONTROL.test(each));
+  if (!isEmpty(before) || !isText || characters.length > MAX_LEFT) return refuse('alone');
   return { kind: 'left', texts: endsOf(characters), isText: false };
 }
 

@@ -117,7 +117,7 @@ function createWalk(context: JudgeContext): Walk {
       directory: cwds.length === 1 ? (cwds[0] ?? undefined) : undefined,
       places: cwds.filter((place) => place !== null),
       previous: [...left].map((place) => place ?? UNDECIDED),
-      inherited: (name) => (context.isContinued === true ? valueIn(name) : (context.inherited?.(name) ?? '')),
+      inherited: (name) => valueIn(name, context),
       variables,
       assigned,
     }),
@@ -133,10 +133,7 @@ function createWalk(context: JudgeContext): Walk {
       assigned.add(name);
       findings.assignments.push(given);
       if (value === undefined || value.guesses.length === 0) return;
-      // Where it may not happen, the variable may be as an earlier command left it.
-      const before = context.isContinued === true && scope.isConditional ? [ANYWHERE] : [];
-      const known = scope.variables.get(name) ?? before;
-      scope.variables.set(name, boundValues([...value.guesses, ...known]));
+      scope.variables.set(name, boundValues([...value.guesses, ...valuesBefore(name, scope, context)]));
     },
     walkText(text, scope) {
       walk.spend(text.length);
@@ -165,8 +162,18 @@ function createWalk(context: JudgeContext): Walk {
   return walk;
 }
 
-/** What an earlier command may have given a name; of some the shell keeps numbers and letters alone. */
-const valueIn = (name: string): string => (/^[?#!$-]$/.test(name) ? OPEN : ANYWHERE);
+/** What the server gives a variable, or an earlier command may have; of some the shell keeps numbers and letters alone. */
+function valueIn(name: string, { isContinued, inherited }: JudgeContext): string {
+  if (isContinued !== true) return inherited?.(name) ?? '';
+  return /^[?#!$-]$/.test(name) ? OPEN : ANYWHERE;
+}
+
+/** Where it may not be set after all, a variable may be as an earlier command left it. */
+const valuesBefore = (
+  name: string,
+  { variables, isConditional }: Scope,
+  { isContinued }: JudgeContext,
+): readonly string[] => variables.get(name) ?? (isContinued === true && isConditional ? [ANYWHERE] : []);
 
 /** `left`: where the shell was before it went elsewhere. `cd -` and the stack of directories lead there. */
 function createMoves(

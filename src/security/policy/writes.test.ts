@@ -68,6 +68,8 @@ const INSIDE = [
   'git checkout -- f',
   'git commit -m x',
   'git stash',
+  'git stash push',
+  'git stash push -m wip',
   'git -C src add f',
 ];
 

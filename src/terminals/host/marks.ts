@@ -121,8 +121,7 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
     },
     D: ([code = '', flags, editing]) => {
       marks.prompts++;
-      marks.expandsHistory = mayExpandHistory(flags);
-      marks.editing = editing === undefined || editing === 'emacs' ? editing : 'other';
+      Object.assign(marks, { expandsHistory: mayExpandHistory(flags), editing: editingOf(editing) });
       end(code);
     },
   };
@@ -132,6 +131,9 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
 /** What cannot be the shell's flags says nothing. */
 const mayExpandHistory = (flags: string | undefined): boolean =>
   flags === undefined || !/^[A-GI-Za-z0-9]*$/.test(flags);
+
+const editingOf = (said: string | undefined): Editing | undefined =>
+  said === undefined || said === 'emacs' ? said : 'other';
 
 const placeOfCursor = ({ terminal }: Screen): Place => ({
   marker: terminal.registerMarker(0),
