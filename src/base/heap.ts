@@ -10,6 +10,10 @@ const MIB = 1024 * 1024;
 const GROWTH_BYTES = 24 * MIB;
 /** So long after the last call nobody waits for it. */
 const IDLE_MS = 1000;
+/** And so long after it nobody waits for a young collection, of half a millisecond, which the next call need not make. */
+const PAUSE_MS = 20;
+/** Of the young generation, which is a mebibyte. */
+const PAUSE_GROWTH_BYTES = MIB / 4;
 /** Then this much is worth it, of what young collections have left. */
 const IDLE_GROWTH_BYTES = 2 * MIB;
 
@@ -25,11 +29,15 @@ export function createHeap() {
     // saves in thousands of calls; what is not is better compiled in a simple way at once than interpreted.
     setFlagsFromString('--interrupt-budget=600000');
     setFlagsFromString('--always-sparkplug');
+    // The same for what comes from the code cache: after a call or two, each function on its own.
+    setFlagsFromString('--interrupt-budget-factor-for-feedback-allocation=1');
+    setFlagsFromString('--no-baseline-batch-compilation');
   }
-  const collect = runInNewContext('gc') as () => void;
+  const collect = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
   let lowest = Number.POSITIVE_INFINITY;
   let lowestOld = 0;
   let idle: NodeJS.Timeout | undefined;
+  let pause: NodeJS.Timeout | undefined;
 
   function collectAll(): void {
     // Records of executions lie between garbage, and would keep pages that are nearly empty. V8's own collections come
@@ -50,6 +58,10 @@ export function createHeap() {
       if (oldBytes() >= lowestOld + IDLE_GROWTH_BYTES) collectAll();
     }, IDLE_MS).unref();
     idle.refresh();
+    pause ??= setTimeout(() => {
+      if (bytesOf((name) => name === 'new_space') > PAUSE_GROWTH_BYTES) collect({ type: 'minor' });
+    }, PAUSE_MS).unref();
+    pause.refresh();
   }
 
   // Loading leaves some, too.
@@ -58,7 +70,9 @@ export function createHeap() {
 }
 
 /** All but what is young, which the next call's collections take anyway. */
-function oldBytes(): number {
-  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'));
+const oldBytes = (): number => bytesOf((name) => !name.startsWith('new_'));
+
+function bytesOf(isWanted: (space: string) => boolean): number {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => isWanted(name));
   return spaces.reduce((sum, space) => sum + space.space_used_size, 0);
 }
