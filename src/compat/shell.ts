@@ -94,7 +94,8 @@ export function createShell(
         call,
       );
       if (ended.outcome.status !== 'completed') writeAbortFile(ended, call.modules);
-      return describe(ended, call, canRead);
+      const notice = call.modules.security.shellNotice({ principal: call.principal, rules: rules() });
+      return describe(ended, call, { canRead, notice });
     },
   });
 }
@@ -104,7 +105,11 @@ function describeSeconds(seconds: number): string {
   return `${seconds} seconds / ${seconds / 60} ${seconds === 60 ? 'minute' : 'minutes'}`;
 }
 
-async function describe(ended: Ended, call: Call, canRead: boolean): Promise<Answer<Metadata>> {
+async function describe(
+  ended: Ended,
+  call: Call,
+  { canRead, notice = '' }: { readonly canRead: boolean; readonly notice: string | undefined },
+): Promise<Answer<Metadata>> {
   const { outcome, execution } = ended;
   // A command that succeeded may have an explanation as well: it read a hidden file as empty.
   const suggestion = outcome.reason === 'exit' && outcome.exitCode !== 0 ? outcome.explanation : undefined;
@@ -113,7 +118,8 @@ async function describe(ended: Ended, call: Call, canRead: boolean): Promise<Ans
     show(execution, 'stderr', call, canRead),
   ]);
   const plain = { ...ended, stdout: cutOr(stdout, ended.stdout), stderr: cutOr(stderr, ended.stderr) };
-  const note = [stdout, stderr].flatMap(({ binary, text }) => (binary ? [text] : [])).join('\n');
+  const notes = [stdout, stderr].flatMap(({ binary, text }) => (binary ? [text] : []));
+  const note = [...notes, ...(notice === '' ? [] : [notice])].join('\n');
   const data: Metadata = {
     ...(outcome.reason === 'timeout' ? timeoutMetadata(plain) : endMetadata(plain)),
     ...(ended.isCut && { output_truncated: true }),
@@ -129,6 +135,7 @@ async function describe(ended: Ended, call: Call, canRead: boolean): Promise<Ans
       `${stdout.text}${stderr.text === '' ? '' : `${stdout.text === '' || stdout.text.endsWith('\n') ? '' : '\n'}[stderr]\n${stderr.text}`}`,
       suggestion ?? '',
       ended.isCut ? 'The output was truncated.' : '',
+      notice,
     ].filter((text) => text !== ''),
     meta: data,
     isError: outcome.status !== 'completed',

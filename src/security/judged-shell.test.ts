@@ -65,7 +65,7 @@ describe.each(['zsh', 'fish', 'dash'] as const)('%s as the command shell', (shel
           expect({ form, isMade: existsSync(made) }).toEqual({ form, isMade: true });
           rmSync(made);
         }
-        expect(world.security.shellNotice('local')).toBeUndefined();
+        expect(world.security.shellNotice({ principal: 'local' })).toBeUndefined();
       });
 
       test('a session keeps its state, and the notice is given once to each caller', async () => {
@@ -73,9 +73,11 @@ describe.each(['zsh', 'fish', 'dash'] as const)('%s as the command shell', (shel
         await world.run('export KEPT=$((40 + 2)); cd /', { sessionId: 's' });
         const { stdout } = await world.run('echo "$KEPT $PWD ${BASH_VERSION:+bash}"', { sessionId: 's' });
         expect(stdout).toBe('42 / bash\n');
-        expect(world.security.shellNotice('local')).toMatch(/^Commands run in \/bin\/bash rather than /);
-        expect(world.security.shellNotice('local')).toBeUndefined();
-        expect(world.security.shellNotice('another')).toBeDefined();
+        expect(world.security.shellNotice({ principal: 'local' })).toMatch(
+          /^Commands run in \/bin\/bash rather than /,
+        );
+        expect(world.security.shellNotice({ principal: 'local' })).toBeUndefined();
+        expect(world.security.shellNotice({ principal: 'another' })).toBeDefined();
       });
     },
   );

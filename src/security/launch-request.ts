@@ -61,6 +61,8 @@ export function checkCommand(command: string): void {
   if (command.trim() === '') {
     throw new ShellServerError('PARAM_002', 'command is empty.', { hint: 'Set command to the text to run.' });
   }
+  if (command.includes('\0'))
+    throw new ShellServerError('PARAM_002', 'command has a NUL character, which no argument can hold.');
   const bytes = Buffer.byteLength(command);
   if (bytes <= LIMITS.commandBytes) return;
   throw new ShellServerError(

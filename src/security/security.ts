@@ -200,10 +200,10 @@ function createShellChoice({ configured, forCommands }: Shells, policyOf: Consid
     /** The same for its terminals, where it names no shell. */
     terminalShellFor: (principal: string): string => judgedShell(configured, policyOf({ principal })),
     /** For the first answer to a principal whose commands run in another shell than the configured one. */
-    shellNotice(principal: string): string | undefined {
-      const shell = judgedShell(forCommands, policyOf({ principal }));
-      if (shellName(shell) === shellName(forCommands) || noticed.has(principal)) return undefined;
-      noticed.add(principal);
+    shellNotice(caller: Pick<LaunchRequest, 'principal' | 'rules'>): string | undefined {
+      const shell = judgedShell(forCommands, policyOf(caller));
+      if (shellName(shell) === shellName(forCommands) || noticed.has(caller.principal)) return undefined;
+      noticed.add(caller.principal);
       return `Commands run in ${shell} rather than ${forCommands}: the lists of commands in force are judged by the grammar of bash.`;
     },
   };

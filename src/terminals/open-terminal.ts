@@ -63,7 +63,7 @@ export function createOpening(options: OpeningOptions) {
     // So that they are made at the same time; that it cannot be made is found out again.
     security.expectedSandbox(principal).catch(() => undefined);
     const path = await executions.commandPath();
-    const shell = findShell(request.shellType, security.shells.configured, path);
+    const shell = findShell(request.shellType, security.terminalShellFor(principal), path);
     const { sessionName, release } = register.reserve(principal, request.sessionName);
     const opening: Opening = { request, caller, shell, sessionName, nonce: randomText() };
     let state: TerminalState | undefined;

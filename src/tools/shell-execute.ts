@@ -256,7 +256,7 @@ async function answer(
     folds: input.fold,
     detail: input.detail,
     why,
-    notice: call.modules.security.shellNotice(call.principal),
+    notice: call.modules.security.shellNotice({ principal: call.principal }),
   });
   // What goes on is looked at again, and then shows what is new.
   return why === undefined

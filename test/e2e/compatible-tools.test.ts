@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { needs } from '../setup/needs.ts';
 import type { ClientKind } from './support/clients.ts';
 import { longCommand, until } from './support/long-command.ts';
 import { createPlace, type Place, type Product } from './support/product.ts';
@@ -242,6 +243,14 @@ describe('shell', () => {
       stdout: 'secret',
       exit_code: 0,
     });
+  });
+
+  test.skipIf(needs('fish'))('says once that its blocked commands are judged in bash', async () => {
+    const server = await start('shell', 'shell = "/usr/bin/fish"\n[shell_tool]\nblocked_commands = ["dd"]');
+    const first = await blocks(server, 'shell', { command: 'echo "$BASH_VERSION"' });
+    expect(first[1]).toMatch(/^\d/);
+    expect(first.at(-1)).toMatch(/^Commands run in \/bin\/bash rather than \/usr\/bin\/fish/);
+    expect(await blocks(server, 'shell', { command: 'echo again' })).toHaveLength(first.length - 1);
   });
 
   test('never has more than everybody has', async () => {

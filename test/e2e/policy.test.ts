@@ -107,6 +107,9 @@ describe('an allow-list', () => {
       expect(first.data).toMatchObject({ exit_code: 127, message: expect.stringContaining('/bin/bash') });
       expect((await product.execute('echo "$BASH_VERSION"')).data.message).toBeUndefined();
       expect(existsSync(join(place.work, 'x'))).toBe(false);
+      // A terminal for which no shell is named has the same one.
+      const { data } = await product.call('terminal_create', {});
+      expect(data).toMatchObject({ shell_type: 'bash' });
     },
   );
 
