@@ -27,7 +27,7 @@ import { setOf } from '../list.ts';
 import { kindOf, lookAt } from './host-files.ts';
 
 /** Settings and scripts are smaller. */
-const MAX_BYTES = 16 * 1024 * 1024;
+export const MAX_COPIED_BYTES = 16 * 1024 * 1024;
 /** Of all that is looked at, which is done before every command; settings are fewer files. */
 const MAX_ENTRIES = 20_000;
 /** Packages are installed by links, and git never obeys what lies in these of a git directory, nor a sample. */
@@ -117,7 +117,7 @@ function writeCopy(from: string, to: string): void {
   withFile(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, (source) => {
     const about = fstatSync(source);
     if (!about.isFile()) throw new Error('it is not a file any more');
-    if (about.size > MAX_BYTES) throw new Error('it is too large to be copied');
+    if (about.size > MAX_COPIED_BYTES) throw new Error('it is too large to be copied');
     withFile(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, (target) => {
       writeSync(target, readFileSync(source));
       if (process.geteuid?.() !== about.uid || process.getegid?.() !== about.gid)

@@ -83,6 +83,16 @@ describe('a second name that a program outside made since the last command', () 
     },
   );
 
+  test('is left to a large program in a home directory that is the workspace', async () => {
+    const host = createHost();
+    const program = host.write('home/.nvm/node', 'x'.repeat(17 << 20));
+    linkSync(program, join(host.home, 'node'));
+    const profiles = profilesOf(host, 'development', host.home);
+    await profiles.of();
+    expect(statSync(program).nlink).toBe(2);
+    profiles.dispose();
+  });
+
   test('is not looked for among what programs keep in a home directory that is the workspace', async () => {
     const host = createHost();
     const extensions = host.makeDirectory('home/.vscode/extensions');

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import type { GitLayout } from './git-layout.ts';
-import { kindOf, namesIn, thereOrShut } from './host-files.ts';
+import { MAX_COPIED_BYTES } from './hard-links.ts';
+import { kindOf, lookAt, namesIn, thereOrShut } from './host-files.ts';
 import { linkedFrom } from './linked.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Mount } from './profile.ts';
@@ -103,13 +104,16 @@ export function settingsIn(
   ];
 }
 
-/** A file, or those at the top of a directory. */
+/** A file, or those at the top of a directory but for large programs, which version managers link and nobody copies. */
 function filesAt(path: string): string[] {
   const real = realPathOf(path);
   if (kindOf(real) !== 'directory') return [path];
   return namesIn(real, /^/)
     .slice(0, MAX_TOP_FILES)
-    .filter((each) => kindOf(each) === 'file');
+    .filter((each) => {
+      const about = lookAt(each);
+      return about?.isFile() === true && about.size <= MAX_COPIED_BYTES;
+    });
 }
 
 /** Each is looked at before every command. */
