@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { linkSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { defaultSettings } from '../../base/config/defaults.fixture.ts';
 import type { PresetName } from '../../base/config/presets.ts';
 import { silentLog } from '../../base/log.ts';
 import { createProfiles, type Resident } from './profiles.ts';
 import { createHost, type Host, securityOf, viewOf } from './sandbox.fixture.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 function profilesOf(host: Host, preset: PresetName, workspace = host.workspace) {
   vi.stubEnv('HOME', host.home);
