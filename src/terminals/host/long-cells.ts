@@ -29,8 +29,8 @@ export function boundCells(line: Line): void {
   rows.addCodepointToCell = function bounded(column, codePoint, width) {
     if (this.getString(column).length >= MAX_CELL_LENGTH) return;
     add.call(this, column, codePoint, width);
-    // V8 keeps a sum of strings as a list of its parts, with a kilobyte for each cell, until it is read.
-    this.getString(column).charCodeAt(0);
+    // V8 keeps a sum of strings as a list of its parts, with a kilobyte for each cell, until it is read as a whole.
+    Number(this.getString(column));
   };
   rows[BOUNDED] = true;
 }
