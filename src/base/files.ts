@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -91,6 +92,18 @@ const REMOVE_PAUSE_MS = 20;
 export function writeAllSync(fd: number, data: Uint8Array): void {
   let written = 0;
   while (written < data.length) written += writeSync(fd, data, written, data.length - written);
+}
+
+/** As many of the bytes as there are, in `into` where they fit. */
+export function readAt(fd: number, offset: number, length: number, into?: Buffer): Buffer {
+  const buffer = into !== undefined && into.length >= length ? into : Buffer.allocUnsafe(length);
+  let done = 0;
+  while (done < length) {
+    const count = readSync(fd, buffer, done, length - done, offset + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return buffer.subarray(0, done);
 }
 
 /** Names in a directory; none where it is not there. */

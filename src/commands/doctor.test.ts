@@ -75,10 +75,10 @@ test.skipIf(process.getuid?.() !== 0).each([
 });
 
 test('a path can neither move the cursor nor run backwards', () => {
-  const text = '/work/\u202egpj.sh\u009b2J\u0085\u2066\u2028\u007f\n';
+  const text = '/some/\u202egpj.sh\u009b2J\u0085\u2066\u2028\u007f\n';
   expect(renderFindings([{ name: 'path', state: 'warning', text, fix: text }])).toBe(
     ['warn  path  ', '            -> ']
-      .map((before) => `${before}/work/\\u{202e}gpj.sh\\x9b2J\\x85\\u{2066}\\u{2028}\\x7f\\n\n`)
+      .map((before) => `${before}/some/\\u{202e}gpj.sh\\x9b2J\\x85\\u{2066}\\u{2028}\\x7f\\n\n`)
       .join('')
       .concat('\n0 problems, 1 warning\n'),
   );

@@ -2,7 +2,7 @@
  * How the files of a bundle are opened: never through a symbolic link, and never waiting on a FIFO that was put
  * in their place.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { errnoOf } from '../base/errors.ts';
 
 /** Undefined where there is no regular file of that name. */
@@ -45,16 +45,4 @@ function openRegular(path: string, flags: number): { fd: number; size: number } 
   if (stat.isFile()) return { fd, size: stat.size };
   closeSync(fd);
   throw Object.assign(new Error(`ENXIO: not a regular file, open '${path}'`), { code: 'ENXIO' });
-}
-
-/** As many of the bytes as there are, in `into` where they fit. */
-export function readAt(fd: number, offset: number, length: number, into?: Buffer): Buffer {
-  const buffer = into !== undefined && into.length >= length ? into : Buffer.allocUnsafe(length);
-  let done = 0;
-  while (done < length) {
-    const count = readSync(fd, buffer, done, length - done, offset + done);
-    if (count === 0) break;
-    done += count;
-  }
-  return buffer.subarray(0, done);
 }

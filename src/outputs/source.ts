@@ -3,8 +3,9 @@
  * Offsets are those the bytes had when they came, so what lies between file and tail is a gap.
  */
 import { closeSync, fstatSync, lstatSync } from 'node:fs';
+import { readAt } from '../base/files.ts';
 import type { LineIndex } from './line-index.ts';
-import { ifThere, openForReading, readAt } from './open-file.ts';
+import { ifThere, openForReading } from './open-file.ts';
 import { createTailReader, readTailTotal, type Tail } from './tail.ts';
 import type { ByteSource, Gap } from './types.ts';
 

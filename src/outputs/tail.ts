@@ -3,7 +3,8 @@
  * which holds the stream's total size in its first line and its last bytes after that.
  */
 import { fstatSync } from 'node:fs';
-import { readAt, withFile } from './open-file.ts';
+import { readAt } from '../base/files.ts';
+import { withFile } from './open-file.ts';
 
 export interface Tail {
   /** All bytes of the stream, kept or not. */

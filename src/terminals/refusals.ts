@@ -5,7 +5,7 @@ export interface Refusal {
   readonly hint: string;
 }
 
-type Why = 'alone' | 'apart' | 'long' | 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'ahead';
+type Why = 'alone' | 'apart' | 'long' | 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'early';
 
 const REFUSALS: Readonly<Record<Why, [string, string]>> = {
   alone: [
@@ -36,7 +36,7 @@ const REFUSALS: Readonly<Record<Why, [string, string]>> = {
     'Nothing was sent: the keys that edit a line were changed (stty), so that what Enter would run is not certain.',
     'Open another terminal.',
   ],
-  ahead: [
+  early: [
     'Nothing was sent: the shell does not read yet, and it is not certain what it would run later.',
     'Send only whole lines of plain text, or wait until it reads or the prompt is back: terminal_get_output with timeout_seconds.',
   ],

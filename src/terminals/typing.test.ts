@@ -247,12 +247,12 @@ describe('a line that is not certain', () => {
 
   test('may have been left by a program, a person or another server', () => {
     const busy = bash({ isShellInFront: false, lineKeys: 'usual' });
-    const ahead = after([typed('touch M')], busy);
+    const early = after([typed('touch M')], busy);
     const passed = createTyping();
     passed.pass(Buffer.from('q'));
     const forgotten = createTyping();
     forgotten.forget();
-    for (const typing of [ahead, passed, forgotten]) {
+    for (const typing of [early, passed, forgotten]) {
       expect(runs(typing, keys('enter'), shows('touch M'))).toBe('touch M');
       expect(decide(typing, entered('ls'), shows(''))).toMatchObject({ kind: 'verify' });
     }
@@ -271,12 +271,12 @@ describe('under a list', () => {
   const emacs = strict(bash());
   const vi = strict(bash({ editing: 'other' }));
   const silent = strict(bash({ editing: undefined }));
-  const ahead = strict(bash({ isShellInFront: false, promptLine: undefined, beforeCursor: undefined }));
+  const early = strict(bash({ isShellInFront: false, promptLine: undefined, beforeCursor: undefined }));
 
   test.for<[string, Typed, readonly string[]]>([
-    ['text', typed('v'), ['emacs', 'vi', 'silent', 'ahead']],
-    ['Ctrl-C', keys('ctrl+c'), ['emacs', 'vi', 'silent', 'ahead']],
-    ['Ctrl-Z', keys('ctrl+z'), ['emacs', 'vi', 'silent', 'ahead']],
+    ['text', typed('v'), ['emacs', 'vi', 'silent', 'early']],
+    ['Ctrl-C', keys('ctrl+c'), ['emacs', 'vi', 'silent', 'early']],
+    ['Ctrl-Z', keys('ctrl+z'), ['emacs', 'vi', 'silent', 'early']],
     ['Backspace', keys('backspace'), ['emacs', 'vi', 'silent']],
     ['Ctrl-D', keys('ctrl+d'), ['emacs', 'vi', 'silent']],
     ['Alt and a letter', keys('alt+l'), ['emacs']],
@@ -286,7 +286,7 @@ describe('under a list', () => {
     ['Ctrl-O', keys('ctrl+o'), []],
     ['a character whose bytes are keys in another locale', keys('Í'), []],
   ])('is sent without Enter by the keys of the shell: %s', ([, each, expected]) => {
-    const shells = { emacs, vi, silent, ahead };
+    const shells = { emacs, vi, silent, early };
     const sent = Object.entries(shells).filter(
       ([, shell]) => decide(after([typed('touch x')], shell), each, shell).kind === 'open',
     );
@@ -300,13 +300,13 @@ describe('under a list', () => {
   });
 
   test('what a program may leave of a line that is typed ahead is judged', () => {
-    expect(decide(createTyping(), entered('xls'), ahead)).toEqual({
+    expect(decide(createTyping(), entered('xls'), early)).toEqual({
       kind: 'enter',
       commands: 'xls',
       isShown: false,
       left: ['xls', 'ls', 's'],
     });
-    expect(decide(createTyping(), entered('x'.repeat(201)), ahead)).toMatchObject({ kind: 'refuse' });
+    expect(decide(createTyping(), entered('x'.repeat(201)), early)).toMatchObject({ kind: 'refuse' });
   });
 
   test('keys that erase are those of the terminal', () => {

@@ -144,12 +144,12 @@ function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: 
   if (!hasEnter(bytes, shell)) {
     const { problem } = press(bytes, shell, before);
     if (problem !== 'run') return { kind: 'open' };
-    return refuse(readerOf(shell) === 'anybody' ? 'ahead' : 'run');
+    return refuse(readerOf(shell) === 'anybody' ? 'early' : 'run');
   }
   const start = before.kind === 'shown' ? lineShown(bytes, shell) : before;
   if (start === 'edited') return refuse(start);
   const { entered, problem } = press(bytes, shell, start);
-  if (!shell.isShellInFront && (start.kind !== 'known' || problem !== undefined)) return refuse('ahead');
+  if (!shell.isShellInFront && (start.kind !== 'known' || problem !== undefined)) return refuse('early');
   if (start.kind !== 'known') return refuse('hidden');
   if (problem !== undefined) return refuse(problem);
   if (shell.prompts > 0 && earlier.length >= MAX_LINES) return refuse('hidden');
@@ -171,7 +171,7 @@ function enterAhead(commands: string, entered: readonly string[]): Decision {
     .split('\n')
     .map((line) => Array.from(line));
   const length = lines.reduce((total, line) => total + line.length, 0);
-  if (length > MAX_LEFT) return refuse('ahead');
+  if (length > MAX_LEFT) return refuse('early');
   return { kind: 'enter', commands, isShown: false, left: lines.flatMap(endsOf) };
 }
 

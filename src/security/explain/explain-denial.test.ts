@@ -713,21 +713,21 @@ describe('what is hidden and reads as empty', () => {
   });
 
   test.for([
-    ['a workspace', (place: string) => ({ workspace: [`${place}/work`] })],
-    ['a directory that can be read', (place: string) => ({ readablePaths: [`${place}/work`] })],
-    ['one that can be written', (place: string) => ({ writablePaths: [`${place}/work`] })],
+    ['a workspace', (place: string) => ({ workspace: [`${place}/open`] })],
+    ['a directory that can be read', (place: string) => ({ readablePaths: [`${place}/open`] })],
+    ['one that can be written', (place: string) => ({ writablePaths: [`${place}/open`] })],
   ] as const)('is not what %s in a hidden place has', ([, more]) => {
     const place = `${host.home}/.aws`;
-    host.write('home/.aws/work/notes.txt');
+    host.write('home/.aws/open/notes.txt');
     const settings = { ...settingsOf('open'), ...more(place) };
     const say = (file: string): string | undefined => {
       const failed = { directory: '/', exitCode: 1, signal: undefined, hasRun: true };
       const text = `cat: ${file}: No such file or directory`;
       return explainDenial({ ...failed, command: `cat ${file}`, text }, settings)?.sentence;
     };
-    for (const shown of ['work/notes.txt', 'work/absent'])
+    for (const shown of ['open/notes.txt', 'open/absent'])
       expect(say(`${place}/${shown}`) ?? '').not.toContain('hides');
-    for (const hidden of ['credentials', 'workshop', 'work.txt'])
+    for (const hidden of ['credentials', 'opened', 'open.txt'])
       expect(say(`${place}/${hidden}`)).toContain(`hides ${place}/${hidden}`);
   });
 

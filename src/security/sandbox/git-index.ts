@@ -2,11 +2,11 @@
  * The repositories that another one has as entries of its index: `git status` goes into each, and obeys what is there. Of an
  * index only the entries are read, as git reads them; whatever else fills it is passed over.
  */
-import { constants, fstatSync, readSync } from 'node:fs';
+import { constants, fstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
-import { withFile } from '../../base/files.ts';
+import { readAt, withFile } from '../../base/files.ts';
 import { parseSplitIndex, type SplitIndex } from './split-index.ts';
 
 export interface Gitlinks {
@@ -102,17 +102,6 @@ const isIndex = (bytes: Buffer): boolean =>
   bytes.length >= HEADER_BYTES &&
   bytes.toString('latin1', 0, 4) === 'DIRC' &&
   [2, 3, 4].includes(bytes.readUInt32BE(4));
-
-function readAt(fd: number, at: number, length: number): Buffer {
-  const bytes = Buffer.allocUnsafe(length);
-  let done = 0;
-  while (done < length) {
-    const read = readSync(fd, bytes, done, length - done, at + done);
-    if (read === 0) break;
-    done += read;
-  }
-  return bytes.subarray(0, done);
-}
 
 export interface Entries {
   readonly names: readonly string[];
