@@ -327,6 +327,17 @@ describe.concurrent('a command that is not blocked', () => {
     await terminal.close();
   });
 
+  test.skipIf(needs('zsh'))('is run before zsh itself has said that it takes pastes', async () => {
+    const home = mkdtempSync(join(free.directory, 'home-'));
+    writeFileSync(
+      join(home, '.zshrc'),
+      'zmodload zsh/zselect; zle-line-init() { zselect -t 50 }; zle -N zle-line-init\n',
+    );
+    const terminal = await open('zsh', free, { HOME: home });
+    expect(await terminal.send(run('echo é'), false)).toMatchObject({ sent: 'all' });
+    await terminal.close();
+  });
+
   test.skipIf(needs('zsh')).for<[Shell, string]>([
     ['bash', 'echo a'],
     ['sh', 'echo a'],

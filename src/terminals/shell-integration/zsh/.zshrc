@@ -20,6 +20,8 @@ __mcp_ended() {
   if [[ $PS1 != *"133;B;aid=$__mcp_nonce"* ]]; then
     PS1="%{"$'\e'"]133;A;aid=$__mcp_nonce"$'\a'"%}$PS1%{"$'\e'"]133;B;aid=$__mcp_nonce"$'\a'"%}"
   fi
+  # zsh says so after its prompt only: what is typed at once would not be pasted.
+  if [[ -o zle ]] && zmodload zsh/zle 2>/dev/null; then builtin print -n -- ${zle_bracketed_paste[1]-}; fi
 }
 __mcp_begins() { builtin print -n "\e]133;C;aid=$__mcp_nonce\a"; }
 precmd_functions=(__mcp_ended $precmd_functions)
