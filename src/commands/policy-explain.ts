@@ -11,7 +11,7 @@ import type { Settings } from '../base/settings.ts';
 import { escapeJson, type Judgement } from '../security/security.ts';
 import { isExpired, listTokens, type StoredToken } from '../security/tokens/tokens.ts';
 import { type Grant, grantOf } from '../server/auth.ts';
-import { tightenedBy } from './tightened.ts';
+import { leftByCalls } from './left-by-calls.ts';
 
 /** The decision, the code, the rule, the reason, and every command that was found. */
 export type Explained = Omit<Judgement, 'code' | 'ruleClass' | 'refused'> & {
@@ -30,32 +30,45 @@ export interface ExplainOptions {
 
 export type Explain = (command: string, options?: ExplainOptions) => Promise<Explained>;
 
+interface Admitted {
+  /** What its tokens grant. */
+  readonly grants: readonly Grant[];
+  readonly defaultDirectory: string;
+}
+
 /** The decision is the one of an execution, in a server of our own that runs nothing. */
 export function createExplain(app: App, settings: Settings): Explain {
-  const admitted = new Map<string, readonly Grant[]>();
+  const admitted = new Map<string, Admitted>();
 
-  /** As its tokens and its calls have left it, in the servers that run now. Answers with what its tokens grant. */
-  function admit(principal: string): readonly Grant[] {
+  /** As its tokens and its calls have left it, in the servers that run now. */
+  function admit(principal: string): Admitted {
     const known = admitted.get(principal);
     if (known !== undefined) return known;
     const tokens = tokensOf(principal, settings.stateDir);
     app.admit(principal, tokens[0]?.preset);
-    for (const wish of tightenedBy(principal, settings.stateDir)) app.retighten(principal, wish);
-    const grants = tokens.map((token) => grantOf(token, grantedNames));
-    admitted.set(principal, grants);
-    return grants;
+    const { tightened, defaultDirectory = settings.defaultWorkdir } = leftByCalls(
+      principal,
+      settings.stateDir,
+    );
+    for (const wish of tightened) app.retighten(principal, wish);
+    const found = { grants: tokens.map((token) => grantOf(token, grantedNames)), defaultDirectory };
+    admitted.set(principal, found);
+    return found;
   }
 
   return async (command, { principal, directory, tool } = {}) => {
     try {
-      const grants = principal === undefined ? [] : admit(principal);
+      const { grants, defaultDirectory } =
+        principal === undefined
+          ? { grants: [], defaultDirectory: settings.defaultWorkdir }
+          : admit(principal);
       const judgement = await app.explain({
         principal: principal ?? LOCAL_PRINCIPAL,
         grants,
         command,
         tool,
         workingDirectory: directory,
-        defaultDirectory: settings.defaultWorkdir,
+        defaultDirectory,
         callerEnvironment: {},
         sessionEnvironment: new Map(),
       });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../test/support/world.ts';
 import { silentLog } from '../base/log.ts';
 import type { Settings } from '../base/settings.ts';
-import { tightenedBy } from '../commands/tightened.ts';
+import { leftByCalls } from '../commands/left-by-calls.ts';
 import { createCompat } from '../compat/compat.ts';
 import type { ExtraRules } from './security.ts';
 
@@ -135,7 +135,7 @@ describe('what is explained is what is decided', () => {
     world.security.tighten(caller('agent'), { blockedCommands: ['touch'] });
     world.security.tighten(caller('agent'), { allowedDirectories: [world.settings.defaultWorkdir] });
     world.security.tighten(caller('other'), { blockedCommands: ['ls'] });
-    const wishes = tightenedBy('agent', world.settings.stateDir);
+    const { tightened: wishes } = leftByCalls('agent', world.settings.stateDir);
     expect(wishes).toEqual([
       { blockedCommands: ['touch'] },
       { allowedDirectories: [world.settings.defaultWorkdir] },
@@ -147,8 +147,8 @@ describe('what is explained is what is decided', () => {
       blockedCommands: ['touch'],
       allowedDirectories: [world.settings.defaultWorkdir],
     });
-    expect(tightenedBy('nobody', world.settings.stateDir)).toEqual([]);
-    expect(tightenedBy('agent', join(world.settings.stateDir, 'missing'))).toEqual([]);
+    expect(leftByCalls('nobody', world.settings.stateDir).tightened).toEqual([]);
+    expect(leftByCalls('agent', join(world.settings.stateDir, 'missing')).tightened).toEqual([]);
   });
 
   test('a server that has ended tightens nothing any more', async () => {
@@ -158,7 +158,7 @@ describe('what is explained is what is decided', () => {
       { blockedCommands: ['touch'] },
     );
     await world[Symbol.asyncDispose]();
-    expect(tightenedBy('agent', world.settings.stateDir)).toEqual([]);
+    expect(leftByCalls('agent', world.settings.stateDir).tightened).toEqual([]);
     (await import('node:fs')).rmSync(world.directory, { recursive: true });
   });
 });

@@ -26,6 +26,14 @@ export const shellSetDefaultWorkdir = defineTool({
     const directory = security.directories.check(input.working_directory, previous, {
       principal: call.principal,
     });
+    const { principal, requestId, client } = call;
+    security.audit.write({
+      event: 'default_directory_set',
+      principal,
+      requestId,
+      client: client.name,
+      directory,
+    });
     const applies = input.apply_to_existing_sessions;
     const moved = executions.sessions.setDefaultDirectory(call.principal, directory, applies);
     const changed = directory !== previous;

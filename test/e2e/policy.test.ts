@@ -210,8 +210,9 @@ describe('settings', () => {
 
 describe('policy explain', () => {
   const explain = (args: string[], input?: string) => {
-    const { command, args: before, env } = place.command();
+    const { command, args: before, cwd, env } = place.command();
     return spawnSync(command, [...before, 'policy', 'explain', ...args], {
+      cwd,
       env: { PATH: process.env.PATH, ...env },
       encoding: 'utf8',
       ...(input !== undefined && { input }),
@@ -261,6 +262,28 @@ describe('policy explain', () => {
       .map((line) => JSON.parse(line))
       .map(({ decision, code }) => `${decision} ${code}`);
     expect(decided).toEqual(asked.map(([, , expected]) => expected));
+  });
+
+  test('decides in the default directory that a principal has set in a server that runs', async () => {
+    mkdirSync(join(place.work, 'inner', 'most'), { recursive: true });
+    const product = await openProduct({ place });
+    // Of the home directory, unless it is further in.
+    const removal = 'rm -rf ..';
+    const explained = (...args: string[]) => explain([...args, removal]).stdout.split(' ')[0];
+    expect([(await product.execute(removal)).data.error?.code, explained('--principal', 'local')]).toEqual([
+      'SECURITY_001',
+      'DENY',
+    ]);
+    for (const directory of ['inner', 'most'])
+      await product.call('shell_set_default_workdir', { working_directory: directory });
+    expect([explained('--principal', 'local'), explained('--principal', 'other'), explained()]).toEqual([
+      'ALLOW:',
+      'DENY',
+      'DENY',
+    ]);
+    expect((await product.execute(removal)).data.error).toBeUndefined();
+    await product.close();
+    expect(explained('--principal', 'local')).toBe('DENY');
   });
 
   test('shows no control characters', () => {

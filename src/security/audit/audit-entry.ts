@@ -143,6 +143,13 @@ interface RestrictionsChanged extends Ruling {
   readonly changes?: unknown;
 }
 
+/** A caller has said where its commands run that name no directory. */
+interface DefaultDirectorySet extends Caller {
+  readonly event: 'default_directory_set';
+  /** Resolved. */
+  readonly directory: string;
+}
+
 /** Who may call over HTTP has changed. */
 interface TokenChanged extends Caller {
   readonly event: 'token_created' | 'token_revoked';
@@ -186,6 +193,7 @@ export type AuditEntry =
   | ApprovalRevoked
   | SecretAsked
   | RestrictionsChanged
+  | DefaultDirectorySet
   | TokenChanged
   | RequestRefused
   | Called;
@@ -217,6 +225,7 @@ const EVENTS: Readonly<Record<(AuditEntry | LogEntry)['event'], true>> = {
   secret_refused: true,
   restrictions_tightened: true,
   restrictions_refused: true,
+  default_directory_set: true,
   token_created: true,
   token_revoked: true,
   request_refused: true,
