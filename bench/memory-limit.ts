@@ -53,7 +53,7 @@ async function measure(): Promise<number> {
   const entries = (listDescendants(roots) ?? []).filter(({ pid }) => pid !== server.pid && isCommand(pid));
   const largest = Math.max(0, ...entries.map(({ pid }) => readPeakBytes(pid) ?? 0));
   const isOne = entries.filter(({ residentBytes }) => residentBytes > 16 * MIB).length <= 1;
-  return isOne ? largest : Math.max(largest, await measureProportional(entries));
+  return isOne ? largest : Math.max(largest, (await measureProportional(entries)).bytes);
 }
 
 /** Not one of the server's own programs. */

@@ -13,31 +13,46 @@ const BLOCK_BYTES = 512;
 /** Looking may take this share of the time: most commands have no such file. */
 const MAX_LOOKING = 0.05;
 
+/** Of one file, with the processes that had it open. */
+interface Held {
+  readonly bytes: number;
+  readonly holders: Set<string>;
+}
+
 /**
  * What a tree holds open in such files, each of them counted once; with the time that looking took. A tree whose processes
  * have not run since is not looked at again: without processor time nothing is written.
  */
 export function createFileLook(): (entries: readonly ProcessEntry[]) => { bytes: number; tookMs: number } {
-  let bytes = 0;
+  let files: readonly Held[] = [];
   let dueMs = 0;
   let seen = '';
   return (entries) => {
     const beganMs = performance.now();
-    if (beganMs < dueMs) return { bytes, tookMs: 0 };
     const ran = entries.map(({ pid, cpuTicks }) => `${pid}:${cpuTicks}`).join();
-    if (ran === seen) return { bytes, tookMs: 0 };
+    if (beganMs < dueMs || ran === seen) return { bytes: sumHeld(files, entries), tookMs: 0 };
     seen = ran;
-    bytes = readHeldBytes(entries);
+    files = readHeld(entries);
     const tookMs = performance.now() - beganMs;
     dueMs = beganMs + tookMs + tookMs / MAX_LOOKING;
-    return { bytes, tookMs };
+    return { bytes: sumHeld(files, entries), tookMs };
   };
 }
 
-function readHeldBytes(entries: readonly ProcessEntry[]): number {
-  const bytesOf = new Map<number, number>();
-  for (const { pid } of entries) addFilesOf(pid, bytesOf);
-  return [...bytesOf.values()].reduce((total, bytes) => total + bytes, 0);
+const keyOf = ({ pid, startTime }: ProcessEntry): string => `${pid} ${startTime}`;
+
+/** Of those whose holders have not all ended since. */
+function sumHeld(files: readonly Held[], entries: readonly ProcessEntry[]): number {
+  if (files.length === 0) return 0;
+  const keys = new Set(entries.map(keyOf));
+  const isHeld = ({ holders }: Held): boolean => [...holders].some((holder) => keys.has(holder));
+  return files.filter(isHeld).reduce((total, { bytes }) => total + bytes, 0);
+}
+
+function readHeld(entries: readonly ProcessEntry[]): Held[] {
+  const files = new Map<number, Held>();
+  for (const entry of entries) addFilesOf(entry, files);
+  return [...files.values()];
 }
 
 /**
@@ -46,13 +61,13 @@ function readHeldBytes(entries: readonly ProcessEntry[]): number {
  */
 export function readUnmappedBytes(entries: readonly ProcessEntry[], heldBytes: number): number {
   if (heldBytes === 0) return 0;
-  const mapped = entries.reduce((total, { pid }) => total + readSharedMemoryBytes(pid), 0);
+  const mapped = entries.reduce((total, entry) => total + readSharedMemoryBytes(entry), 0);
   return Math.max(0, heldBytes - mapped);
 }
 
 /** By inode: all such files of a machine are of one file system. */
-function addFilesOf(pid: number, bytesOf: Map<number, number>): void {
-  const path = `/proc/${pid}/fd`;
+function addFilesOf(entry: ProcessEntry, files: Map<number, Held>): void {
+  const path = `/proc/${entry.pid}/fd`;
   const directory = attempt(() => opendirSync(path));
   if (directory === undefined) return;
   try {
@@ -62,7 +77,9 @@ function addFilesOf(pid: number, bytesOf: Map<number, number>): void {
       const file = `${path}/${name}`;
       if (attempt(() => readlinkSync(file))?.startsWith('/memfd:') !== true) continue;
       const stats = attempt(() => statSync(file));
-      if (stats !== undefined) bytesOf.set(stats.ino, stats.blocks * BLOCK_BYTES);
+      if (stats === undefined) continue;
+      const holders = files.get(stats.ino)?.holders ?? new Set();
+      files.set(stats.ino, { bytes: stats.blocks * BLOCK_BYTES, holders: holders.add(keyOf(entry)) });
     }
   } finally {
     directory.closeSync();

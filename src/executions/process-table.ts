@@ -155,9 +155,13 @@ export function readPeakBytes(pid: number): number | undefined {
   return kib === undefined ? undefined : Number(kib) * 1024;
 }
 
-/** What a process has mapped of shared memory, files in memory included. */
-export function readSharedMemoryBytes(pid: number): number {
+/**
+ * What a process has mapped of shared memory, files in memory included. Where it is about to end, that may be all that it
+ * had when it was looked at.
+ */
+export function readSharedMemoryBytes({ pid, residentBytes }: ProcessEntry): number {
   const text = attempt(() => readSmall(`/proc/${pid}/status`)) ?? '';
+  if (!text.includes('\nVmRSS:')) return residentBytes;
   return Number(/^RssShmem:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1024;
 }
 

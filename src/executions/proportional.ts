@@ -11,8 +11,14 @@ import { findAlive, type ProcessEntry, readAnonymousBytes, readSharedMemoryBytes
 /** A tree whose pages take longer to count, or whose kernel lets us wait, is judged by what is resident. */
 const PATIENCE_MS = 2000;
 
+interface Counted {
+  readonly bytes: number;
+  /** Of it, of memory that is mapped to be shared. */
+  readonly sharedBytes: number;
+}
+
 /** `heldBytes`: in files that are memory, of which some may be mapped and some not. */
-export async function measureProportional(entries: readonly ProcessEntry[], heldBytes = 0): Promise<number> {
+export async function measureProportional(entries: readonly ProcessEntry[], heldBytes = 0): Promise<Counted> {
   const controller = new AbortController();
   const isOver = sleep(PATIENCE_MS, undefined, { ref: false, signal: controller.signal }).catch(
     () => undefined,
@@ -20,25 +26,26 @@ export async function measureProportional(entries: readonly ProcessEntry[], held
   // All at once: they go on allocating meanwhile.
   const parts = entries.map(
     async (entry) =>
-      (await Promise.race([readProportional(entry.pid), isOver])) ?? {
+      (await Promise.race([readProportional(entry), isOver])) ?? {
         bytes: findAlive(entry)?.residentBytes ?? 0,
-        sharedBytes: readSharedMemoryBytes(entry.pid),
+        sharedBytes: readSharedMemoryBytes(entry),
       },
   );
   const counted = await Promise.all(parts);
   controller.abort();
   const shared = counted.reduce((total, { sharedBytes }) => total + sharedBytes, 0);
-  return counted.reduce((total, { bytes }) => total + bytes, Math.max(0, heldBytes - shared));
+  const unmapped = Math.max(0, heldBytes - shared);
+  return { bytes: counted.reduce((total, { bytes }) => total + bytes, unmapped), sharedBytes: shared };
 }
 
 /** Undefined where it cannot be read: the process is gone, does not let itself be looked at, or the kernel is old. */
-async function readProportional(pid: number): Promise<{ bytes: number; sharedBytes: number } | undefined> {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
+async function readProportional(entry: ProcessEntry): Promise<Counted | undefined> {
+  const text = await readFile(`/proc/${entry.pid}/smaps_rollup`, 'latin1').catch(() => '');
   const kib = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
   if (kib === undefined) return undefined;
   // Before Linux 5.4 it is not told: then all that is mapped of shared memory is taken to be of those files.
   const sharedKib = /^Pss_Shmem:\s+(\d+) kB$/m.exec(text)?.[1];
-  const sharedBytes = sharedKib === undefined ? readSharedMemoryBytes(pid) : Number(sharedKib) * 1024;
+  const sharedBytes = sharedKib === undefined ? readSharedMemoryBytes(entry) : Number(sharedKib) * 1024;
   return { bytes: Number(kib) * 1024, sharedBytes };
 }
 
@@ -51,21 +58,23 @@ const MAX_COUNTING = { again: 0.1, anew: 0.3 };
  * counted yet, and anew where one of those has ended.
  */
 export function createCount(): (entries: readonly ProcessEntry[], heldBytes?: number) => number {
-  interface Counted {
+  interface Count {
     readonly bytes: number;
+    /** As it was known before the count, and what the count may have found of it since. */
     readonly heldBytes: number;
+    readonly seenBytes: number;
     readonly own: ReadonlyMap<string, number>;
   }
-  let counted: Counted | undefined;
+  let counted: Count | undefined;
   let isCounting = false;
   let last = { endedMs: 0, tookMs: 0 };
 
   async function count(entries: readonly ProcessEntry[], heldBytes: number): Promise<void> {
     const beganMs = performance.now();
     isCounting = true;
-    const bytes = await measureProportional(entries, heldBytes);
+    const { bytes, sharedBytes } = await measureProportional(entries, heldBytes);
     // Read after the count: what they have grown by meanwhile is left out, not counted twice.
-    counted = { bytes, heldBytes, own: ownOf(entries) };
+    counted = { bytes, heldBytes, seenBytes: Math.max(heldBytes, sharedBytes), own: ownOf(entries) };
     const endedMs = performance.now();
     last = { endedMs, tookMs: endedMs - beganMs };
     isCounting = false;
@@ -81,7 +90,8 @@ export function createCount(): (entries: readonly ProcessEntry[], heldBytes?: nu
     if (!isComplete) counted = undefined;
     if (!isCounting && isDue()) void count(entries, heldBytes);
     if (counted === undefined) return 0;
-    let bytes = counted.bytes + heldBytes - counted.heldBytes;
+    const held = Math.min(heldBytes - counted.heldBytes, Math.max(0, heldBytes - counted.seenBytes));
+    let bytes = counted.bytes + held;
     for (const [key, before] of counted.own) bytes += (own.get(key) ?? 0) - before;
     return bytes;
   };

@@ -99,7 +99,8 @@ function createPeak() {
       // The sum is never less than the count: a tree that does nothing costs no count at all.
       if (members.length < 2 || sum <= peakBytes || isOld) return;
       lastSum = sum;
-      peakBytes = Math.max(peakBytes, await measureProportional(members, held));
+      const { bytes } = await measureProportional(members, held);
+      peakBytes = Math.max(peakBytes, bytes);
     },
   };
 }
