@@ -189,6 +189,7 @@ describe('variables that change what every program runs', () => {
     'BASHOPTS',
     'PS4',
     'PROMPT_COMMAND',
+    'INPUTRC',
     'GCONV_PATH',
     'GLIBC_TUNABLES',
   ])('%s is refused and named', (name) => {

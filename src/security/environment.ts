@@ -157,7 +157,7 @@ function passes(name: string, { mode, allowed }: Pick<EnvironmentParts, 'mode' |
 
 /** Variables that make a program load or run something else than what the command says. */
 const ALWAYS_DANGEROUS =
-  /^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|GCONV_PATH|GLIBC_TUNABLES)$/;
+  /^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|INPUTRC|GCONV_PATH|GLIBC_TUNABLES)$/;
 
 /** Refuses those, from a caller or from what a session carries on. */
 export function checkDangerous(environment: Readonly<Record<string, string>>): void {

@@ -230,6 +230,8 @@ describe('what would run later, or under another name, is not judged and so deni
     'jobs -x touch M',
     "PROMPT_COMMAND='touch M'",
     "PROMPT_COMMAND+=('touch M')",
+    'INPUTRC=keys bash --norc',
+    'export INPUTRC=keys; bash',
     "PROMPT_COMMAND[1]='touch M'",
     "export PROMPT_COMMAND='touch M'",
     "read PROMPT_COMMAND <<< 'touch M'",

@@ -41,8 +41,8 @@ function isDefining({ args: [name, ...args] }: Invocation): boolean {
   return Object.hasOwn(DEFINING, word) && DEFINING[word]?.(args) === true;
 }
 
-/** Variables whose value bash runs, and those in whose value it runs substitutions. */
-const RUN = /^(?:PROMPT_COMMAND|BASH_ALIASES|BASH_CMDS)$/;
+/** Variables whose value bash runs, or by which a key does; and those in whose value it runs substitutions. */
+const RUN = /^(?:PROMPT_COMMAND|BASH_ALIASES|BASH_CMDS|INPUTRC)$/;
 const EXPANDED = /^(?:PS[0-4]|MAILPATH|BASH_ENV|ENV)$/;
 
 function isRunLater({ name, value, text, isNumber }: Assigned): boolean {
