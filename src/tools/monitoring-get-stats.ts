@@ -32,7 +32,11 @@ const outputSchema = () =>
     decisions_since: z.string(),
     time_range_minutes: z.number(),
     system_load: z.object({ load_1m: z.number(), load_5m: z.number(), load_15m: z.number() }),
-    memory_usage: z.object({ server_bytes: z.number(), system_bytes: z.number(), free_bytes: z.number() }),
+    memory_usage: z.object({
+      server_bytes: z.number().optional(),
+      system_bytes: z.number(),
+      free_bytes: z.number(),
+    }),
     uptime_seconds: z.number(),
     sandbox: z.object({
       kind: z.string(),
@@ -155,13 +159,16 @@ async function system({ principal, modules }: Call): Promise<Part> {
   const { security, executions } = modules;
   const [load1 = 0, load5 = 0, load15 = 0] = loadavg();
   const { kind, summary, checks } = await security.sandbox.state();
+  const isOperator = principal === LOCAL_PRINCIPAL;
+  // What the server holds in memory is of all principals.
+  const serverBytes = isOperator ? process.memoryUsage.rss() : undefined;
   const memory = {
-    server_bytes: process.memoryUsage.rss(),
+    ...(serverBytes !== undefined && { server_bytes: serverBytes }),
     system_bytes: totalmem(),
     free_bytes: freemem(),
   };
   const uptimeSeconds = Math.round(process.uptime());
-  const audit = describeAudit(security.audit.health(), principal === LOCAL_PRINCIPAL);
+  const audit = describeAudit(security.audit.health(), isOperator);
   const enforcement = Object.entries(await executions.limitEnforcement(principal));
   return {
     data: {
@@ -173,7 +180,7 @@ async function system({ principal, modules }: Call): Promise<Part> {
       audit: audit.data,
     },
     text: [
-      `Sandbox: ${summary}. Server: ${describeBytes(memory.server_bytes)}, up ${describeDuration(uptimeSeconds * 1000)}; load ${load1.toFixed(2)}.`,
+      `Sandbox: ${summary}. Server: ${serverBytes === undefined ? '' : `${describeBytes(serverBytes)}, `}up ${describeDuration(uptimeSeconds * 1000)}; load ${load1.toFixed(2)}.`,
       `Limits: ${enforcement.map(([name, how]) => `${name} ${how}`).join('; ')}.`,
       audit.text,
     ].join('\n'),

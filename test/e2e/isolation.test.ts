@@ -189,6 +189,14 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
       // His own terminal, and nothing of hers.
       expected: ({ data }) => expect(data).toMatchObject({ active_processes: 0, active_terminals: 1 }),
     },
+    {
+      args: () => ({ include_metrics: ['system'] }),
+      // Neither what the server holds for everybody nor how many lines all have in the audit log.
+      expected: ({ data }) => {
+        expect(data.memory_usage.server_bytes).toBeUndefined();
+        expect(data.audit).toEqual({ status: 'good' });
+      },
+    },
   ],
   shell_exec: [
     {
