@@ -51,6 +51,7 @@ export interface FindOptions {
 
 const BWRAP = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
 const NEEDED = ['--args', '--size', '--json-status-fd', '--block-fd', '--perms', '--clearenv'];
+const NEWEST = '--disable-userns';
 const SEATBELT = '/usr/bin/sandbox-exec';
 
 export async function findSandbox(options: FindOptions): Promise<Found> {
@@ -112,30 +113,33 @@ async function tryBubblewrap(program: string, options: FindOptions): Promise<Fou
       stdout: '',
       stderr: messageOf(error),
     }));
-  const [{ code: answered, stdout: help, stderr }, { stdout }] = await Promise.all([
-    attempt('--help'),
-    attempt('--version'),
-  ]);
-  if (answered !== 0) return broken(stderr.trim() || 'bubblewrap did not answer', PASSING);
-  const version = stdout.trim();
-  const unknown = NEEDED.find((option) => !help.includes(option));
-  if (unknown !== undefined)
-    return missing(`${version} does not know ${unknown}`, `Update it: ${installCommand('bubblewrap')}.`);
-  const disablesUserns = help.includes('--disable-userns');
   const open = [...security.workspace, ...security.writablePaths].map(realPathOf);
   const places = ['/', '/usr', '/etc', ...(security.root === 'host' ? [home] : [])].filter(
     // What the operator opened is no proof of anything.
     (place) => !open.some((path) => isInside(place, path)),
   );
-  const probe = async (): Promise<ProbeResult> =>
+  const probe = async (disablesUserns: boolean): Promise<ProbeResult> =>
     probeSandbox(await options.sandboxSpecOf(program, disablesUserns), runHelper, {
       places,
       triesNetwork: !security.network,
     });
-  let result = await probe();
+  const told = attempt('--version');
+  let disablesUserns = true;
+  // Who knows that option knows all that are older, so that nobody waits for the list of them.
+  let result = await probe(disablesUserns);
+  const version = (await told).stdout.trim();
+  if (!result.holds) {
+    const { code: answered, stdout: help, stderr } = await attempt('--help');
+    if (answered !== 0) return broken(stderr.trim() || 'bubblewrap did not answer', PASSING);
+    const unknown = NEEDED.find((option) => !help.includes(option));
+    if (unknown !== undefined)
+      return missing(`${version} does not know ${unknown}`, `Update it: ${installCommand('bubblewrap')}.`);
+    disablesUserns = help.includes(NEWEST);
+    if (!disablesUserns) result = await probe(disablesUserns);
+  }
   // What was to be mounted may have gone in between.
   for (let again = 0; again < 2 && !result.holds && result.isIncomplete === true; again++)
-    result = await probe();
+    result = await probe(disablesUserns);
   const { holds, checks, problem = 'it does not hold' } = result;
   if (holds) {
     const summary = `${version}, ${security.preset} preset, network ${networkOf(settings)}`;

@@ -1,6 +1,8 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { succeeds } from '../../base/attempt.ts';
 import { fixFor, installCommand, probeSandbox, type RunHelper } from './probe.ts';
 import type { SandboxSpec } from './profile.ts';
 import { createHost } from './sandbox.fixture.ts';
@@ -124,6 +126,28 @@ describe('a sandbox', () => {
       checks: others,
     });
   });
+
+  // What every Linux has outside a sandbox.
+  test.skipIf(process.platform !== 'linux').for(['/bin/sh', '/bin/bash'])(
+    'does not hold where there is none, by what %s finds',
+    async (shell) => {
+      const host = createHost();
+      const run: RunHelper = async ({ argv: [, ...args], environment }) => {
+        const { status, stdout, stderr } = spawnSync(shell, args, { env: environment, encoding: 'utf8' });
+        return { code: status, stdout, stderr };
+      };
+      const { checks } = await probeSandbox(SANDBOX_SPEC, run, { places: [host.home], triesNetwork: true });
+      const isKept = (path: string): boolean => !succeeds(() => accessSync(path, constants.W_OK));
+      expect(checks).toEqual({
+        write: false,
+        kernel: isKept('/proc/sys/kernel/core_pattern') && isKept('/proc/sysrq-trigger'),
+        processes: false,
+        privileges: false,
+        network: !/^ *(?!lo:)\S+:/m.test(readFileSync('/proc/net/dev', 'utf8')),
+      });
+      expect(readdirSync(host.home)).toEqual(['project']);
+    },
+  );
 
   test('is tried with another name each time', async () => {
     const { run, calls } = answering(SHUT);

@@ -27,15 +27,34 @@ export interface ProbeResult {
 
 const CHECKS = ['write', 'kernel', 'processes', 'privileges', 'network'] as const;
 
-/** Shell builtins only: in a root of allowed programs there is nothing else. */
+/**
+ * Shell builtins only: in a root of allowed programs there is nothing else. No process of its own for any of it, since the
+ * first command waits for the answer.
+ */
 const SCRIPT = `
-attempt() { if (eval "$2") 2>/dev/null; then echo "$1 open"; else echo "$1 shut"; fi; }
-opened=; for place in "$@"; do if (: > "$place/$NAME_TRIED") 2>/dev/null; then opened=1; fi; done
-attempt write '[ -n "$opened" ]'
-attempt kernel '(: >> /proc/sys/kernel/core_pattern) || (: >> /proc/sysrq-trigger)'
-attempt processes 'set -- /proc/[0-9]*; [ $# -gt 8 ]'
-attempt privileges 'while read -r name value; do case $name in CapEff:) [ "$value" = 0000000000000000 ] || exit 0;; NoNewPrivs:) [ "$value" = 1 ] || exit 0;; esac; done < /proc/self/status; exit 1'
-attempt network '[ "$NETWORK_TRIED" = 1 ] && while read -r name rest; do case $name in lo:*|Inter-*|face) ;; *) exit 0;; esac; done < /proc/net/dev; exit 1'
+tell() { if [ "$2" = 0 ]; then echo "$1 open"; else echo "$1 shut"; fi; }
+write() { found=1; for place in "$@"; do true > "$place/$NAME_TRIED" && found=0; done; return $found; }
+kernel() { true >> /proc/sys/kernel/core_pattern || true >> /proc/sysrq-trigger; }
+processes() { [ $# -gt 8 ]; }
+privileges() {
+  given=2
+  while read -r name value; do
+    case "$name $value" in 'CapEff: 0000000000000000' | 'NoNewPrivs: 1') given=$((given - 1));; esac
+  done < /proc/self/status
+  [ $given != 0 ]
+}
+network() {
+  [ "$NETWORK_TRIED" = 1 ] || return 1
+  while read -r name rest; do case $name in lo:*|Inter-*|face) ;; *) return 0;; esac; done < /proc/net/dev
+  return 1
+}
+{
+  write "$@"; tell write $?
+  kernel; tell kernel $?
+  processes /proc/[0-9]*; tell processes $?
+  privileges; tell privileges $?
+  network; tell network $?
+} 2>/dev/null
 `;
 
 export async function probeSandbox(
