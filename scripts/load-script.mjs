@@ -2,12 +2,12 @@
  * The text of dist/cli.js and the other programs: loads chunks as scripts, each with its code cache where there is one for
  * this very Node. V8 rejects a cache of another version or other flags, and compiles; one that is damaged it would obey.
  */
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
-import { crc32 } from 'node:zlib';
 
 // The young generation would grow to three times 16 MiB and stay there.
 setFlagsFromString('--semi-space-growth-factor=1');
@@ -22,9 +22,9 @@ function cacheOf(name) {
   try {
     if (!hasCaches) return undefined;
     const bytes = readFileSync(`${caches}${name}.bin`);
-    // Its last four bytes are the checksum of the others.
-    const data = bytes.subarray(0, -4);
-    return crc32(data) === bytes.readUInt32LE(data.length) ? data : undefined;
+    // Its last bytes are the hash of the others.
+    const data = bytes.subarray(0, -20);
+    return bytes.subarray(-20).toString('hex') === hash('sha1', data) ? data : undefined;
   } catch {
     // It is the entry's that is looked for first.
     hasCaches = loaded.size > 0;

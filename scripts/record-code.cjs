@@ -1,11 +1,11 @@
 /** Required before a program of dist/: leaves the code cache of each chunk that it has loaded, when it ends. */
 const childProcess = require('node:child_process');
+const { createHash } = require('node:crypto');
 const { mkdirSync, renameSync, writeFileSync } = require('node:fs');
 const { syncBuiltinESMExports } = require('node:module');
 const { basename, dirname, join } = require('node:path');
 const v8 = require('node:v8');
 const vm = require('node:vm');
-const { crc32 } = require('node:zlib');
 
 const KEPT = ['--expose-gc', '--semi-space-growth-factor=1'];
 const scripts = new Map();
@@ -37,9 +37,7 @@ process.on('exit', () => {
     mkdirSync(directory, { recursive: true });
     const path = join(directory, `${basename(filename)}.bin`);
     const data = script.createCachedData();
-    const checksum = Buffer.alloc(4);
-    checksum.writeUInt32LE(crc32(data));
-    writeFileSync(`${path}.new`, Buffer.concat([data, checksum]));
+    writeFileSync(`${path}.new`, Buffer.concat([data, createHash('sha1').update(data).digest()]));
     renameSync(`${path}.new`, path);
   }
 });

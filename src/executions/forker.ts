@@ -326,14 +326,13 @@ function orderOf(id: string, spec: SpawnSpec): readonly (string | number)[] {
 
 function templateOf({ template, report }: SpawnSpec): readonly (string | number)[] {
   if (template === undefined) return [0];
-  const { process: shell, plan, filter = '', handoff, input, maxProcesses = '' } = template;
+  const { namespace, plan, filter = '', handoff, input, maxProcesses = '' } = template;
   const words = [
     report?.words ?? '',
     handoff,
     input,
     maxProcesses,
-    shell.pid,
-    shell.startTime,
+    namespace,
     plan.hasNetwork ? 1 : 0,
     plan.isLastUserNamespace ? 1 : 0,
     filter,

@@ -22,6 +22,7 @@ import { type Capture, createCapture, type OutputPipes } from './capture.ts';
 import type { ExecutionGroup } from './cgroups/cgroups.ts';
 import { withMarker } from './environment-words.ts';
 import { insideOf, readyScript, WAITING_SHELL } from './handoff-script.ts';
+import type { HeldSandbox } from './held-sandbox.ts';
 import { OUTER_ENVIRONMENT } from './helper.ts';
 import { createInputFile } from './input-file.ts';
 import { dataLimitOf } from './limit-enforcement.ts';
@@ -76,21 +77,21 @@ export async function buildSandbox(spec: SandboxRequest, tools: SandboxTools): P
  * original when it is taken (`isIntact`).
  */
 export async function copySandbox(
-  original: WaitingSandbox,
+  original: HeldSandbox,
   plan: CopyPlan,
   spec: SandboxRequest,
   tools: SandboxTools,
 ): Promise<WaitingSandbox> {
   const marker = createMarker();
   // Of a process inside nobody outside knows the number. One that is there keeps its directory, whose number no other gets.
-  const place = spec.shell && placeOf(`/proc/${original.init.pid}/root${spec.shell.directory}`);
+  const place = spec.shell && placeOf(original.rootPath + spec.shell.directory);
   const entrance = ({ seccomp }: ProfileFiles, group: ExecutionGroup | undefined): Entrance => ({
     // Without a program it waits for one.
     argv: spec.shell?.argv ?? [],
     environment: spec.shell === undefined ? {} : withMarker(insideOf(spec.shell), marker),
     directory: spec.shell?.directory,
     template: {
-      process: original.init,
+      namespace: original.namespacePath,
       plan,
       filter: seccomp,
       handoff: SANDBOX_FDS.handoff,

@@ -6,9 +6,10 @@
 import { existsSync } from 'node:fs';
 import { oncePer } from '../base/once.ts';
 import { type BubblewrapSpec, type CopyPlan, planCopy } from '../security/security.ts';
+import { type HeldSandbox, holdSandbox } from './held-sandbox.ts';
 import { buildSandbox, copySandbox, markedForServer } from './sandbox-build.ts';
 import type { SandboxRequest, SandboxTools } from './sandbox-tools.ts';
-import { endSandbox, isIntact, type WaitingSandbox } from './sandboxed.ts';
+import { isIntact, type WaitingSandbox } from './sandboxed.ts';
 
 /** All that a sandbox depends on. */
 export type WantedSandbox = Pick<SandboxRequest, 'sandboxSpec' | 'limits' | 'shell' | 'maxProcesses'>;
@@ -22,7 +23,7 @@ export type SandboxCopies = ReturnType<typeof createSandboxCopies>;
 
 /** One that nobody has asked for in the meantime is ended. */
 const KEPT_MS = 10 * 60_000;
-/** Each caller has one of its own; with fewer, callers that take turns would end each other's. Two small processes each. */
+/** Each caller has one of its own; with fewer, callers that take turns would end each other's. Three open files each. */
 const MAX_ORIGINALS = 16;
 
 /** What a machine does not allow fails each time; what it has no time for just now, not. */
@@ -31,7 +32,7 @@ const FIRST_ATTEMPTS = 3;
 interface Original {
   readonly key: string;
   readonly plan: CopyPlan;
-  readonly sandbox: Promise<WaitingSandbox>;
+  readonly sandbox: Promise<HeldSandbox>;
   expiry: NodeJS.Timeout | undefined;
 }
 
@@ -40,8 +41,8 @@ export function createSandboxCopies(tools: PoolTools) {
     if (wanted.shell !== undefined) throw new Error('a shell waits only in a copy');
     return buildSandbox({ ...wanted, marked: markedForServer(tools.server) }, tools);
   }
-  const originals = createOriginals(build);
-  const originalOf = new WeakMap<WaitingSandbox, readonly [Original, WaitingSandbox]>();
+  const originals = createOriginals(async (wanted) => holdSandbox(await build(wanted)));
+  const originalOf = new WeakMap<WaitingSandbox, readonly [Original, HeldSandbox]>();
   /** Of the first copy: a failure after that is one of the moment. */
   let attemptsLeft = FIRST_ATTEMPTS;
   let isDisposed = false;
@@ -71,7 +72,7 @@ export function createSandboxCopies(tools: PoolTools) {
       if (original === undefined || first === undefined) return isSo;
       if (isSo) attemptsLeft = Number.POSITIVE_INFINITY;
       // Where the original shows what it did, the fault is the copy's own.
-      else if (isIntact(first, tools.tables)) attemptsLeft -= 1;
+      else if (first.isIntact(tools.tables)) attemptsLeft -= 1;
       else originals.end(original);
       return isSo;
     },
@@ -82,7 +83,7 @@ export function createSandboxCopies(tools: PoolTools) {
   };
 }
 
-function createOriginals(build: (wanted: WantedSandbox) => Promise<WaitingSandbox>) {
+function createOriginals(build: (wanted: WantedSandbox) => Promise<HeldSandbox>) {
   /** The one that was used last at the end. */
   const originals = new Map<string, Original>();
   const ending = new Set<Promise<unknown>>();
@@ -91,7 +92,10 @@ function createOriginals(build: (wanted: WantedSandbox) => Promise<WaitingSandbo
     if (originals.get(original.key) !== original) return;
     originals.delete(original.key);
     clearTimeout(original.expiry);
-    const ended = original.sandbox.then(endSandbox, () => undefined);
+    const ended = original.sandbox.then(
+      ({ release }) => release(),
+      () => undefined,
+    );
     ending.add(ended);
     void ended.finally(() => ending.delete(ended));
   }

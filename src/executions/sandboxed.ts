@@ -35,16 +35,20 @@ export interface Prestarted {
   readonly shell?: WaitingShell | undefined;
 }
 
-export interface WaitingSandbox extends Prestarted {
-  /** A process that sees the same mounts, and that nothing inside can change. */
-  readonly witness: ProcessIdentity;
-  readonly isCopy: boolean;
+/** What a sandbox shows. */
+export interface Shown {
   /** The host's own mounts when it was built, and those inside; of a copy, those of its original. */
   readonly mounts: { readonly host: string; readonly inside: string };
   /** Where its mounts are that must stay. */
   readonly kept: KeptPlaces;
   /** Whether the mounts inside are those that were meant. */
   isMeant(inside: string, seen: MountTables['seen']): boolean;
+}
+
+export interface WaitingSandbox extends Prestarted, Shown {
+  /** A process that sees the same mounts, and that nothing inside can change. */
+  readonly witness: ProcessIdentity;
+  readonly isCopy: boolean;
 }
 
 export const KERNEL_TABLES: MountTables = { host: () => readMounts('self') ?? '', seen: (inside) => inside };
@@ -54,14 +58,18 @@ export const KERNEL_TABLES: MountTables = { host: () => readMounts('self') ?? ''
  * has taken the mount on it away, or says that what it shows is gone or elsewhere. A process that has ended sees no mounts,
  * and no other one sees these.
  */
-export function isIntact(
-  { child, witness, mounts, isMeant }: WaitingSandbox,
-  { host, seen }: MountTables = KERNEL_TABLES,
-): boolean {
+export function isIntact(sandbox: WaitingSandbox, tables?: MountTables): boolean {
+  const { child, witness } = sandbox;
   const inside = readMounts(witness.pid);
   if (inside === undefined || (witness !== child.identity && !isAlive(child.identity))) return false;
-  return host() === mounts.host && isMeant(inside, seen);
+  return showsWhatItDid(sandbox, inside, tables);
 }
+
+export const showsWhatItDid = (
+  { mounts, isMeant }: Shown,
+  inside: string,
+  { host, seen }: MountTables = KERNEL_TABLES,
+): boolean => host() === mounts.host && isMeant(inside, seen);
 
 export const isSandbox = (prestarted: Prestarted): prestarted is WaitingSandbox => 'witness' in prestarted;
 

@@ -50,8 +50,8 @@ export interface SpawnSpec {
 }
 
 export interface Template {
-  /** Any process in it. */
-  readonly process: ProcessIdentity;
+  /** A path to its mount namespace, which also belongs to its user namespace. */
+  readonly namespace: string;
   readonly plan: CopyPlan;
   /** A file with a compiled seccomp filter. */
   readonly filter: string | undefined;

@@ -3,7 +3,7 @@
  * first search that needs it and ended when there was none for a while. It gets blocks of bytes and tells which lines
  * match; it opens no files, and a search that nobody waits for any more just sends it no more blocks.
  */
-import { Worker, type WorkerOptions } from 'node:worker_threads';
+import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { messageOf, ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Hits } from './match-lines.ts';
@@ -51,8 +51,8 @@ export function createSearchThread(path: string, times = TIMES): OwnedSearchThre
   let timer: NodeJS.Timeout | undefined;
   let lastId = 0;
 
-  function start(): Worker {
-    const started = new Worker(path, WORKER);
+  function start(Thread: typeof Worker): Worker {
+    const started = new Thread(path, WORKER);
     // It never keeps the server alive: a caller that waits for an answer has a connection that does.
     started.unref();
     started.on('message', (answer: ThreadAnswer) => {
@@ -87,9 +87,11 @@ export function createSearchThread(path: string, times = TIMES): OwnedSearchThre
   }
 
   async function match(request: ThreadRequest, signal: AbortSignal | undefined): Promise<Hits> {
+    // Most servers never need it.
+    const { Worker: Thread } = await import('node:worker_threads');
     signal?.throwIfAborted();
     const id = ++lastId;
-    worker ??= start();
+    worker ??= start(Thread);
     const asked = new Promise<Hits>((resolve, reject) => {
       waiting.set(id, { resolve, reject });
     });

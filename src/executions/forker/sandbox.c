@@ -123,13 +123,10 @@ static struct sock_fprog read_filter(int failure, const char *path) {
   return program;
 }
 
-/* Into the namespaces of a process, and out of what must not be shared. */
-static void join_template(int failure, pid_t pid, const char *start_time, bool has_network) {
-  char path[40];
-  snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
-  int mounts_fd = open(path, O_RDONLY | O_CLOEXEC);
+/* Into the namespaces of a sandbox, and out of what must not be shared. */
+static void join_template(int failure, const char *namespace, bool has_network) {
+  int mounts_fd = open(namespace, O_RDONLY | O_CLOEXEC);
   if (mounts_fd < 0) fail(failure, "namespace");
-  if (start_time_of(pid) != strtoull(start_time, NULL, 10)) fail(failure, "template");
   /* The one that the mounts belong to; the command's will be inside it, without any right to them. */
   int owner_fd = ioctl(mounts_fd, NS_GET_USERNS);
   if (owner_fd < 0) fail(failure, "namespace");
@@ -173,14 +170,13 @@ static pid_t fork_init(int failure) {
 pid_t enter_copy(int failure, struct words *words) {
   uid_t user = geteuid();
   gid_t group = getegid();
-  pid_t pid = (pid_t)number_of(next_word(words));
-  const char *start_time = next_word(words);
+  const char *namespace = next_word(words);
   bool has_network = *next_word(words) == '1';
   bool is_last = *next_word(words) == '1';
   struct sock_fprog filter = read_filter(failure, next_word(words));
   int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc_fd < 0) fail(failure, "namespace");
-  join_template(failure, pid, start_time, has_network);
+  join_template(failure, namespace, has_network);
   pid_t init = fork_init(failure);
   mount_all(failure, *words);
   if (!has_network && !raise_loopback()) fail(failure, "loopback");

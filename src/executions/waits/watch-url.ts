@@ -1,6 +1,6 @@
 /** Whether a URL answers with a status below 500. On this machine only a port is asked that the execution listens on. */
-import { type ClientRequest, request as requestHttp } from 'node:http';
-import { type RequestOptions, request as requestHttps } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { RequestOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { UrlTarget } from '../../security/security.ts';
 import type { Watcher } from './conditions.ts';
@@ -29,15 +29,15 @@ export function watchUrl(target: UrlTarget, isListening: () => boolean, onAnswer
     }
   }
 
-  function answers(addresses: readonly string[]): Promise<boolean> {
+  async function answers(addresses: readonly string[]): Promise<boolean> {
     const { url, isLoopback } = target;
+    const { request: start } = await import(url.protocol === 'https:' ? 'node:https' : 'node:http');
     const lookup: LookupFunction = (_host, _options, done) =>
       done(
         null,
         addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
       );
     return new Promise((resolve, reject) => {
-      const start = url.protocol === 'https:' ? requestHttps : requestHttp;
       // Node passes the last one on to the socket; its types do not know.
       const options: RequestOptions & { autoSelectFamily: boolean } = {
         agent: false,
@@ -48,14 +48,15 @@ export function watchUrl(target: UrlTarget, isListening: () => boolean, onAnswer
         ...(url.protocol === 'https:' && { rejectUnauthorized: !isLoopback }),
         autoSelectFamily: true,
       };
-      request = start(url, options);
-      request.on('response', (response) => {
+      const started = start(url, options);
+      request = started;
+      started.on('response', (response: IncomingMessage) => {
         response.destroy();
         resolve((response.statusCode ?? 500) < 500);
       });
-      request.on('timeout', () => request?.destroy(new Error('no answer')));
-      request.on('error', reject);
-      request.end();
+      started.on('timeout', () => started.destroy(new Error('no answer')));
+      started.on('error', reject);
+      started.end();
     });
   }
 

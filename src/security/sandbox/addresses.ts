@@ -2,7 +2,6 @@
  * Which IP addresses lie outside of the public internet. A name on the allow list says nothing about where it points:
  * its owner may point it at this machine, at the network around it, or at the cloud's metadata service.
  */
-import { lookup } from 'node:dns/promises';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { canonicalAddress } from '../../base/config/domain-names.ts';
@@ -26,6 +25,7 @@ export function isLoopbackAddress(address: string): boolean {
 }
 
 export async function resolveHost(host: string): Promise<readonly string[]> {
+  const { lookup } = await import('node:dns/promises');
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
