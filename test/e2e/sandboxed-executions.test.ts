@@ -263,18 +263,19 @@ while True: pass" & wait`,
         server.say({ jsonrpc: '2.0', id, method: 'tools/call', params });
         await server.next();
       }
-      const specs = (): number[] =>
+      // As the kernel cuts its name.
+      const isSandbox = (pid: number): boolean => findProcess(pid)?.name === 'mcp-shell-serve';
+      const waiting = (): number[] =>
         (listChildren(server.child.pid ?? 0) ?? [])
           .flatMap((reaper) => listChildren(reaper) ?? [])
           .flatMap((forker) => listChildren(forker) ?? [])
-          .filter((pid) => findProcess(pid)?.name === 'bwrap');
-      await expect.poll(specs).not.toEqual([]);
-      const standing = specs();
+          .filter(isSandbox);
+      await expect.poll(waiting).not.toEqual([]);
+      const standing = waiting();
       if (how === 'kill -9') server.kill();
       else server.end();
       await server.rest();
-      const left = (): number[] => standing.filter((pid) => findProcess(pid)?.name === 'bwrap');
-      await expect.poll(left).toEqual([]);
+      await expect.poll(() => standing.filter(isSandbox)).toEqual([]);
     },
   );
 
