@@ -221,6 +221,8 @@ export interface ReadRequest {
   readonly view: 'scrollback' | 'screen';
   /** undefined: the last lines. */
   readonly from?: number | undefined;
+  /** Lines before it too, where something was written over them since this reader looked. */
+  readonly isNew?: boolean;
   readonly count: number;
   /** Lines that do not fit are left for another request. */
   readonly maxBytes: number;

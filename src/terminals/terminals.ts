@@ -133,7 +133,7 @@ async function read(
   const view = request.view === 'screen' ? 'screen' : 'scrollback';
   const before = entry.lastRead.get(reader);
   const from = isNew ? (before?.line ?? 0) : request.from;
-  const found = await entry.host.ask('read', { ...request, id: entry.id, reader, view, from }, signal);
+  const found = await entry.host.ask('read', { ...request, id: entry.id, reader, view, from, isNew }, signal);
   const result = asKept(entry, found);
   entry.facts = result.facts ?? entry.facts;
   if (result.outcome !== undefined) await conclude(entry);

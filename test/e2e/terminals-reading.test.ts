@@ -73,17 +73,18 @@ describe('lines', () => {
       const terminal = await openTerminal(product);
       await terminal.send({ input: `clear; ${begin}; read -rs; echo two; echo three`, execute: true });
       await terminal.shows(shown.split('\n').slice(0, shown.trimEnd().split('\n').length));
-      const first = await terminal.read({ start_line: 0 });
+      // After what was typed, which is not on the screen any more.
+      const first = await terminal.read({ start_line: 1 });
       expect(first).toMatchObject({
         output: shown,
-        start_line: 0,
+        start_line: 1,
         line_count: settled.length,
-        next_start_line: settled.length,
+        next_start_line: 1 + settled.length,
         has_more: false,
       });
       await terminal.send({ keys: ['enter'] });
       await terminal.showsText(/three\n\$$/);
-      const next = settled.length;
+      const next = 1 + settled.length;
       const end = next + later.length;
       expect(await terminal.read({ start_line: next })).toMatchObject({
         output: [...later, '$'].join('\n'),

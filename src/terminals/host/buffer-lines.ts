@@ -5,9 +5,14 @@ export const isContinued = (buffer: IBuffer, row: number): boolean => buffer.get
 
 /** The last row that has something in it, or the cursor. */
 export function lastRow(buffer: IBuffer): number {
-  let row = buffer.length - 1;
   const cursor = buffer.baseY + buffer.cursorY;
-  while (row > cursor && (buffer.getLine(row)?.translateToString(true) ?? '') === '') row--;
+  return Math.max(lastWritten(buffer, cursor), cursor);
+}
+
+/** The last row that has something in it, from this one on; the one before where none has. */
+export function lastWritten(buffer: IBuffer, first = 0): number {
+  let row = buffer.length - 1;
+  while (row >= first && (buffer.getLine(row)?.translateToString(true) ?? '') === '') row--;
   return row;
 }
 

@@ -3,7 +3,8 @@
  * Lines of a flood that nobody could see are counted without being drawn.
  */
 import type { Terminal } from '@xterm/headless';
-import { lastRow } from './buffer-lines.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { lastRow, lastWritten } from './buffer-lines.ts';
 import { withDeadline } from './deadline.ts';
 import { createEmulator, type Emulator } from './emulator.ts';
 import { createFlood, endOfLines, findUnseen } from './flood.ts';
@@ -29,13 +30,15 @@ export interface ScreenOptions {
 const KEPT_ROWS = 2000;
 /** A byte pushes out one row at most: which rows can leave is known before a piece is parsed. */
 const PIECE_BYTES = 1024;
+/** Of the rows in memory the noted ones are enough for a piece, and for a screen that is pushed out in the middle of it. */
+const MIN_KEPT_ROWS = PIECE_BYTES + LIMITS.terminalHeight;
 /** A piece takes milliseconds; the server waits for longer than this before it kills the host. */
 const DEADLINE_MS = 10_000;
 
 export type Drawing = ReturnType<typeof createDrawing>;
 
 export function createDrawing(options: ScreenOptions) {
-  const keptRows = Math.max(options.keptRows ?? KEPT_ROWS, PIECE_BYTES);
+  const keptRows = Math.max(options.keptRows ?? KEPT_ROWS, MIN_KEPT_ROWS);
   const emulator = createEmulator({
     columns: options.columns,
     rows: options.rows,
@@ -43,8 +46,19 @@ export function createDrawing(options: ScreenOptions) {
     onReply: (data) => options.onReply?.(data),
     onTrim: (rows) => leaving.trim(rows),
     onReset() {
-      dropAll();
+      leaving.drop(lastWritten(terminal.buffer.normal) + 1);
+      leaving.endLine();
       settings.isCursorVisible = true;
+    },
+    onPush() {
+      if (terminal.rows + PIECE_BYTES <= room()) return;
+      leaving.settle();
+      leaving.note();
+    },
+    onWiped(isReset) {
+      // The emulator leaves markers as they were.
+      if (isReset) head.forget();
+      onWiped?.(isReset);
     },
     onErase(part) {
       if (part === 3) dropAbove(terminal, leaving);
@@ -52,11 +66,14 @@ export function createDrawing(options: ScreenOptions) {
     },
   });
   const { terminal } = emulator;
+  let onWiped: ((isReset: boolean) => void) | undefined;
   const leaving = createLeaving(() => terminal.buffer.normal, options.onDropped);
   const head = createHead(terminal);
   const settings = watchSettings(terminal);
+  /** So many rows can come before the oldest one leaves. */
+  const room = (): number => keptRows + terminal.rows - terminal.buffer.normal.length;
   const skipsUnseen = options.onDropped === undefined;
-  const pieces = createPieces(emulator, { keptRows, leaving, head, skipsUnseen });
+  const pieces = createPieces(emulator, { keptRows, room, leaving, head, skipsUnseen });
   const drawInTime = withDeadline(pieces.draw, options.deadlineMs ?? DEADLINE_MS);
   let version = 0;
   const flood = createFlood((bytes) => {
@@ -86,6 +103,10 @@ export function createDrawing(options: ScreenOptions) {
       flood.catchUp();
       leaving.settle();
     },
+    /** Called when what was on the screen or above it is gone. */
+    whenWiped(listener: (isReset: boolean) => void): void {
+      onWiped = listener;
+    },
     dropAll,
     dispose(): void {
       flood.dispose();
@@ -105,6 +126,7 @@ function dropAbove(terminal: Terminal, leaving: Leaving): void {
 
 interface PiecesOptions {
   readonly keptRows: number;
+  room(): number;
   readonly leaving: Leaving;
   readonly head: Head;
   readonly skipsUnseen: boolean;
@@ -112,12 +134,12 @@ interface PiecesOptions {
 
 function createPieces(
   { terminal, parse, isPlain }: Emulator,
-  { keptRows, leaving, head, skipsUnseen }: PiecesOptions,
+  { keptRows, room, leaving, head, skipsUnseen }: PiecesOptions,
 ) {
   let isParsing = false;
 
   function drawPiece(piece: Uint8Array): void {
-    if (piece.length > keptRows + terminal.rows - terminal.buffer.normal.length) leaving.note();
+    if (piece.length > room()) leaving.note();
     isParsing = true;
     parse(piece);
     isParsing = false;

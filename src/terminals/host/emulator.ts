@@ -21,8 +21,12 @@ interface EmulatorOptions {
   onTrim(rows: number): void;
   /** Everything is about to be thrown away. */
   onReset(): void;
+  /** All rows of the normal screen are about to join those above it. */
+  onPush(): void;
   /** A part of the screen is about to be erased: `CSI Ps J`. */
   onErase(part: number): void;
+  /** What was on the screen or above it is gone: what is written now begins in its first row. */
+  onWiped(isReset: boolean): void;
 }
 
 interface Inside {
@@ -79,7 +83,7 @@ export function createEmulator(options: EmulatorOptions) {
     if (data !== '') options.onReply(data);
   });
   const inside = insideOf(terminal);
-  boundSlowOnes(inside, options);
+  boundSlowOnes(inside, createEraser(terminal, inside, options));
   clampRepetitions(terminal, inside);
   boundCells(inside.buffers.normal.lines.get(0) as Line);
   let watched: Lines | undefined;
@@ -103,12 +107,13 @@ export function createEmulator(options: EmulatorOptions) {
     },
     isBetweenSequences,
     /** And on the normal screen, with all of it scrolling: a line feed at the bottom pushes out a row. */
-    isPlain(): boolean {
-      const { active, normal } = inside.buffers;
-      const scrollsWhole = normal.scrollTop === 0 && normal.scrollBottom === terminal.rows - 1;
-      return active === normal && scrollsWhole && isBetweenSequences();
-    },
+    isPlain: () => scrollsWhole(terminal, inside) && isBetweenSequences(),
   };
+}
+
+/** It shows the normal screen, of which no part scrolls alone. */
+function scrollsWhole(terminal: Terminal, { buffers: { active, normal } }: Inside): boolean {
+  return active === normal && normal.scrollTop === 0 && normal.scrollBottom === terminal.rows - 1;
 }
 
 /** The parser's state between sequences. */
@@ -123,7 +128,7 @@ const SLOW_FROM_MS = 0.02;
 const OWN_MS = 5;
 
 /** Beyond that they do nothing: a screen that is drawn so often is seen by nobody. */
-function boundSlowOnes(inside: Inside, { onReset, onErase }: EmulatorOptions): void {
+function boundSlowOnes(inside: Inside, { erase, reset }: Eraser): void {
   const { _inputHandler: handlers } = inside;
   let window = { began: 0, spentMs: 0 };
   const bound = (handle: Handler, skip: Handler = () => true): Handler => {
@@ -167,17 +172,50 @@ function boundSlowOnes(inside: Inside, { onReset, onErase }: EmulatorOptions): v
   };
   inside.registerCsiHandler({ prefix: '?', final: 'h' }, exchange('setModePrivate'));
   inside.registerCsiHandler({ prefix: '?', final: 'l' }, exchange('resetModePrivate'));
-  const erase = bound((given) => {
-    onErase(given.params[0] ?? 0);
-    return handlers.eraseInDisplay(given);
-  });
-  inside.registerCsiHandler({ final: 'J' }, erase);
-  const reset = bound((given) => {
-    onReset();
-    return handlers.fullReset(given);
-  });
-  inside.registerEscHandler({ final: 'c' }, reset);
+  inside.registerCsiHandler({ final: 'J' }, bound(erase));
+  inside.registerEscHandler({ final: 'c' }, bound(reset));
 }
+
+type Eraser = ReturnType<typeof createEraser>;
+
+/**
+ * What is erased was written, and is still to be read: where the whole screen is, its rows join those above it first, as in
+ * PuTTY. So the number of a line never means another one later.
+ */
+function createEraser(terminal: Terminal, inside: Inside, options: EmulatorOptions) {
+  const { _inputHandler: handlers } = inside;
+
+  function push(): void {
+    if (!scrollsWhole(terminal, inside)) return;
+    options.onPush();
+    terminal.options.scrollOnEraseInDisplay = true;
+    handlers.eraseInDisplay({ params: Int32Array.of(ALL), length: 1 });
+    terminal.options.scrollOnEraseInDisplay = false;
+  }
+
+  return {
+    erase(given: Given): boolean {
+      const part = given.params[0] ?? 0;
+      const { cursorX, cursorY } = terminal.buffer.active;
+      const isAll = part === ALL || (part === 0 && cursorX === 0 && cursorY === 0);
+      if (isAll) push();
+      options.onErase(part);
+      const isHandled = handlers.eraseInDisplay(given);
+      if (isAll || part === ABOVE) options.onWiped(false);
+      return isHandled;
+    },
+    reset(given: Given): boolean {
+      options.onReset();
+      const isHandled = handlers.fullReset(given);
+      options.onWiped(true);
+      return isHandled;
+    },
+  };
+}
+
+/** Of `CSI Ps J`: the screen, and what is above it. */
+const ALL = 2;
+const ABOVE = 3;
 
 /** `CSI 2147483647 L` inserts as many lines, one after the other. More than the screen has make no difference. */
 function clampRepetitions(terminal: Terminal, inside: Inside): void {

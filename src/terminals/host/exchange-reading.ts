@@ -6,7 +6,7 @@ import { type Recording, readRecording } from '../replay.ts';
 import { isAnswered, type Progress } from './exchange-progress.ts';
 import { frontOf } from './facts.ts';
 import { describeFront } from './foreground.ts';
-import { type Observed, rememberBefore } from './settle.ts';
+import { beginningOf, type Observed, rememberBefore } from './settle.ts';
 
 interface ReadingTools {
   readonly recording: Recording;
@@ -28,14 +28,22 @@ export async function read(
   // At the prompt they are cheap.
   const now = waited !== undefined || observed.marks.state === 'prompt' ? await facts() : undefined;
   const about = describe(observed, waited, now, request.withFront);
+  const fromLine = request.isNew === true ? beginningOf(observed, before, request.from) : request.from;
   // In the same moment as what is shown, or it would be waited for once more.
   if (waited === undefined)
-    progress.noteRead(reader, { ...before, line: Math.max(before.line, screen.cursorLine()) });
+    progress.noteRead(reader, {
+      ...before,
+      line: Math.max(beginningOf(observed, before), screen.cursorLine()),
+      redraws: screen.redraws,
+    });
   if (request.view === 'screen') {
     const lines = request.withAnsi ? screen.ansiView().split('\r\n') : screen.view().rows;
     return { ...about, lines, from: 0, missing: 0 };
   }
-  return { ...about, ...(await readPage(observed, request, about.totalLines, recording)) };
+  return {
+    ...about,
+    ...(await readPage(observed, { ...request, from: fromLine }, about.totalLines, recording)),
+  };
 }
 
 /** The last lines, as far as they are in memory: an answer shows no more, and the others can be asked for. */

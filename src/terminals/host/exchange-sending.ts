@@ -9,7 +9,7 @@ import { describeFront } from './foreground.ts';
 import { type GuardTarget, passesGuard, readGuard } from './guard.ts';
 import type { Hold } from './hold.ts';
 import type { Pty } from './pty.ts';
-import { type Observed, rememberBefore } from './settle.ts';
+import { beginningOf, type Observed, rememberBefore } from './settle.ts';
 
 const WRITE_MS = 1000;
 /** Typed at a program that does not read; what comes after that is refused. */
@@ -64,7 +64,7 @@ export async function send(
   const waited = await progress.wait(before, request.wait, signal);
   if (isAnswered(waited)) progress.noteAnswered();
   const afterwards = await facts();
-  const line = Math.min(before.line, screen.totalLines());
+  const line = Math.min(beginningOf(observed, before), screen.totalLines());
   const after = readAfter(observed, waited, line, afterwards);
   return {
     ...sent,

@@ -84,7 +84,14 @@ const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 test('lines have the numbers and texts that an emulator of endless memory gives them', async () => {
   for (const seed of SEEDS) {
     const output = compose(seed, HARMLESS);
-    const endless = new headless.Terminal({ cols: 30, rows: 6, scrollback: 1e6, allowProposedApi: true });
+    const endless = new headless.Terminal({
+      cols: 30,
+      rows: 6,
+      scrollback: 1e6,
+      allowProposedApi: true,
+      // Nothing that was written is lost.
+      scrollOnEraseInDisplay: true,
+    });
     endless.loadAddon(new unicode11.Unicode11Addon());
     endless.unicode.activeVersion = '11';
     await new Promise<void>((resolve) => endless.write(output, resolve));

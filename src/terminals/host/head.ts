@@ -37,6 +37,8 @@ export function createHead(terminal: Terminal) {
       marker = terminal.buffer.active.type === 'normal' ? terminal.registerMarker(0) : undefined;
     },
     isWaiting,
+    /** There will be no more of them. */
+    forget: (): void => marker?.dispose(),
     /** A piece was parsed. */
     check(): void {
       if (marker === undefined || !isWaiting()) return;

@@ -27,6 +27,8 @@ export type Marks = ReturnType<typeof watchMarks>;
 interface Place {
   readonly marker: IMarker | undefined;
   readonly column: number;
+  /** What was there is gone, by the program's own wish. */
+  readonly isWiped?: boolean;
 }
 
 export function watchMarks(screen: Screen, nonce: string, hasCommandMark: boolean) {
@@ -62,7 +64,20 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
   let began: Place | undefined;
   /** Where the input of the last prompt began. */
   let prompted: Place | undefined;
+  /** Where what a command wrote begins since it cleared the terminal. */
+  let wiped: Place | undefined;
   const typed = createTypedZones(screen);
+
+  screen.whenWiped((isReset) => {
+    const place = hasCommandMark ? began : prompted;
+    if (isReset) {
+      typed.forget();
+      for (const each of [began, prompted]) each?.marker?.dispose();
+    }
+    if (place === undefined || (!isReset && rowOf(wiped ?? place) !== undefined)) return;
+    wiped?.marker?.dispose();
+    wiped = { marker: markerAtTop(screen), column: 0, isWiped: true };
+  });
 
   const isUntouched = (): boolean => !hasCommandMark && isAtCursor(screen, prompted);
 
@@ -96,9 +111,10 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
     const exitCode = Number.isInteger(Number(code)) ? Number(code) : undefined;
     const about = { exitCode, number: ++marks.finished, begun, lastLine: screen.cursorLine() };
     marks.lastExitCode = exitCode;
-    marks.lastCommand = { ...outputSince(screen, place, hasCommandMark), ...about };
+    marks.lastCommand = { ...outputSince(screen, wiped ?? place, hasCommandMark), ...about };
     place.marker?.dispose();
-    began = prompted = undefined;
+    wiped?.marker?.dispose();
+    began = prompted = wiped = undefined;
   }
 
   const handlers: MarkHandlers = {
@@ -140,8 +156,12 @@ const placeOfCursor = ({ terminal }: Screen): Place => ({
   column: terminal.buffer.active.cursorX,
 });
 
+/** In the first row of the screen. */
+const markerAtTop = ({ terminal }: Screen): IMarker | undefined =>
+  terminal.registerMarker(-terminal.buffer.active.cursorY);
+
 function isAtCursor({ terminal }: Screen, place: Place | undefined): boolean {
-  if (place?.marker === undefined) return false;
+  if (place?.marker === undefined || place.marker.isDisposed) return false;
   const { baseY, cursorY, cursorX } = terminal.buffer.normal;
   return place.marker.line === baseY + cursorY && place.column === cursorX;
 }
@@ -181,17 +201,20 @@ function lineUntilCursor({ terminal }: Screen, place: Place | undefined): string
 }
 
 function outputSince(screen: Screen, place: Place, hasCommandMark: boolean) {
-  const { output, isCut } = textSince(screen, place);
+  const { output, isCut, isOver } = textSince(screen, place);
   // Where only prompts are marked, the command that was typed precedes its output.
-  return { output: hasCommandMark || isCut ? output : output.slice(output.indexOf('\n') + 1), isCut };
+  const hasTyped = !hasCommandMark && !isCut && !isOver && place.isWiped !== true;
+  return { output: hasTyped ? output.slice(output.indexOf('\n') + 1) : output, isCut };
 }
 
 /** From there to the cursor; wrapped lines are one. */
-function textSince({ terminal }: Screen, place: Place): { output: string; isCut: boolean } {
+function textSince({ terminal }: Screen, place: Place) {
   const buffer = terminal.buffer.active;
   const began = rowOf(place);
-  const first = began ?? 0;
   const last = buffer.baseY + buffer.cursorY;
+  // A program that went back up wrote over what was there.
+  const isOver = began !== undefined && began > last;
+  const first = isOver ? buffer.baseY : (began ?? 0);
   let text = '';
   for (let row = first; row <= last; row++) {
     const line = buffer.getLine(row);
@@ -202,7 +225,7 @@ function textSince({ terminal }: Screen, place: Place): { output: string; isCut:
     text += line.translateToString(!isJoined, from, to);
     if (row < last && !isJoined) text += '\n';
   }
-  return { output: withoutFilling(text, terminal.cols), isCut: began === undefined };
+  return { output: withoutFilling(text, terminal.cols), isCut: began === undefined, isOver };
 }
 
 /** zsh fills up a last line that does not end, so that its prompt begins a new one. */

@@ -68,18 +68,42 @@ describe('lines', () => {
   });
 
   test.for([
-    ['the scrollback is cleared', '\u001B[H\u001B[2J\u001B[3J'],
+    ['the screen is cleared', '\u001B[2J\u001B[H'],
+    ['it is cleared from its first row on', '\u001B[H\u001B[J'],
+    ['it is cleared with the scrollback', '\u001B[H\u001B[2J\u001B[3J'],
+    ['it is cleared in its last row', '\u001B[5;1H\u001B[2J\u001B[H'],
     ['the terminal is reset', '\u001Bc'],
-  ] as const)('keep their numbers when %s', ([, sequence]) => {
-    const dropped: string[] = [];
-    const screen = show(written(numbers(0, 19)), { onDropped: (line) => dropped.push(line) });
-    const before = screen.totalLines();
-    more(screen, `${sequence}after\r\n`);
-    expect(screen.firstLine()).toBe(dropped.length);
-    expect(screen.firstLine()).toBeGreaterThan(10);
-    expect(dropped.slice(0, 10)).toEqual(numbers(0, 9));
-    expect(screen.totalLines()).toBeLessThanOrEqual(before + 2);
-    expect(screen.lines(screen.firstLine(), screen.totalLines())).toContain('after');
+  ] as const)('are all counted, and keep their numbers, when %s', ([, sequence]) => {
+    const dropped: [string, number][] = [];
+    const screen = show(written(numbers(0, 19)), { onDropped: (line, index) => dropped.push([line, index]) });
+    for (const next of ['twenty', 'twenty-one']) more(screen, `${sequence}${next}\r\n`);
+    expect(screen.view().rows).toEqual(['twenty-one']);
+    const first = screen.firstLine();
+    const left = screen.lines(first, screen.totalLines());
+    expect([...dropped, ...left.map((line, index) => [line, first + index])]).toEqual(
+      [...numbers(0, 19), 'twenty', 'twenty-one', ''].map((line, index) => [line, index]),
+    );
+  });
+
+  test('are all counted where a screen is cleared many times in one piece', () => {
+    const dropped: [string, number][] = [];
+    const screen = show('', { rows: 300, keptRows: 1, onDropped: (line, index) => dropped.push([line, index]) });
+    const wipe = '\u001B[300;1Hx\u001B[2J';
+    more(screen, wipe.repeat(100));
+    screen.dropAll();
+    expect(dropped.map(([, index]) => index)).toEqual(dropped.map((_, index) => index));
+    expect(dropped.filter(([line]) => line === 'x')).toHaveLength(100);
+  });
+
+  test('are not kept by a part of the screen that scrolls alone, nor by the other screen', () => {
+    for (const [set, rest] of [
+      ['\u001B[2;4r', 'a'],
+      ['\u001B[?1049h', ''],
+    ] as const) {
+      const screen = show(`a\r\n${set}b\u001B[2J`);
+      expect(screen.view().rows).toEqual([]);
+      expect([set, screen.lines(0, 1)]).toEqual([set, [rest === '' ? 'a' : '']]);
+    }
   });
 
   test('are those of the normal screen while a program has the other', () => {

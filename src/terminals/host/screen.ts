@@ -72,6 +72,10 @@ export function createScreen(options: ScreenOptions) {
     }),
     /** Everything that is needed to draw it again in another terminal. */
     snapshot: afterAll(() => serializer.serialize({ scrollback: 0 })),
+    /** In the middle of what is parsed. */
+    whenWiped: drawing.whenWiped,
+    /** Where the screen begins. */
+    topLine: lines.ofTop,
     /** Reports the lines that are left, as if they left memory: nothing can be read afterwards. */
     dropAll: afterAll(drawing.dropAll),
     dispose: drawing.dispose,

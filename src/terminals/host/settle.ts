@@ -88,7 +88,7 @@ export async function settle(
   for (;;) {
     signal.throwIfAborted();
     observed.screen.catchUp();
-    const matched = pattern === undefined ? undefined : findMatch(observed, pattern, before.line);
+    const matched = pattern === undefined ? undefined : findMatch(observed, pattern, before);
     if (matched !== undefined) return answer('matched', matched);
     if (observed.outcome() !== undefined) return answer('exited');
     const now = performance.now();
@@ -237,7 +237,18 @@ async function compileLines(source: string): Promise<Pattern> {
   return pattern.literal === undefined ? compilePattern('wait_for', `(?m)${source}`) : pattern;
 }
 
-function findMatch({ screen, marks }: Observed, pattern: Pattern, fromLine: number): string | undefined {
+/** Where what came since then begins: a program that went back to the top of the screen wrote over what was there. */
+export function beginningOf(
+  { screen }: Pick<Observed, 'screen'>,
+  before: Before,
+  line: number = before.line,
+): number {
+  return screen.redraws > before.redraws ? Math.min(line, screen.topLine()) : line;
+}
+
+function findMatch(observed: Observed, pattern: Pattern, before: Before): string | undefined {
+  const { screen, marks } = observed;
+  const fromLine = beginningOf(observed, before);
   const view = screen.view();
   const total = screen.totalLines();
   const first = Math.max(fromLine, screen.firstLine(), total - PATTERN_LINES);

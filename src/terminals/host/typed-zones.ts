@@ -27,17 +27,23 @@ export function createTypedZones(screen: Pick<Screen, 'terminal' | 'lineOfRow'>)
     if (last !== undefined && last.to === undefined) last.to = terminal.registerMarker(0);
   }
 
+  function forget(count: number): void {
+    for (const { from, to } of zones.splice(0, count)) {
+      from?.dispose();
+      to?.dispose();
+    }
+  }
+
   return {
     end,
+    /** The rows in which they were are gone. */
+    forget: (): void => forget(zones.length),
     /** At the end of a prompt. Another one ends it as well: nothing was run. */
     begin(): void {
       end();
       const column = terminal.buffer.active.cursorX;
       zones.push({ from: terminal.registerMarker(0), column, to: undefined });
-      for (const { from, to } of zones.splice(0, zones.length - MAX_ZONES)) {
-        from?.dispose();
-        to?.dispose();
-      }
+      forget(Math.max(0, zones.length - MAX_ZONES));
     },
     /** Those lines, of which the first has this number, without what was typed. */
     leaveOut(lines: readonly string[], first: number): string[] {
