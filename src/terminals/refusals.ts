@@ -5,7 +5,7 @@ export interface Refusal {
   readonly hint: string;
 }
 
-type Why = 'alone' | 'apart' | 'long' | 'edited' | 'run' | 'hidden' | 'keys' | 'history' | 'early';
+type Why = 'alone' | 'apart' | 'long' | 'edited' | 'retype' | 'run' | 'hidden' | 'keys' | 'history' | 'early';
 
 const REFUSALS: Readonly<Record<Why, [string, string]>> = {
   alone: [
@@ -24,9 +24,13 @@ const REFUSALS: Readonly<Record<Why, [string, string]>> = {
     'Nothing was sent: what Enter would run is not certain, since a key before it changes the line.',
     'Send the other keys first; when the line is shown, send Enter alone (keys ["enter"]).',
   ],
+  retype: [
+    'Nothing was sent: under a list of commands a line is judged as it was typed, and other keys may have changed this one.',
+    'Send keys ["ctrl+c"] for an empty line, then the whole command with Enter.',
+  ],
   run: [
     'Nothing was sent: one of these keys may run the line without Enter.',
-    'Send Enter alone (keys ["enter"]) to run it, keys ["ctrl+c"] to drop it. Arrows, Home, End and Backspace edit it in a shell with emacs keys.',
+    'Send Enter alone (keys ["enter"]) to run it, keys ["ctrl+c"] to drop it.',
   ],
   hidden: [
     'Nothing was sent: what Enter would run cannot be seen.',

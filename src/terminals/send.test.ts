@@ -87,6 +87,26 @@ function audited(where: World, id: string): string[] {
 const T = 'touch M';
 type Steps = readonly (Typed | typeof pause)[];
 
+/** What makes the terminal show another line than the shell has, lines before it, and the line. */
+const EDITED: readonly (readonly [string, readonly string[], string])[] = [
+  ['taller than the screen', [], `ouch M ${'a '.repeat(2400)}`],
+  ['with characters of another width', [], `: ${'\u0600'.repeat(5)};ouch M`],
+  ['behind a prompt with colours', [String.raw`PS1=$'\e[31m$ '`], 'ouch M'],
+  ['behind a prompt with hidden text', [String.raw`PS1='\[x\]$ '`], 'ouch M'],
+  ['behind a prompt that goes back', [String.raw`PS1=$'$ \e[5D'`], 'ouch M'],
+  ['that is hidden', [String.raw`PS1=$'\e[8m'`], 'ouch M'],
+  ['in insert mode', [String.raw`printf '\e[4h'`], 'ouch M'],
+  ['in line graphics', [String.raw`printf '\e(0'`], 'ouch M'],
+  ['that does not wrap', [String.raw`printf '\e[?7l'`], `ouch M #${'a'.repeat(120)}`],
+  ['of another terminal', ['TERM=vt52'], 'ouch M'],
+  ['in another locale', ['LC_ALL=C'], ': \u00e9;ouch M'],
+  [
+    'that is drawn over',
+    [String.raw`(while sleep 0.05; do printf '\e7\r\e[30Cecho hello\e[K\e8'; done)&`],
+    'ouch M',
+  ],
+];
+
 /** Each would run `touch M` if it were not judged. */
 const ATTACKS: readonly [string, readonly Shell[], Steps][] = [
   ['what only bash takes for quotes', ['sh'], [run("echo $'\\'; touch M #'")]],
@@ -215,6 +235,22 @@ const ATTACKS: readonly [string, readonly Shell[], Steps][] = [
   ],
   ['the same and Ctrl-O', ['bash'], [run('stty -icanon; head -c1; stty icanon'), raw(`q${T}\x0f`)]],
   ['what read leaves and Ctrl-O', ['bash'], [run('read -n1 x'), raw(`q${T}\x0f`)]],
+  ...EDITED.map(([name, before, line]): [string, readonly Shell[], Steps] => [
+    `a letter put into a line: ${name}`,
+    ['bash'],
+    [
+      ...before.map(run),
+      text(line),
+      line.startsWith(':') ? keys(...Array.from({ length: 6 }, () => 'left')) : keys('home'),
+      text('t'),
+      keys('enter'),
+    ],
+  ]),
+  [
+    'a recalled line',
+    ['bash'],
+    [run("PS1=$'\\e[31m$ '"), run(`echo ${T}`), keys('up'), keys('home'), keys('alt+d'), keys('enter')],
+  ],
   ['bytes of another locale', ['bash'], [run('LC_ALL=C; : touch'), keys('\u00ee', 'space', 'M', 'enter')]],
 ];
 
@@ -236,6 +272,25 @@ describe.concurrent('a blocked command is not run', () => {
   });
 });
 
+async function runs(where: World, shell: Shell, steps: Steps, expected: string): Promise<void> {
+  const terminal = await open(shell, where);
+  for (const step of steps) {
+    if (step === pause) continue;
+    expect(await terminal.send(step)).toBeDefined();
+  }
+  const look = {
+    view: 'scrollback',
+    from: undefined,
+    count: 100,
+    withAnsi: false,
+    withFront: false,
+    maxBytes: 100_000,
+  } as const;
+  const { lines } = await where.terminals.read(terminal.id, { ...look, wait: undefined }, caller);
+  expect(lines).toContainEqual(expect.stringMatching(new RegExp(`(^|\\$ |> )${expected}$|${expected}$`)));
+  await terminal.close();
+}
+
 describe.concurrent('a command that is not blocked', () => {
   test.skipIf(needs('zsh', 'fish')).for<[string, Shell, Steps, string]>([
     ['a line', 'bash', [run('echo a-$((1+1))')], 'a-2'],
@@ -255,19 +310,17 @@ describe.concurrent('a command that is not blocked', () => {
     ['after Ctrl-C', 'fish', [text('echo'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
     ['after Ctrl-C', 'sh', [text('echo'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
     ['after a program was ended', 'bash', [run('cat'), keys('ctrl+c'), run('echo a-1')], 'a-1'],
-    ['after a program that took keys', 'bash', [run('read -n1 x'), text('y'), run('echo a-1')], 'a-1'],
+    [
+      'after a program that took keys',
+      'bash',
+      [run('read -n1 x'), text('y'), keys('ctrl+c'), run('echo a-1')],
+      'a-1',
+    ],
     [
       'after another program that took keys',
       'bash',
       [run('head -c 2'), text('y'), keys('ctrl+d'), run('echo a-1')],
       'a-1',
-    ],
-    ['edited, and Enter alone', 'bash', [text('echo -1'), keys('left', 'left', 'a'), keys('enter')], 'a-1'],
-    [
-      'recalled, and Enter alone',
-      'bash',
-      [run('x=a'), run('echo $x-1'), run('x=b'), keys('up', 'up'), keys('enter')],
-      'b-1',
     ],
     ['with an exclamation mark', 'bash', [run('echo "a!b-1"')], 'a!b-1'],
     ['with an exclamation mark', 'zsh', [run('echo "a!b-1"')], 'a!b-1'],
@@ -292,7 +345,7 @@ describe.concurrent('a command that is not blocked', () => {
     [
       'after keys of a program',
       'bash',
-      [run('head -c4'), text('a'), keys('tab'), keys('ctrl+c'), run('echo a-1')],
+      [run('head -c4'), text('a'), keys('tab'), keys('ctrl+c'), keys('ctrl+c'), run('echo a-1')],
       'a-1',
     ],
     ['typed ahead', 'bash', [run('sleep 0.5'), run('echo a-1'), run('echo b-1')], 'a-1'],
@@ -308,22 +361,30 @@ describe.concurrent('a command that is not blocked', () => {
       [run('. /dev/stdin'), run('x=a'), keys('ctrl+d'), run('echo $x-1')],
       'a-1',
     ],
-  ])('is run: %s in %s', async ([, shell, steps, expected]) => {
-    const terminal = await open(shell);
-    for (const step of steps) {
-      if (step === pause) continue;
-      expect(await terminal.send(step)).toBeDefined();
-    }
-    const look = {
-      view: 'scrollback',
-      from: undefined,
-      count: 100,
-      withAnsi: false,
-      withFront: false,
-      maxBytes: 100_000,
-    } as const;
-    const { lines } = await worldOf(shell).terminals.read(terminal.id, { ...look, wait: undefined }, caller);
-    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`(^|\\$ |> )${expected}$|${expected}$`)));
+  ])('is run: %s in %s', async ([, shell, steps, expected]) => runs(worldOf(shell), shell, steps, expected));
+
+  test.for<[string, Steps, string]>([
+    ['edited, and Enter alone', [text('echo -1'), keys('left', 'left', 'a'), keys('enter')], 'a-1'],
+    [
+      'recalled, and Enter alone',
+      [run('x=a'), run('echo $x-1'), run('x=b'), keys('up', 'up'), keys('enter')],
+      'b-1',
+    ],
+    ['after a program that took keys', [run('read -n1 x'), text('y'), run('echo a-1')], 'a-1'],
+  ])('is run without lists: %s', async ([, steps, expected]) => runs(free, 'bash', steps, expected));
+
+  test.for<[string, Steps]>([
+    ['edited', [text('echo -1'), keys('left', 'left', 'a'), keys('enter')]],
+    ['recalled', [run('echo a-1'), keys('up'), keys('enter')]],
+    ['completed', [text('ech'), keys('tab'), keys('enter')]],
+    ['behind what a program may have left', [run('read -n1 x'), text('y'), run('echo a-1')]],
+  ])('is refused under lists where it was %s, and run after Ctrl-C', async ([, steps]) => {
+    const terminal = await open('bash');
+    for (const step of steps.slice(0, -1)) if (step !== pause) await terminal.send(step);
+    const [last] = steps.slice(-1);
+    expect(last !== undefined && last !== pause && (await terminal.send(last))).toBeUndefined();
+    for (const step of [keys('ctrl+c'), run('echo a-1')])
+      expect(await terminal.send(step)).toMatchObject({ sent: 'all' });
     await terminal.close();
   });
 

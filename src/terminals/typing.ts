@@ -20,7 +20,10 @@ export type ShellFacts = Omit<
   | 'workingDirectory'
   | 'rules'
 > & {
-  /** Under a list: keys that may run a line in some mode of an editor are refused. */
+  /**
+   * Under a list: keys that may run a line in some mode of an editor are refused, and a line only counts as it was typed. What
+   * is shown is drawn by programs too, and a shell may count other columns than the terminal does.
+   */
   readonly isStrict?: boolean;
   /** Lines before it have not ended: what they run may read it, or change who does. */
   readonly isBehind?: boolean;
@@ -146,6 +149,7 @@ function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: 
     if (problem !== 'run') return { kind: 'open' };
     return refuse(readerOf(shell) === 'anybody' ? 'early' : 'run');
   }
+  if (before.kind === 'shown' && shell.isStrict === true) return refuse('retype');
   const start = before.kind === 'shown' ? lineShown(bytes, shell) : before;
   if (start === 'edited') return refuse(start);
   const { entered, problem } = press(bytes, shell, start);

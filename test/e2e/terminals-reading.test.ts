@@ -1,5 +1,6 @@
 /** What is read of a terminal: its screen, its lines from the first on, and what is new. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { needs } from '../setup/needs.ts';
 import type { Product } from './support/product.ts';
 import { openProduct } from './support/product-here.ts';
 import { openTerminal, writePrompts } from './support/terminal.ts';
@@ -319,6 +320,64 @@ describe('what is new', () => {
       more = part.has_more;
     }
     expect(parts.join('\n')).toBe(`$ seq 1 450\n${numbers(1, 450)}\n$`);
+    await terminal.close();
+  });
+});
+
+/** In bash, zsh and sh alike. */
+const WIPING: readonly (readonly [string, string])[] = [
+  ['clear; echo one; echo two', 'one\ntwo\n'],
+  ["printf '\\033[2J\\033[H'; echo one", 'one\n'],
+  ["printf '\\033[H\\033[J'; echo one", 'one\n'],
+  ["printf '\\033[H'; echo one", 'one\n'],
+  ["printf '\\033c'; echo one", 'one\n'],
+  ['reset; echo one', 'one\n'],
+  ['echo zero; clear; echo one', 'one\n'],
+];
+
+describe('a terminal that is wiped', () => {
+  test
+    .skipIf(needs('zsh'))
+    .for(
+      ['bash', 'zsh', 'sh'].flatMap((shell) =>
+        WIPING.map(([command, output]) => [shell, command, output] as const),
+      ),
+    )('loses nothing in %s: %s', async ([shell_type, command, output]) => {
+    const terminal = await openTerminal(product, { shell_type, dimensions: { width: 80, height: 24 } });
+    await terminal.run('seq 1 60');
+    const before = await terminal.read({ start_line: 0, line_count: 1000 });
+    expect(await terminal.run(command)).toMatchObject({ output, exit_code: 0, wait_reason: 'command_done' });
+    expect(await terminal.read({ view: 'new' })).toMatchObject({ output: '' });
+    const [first] = before.output.split('\n');
+    const all = await terminal.read({ start_line: 0, line_count: 1000 });
+    expect(all).not.toHaveProperty('missing_lines');
+    expect(all.output).toContain(`${first}\n${numbers(1, 37)}\n`);
+    // What is only written over is gone, as it is for a person.
+    if (!command.includes("[H'")) {
+      expect(all.output).toContain(`${numbers(1, 60)}\n`);
+      const later = await terminal.read({ start_line: before.next_start_line, line_count: 1000 });
+      expect(later.output).toMatch(/\none\n/);
+    }
+    await terminal.close();
+  });
+
+  test('shows each time what is new, and what is waited for', async () => {
+    const terminal = await openTerminal(product);
+    await terminal.run('seq 1 50');
+    expect(await terminal.run('clear; echo READY; sleep 30', { wait_for: 'READY' })).toMatchObject({
+      matched: true,
+      output: expect.stringContaining('READY'),
+    });
+    await terminal.press('ctrl+c');
+    await terminal.send({
+      input: String.raw`for i in 1 2 3 4; do printf '\033c'; echo "round $((i*11))"; read -rs; done`,
+      execute: true,
+    });
+    for (const round of [11, 22, 33, 44]) {
+      const seen = await terminal.read({ view: 'new', wait_for: `round ${round}`, timeout_seconds: 20 });
+      expect(seen).toMatchObject({ matched: true });
+      await terminal.send({ keys: ['enter'] });
+    }
     await terminal.close();
   });
 });
