@@ -210,7 +210,7 @@ const nameOf = ({ pid, name }: Survivor): Survivor => ({ pid, name });
 
 /** Without a look at the process table, which has just failed. */
 function killBlindly(tree: ProcessTree): Survivor[] {
-  tree.killGroup();
+  tree.killTogether();
   tree.signalLeader('SIGKILL');
   return [];
 }

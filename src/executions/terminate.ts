@@ -31,7 +31,10 @@ export async function terminateTree(tree: ProcessTree, options: TerminateOptions
     // With only the sandbox there, nothing has run yet that could clean up.
     const graceMs = polite.length === 0 ? 0 : (options.graceMs ?? LIMITS.killGraceMs);
     const isGone = await waitUntilGone(tree, before, graceMs, pauses);
-    if (!isGone) for (const entry of before) sendSignal(entry, 'SIGKILL');
+    if (!isGone) {
+      tree.killTogether();
+      for (const entry of before) sendSignal(entry, 'SIGKILL');
+    }
   }
   return killUntilGone(tree, pauses);
 }
@@ -50,7 +53,7 @@ async function killUntilGone(tree: ProcessTree, pauses: Pauses): Promise<Survivo
     // Two looks, because a process may fork between the look and the signal; the second costs more and sees more.
     let found = tree.members();
     if (found.length === 0) found = await tree.membersForCertain();
-    if (found.length > 0) tree.killGroup();
+    if (found.length > 0) tree.killTogether();
     for (const entry of found) sendSignal(entry, 'SIGKILL');
     const known = new Set(found.map(({ pid }) => pid));
     killed = [...found, ...killed.filter((entry) => !known.has(entry.pid) && isAlive(entry))];

@@ -37,7 +37,7 @@ export type ProcessTree = ReturnType<typeof createTree>;
 
 export function createTree(spec: TreeSpec) {
   const { leader, group, isSandboxed = false, reaper } = spec;
-  const { findIn, findKnown, listBelow, join, isBubblewrap, knowsNamespace } = createFinder(spec);
+  const { findIn, findKnown, listBelow, join, isBubblewrap, knowsNamespace, firstInside } = createFinder(spec);
   /** The leader has ended and left nobody: who comes later is not of this tree. */
   let isEmpty = isSandboxed;
 
@@ -98,8 +98,15 @@ export function createTree(spec: TreeSpec) {
       const target = isSandboxed && signal !== 'SIGKILL' ? commandInSandbox(leader) : leader;
       return target !== undefined && sendSignal(target, signal);
     },
-    /** Ends everything in the cgroup at once, where there is one. */
-    killGroup: () => group?.kill(),
+    /**
+     * Ends everything in the namespace or the cgroup at once, where there is one. The namespace first: where the leader goes
+     * before its command, a terminal hangs up, and the shell in it goes on with its line.
+     */
+    killTogether(): void {
+      const first = firstInside();
+      if (first !== undefined) sendSignal(first, 'SIGKILL');
+      group?.kill();
+    },
     release: () => group?.remove(),
   };
 }
@@ -138,6 +145,7 @@ function createFinder({ leader, group, marker, isSure = false, isSandboxed = fal
     /** The sandbox's own processes: a polite signal to them would end all the others at once. */
     isBubblewrap: ({ pid, parentPid }: ProcessEntry): boolean =>
       isSandboxed && (pid === leader.pid || parentPid === leader.pid || pid === init?.pid),
+    firstInside: () => init,
     knowsNamespace: () => isSandboxed && wasAlive && init !== undefined,
     /** By everything that is known of the tree. */
     findIn(look: Look): ProcessEntry[] {

@@ -253,3 +253,33 @@ test.skipIf(needs('bwrap'))(
     for (const { text } of [typed, read, asked]) expect(text).toContain(`protection: ${config}`);
   },
 );
+
+/** Each may or may not hit the moment. */
+const TERMINALS = 8;
+
+test.skipIf(needs('bwrap'))('a terminal that is ended does not go on with its line', async () => {
+  await start({ MCP_SHELL_SECURITY_SANDBOX: 'required' });
+  const config = join(place.work, '.mcp.json');
+  writeFileSync(config, '{}');
+  const ids = await Promise.all(
+    Array.from({ length: TERMINALS }, async () => {
+      const { terminal_id } = await create({ working_directory: place.work });
+      const input = 'echo be"gun"; sleep 300; echo "$?" >> .mcp.json; sleep 300';
+      await product.call('terminal_send_input', {
+        terminal_id,
+        input,
+        execute: true,
+        wait_for: 'begun',
+        ...LONG,
+      });
+      return terminal_id;
+    }),
+  );
+  writeFileSync(`${config}~`, 'new');
+  renameSync(`${config}~`, config);
+  for (const terminal_id of ids)
+    await expect
+      .poll(async () => (await product.call('terminal_get_output', { terminal_id })).data)
+      .toMatchObject({ termination_reason: 'protection_lost' });
+  expect(readFileSync(config, 'utf8')).toBe('new');
+});

@@ -36,7 +36,7 @@ export function buildProfile(input: ProfileInput): Profile {
   // Of one place the last that is put counts; in the end outer places come before inner ones.
   table.put(isHost ? hostRoot() : emptyRoot(input, roots));
   table.put(tmpMounts(input, workspace, [...roots, ...readable]));
-  if (isHost) table.put(homeMounts(input));
+  if (isHost) table.put(homeMounts(input, roots));
   table.put(cacheMounts(input, roots));
   table.put(readable.map(asReadable));
   table.put(roots.map(asWritable));
@@ -156,9 +156,10 @@ function hostRoot(): Mount[] {
   return [...covered.map((path): Mount => ({ kind: 'empty', path })), ...resolverFiles()];
 }
 
-/** The home directory where something covers it. */
-function homeMounts(input: ProfileInput): Mount[] {
+/** The home directory where something covers it, and no root shows it. */
+function homeMounts(input: ProfileInput, roots: readonly string[]): Mount[] {
   const home = realPathOf(input.homedir);
+  if (rootOf(home, roots) !== undefined) return [];
   const isCovered = [...HOMES, '/tmp', '/var/tmp'].some((path) => home !== path && isInside(home, path));
   return isCovered && kindOf(home) === 'directory' ? [asReadable(home)] : [];
 }

@@ -180,7 +180,9 @@ function findSplit(fd: number, entriesEnd: number, size: number, hashBytes: numb
   for (let count = 0; at + 8 <= size - hashBytes; count++) {
     const header = readAt(fd, at, 8);
     const length = header.readUInt32BE(4);
-    if (count > MAX_EXTENSIONS || length > size) throw new RangeError('not what git writes');
+    if (count > MAX_EXTENSIONS) throw new RangeError('not what git writes');
+    // As git takes it. With the other length of the hash this is a part of the hash itself.
+    if (length > size) return undefined;
     if (header.toString('latin1', 0, 4) === 'link') {
       if (length > MAX_SPLIT_BYTES) throw new RangeError('the bitmaps are too large');
       return parseSplitIndex(readAt(fd, at + 8, length), hashBytes);
