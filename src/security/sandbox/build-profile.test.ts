@@ -11,7 +11,7 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lacks } from '../../../test/setup/needs.ts';
 import { isInside } from '../../base/config/paths.ts';
@@ -192,6 +192,27 @@ describe('the home directory', () => {
     expect(viewOf(profile, join(host.workspace, 'x'))).toMatch(/^writable/);
     expect(profile.mounts.length).toBeLessThan(40);
   });
+
+  test.for([UNCOVERED, '/tmp'])(
+    'that lies in the workspace can be written to as if it were the workspace, in %s',
+    (top) => {
+      const host = createHost(top);
+      host.write('home/.bashrc');
+      host.write('home/.npm/x');
+      host.write('home/.config/x');
+      host.write('home/work/x');
+      const parent = dirname(host.home);
+      const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
+      const profile = host.profile({ security: { workspace: [parent] }, tmpDirectory });
+      expect(viewOf(profile, join(host.home, 'work/x'))).toMatch(/^writable/);
+      expect(viewOf(profile, join(host.home, '.bashrc'))).toMatch(/^readable/);
+      expect(viewOf(profile, join(host.home, '.config/x'))).toMatch(/^readable/);
+      expect(profile.writable).toEqual([parent]);
+      // Where it is not there, bubblewrap makes it.
+      expect(viewOf(profile, join(host.home, '.npm/_npx'))).toMatch(/^writable/);
+      expect(viewOf(profile, join(host.home, '.npm/other'))).toMatch(/^writable/);
+    },
+  );
 
   test('that is not there is not mounted', () => {
     const host = createHost();

@@ -52,6 +52,32 @@ describe.skipIf(needs('git'))('the repositories that an index names', () => {
     });
   });
 
+  test.for([
+    ['sha1', 2],
+    ['sha1', 4],
+    ['sha256', 2],
+    ['sha256', 4],
+  ] as const)('are none in an empty index with %s, of version %i', ([format, version]) => {
+    const host = createHost();
+    const git = (...args: string[]): string =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a', ...args], {
+        cwd: host.workspace,
+        encoding: 'utf8',
+      });
+    const index = join(host.workspace, '.git/index');
+    git('init', '-q', `--object-format=${format}`);
+    git('commit', '-q', '--allow-empty', '-m', 'first');
+    host.write('home/project/file');
+    git('add', '.');
+    git('update-index', '--index-version', `${version}`);
+    git('commit', '-q', '-m', 'second');
+    expect(findGitlinks(index)).toEqual({ names: [], isWhole: true });
+    git('rm', '-q', 'file');
+    expect(findGitlinks(index)).toEqual({ names: [], isWhole: true });
+    git('commit', '-q', '-m', 'third');
+    expect(findGitlinks(index)).toEqual({ names: [], isWhole: true });
+  });
+
   test.for([0, 7, 31, 32, 63, 64, 99, 200])(
     'are found where a split index replaces the file at position %i by one',
     (position) => {
