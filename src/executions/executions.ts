@@ -227,7 +227,11 @@ function createLookups(store: Store, running: Running, inventory: ReturnType<typ
     if (entry !== undefined && entry.record.owner === principal) return new RunningExecution(running, entry);
     const record = store.find(principal, executionId);
     if (record === undefined) throw notFound(`execution ${executionId.slice(0, 64)}`);
-    return { ...NOT_HERE, record: inventory.truthOf(record), bundle: inventory.bundleOf(record.id) };
+    const bundle = inventory.bundleOf(record.id);
+    const { record: now, live } = inventory.truthOf(record);
+    return live === undefined
+      ? { ...NOT_HERE, record: now, bundle }
+      : new HeldExecution(() => inventory.truthOf(record).record, live, bundle);
   }
 
   return {
@@ -273,7 +277,7 @@ function createLookups(store: Store, running: Running, inventory: ReturnType<typ
     /** Oldest first. */
     async list(principal: string): Promise<readonly Summary[]> {
       await inventory.ready();
-      return store.summaries(principal);
+      return inventory.truthOfAll(store.summaries(principal));
     },
     /** The host of a terminal says that it has ended, or is gone. True where that is not on disk yet. */
     checkEnd(executionId: string): boolean {
@@ -293,6 +297,30 @@ const NOT_HERE = {
   sessionChange: undefined,
   isSessionLost: false,
 };
+
+/** It goes on in a process that holds it, and nobody could take it over. */
+class HeldExecution implements Execution {
+  readonly #now: () => ExecutionRecord;
+  readonly #live: Live;
+  readonly bundle: Bundle;
+  readonly usage = NOT_HERE.usage;
+  readonly sessionChange = NOT_HERE.sessionChange;
+  readonly isSessionLost = NOT_HERE.isSessionLost;
+
+  constructor(now: () => ExecutionRecord, live: Live, bundle: Bundle) {
+    this.#now = now;
+    this.#live = live;
+    this.bundle = bundle;
+  }
+
+  get record(): ExecutionRecord {
+    return this.#now();
+  }
+
+  get live(): Live | undefined {
+    return this.record.outcome === undefined ? this.#live : undefined;
+  }
+}
 
 /** Stays true after the end, for the caller who started it or waited for it. */
 class RunningExecution implements Execution {

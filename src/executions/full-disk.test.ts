@@ -1,12 +1,13 @@
 /** A server that starts on a disk that is full, or read-only: what is there can be read, and room be made. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type World } from '../../test/support/world.ts';
+import { createWorld, textOf, untilPrinted, type World } from '../../test/support/world.ts';
 import { createAudit } from '../security/audit/audit.ts';
 import { verifyAudit } from '../security/audit/verify.ts';
+import type { Execution } from './executions.ts';
 
 let directory: string;
 let state: string;
@@ -122,6 +123,43 @@ describe.skipIf(process.getuid?.() !== 0)('a server that starts', () => {
       await expect.poll(ran).toBe('ran\n');
     },
   );
+
+  test('on a full disk knows what goes on, keeps what it writes, and can end it', async () => {
+    const before = createWorld({ directory });
+    const started = await before.start('echo begun; sleep 300', { mode: 'detached' });
+    const { id } = started.record;
+    await untilPrinted(started, 'begun');
+    await before[Symbol.asyncDispose]();
+    fill();
+    await using world = createWorld({ directory });
+    const found = (): Promise<Execution> => world.executions.get('local', id);
+    const listed = async (): Promise<unknown> =>
+      (await world.executions.list('local')).map((one) => one.status);
+    expect(await listed()).toEqual(['running']);
+    const execution = await found();
+    expect(execution.record.outcome).toBeUndefined();
+    const outputId = execution.bundle.outputId('stdout') ?? '';
+    expect(world.outputs.delete('local', [outputId])).toMatchObject({ deleted: [] });
+    expect(textOf(execution, 'stdout')).toBe('begun\n');
+    expect(await execution.live?.request('SIGTERM', 'tree', 20_000)).toBe(true);
+    expect(execution.record.outcome).toMatchObject({ exitCode: 143 });
+    expect(execution.live).toBeUndefined();
+    expect(await listed()).not.toContain('running');
+  });
+
+  test('on a read-only disk tells how what was left has ended', async () => {
+    const before = createWorld({ directory });
+    const started = await before.start('mkfifo go; echo begun; read -r < go; exit 3', { mode: 'detached' });
+    await untilPrinted(started, 'begun');
+    await before[Symbol.asyncDispose]();
+    writeFileSync(join(before.settings.defaultWorkdir, 'go'), '\n');
+    const { id } = started.record;
+    await expect.poll(() => existsSync(join(state, 'executions', id, 'outcome.json'))).toBe(true);
+    execFileSync('mount', ['-o', 'remount,ro', state]);
+    await using world = createWorld({ directory });
+    expect(await world.executions.list('local')).toMatchObject([{ status: 'failed', exitCode: 3 }]);
+    expect((await world.executions.get('local', id)).record.outcome).toMatchObject({ exitCode: 3 });
+  });
 
   test('on a read-only one reads, and says that nothing was deleted', async () => {
     const before = createWorld({ directory });

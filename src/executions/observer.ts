@@ -10,8 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { listIds } from '../base/files.ts';
 import { isId } from '../base/ids.ts';
 import { silentLog } from '../base/log.ts';
-import { adoptHeld, isHeld, treeOf } from './detached/launch-detached.ts';
-import { readOutcome } from './detached/wrapper-protocol.ts';
+import { adoptHeld, leftOf, treeOf } from './detached/launch-detached.ts';
 import { requestEnd, requestOutput } from './end-requests.ts';
 import { createInstance } from './instance.ts';
 import { howEnded } from './journal-lines.ts';
@@ -123,9 +122,12 @@ function createKnown(stateDir: string) {
   const isServed = (record: ExecutionRecord): boolean =>
     isId('inst', record.instance) && existsSync(run) && instance.isInstanceAlive(record.instance);
 
-  /** The wrapper of a detached execution leaves its outcome beside the record until a server takes it over. */
-  const outcomeOf = (record: ExecutionRecord): Outcome | undefined =>
-    record.outcome ?? readOutcome(join(directory, record.id));
+  const left = (record: ExecutionRecord): ReturnType<typeof leftOf> =>
+    leftOf(record, instance.bootId, join(directory, record.id));
+  const outcomeOf = (record: ExecutionRecord): Outcome | undefined => {
+    const found = left(record);
+    return found === 'held' ? undefined : found;
+  };
 
   return {
     directory,
@@ -141,9 +143,9 @@ function createKnown(stateDir: string) {
     },
     stateOf(record: ExecutionRecord | undefined, status: Status): ObservedExecution['state'] {
       if (record === undefined) return status === 'running' ? 'lost' : status;
-      const outcome = outcomeOf(record);
-      if (outcome !== undefined) return outcome.status;
-      return isServed(record) || isHeld(record, instance.bootId) ? 'running' : 'lost';
+      const found = left(record);
+      if (found !== undefined && found !== 'held') return found.status;
+      return found === 'held' || isServed(record) ? 'running' : 'lost';
     },
   };
 }

@@ -37,7 +37,8 @@ export type ProcessTree = ReturnType<typeof createTree>;
 
 export function createTree(spec: TreeSpec) {
   const { leader, group, isSandboxed = false, reaper } = spec;
-  const { findIn, findKnown, listBelow, join, isBubblewrap, knowsNamespace, firstInside } = createFinder(spec);
+  const { findIn, findKnown, listBelow, join, isBubblewrap, knowsNamespace, firstInside } =
+    createFinder(spec);
   /** The leader has ended and left nobody: who comes later is not of this tree. */
   let isEmpty = isSandboxed;
 

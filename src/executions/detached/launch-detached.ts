@@ -69,6 +69,17 @@ export function adoptHeld(record: ExecutionRecord, bootId: string, options: Foll
   return known !== undefined && isHeld(record, bootId) ? follow(record, known, options) : undefined;
 }
 
+/**
+ * What is left of one whose server is gone, and that no other has taken over: how it ended, `held` while it goes on, or
+ * nothing. Where nothing can be written, none can be taken over.
+ */
+export const leftOf = (
+  record: ExecutionRecord,
+  bootId: string,
+  bundle: string,
+): Outcome | 'held' | undefined =>
+  record.outcome ?? readOutcome(bundle) ?? (isHeld(record, bootId) ? 'held' : undefined);
+
 /** Whether its wrapper, or the host of its terminal, is alive. */
 export const isHeld = ({ process: known }: ExecutionRecord, bootId: string): boolean =>
   known?.wrapper !== undefined && known.bootId === bootId && isAlive(known.wrapper);
