@@ -41,14 +41,16 @@ export interface ConfigContext {
 /** Of one repository, with what holds for all of the user's. Paths may be missing, and may be anywhere. */
 export function namedByConfig(git: string, context: ConfigContext): string[] {
   const { home, environment } = context;
-  const files = [
+  const isThere = (file: string): boolean => kindOf(file) !== undefined;
+  const users = [
     ...['.gitconfig', '.config/git/config'].flatMap((name) => placesOf(name, home, environment)),
     environment['GIT_CONFIG_SYSTEM'] ?? '/etc/gitconfig',
-    join(git, 'config'),
-    join(git, 'config.worktree'),
-  ];
-  const there = files.filter((file) => kindOf(file) !== undefined);
-  return [...new Set(there.flatMap((file) => namedIn(realPathOf(file), context, 0)))];
+  ].filter(isThere);
+  const own = [join(git, 'config'), join(git, 'config.worktree')].filter(isThere);
+  const named = [...users, ...own].flatMap((file) => namedIn(realPathOf(file), context, 0));
+  // A dotfiles repository has them elsewhere.
+  const linked = users.filter((file) => kindOf(file) === 'link').map(realPathOf);
+  return [...new Set([...linked, ...named])];
 }
 
 function namedIn(file: string, context: ConfigContext, depth: number): string[] {

@@ -93,6 +93,51 @@ export const PROTECTED_IN_HOME: readonly string[] = [
   '.cargo/env',
 ];
 
+/** Those at the top of a home directory, which often lead to a repository of such files that is worked on. */
+export const START_UP_FILES: readonly string[] = [
+  '.bashrc',
+  '.bash_profile',
+  '.bash_login',
+  '.bash_logout',
+  '.bash_aliases',
+  '.profile',
+  '.inputrc',
+  '.zshrc',
+  '.zshenv',
+  '.zprofile',
+  '.zlogin',
+  '.zlogout',
+  '.cshrc',
+  '.tcshrc',
+  '.kshrc',
+  '.mkshrc',
+  '.xprofile',
+  '.xsessionrc',
+  '.gitconfig',
+  '.hgrc',
+  '.vimrc',
+  '.vim',
+  '.emacs',
+  '.emacs.d',
+  '.tmux.conf',
+  '.screenrc',
+  '.gdbinit',
+  '.lldbinit',
+  '.direnvrc',
+  '.oh-my-zsh',
+  '.bashrc.d',
+  '.zsh',
+  '.zfunc',
+];
+
+/** Directories of such files, whose links are followed. */
+export const START_UP_DIRECTORIES: readonly string[] = [
+  '.config/fish',
+  '.config/zsh',
+  '.config/nushell',
+  '.config/git',
+];
+
 /** Caches that package managers fill; poisoning them is the price of builds that just work. */
 export const TOOL_CACHES: readonly string[] = [
   '.npm',

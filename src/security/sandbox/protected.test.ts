@@ -222,6 +222,27 @@ describe('what is read-only in a workspace', () => {
     expect(protectedOf(host)).toEqual(['home/project/tools/hooks']);
   });
 
+  test.for([
+    '.bashrc',
+    '.profile',
+    '.zshrc',
+    '.gitconfig',
+    '.vimrc',
+    '.config/fish',
+    '.config/fish/config.fish',
+    '.config/zsh/.zshrc',
+    '.config/git/config',
+    '.config/nvim',
+  ])('is what ~/%s leads to, where it lies in another directory', (name) => {
+    const host = createHost();
+    host.write('home/project/dotfiles/file/x');
+    host.write('home/project/dotfiles/other');
+    host.link(`home/${name}`, join(host.workspace, 'dotfiles/file'));
+    expect(protectedOf(host)).toEqual(['home/project/dotfiles/file']);
+    const opened = join(host.workspace, 'dotfiles/file');
+    expect(protectedOf(host, { writablePaths: [opened] })).toEqual([]);
+  });
+
   test('survives a link that leads to itself', () => {
     const host = createHost();
     host.link('home/project/.vscode', '.vscode');

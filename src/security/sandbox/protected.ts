@@ -13,6 +13,8 @@ import {
   PROTECTED_IN_HOME,
   PROTECTED_IN_WORKSPACE,
   PROTECTED_NAMES,
+  START_UP_DIRECTORIES,
+  START_UP_FILES,
   WORK_IN_PROTECTED,
   WRITTEN_AROUND,
 } from './protected-paths.ts';
@@ -31,13 +33,16 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     ...obeyedByLinks(writable, input.git),
     ...writable.flatMap((directory) => namesIn(directory, PROTECTED_NAMES).slice(0, MAX_NAMES)),
     ...input.git.obeyed,
-    ...PROTECTED_IN_HOME.map((name) => join(home, name)),
+    ...[...PROTECTED_IN_HOME, ...START_UP_FILES].map((name) => join(home, name)),
+    ...linkedFrom(START_UP_DIRECTORIES.map((name) => join(home, name))),
     ...(isHomeOpen ? obeyedInHome(home, input.besidesDots) : []),
     ...input.installation,
   ];
   const paths = [...new Set(candidates)]
     // Named by the operator itself; a directory around it is the workspace and no such wish.
-    .filter((path) => rootOf(path, writable) !== undefined && !opened.includes(path))
+    .filter(
+      (path) => leadsInto(path, writable) && !opened.includes(path) && !opened.includes(realPathOf(path)),
+    )
     // What cannot be looked into is protected as a whole: the next command could open it.
     .flatMap(thereOrShut);
   const protectedPaths = [...new Set(paths.map(realPathOf))]
@@ -59,6 +64,10 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     ...work.map((path): Mount => ({ kind: 'writable', path })),
   ];
 }
+
+/** It lies there, or is a link from elsewhere: a user's start-up files may be those of a repository. */
+const leadsInto = (path: string, writable: readonly string[]): boolean =>
+  rootOf(path, writable) !== undefined || rootOf(realPathOf(path), writable) !== undefined;
 
 /** What is obeyed because a link in one of those directories leads there. */
 export const obeyedByLinks = (writable: readonly string[], { obeyed }: Pick<GitLayout, 'obeyed'>): string[] =>
