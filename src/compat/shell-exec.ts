@@ -128,8 +128,13 @@ function describe(ended: Ended, command: string): Answer<Result> {
   const { outcome, isCut } = ended;
   const result = { ...resultOf(ended, command), ...(isCut && { truncated: true }) };
   const cut = isCut ? `[only the first ${LIMITS.maxOutputSizeDefault} bytes of each stream]` : '';
-  if (outcome.status === 'completed')
-    return { data: result, text: lines(result.stdout, labelled(result.stderr), cut) };
+  if (outcome.status === 'completed') {
+    const { explanation } = outcome;
+    return {
+      data: { ...result, ...(explanation !== undefined && { message: explanation }) },
+      text: lines(result.stdout, labelled(result.stderr), cut, explanation),
+    };
+  }
   const message = describeFailure(ended);
   return {
     data: { ...result, message },

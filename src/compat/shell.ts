@@ -111,15 +111,18 @@ async function describe(
   { canRead, notice = '' }: { readonly canRead: boolean; readonly notice: string | undefined },
 ): Promise<Answer<Metadata>> {
   const { outcome, execution } = ended;
-  // A command that succeeded may have an explanation as well: it read a hidden file as empty.
-  const suggestion = outcome.reason === 'exit' && outcome.exitCode !== 0 ? outcome.explanation : undefined;
+  // A command that succeeded may have one as well: it read a hidden file as empty.
+  const hasFailed = outcome.reason !== 'exit' || outcome.exitCode !== 0;
+  const explanation = outcome.reason === 'exit' ? outcome.explanation : undefined;
+  const suggestion = hasFailed ? explanation : undefined;
   const [stdout, stderr] = await Promise.all([
     show(execution, 'stdout', call, canRead),
     show(execution, 'stderr', call, canRead),
   ]);
   const plain = { ...ended, stdout: cutOr(stdout, ended.stdout), stderr: cutOr(stderr, ended.stderr) };
   const notes = [stdout, stderr].flatMap(({ binary, text }) => (binary ? [text] : []));
-  const note = [...notes, ...(notice === '' ? [] : [notice])].join('\n');
+  const said = hasFailed ? '' : (explanation ?? '');
+  const note = [...notes, said, notice].filter((text) => text !== '').join('\n');
   const data: Metadata = {
     ...(outcome.reason === 'timeout' ? timeoutMetadata(plain) : endMetadata(plain)),
     ...(ended.isCut && { output_truncated: true }),
@@ -133,7 +136,7 @@ async function describe(
     text: headline(ended),
     more: [
       `${stdout.text}${stderr.text === '' ? '' : `${stdout.text === '' || stdout.text.endsWith('\n') ? '' : '\n'}[stderr]\n${stderr.text}`}`,
-      suggestion ?? '',
+      suggestion ?? said,
       ended.isCut ? 'The output was truncated.' : '',
       notice,
     ].filter((text) => text !== ''),

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { isoTime } from '../base/clock.ts';
 import { ShellServerError } from '../base/errors.ts';
+import { renameId } from '../base/ids.ts';
 import { LIMITS } from '../base/limits.ts';
 import {
   type ReadResult,
@@ -122,11 +123,46 @@ export const terminalSendInput = defineTool({
           : 'The foreground process is not reading; the rest is delivered when it does.';
       return { data: { ...said, message }, text: message };
     }
-    return answerWaited(call, result, said, end);
+    const explanation = await explain(input, result, call);
+    return answerWaited(call, result, said, { end, explanation });
   },
 });
 
-function answerWaited<Said extends object>(call: Call, result: SendResult, said: Said, end: TerminalEnd) {
+/** Why a command that was typed failed, or what it read as empty. */
+async function explain(
+  { terminal_id, input: command, control_codes, raw_bytes, execute }: Input,
+  { waited, facts }: SendResult,
+  call: Call,
+): Promise<string | undefined> {
+  const { exitCode, commandOutput = '' } = waited ?? {};
+  const isText = execute && !control_codes && !raw_bytes;
+  if (command === undefined || !isText || exitCode === undefined || waited?.reason !== 'command_done')
+    return undefined;
+  const { executions, security } = call.modules;
+  const { record } = await executions.get(call.principal, renameId(terminal_id, 'exec'));
+  return security.explainEnd({
+    reason: 'exit',
+    exitCode,
+    command,
+    principal: call.principal,
+    directory: facts?.workingDirectory ?? record.directory,
+    path: record.environment['PATH'] ?? (await executions.commandPath()),
+    isSandboxed: record.process?.isSandboxed === true,
+    startedAtMs: call.modules.clock.now() - waited.waitedMs,
+    stderr: undefined,
+    output: () => commandOutput.slice(-EXPLAINED_CHARS),
+  }).explanation;
+}
+
+/** Of what it printed. */
+const EXPLAINED_CHARS = 8 * 1024;
+
+function answerWaited<Said extends object>(
+  call: Call,
+  result: SendResult,
+  said: Said,
+  { end, explanation }: { readonly end: TerminalEnd; readonly explanation: string | undefined },
+) {
   const { waited, after: view, screen } = result;
   if (view === undefined) return { data: said, text: '' };
   const maxBytes = Math.min(call.modules.settings.limits.inlineOutputBytes, answerBytes(call.client));
@@ -148,9 +184,10 @@ function answerWaited<Said extends object>(call: Call, result: SendResult, said:
       foreground_process: describeFront(view.front),
       ...describeWait(waited, view.isSecretPrompt),
       ...end.ended,
+      ...(explanation !== undefined && { message: explanation }),
       output: text,
     },
-    text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]`,
+    text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${[...words, ...front].join('; ')}]${explanation === undefined ? '' : `\n${explanation}`}`,
   };
 }
 

@@ -43,6 +43,8 @@ beforeAll(async () => {
   developer.put('.bash_history', 'PRIVATE\n');
   developer.put('.gradle/gradle.properties', 'token=PRIVATE\n');
   developer.put('.bundle/config', 'BUNDLE_TOKEN: PRIVATE\n');
+  developer.put('.npmrc', '//registry.npmjs.org/:_authToken=PRIVATE\n');
+  developer.put('.yarnrc.yml', 'enableTelemetry: false\nnpmAuthToken: PRIVATE\n');
   developer.put('shown/file', 'shown\n');
   developer.put('work/package.json', '{"scripts":{"test":"exit 1"}}');
   developer.put('work/broken.c', 'int main( { return 0; }\n');
@@ -228,6 +230,29 @@ describe.skipIf(cannot)('in development', () => {
     expect(data.error_code).toBeUndefined();
   });
 
+  test('so is a file of which nothing is left without its secrets', async () => {
+    const { data } = await product.execute('cat ~/.npmrc');
+    expect(data).toMatchObject({ exit_code: 0, stdout: '' });
+    expect(data.message).toMatch(/The sandbox hides .*\.npmrc: .*security\.readable_paths/);
+    const { data: shown } = await product.execute('cat ~/.yarnrc.yml');
+    expect(shown).toMatchObject({ stdout: 'enableTelemetry: false\n' });
+    expect(shown).not.toHaveProperty('message');
+  });
+
+  test.for(['bash', 'sh'])('the same of what is typed in a terminal, in %s', async (shell_type) => {
+    const { data: opened } = await product.call('terminal_create', { shell_type });
+    const type = async (input: string): Promise<Record<string, unknown>> => {
+      const { terminal_id } = opened;
+      const asked = { terminal_id, input, execute: true, timeout_seconds: 60 };
+      return (await product.call('terminal_send_input', asked)).data;
+    };
+    expect((await type('cat ~/.ssh/config')).message).toMatch(/The sandbox hides .*\.ssh/);
+    expect((await type('cat ~/.npmrc')).message).toMatch(/The sandbox hides .*\.npmrc/);
+    expect((await type('touch /usr/stopped')).message).toMatch(/stopped it from writing to \/usr\/stopped/);
+    expect(await type('cat ~/shown/file')).not.toHaveProperty('message');
+    await product.call('terminal_close', { terminal_id: opened.terminal_id });
+  });
+
   test('of several commands one that was stopped is told, though the last one succeeded', async () => {
     const { data } = await product.execute('touch /usr/stopped; echo done');
     expect(data).toMatchObject({
@@ -244,7 +269,9 @@ describe.skipIf(cannot)('in development', () => {
       'cat ~/.netrc ~/.bash_history ~/.gradle/gradle.properties ~/.bundle/config ~/.ssh/* ~/.aws/* ~/.config/gh/* 2>/dev/null; true',
     );
     expect(data.stdout).not.toContain('PRIVATE');
-    await works(product, 'cat ~/.gradle/gradle.properties ~/.bundle/config');
+    const emptied = await product.execute('cat ~/.gradle/gradle.properties ~/.bundle/config');
+    expect(emptied.data).toMatchObject({ success: true, exit_code: 0, stdout: '' });
+    expect(emptied.data.message).toContain('.gradle/gradle.properties: inside it is empty');
     await works(product, `python3 -c "import netrc; netrc.netrc()"`);
   });
 

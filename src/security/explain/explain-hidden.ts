@@ -8,10 +8,11 @@ import type { SecuritySettings } from '../../base/settings.ts';
 import { findNamedPaths } from '../policy/named-paths.ts';
 import { EXPOSURES } from '../sandbox/exposures.ts';
 import { privateCandidates } from '../sandbox/find-private.ts';
-import { isReadable, isThere, namesIn } from '../sandbox/host-files.ts';
+import { isReadable, isThere, namesIn, readPlainFile } from '../sandbox/host-files.ts';
 import { placesOf } from '../sandbox/moved.ts';
 import { openings } from '../sandbox/openings.ts';
 import { PRIVATE_IN_SYSTEM, PRIVATE_NAMES } from '../sandbox/private-paths.ts';
+import { REDACTED_FILES, redactText } from '../sandbox/redact.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -34,6 +35,8 @@ export function settingFor(
     isThere(place) &&
     isReadable(place) &&
     !opened.some((shown) => isInside(path, shown) && isInside(shown, place));
+  if (isEmptied(path, home, environment) && !opened.some((shown) => shown === path))
+    return `security.readable_paths = [${JSON.stringify(path)}]`;
   const isHistory = dirname(path) === home && PRIVATE_NAMES.test(basename(path)) && isAt(path);
   if (!isHistory && ![...privateCandidates(home, environment), ...PRIVATE_IN_SYSTEM].some(isAt))
     return undefined;
@@ -43,6 +46,13 @@ export function settingFor(
   return name === undefined
     ? `security.readable_paths = [${JSON.stringify(path)}]`
     : `security.expose = ["${name}"]`;
+}
+
+/** It is shown without its lines that hold secrets, and has no others. */
+function isEmptied(path: string, home: string, environment: Environment): boolean {
+  if (!REDACTED_FILES.some((name) => placesOf(name, home, environment).includes(path))) return false;
+  const text = attempt(() => readPlainFile(path)) ?? '';
+  return text.trim() !== '' && redactText(text).trim() === '';
 }
 
 /** Hidden files are in the home directory with a dot before their names, or in /etc. Others need no second look. */
