@@ -160,6 +160,10 @@ export const PRIVATE_IN_HOME: readonly string[] = [
   '.minikube',
   '.tsh',
   '.jupyter',
+  // Servers that run, with the tokens that let anybody run code in them.
+  '.local/share/jupyter/runtime',
+  '.transifexrc',
+  '.doppler',
   '.config/JetBrains',
   '.config/code-server',
   '.config/opencode',

@@ -87,7 +87,11 @@ describe('lines', () => {
 
   test('are all counted where a screen is cleared many times in one piece', () => {
     const dropped: [string, number][] = [];
-    const screen = show('', { rows: 300, keptRows: 1, onDropped: (line, index) => dropped.push([line, index]) });
+    const screen = show('', {
+      rows: 300,
+      keptRows: 1,
+      onDropped: (line, index) => dropped.push([line, index]),
+    });
     const wipe = '\u001B[300;1Hx\u001B[2J';
     more(screen, wipe.repeat(100));
     screen.dropAll();
