@@ -13,13 +13,12 @@ import type { Bundle, BundleSpec } from '../outputs/types.ts';
 import { type Audit, MARKER_NAME } from '../security/security.ts';
 import { endAbandoned } from './abandoned.ts';
 import type { BeginOptions } from './begin.ts';
-import { adoptHeld, isHeld, leftOf, lostOutcome } from './detached/launch-detached.ts';
+import { adoptHeld, isHeld, leftOf } from './detached/launch-detached.ts';
 import { readOutcome } from './detached/wrapper-protocol.ts';
 import { createEndRequests } from './end-requests.ts';
 import type { Instance } from './instance.ts';
-import { howEnded } from './journal-lines.ts';
-import type { Live } from './live.ts';
-import { durationOf, type ExecutionRecord, type Outcome, spanOf, withOutcome } from './record.ts';
+import { createLeftBehind } from './left-behind.ts';
+import { durationOf, type ExecutionRecord, spanOf, withOutcome } from './record.ts';
 import type { Summary } from './store.ts';
 import { endByMarker } from './terminate.ts';
 import { createUsageMeter } from './usage.ts';
@@ -57,7 +56,6 @@ export function createInventory(options: InventoryOptions) {
   const { running, instance, audit, log } = options;
   const endRequests = createEndRequests({ directory: instance.directory, running, audit, log });
   const bundles = createBundles(options);
-  const followed = createFollowed(options);
   const state: State = { isOpen: false, hasTakenOver: false };
   let scanning: Promise<void> | undefined;
   let scannedAt = Number.NEGATIVE_INFINITY;
@@ -111,55 +109,11 @@ export function createInventory(options: InventoryOptions) {
     /** Resolves when what others left or do is known. */
     ready,
     bundleOf: bundles.find,
-    /** The record with its end, where its server is gone and nobody could take it over; `live` while it goes on. */
-    truthOf(record: ExecutionRecord): { readonly record: ExecutionRecord; readonly live: Live | undefined } {
-      const { outcome, isHeld: goesOn } = endOf(options, record);
-      const live = goesOn ? followed.get(record) : undefined;
-      return { record: outcome === undefined ? record : { ...record, outcome }, live };
-    },
-    /** The same of all that seem to run. */
-    truthOfAll: (summaries: readonly Summary[]): readonly Summary[] =>
-      summaries.map((summary) => {
-        if (summary.status !== 'running' || running.isActive(summary.id)) return summary;
-        const record = options.store.read(summary.id);
-        const outcome = record && endOf(options, record).outcome;
-        return outcome === undefined ? summary : { ...summary, ...howEnded(outcome) };
-      }),
+    ...createLeftBehind(options),
     close(): void {
       clearInterval(collecting);
       endRequests.close();
       if (state.isOpen) instance.close(running.entries.size > 0);
-    },
-  };
-}
-
-type Bundles = ReturnType<typeof createBundles>;
-
-/** Of one that does not run here. */
-function endOf(
-  { instance, directory }: InventoryOptions,
-  record: ExecutionRecord,
-): { readonly outcome: Outcome | undefined; readonly isHeld: boolean } {
-  const isOver = record.outcome !== undefined;
-  if (isOver || instance.isInstanceAlive(record.instance)) return { outcome: record.outcome, isHeld: false };
-  const left = leftOf(record, instance.bootId, join(directory, record.id));
-  if (left === 'held') return { outcome: undefined, isHeld: true };
-  return { outcome: left ?? lostOutcome(record.createdAtMs), isHeld: false };
-}
-
-/** Those that go on and could not be taken over, each followed once. */
-function createFollowed({ instance, clock, directory }: InventoryOptions) {
-  const followed = new Map<string, Live>();
-  return {
-    get(record: ExecutionRecord): Live | undefined {
-      const { id } = record;
-      const about = { bundle: join(directory, id), now: clock.now };
-      const live = followed.get(id) ?? adoptHeld(record, instance.bootId, about);
-      if (live === undefined || followed.has(id)) return live;
-      followed.set(id, live);
-      const forget = (): void => void followed.delete(id);
-      live.finished.then(forget, forget);
-      return live;
     },
   };
 }
@@ -183,7 +137,11 @@ interface State {
 }
 
 /** Looks at what others wrote, and takes over what dead servers left. */
-async function takeStock(options: InventoryOptions, bundles: Bundles, state: State): Promise<void> {
+async function takeStock(
+  options: InventoryOptions,
+  bundles: ReturnType<typeof createBundles>,
+  state: State,
+): Promise<void> {
   const { store, running, outputs, instance } = options;
   const taken = new Set(state.isOpen ? instance.takeOverDead() : []);
   const endings: Promise<void>[] = [];
@@ -222,7 +180,10 @@ async function takeStock(options: InventoryOptions, bundles: Bundles, state: Sta
 }
 
 /** A host keeps the recording of a terminal that has ended for a while. One that was killed meanwhile has left it. */
-async function salvageEnded({ store, instance, salvage }: InventoryOptions, bundles: Bundles): Promise<void> {
+async function salvageEnded(
+  { store, instance, salvage }: InventoryOptions,
+  bundles: ReturnType<typeof createBundles>,
+): Promise<void> {
   for (const { id, mode, status } of store.summaries()) {
     if (mode !== 'terminal' || status === 'running') continue;
     const { directory } = bundles.find(id);
@@ -269,7 +230,7 @@ function createBundles({ store, running, outputs, instance, directory }: Invento
 /** A detached execution and a terminal are followed again; anything else is over. */
 async function takeOver(
   { store, running, instance, clock, log, salvage }: InventoryOptions,
-  bundles: Bundles,
+  bundles: ReturnType<typeof createBundles>,
   record: ExecutionRecord,
 ): Promise<void> {
   const ours: ExecutionRecord = { ...record, instance: instance.id };

@@ -99,17 +99,16 @@ export function createTree(spec: TreeSpec) {
       const target = isSandboxed && signal !== 'SIGKILL' ? commandInSandbox(leader) : leader;
       return target !== undefined && sendSignal(target, signal);
     },
-    /**
-     * Ends everything in the namespace or the cgroup at once, where there is one. The namespace first: where the leader goes
-     * before its command, a terminal hangs up, and the shell in it goes on with its line.
-     */
-    killTogether(): void {
-      const first = firstInside();
-      if (first !== undefined) sendSignal(first, 'SIGKILL');
-      group?.kill();
-    },
+    /** Ends everything in the namespace or the cgroup at once, where there is one. */
+    killTogether: () => killTogether(firstInside(), group),
     release: () => group?.remove(),
   };
+}
+
+/** The namespace first: where the leader goes before its command, a terminal hangs up, and the shell in it goes on with its line. */
+function killTogether(first: ProcessIdentity | undefined, group: ExecutionGroup | undefined): void {
+  if (first !== undefined) sendSignal(first, 'SIGKILL');
+  group?.kill();
 }
 
 /** The ways of finding them. */

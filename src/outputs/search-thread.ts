@@ -87,14 +87,11 @@ export function createSearchThread(path: string, times = TIMES): OwnedSearchThre
   }
 
   async function match(request: ThreadRequest, signal: AbortSignal | undefined): Promise<Hits> {
-    // Most servers never need it.
     const { Worker: Thread } = await import('node:worker_threads');
     signal?.throwIfAborted();
     const id = ++lastId;
     worker ??= start(Thread);
-    const asked = new Promise<Hits>((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
-    });
+    const asked = new Promise<Hits>((resolve, reject) => void waiting.set(id, { resolve, reject }));
     const onAbort = (): void => {
       waiting.get(id)?.reject(signal?.reason as Error);
       waiting.delete(id);

@@ -21,6 +21,7 @@ import { readOutcome, type WrapperSpec, wrapperReplySchema } from './wrapper-pro
 /** How often a wrapper that is not our child is looked at: less and less, until it is being ended. */
 const MIN_POLL_MS = 25;
 const MAX_POLL_MS = 1000;
+const HANG_UP_AGAIN_MS = 500;
 /** A host tells when a terminal has ended; this is for one that cannot be spoken to. */
 const MAX_HOST_POLL_MS = 10_000;
 
@@ -115,8 +116,13 @@ export function follow(record: ExecutionRecord, known: Process, options: FollowO
         'terminated',
         isTerminal ? END_SIGNALS.find((one) => one === signal) : undefined,
       );
-      if (isTerminal && signal === 'SIGTERM') await tree.signal('SIGHUP');
+      const hangUp = (): Promise<void> => tree.signal('SIGHUP');
+      const isHangUp = isTerminal && signal === 'SIGTERM';
+      if (isHangUp) await hangUp();
+      // A shell that was about to wait for a key has noted the first one, and waits all the same.
+      const again = isHangUp ? setTimeout(() => void hangUp(), HANG_UP_AGAIN_MS) : undefined;
       const hasEnded = await signalAndWait(tree, finished, { signal, scope, windowMs });
+      clearTimeout(again);
       if (!hasEnded) withdrawCause(bundle, claim);
       return hasEnded;
     },

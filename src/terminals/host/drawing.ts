@@ -46,14 +46,11 @@ export function createDrawing(options: ScreenOptions) {
     onReply: (data) => options.onReply?.(data),
     onTrim: (rows) => leaving.trim(rows),
     onReset() {
-      leaving.drop(lastWritten(terminal.buffer.normal) + 1);
-      leaving.endLine();
+      dropWhole(leaving, lastWritten(terminal.buffer.normal) + 1);
       settings.isCursorVisible = true;
     },
     onPush() {
-      if (terminal.rows + PIECE_BYTES <= room()) return;
-      leaving.settle();
-      leaving.note();
+      if (terminal.rows + PIECE_BYTES > room()) noteAgain(leaving);
     },
     onWiped(isReset) {
       // The emulator leaves markers as they were.
@@ -84,11 +81,6 @@ export function createDrawing(options: ScreenOptions) {
     options.onParsed?.();
   });
 
-  function dropAll(): void {
-    leaving.drop(lastRow(terminal.buffer.normal) + 1);
-    leaving.endLine();
-  }
-
   return {
     terminal,
     leaving,
@@ -107,12 +99,24 @@ export function createDrawing(options: ScreenOptions) {
     whenWiped(listener: (isReset: boolean) => void): void {
       onWiped = listener;
     },
-    dropAll,
+    dropAll: () => dropWhole(leaving, lastRow(terminal.buffer.normal) + 1),
     dispose(): void {
       flood.dispose();
       terminal.dispose();
     },
   };
+}
+
+/** Nothing comes behind these rows. */
+function dropWhole(leaving: Leaving, rows: number): void {
+  leaving.drop(rows);
+  leaving.endLine();
+}
+
+/** In the middle of a piece, when some of those that were noted may have left. */
+function noteAgain(leaving: Leaving): void {
+  leaving.settle();
+  leaving.note();
 }
 
 /** `clear` and `reset` throw rows away. */

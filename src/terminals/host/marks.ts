@@ -6,7 +6,7 @@
 import type { IMarker } from '@xterm/headless';
 import type { Editing } from '../protocol.ts';
 import type { Screen } from './screen.ts';
-import { createTypedZones } from './typed-zones.ts';
+import { createTypedZones, type TypedZones } from './typed-zones.ts';
 
 interface FinishedCommand {
   readonly exitCode: number | undefined;
@@ -64,20 +64,8 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
   let began: Place | undefined;
   /** Where the input of the last prompt began. */
   let prompted: Place | undefined;
-  /** Where what a command wrote begins since it cleared the terminal. */
-  let wiped: Place | undefined;
   const typed = createTypedZones(screen);
-
-  screen.whenWiped((isReset) => {
-    const place = hasCommandMark ? began : prompted;
-    if (isReset) {
-      typed.forget();
-      for (const each of [began, prompted]) each?.marker?.dispose();
-    }
-    if (place === undefined || (!isReset && rowOf(wiped ?? place) !== undefined)) return;
-    wiped?.marker?.dispose();
-    wiped = { marker: markerAtTop(screen), column: 0, isWiped: true };
-  });
+  const wiped = watchWipes(screen, () => (hasCommandMark ? [began, prompted] : [prompted]), typed);
 
   const isUntouched = (): boolean => !hasCommandMark && isAtCursor(screen, prompted);
 
@@ -111,10 +99,8 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
     const exitCode = Number.isInteger(Number(code)) ? Number(code) : undefined;
     const about = { exitCode, number: ++marks.finished, begun, lastLine: screen.cursorLine() };
     marks.lastExitCode = exitCode;
-    marks.lastCommand = { ...outputSince(screen, wiped ?? place, hasCommandMark), ...about };
-    place.marker?.dispose();
-    wiped?.marker?.dispose();
-    began = prompted = wiped = undefined;
+    marks.lastCommand = { ...outputSince(screen, wiped.place() ?? place, hasCommandMark), ...about };
+    began = prompted = wiped.forget(place);
   }
 
   const handlers: MarkHandlers = {
@@ -142,6 +128,27 @@ function followShell(screen: Screen, hasCommandMark: boolean) {
     },
   };
   return { marks, handlers };
+}
+
+/** Where what a command wrote begins since it cleared the terminal; the first of the known places is where it began. */
+function watchWipes(screen: Screen, known: () => readonly (Place | undefined)[], typed: TypedZones) {
+  let place: Place | undefined;
+  function forget(...others: readonly (Place | undefined)[]): undefined {
+    for (const each of [place, ...others]) each?.marker?.dispose();
+    place = undefined;
+  }
+  screen.whenWiped((isReset) => {
+    const [began] = known();
+    if (isReset) {
+      // The emulator leaves markers where they were.
+      forget(...known());
+      typed.forget();
+    }
+    if (began === undefined || rowOf(place ?? began) !== undefined) return;
+    forget();
+    place = { marker: markerAtTop(screen), column: 0, isWiped: true };
+  });
+  return { place: () => place, forget };
 }
 
 /** What cannot be the shell's flags says nothing. */

@@ -58,10 +58,6 @@ export function createLines(
       catchUp();
       return ofRow(normal().baseY + normal().cursorY).line;
     },
-    ofTop(): number {
-      catchUp();
-      return ofRow(normal().baseY).line;
-    },
     resize(columns: number, rows: number): void {
       const count = total();
       const first = leaving.lines();

@@ -75,7 +75,7 @@ export function createScreen(options: ScreenOptions) {
     /** In the middle of what is parsed. */
     whenWiped: drawing.whenWiped,
     /** Where the screen begins. */
-    topLine: lines.ofTop,
+    topLine: afterAll(() => lines.ofRow(terminal.buffer.normal.baseY).line),
     /** Reports the lines that are left, as if they left memory: nothing can be read afterwards. */
     dropAll: afterAll(drawing.dropAll),
     dispose: drawing.dispose,
