@@ -137,10 +137,14 @@ describe.skipIf(needs('chromium'))('the page', () => {
     await page.getByRole('region', { name: 'Terminal' }).getByText('got 21').waitFor();
     const waiting = type('echo "from the agent"', 60);
     await page.getByRole('button', { name: 'Give back' }).click();
-    const answer = await waiting;
+    // There are commands to ask about: what the person has left on the line is not known.
+    const unsent = await waiting;
+    expect(unsent.text).toContain('Send keys ["ctrl+c"]');
+    await product.call('terminal_send_input', { terminal_id: id, keys: ['ctrl+c'], timeout_seconds: 30 });
+    const answer = await type('echo "from the agent"', 60);
     expect(answer.data.output).toContain('from the agent');
     const { text } = await product.call('terminal_get_output', { terminal_id: id });
-    expect(`${text}${answer.text}${refused.text}`).not.toContain('correct-horse');
+    expect(`${text}${unsent.text}${answer.text}${refused.text}`).not.toContain('correct-horse');
     await product.call('terminal_close', { terminal_id: id, save_history: true });
     expect(filesWith(place.stateDir, 'correct-horse')).toEqual([]);
     expect(audited('page_action').filter(({ terminalId }) => terminalId === id)).toMatchObject([

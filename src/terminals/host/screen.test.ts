@@ -99,7 +99,7 @@ describe('lines', () => {
     expect(dropped.filter(([line]) => line === 'x')).toHaveLength(12);
   });
 
-  test('are not kept by a part of the screen that scrolls alone, nor by the other screen', () => {
+  test('are not counted where a part of the screen scrolls alone, nor on the other screen', () => {
     for (const [set, rest] of [
       ['\u001B[2;4r', 'a'],
       ['\u001B[?1049h', ''],
