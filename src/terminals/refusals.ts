@@ -5,9 +5,24 @@ export interface Refusal {
   readonly hint: string;
 }
 
-type Why = 'alone' | 'apart' | 'long' | 'edited' | 'retype' | 'run' | 'hidden' | 'keys' | 'history' | 'early';
+type Why =
+  | 'together'
+  | 'alone'
+  | 'apart'
+  | 'long'
+  | 'edited'
+  | 'retype'
+  | 'run'
+  | 'hidden'
+  | 'keys'
+  | 'history'
+  | 'early';
 
 const REFUSALS: Readonly<Record<Why, [string, string]>> = {
+  together: [
+    'Nothing was sent: under a list of commands, what comes behind Ctrl-C, Ctrl-D, Ctrl-Z or Ctrl-\\ in one call is not judged.',
+    'Send that key in a call of its own, then the rest.',
+  ],
   alone: [
     'Nothing was sent: the program may read only a part of it, and the shell would run the rest.',
     'Send the password alone: one line with Enter, in one call, and nothing after it.',

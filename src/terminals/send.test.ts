@@ -251,6 +251,58 @@ const ATTACKS: readonly [string, readonly Shell[], Steps][] = [
     ['bash'],
     [run("PS1=$'\\e[31m$ '"), run(`echo ${T}`), keys('up'), keys('home'), keys('alt+d'), keys('enter')],
   ],
+  ['the end of a here-document in one call', ['bash'], [run(': <<E'), raw('\x04touch M\r')]],
+  [
+    'the same by keys',
+    ['bash', 'sh'],
+    [run(': <<E'), keys('ctrl+d', 't', 'o', 'u', 'c', 'h', 'space', 'M', 'enter')],
+  ],
+  ['the end of a quote in one call', ['sh'], [run(": '"), raw("\x04touch M #'\r")]],
+  [
+    'Ctrl-C in a quote of a shell that tells nothing',
+    ['sh'],
+    [run('PS1=; PROMPT_COMMAND='), run(": '"), keys('ctrl+c'), run("touch M #'")],
+  ],
+  ...['sh', 'bash --norc', 'unset PROMPT_COMMAND', '__mcp_nonce=x', 'exec sh'].map(
+    (line): [string, readonly Shell[], Steps] => [
+      `Ctrl-C in a quote after ${line}`,
+      ['bash'],
+      [run(line), pause, run(": '"), pause, keys('ctrl+c'), pause, run("touch M #'"), pause],
+    ],
+  ),
+  [
+    'Ctrl-C in a here-document without prompts',
+    ['bash'],
+    [run('PROMPT_COMMAND='), run(': <<E'), keys('ctrl+c'), run(T)],
+  ],
+  [
+    'a forged prompt',
+    ['bash'],
+    [
+      run("trap '' INT"),
+      run(String.raw`(sleep 1; printf '\e]133;D;0;himB;emacs;aid=%s\a' "$__mcp_nonce")&`),
+      text(T),
+      keys('ctrl+c'),
+      pause,
+      keys('enter'),
+    ],
+  ],
+  [
+    'other history characters',
+    ['bash'],
+    [run('set -H'), run("histchars='@^#'"), run(': xouch M'), run('@@:s/: xouch/touch/')],
+  ],
+  ['no comments', ['bash'], [run('shopt -u interactive_comments'), run('echo # ; touch M')]],
+  ['no comments, by set', ['bash'], [run('set +o interactive-comments'), run('echo # ; touch M')]],
+  [
+    'no comments in another shell',
+    ['bash'],
+    [run('bash --norc +O interactive_comments'), run('echo # ; touch M')],
+  ],
+  ['an alias by its subscript', ['bash'], [run("printf -v 'BASH_ALIASES[q]' touch"), run('q M')]],
+  ['an alias that is read', ['bash'], [run("read 'BASH_ALIASES[q]' <<< touch"), run('q M')]],
+  ['an alias that is declared', ['bash'], [run("declare 'BASH_ALIASES[q]=touch'"), run('q M')]],
+  ['an alias by another name', ['bash'], [run("declare -n r='BASH_ALIASES[q]'; r=touch"), run('q M')]],
   ['bytes of another locale', ['bash'], [run('LC_ALL=C; : touch'), keys('\u00ee', 'space', 'M', 'enter')]],
 ];
 

@@ -27,6 +27,8 @@ export type ShellFacts = Omit<
   readonly isStrict?: boolean;
   /** Lines before it have not ended: what they run may read it, or change who does. */
   readonly isBehind?: boolean;
+  /** A key since then may have dropped some of them, which a shell need not say. */
+  readonly isDropped?: boolean;
 };
 
 export type Decision =
@@ -77,16 +79,16 @@ export function createTyping() {
   /** How many there were when the last was entered. */
   let enteredAt = 0;
   let byPerson = 0;
+  let isDropped = false;
 
-  /** As it is now, where prompts and people count. */
-  function current(shell: ShellFacts): Content {
-    if (shell.byPerson !== byPerson) return SHOWN;
-    if (content.kind !== 'cancelled') return content;
-    return shell.prompts > content.prompts ? EMPTY : SHOWN;
-  }
-
+  const current = (shell: ShellFacts): Content =>
+    shell.byPerson === byPerson ? contentNow(content, shell) : SHOWN;
   const open = (shell: ShellFacts): readonly string[] => (shell.prompts < openUntil ? earlier : []);
-  const placed = (shell: ShellFacts): ShellFacts => ({ ...shell, isBehind: open(shell).length > 0 });
+  const placed = (shell: ShellFacts): ShellFacts => ({
+    ...shell,
+    isBehind: open(shell).length > 0,
+    isDropped,
+  });
 
   return {
     /** What the terminal shows decides, so that it must show everything first. */
@@ -112,13 +114,13 @@ export function createTyping() {
       const start = before.kind === 'shown' && hasEnter(bytes, shell) ? lineShown(bytes, shell) : before;
       const after = press(bytes, placed(shell), start === 'edited' ? before : start);
       ({ content } = after);
+      isDropped = open(shell).length > 0 && (isDropped || bytes.some((byte) => QUIET.has(byte)));
       const isAhead = !shell.isShellInFront;
       // Nobody knows who gets what does not end with Enter.
       if (isAhead && content.kind === 'known' && content.text !== '') content = SHOWN;
       if (after.entered.length > 0) {
         earlier = [...open(shell), ...after.entered].slice(-MAX_LINES);
-        const lines = after.entered.join('\n').split('\n').length;
-        openUntil = Math.max(openUntil, shell.prompts + (isAhead ? 1 : 0)) + lines;
+        openUntil = Math.max(openUntil, shell.prompts + (isAhead ? 1 : 0)) + countLines(after.entered);
         enteredAt = shell.prompts;
       }
       ({ byPerson } = shell);
@@ -139,9 +141,20 @@ export function createTyping() {
   };
 }
 
+/** As it is, where prompts count. */
+function contentNow(content: Content, { prompts }: ShellFacts): Content {
+  if (content.kind !== 'cancelled') return content;
+  return prompts > content.prompts ? EMPTY : SHOWN;
+}
+
+/** Behind such a key it is not known who reads on, and which lines still count. */
+const isMixed = (bytes: Uint8Array): boolean =>
+  bytes.some((byte) => QUIET.has(byte)) && !bytes.every((byte) => QUIET.has(byte));
+
 /** `before` stands on the line; `earlier` are the lines that have not ended yet. */
 function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: readonly string[]): Decision {
   const isQuiet = bytes.every((byte) => QUIET.has(byte)) && isEmpty(before);
+  if (shell.isStrict === true && isMixed(bytes)) return refuse('together');
   // A letter may end the line, or take back the last one.
   if ((shell.lineKeys === 'changed' || shell.editorKeys === 'changed') && !isQuiet) return refuse('keys');
   if (!hasEnter(bytes, shell)) {
@@ -160,6 +173,7 @@ function decide(bytes: Uint8Array, shell: ShellFacts, before: Content, earlier: 
   const commands = [...earlier, ...entered].join('\n');
   if (mayExpand(commands, shell)) return refuse('history');
   if (!shell.isShellInFront && shell.isStrict === true) return enterAhead(commands, entered);
+  if (shell.isStrict === true && shell.isDropped === true) return enterDropped(commands, earlier, entered);
   if (before.kind === 'known') return { kind: 'enter', commands, isShown: false };
   if (start.text !== '') return { kind: 'enter', commands: withShorter(commands, shell), isShown: true };
   // Nothing is shown: the line is empty, or what stands there cannot be seen.
@@ -179,6 +193,13 @@ function enterAhead(commands: string, entered: readonly string[]): Decision {
   return { kind: 'enter', commands, isShown: false, left: lines.flatMap(endsOf) };
 }
 
+/** A key may have dropped any of the lines before it. */
+function enterDropped(commands: string, earlier: readonly string[], entered: readonly string[]): Decision {
+  if (earlier.length > MAX_LEFT) return refuse('hidden');
+  const left = earlier.map((_, at) => [...earlier.slice(at + 1), ...entered].join('\n'));
+  return { kind: 'enter', commands, isShown: false, left };
+}
+
 /** For a command that reads single keys; the line editor gets those that it does not read. */
 function decideKeys(bytes: Uint8Array, before: Content): Decision {
   const isKey = isPlain(bytes) || isOneKey(bytes) || bytes.every((byte) => QUIET.has(byte));
@@ -194,6 +215,8 @@ function decideLeft(bytes: Uint8Array, before: Content): Decision {
   if (!isEmpty(before) || !isText || characters.length > MAX_LEFT) return refuse('alone');
   return { kind: 'left', texts: endsOf(characters), isText: false };
 }
+
+const countLines = (entered: readonly string[]): number => entered.join('\n').split('\n').length;
 
 const isEmpty = (content: Content): boolean => content.kind === 'known' && content.text === '';
 

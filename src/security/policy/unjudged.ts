@@ -10,7 +10,9 @@ export function findUnjudged(
   { invocations, assignments, unknowns }: Findings,
   { isContinued }: JudgeContext,
 ): UnknownView | undefined {
-  const defining = invocations.find(isDefining);
+  const defining = invocations.find(
+    (each) => isDefining(each) || changesReading(each) || (isContinued === true && ignoresKeys(each)),
+  );
   if (defining !== undefined) return { reason: 'this decides what later commands run', part: defining.text };
   const assigned = assignments.find(isRunLater);
   if (assigned !== undefined)
@@ -41,8 +43,20 @@ function isDefining({ args: [name, ...args] }: Invocation): boolean {
   return Object.hasOwn(DEFINING, word) && DEFINING[word]?.(args) === true;
 }
 
+/** What follows a `#` would be run; or one name of an alias is given to a builtin that sets it. */
+const changesReading = ({ args }: Invocation): boolean =>
+  args
+    .slice(1)
+    .some(({ value }) =>
+      /^(?:[-+]o)?interactive[-_]comments$|^(?:-v)?BASH_(?:ALIASES|CMDS)\[/.test(value ?? ''),
+    );
+
+/** Ctrl-C would leave the line as it is, and what is typed then is judged without it. */
+const ignoresKeys = ({ args: [name, action] }: Invocation): boolean =>
+  name?.value === 'trap' && action !== undefined && (action.value === undefined || action.value === '');
+
 /** Variables whose value bash runs, or by which a key does; and those in whose value it runs substitutions. */
-const RUN = /^(?:PROMPT_COMMAND|BASH_ALIASES|BASH_CMDS|INPUTRC)$/;
+const RUN = /^(?:PROMPT_COMMAND|BASH_ALIASES|BASH_CMDS|INPUTRC|histchars)(?:$|[[=])/;
 const EXPANDED = /^(?:PS[0-4]|MAILPATH|BASH_ENV|ENV)$/;
 
 function isRunLater({ name, value, text, isNumber }: Assigned): boolean {

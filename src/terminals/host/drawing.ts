@@ -43,6 +43,7 @@ export function createDrawing(options: ScreenOptions) {
     columns: options.columns,
     rows: options.rows,
     keptRows,
+    isReplay: options.onDropped !== undefined,
     onReply: (data) => options.onReply?.(data),
     onTrim: (rows) => leaving.trim(rows),
     onReset() {

@@ -15,6 +15,8 @@ interface EmulatorOptions {
   readonly rows: number;
   /** Rows above the screen that stay in memory. */
   readonly keptRows: number;
+  /** It draws what another one has drawn: what erases takes the time that it takes, so that both have the same lines. */
+  readonly isReplay: boolean;
   /** The emulator's answers to questions of the program: where the cursor is, say. */
   onReply(data: string): void;
   /** So many of the oldest rows have left the normal screen's memory. */
@@ -83,7 +85,7 @@ export function createEmulator(options: EmulatorOptions) {
     if (data !== '') options.onReply(data);
   });
   const inside = insideOf(terminal);
-  boundSlowOnes(inside, createEraser(terminal, inside, options));
+  boundSlowOnes(inside, createEraser(terminal, inside, options), options.isReplay);
   clampRepetitions(terminal, inside);
   boundCells(inside.buffers.normal.lines.get(0) as Line);
   let watched: Lines | undefined;
@@ -126,18 +128,21 @@ const SLOW_EVERY_MS = 1000;
 const SLOW_FROM_MS = 0.02;
 /** Of one kind of sequence; the others go on. The first one of each kind takes a while, and so does clearing memory. */
 const OWN_MS = 5;
+/** Of what erases the screen: lines that are left out there are lost. In a replay, of all of it: a caller waits for that. */
+const ERASE_MS = 600;
+const REPLAY_ERASE_MS = 4000;
 
 /** Beyond that they do nothing: a screen that is drawn so often is seen by nobody. */
-function boundSlowOnes(inside: Inside, { erase, reset }: Eraser): void {
+function boundSlowOnes(inside: Inside, { erase, reset }: Eraser, isReplay: boolean): void {
   const { _inputHandler: handlers } = inside;
   let window = { began: 0, spentMs: 0 };
-  const bound = (handle: Handler, skip: Handler = () => true): Handler => {
+  const bound = (handle: Handler, skip: Handler = () => true, mostMs = OWN_MS, isOnce = false): Handler => {
     let own = { in: window, spentMs: 0 };
     return (given) => {
       const now = performance.now();
       if (now - window.began > SLOW_EVERY_MS) window = { began: now, spentMs: 0 };
-      if (own.in !== window) own = { in: window, spentMs: 0 };
-      if (window.spentMs > SLOW_MS && own.spentMs > OWN_MS) return skip(given);
+      if (own.in !== window && !isOnce) own = { in: window, spentMs: 0 };
+      if ((window.spentMs > SLOW_MS || isOnce) && own.spentMs > mostMs) return skip(given);
       const isHandled = handle(given);
       const took = performance.now() - now;
       if (took > SLOW_FROM_MS) {
@@ -172,25 +177,32 @@ function boundSlowOnes(inside: Inside, { erase, reset }: Eraser): void {
   };
   inside.registerCsiHandler({ prefix: '?', final: 'h' }, exchange('setModePrivate'));
   inside.registerCsiHandler({ prefix: '?', final: 'l' }, exchange('resetModePrivate'));
-  inside.registerCsiHandler({ final: 'J' }, bound(erase));
-  inside.registerEscHandler({ final: 'c' }, bound(reset));
+  const boundLonger = (handle: Handler): Handler =>
+    bound(handle, undefined, isReplay ? REPLAY_ERASE_MS : ERASE_MS, isReplay);
+  const boundErase = boundLonger(erase);
+  inside.registerCsiHandler({ final: 'J' }, boundErase);
+  // xterm.js takes no notice of characters that are protected.
+  inside.registerCsiHandler({ prefix: '?', final: 'J' }, boundErase);
+  inside.registerEscHandler({ final: 'c' }, boundLonger(reset));
 }
 
 type Eraser = ReturnType<typeof createEraser>;
 
 /**
  * What is erased was written, and is still to be read: where the whole screen is, its rows join those above it first, as in
- * PuTTY. So the number of a line never means another one later.
+ * PuTTY. So the number of a line means no other one later, unless a program writes over it.
  */
 function createEraser(terminal: Terminal, inside: Inside, options: EmulatorOptions) {
   const { _inputHandler: handlers } = inside;
 
-  function push(): void {
-    if (!scrollsWhole(terminal, inside)) return;
+  /** What is left are rows without a character; true where none of them has a background to be erased. */
+  function push(): boolean {
+    if (!scrollsWhole(terminal, inside)) return false;
     options.onPush();
     terminal.options.scrollOnEraseInDisplay = true;
     handlers.eraseInDisplay({ params: Int32Array.of(ALL), length: 1 });
     terminal.options.scrollOnEraseInDisplay = false;
+    return !hasBackground(terminal);
   }
 
   return {
@@ -198,9 +210,9 @@ function createEraser(terminal: Terminal, inside: Inside, options: EmulatorOptio
       const part = given.params[0] ?? 0;
       const { cursorX, cursorY } = terminal.buffer.active;
       const isAll = part === ALL || (part === 0 && cursorX === 0 && cursorY === 0);
-      if (isAll) push();
+      const isErased = isAll && push();
       options.onErase(part);
-      const isHandled = handlers.eraseInDisplay(given);
+      const isHandled = isErased || handlers.eraseInDisplay(given);
       if (isAll || part === ABOVE) options.onWiped(false);
       return isHandled;
     },
@@ -211,6 +223,13 @@ function createEraser(terminal: Terminal, inside: Inside, options: EmulatorOptio
       return isHandled;
     },
   };
+}
+
+function hasBackground(terminal: Terminal): boolean {
+  const { normal } = terminal.buffer;
+  for (let row = normal.baseY; row < normal.baseY + terminal.rows; row++)
+    if (normal.getLine(row)?.getCell(0)?.isBgDefault() === false) return true;
+  return false;
 }
 
 /** Of `CSI Ps J`: the screen, and what is above it. */

@@ -70,6 +70,8 @@ describe('lines', () => {
   test.for([
     ['the screen is cleared', '\u001B[2J\u001B[H'],
     ['it is cleared from its first row on', '\u001B[H\u001B[J'],
+    ['it is cleared in another way', '\u001B[H\u001B[?2J'],
+    ['it is cleared in another way, with the scrollback', '\u001B[H\u001B[2J\u001B[?3J'],
     ['it is cleared with the scrollback', '\u001B[H\u001B[2J\u001B[3J'],
     ['it is cleared in its last row', '\u001B[5;1H\u001B[2J\u001B[H'],
     ['the terminal is reset', '\u001Bc'],
