@@ -192,6 +192,9 @@ describe('the grammar of another shell hides nothing', () => {
     'fish --command="begin; git push origin; end"',
     "tcsh -c 'repeat 3 touch M'",
     "nu -c '^touch M'",
+    "sh -c '((touch M))'",
+    "sh -c 'true &>/dev/null touch M'",
+    "dash <<< '((touch M))'",
     "elvish -c 'e:touch M'",
     'pwsh -Command touch M',
   ])('%s', (command) => {

@@ -141,8 +141,9 @@ export function followInput(call: Call, base: string, scope: Scope): void {
 
 function checkGrammar(call: Call, base: string, text: Arg): void {
   const grammar = SHELLS[base];
-  if (grammar === 'other' || (grammar === 'posix' && differsInSh(text.value ?? '')))
-    setUnknown(call, `${base} may read this text in another way than bash`);
+  const differs = grammar === 'posix' && differsInSh(text.value ?? '');
+  if (differs) guessForeign(call.walk, text.value ?? '', call.scope);
+  if (differs || grammar === 'other') setUnknown(call, `${base} may read this text in another way than bash`);
 }
 
 const MAX_FOREIGN_WORDS = 200;

@@ -13,7 +13,7 @@ import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './host-files.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Around, WatchedPath } from './profile.ts';
-import { obeyedByLinks } from './protected.ts';
+import { missingStartUps, obeyedByLinks } from './protected.ts';
 import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';
 
 /** A directory that was changed a moment ago can be changed again without another time being noted. */
@@ -36,6 +36,7 @@ export function watchedPaths(input: {
   const candidates = [
     ...git.missing.filter((path) => writable.some((root) => isInside(path, root))),
     ...writable.flatMap((root) => PROTECTED_IN_WORKSPACE.map((name) => join(root, name))),
+    ...missingStartUps(home).filter((path) => writable.some((root) => isInside(path, root))),
     ...(isHomeWritable
       ? [...PROTECTED_IN_HOME.map((name) => join(home, name)), ...obeyedInHome(home, input.besidesDots ?? [])]
       : []),

@@ -243,6 +243,22 @@ describe('what is read-only in a workspace', () => {
     expect(protectedOf(host, { writablePaths: [opened] })).toEqual([]);
   });
 
+  test('is named where a start-up file of the user leads to it, and a command made it', () => {
+    const host = createHost();
+    host.link('home/.zshrc', 'project/dotfiles/zshrc');
+    host.link('home/.bashrc', '/nowhere/bashrc');
+    host.makeDirectory('home/project/dotfiles');
+    const watched = watchedPaths({
+      writable: [host.workspace],
+      git: host.git(),
+      homedir: host.home,
+      opened: [],
+    });
+    expect(findAppeared(watched)).toEqual([]);
+    const made = host.write('home/project/dotfiles/zshrc');
+    expect(findAppeared(watched)).toEqual([made]);
+  });
+
   test('survives a link that leads to itself', () => {
     const host = createHost();
     host.link('home/project/.vscode', '.vscode');

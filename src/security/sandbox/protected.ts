@@ -1,10 +1,10 @@
 /** What can be written to and yet must not be: files that programs outside execute or trust. */
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import type { GitLayout } from './git-layout.ts';
 import { MAX_COPIED_BYTES } from './hard-links.ts';
-import { kindOf, lookAt, namesIn, thereOrShut } from './host-files.ts';
+import { isThere, kindOf, lookAt, namesIn, readLinkAt, thereOrShut } from './host-files.ts';
 import { linkedFrom } from './linked.ts';
 import { obeyedInHome } from './open-home.ts';
 import type { Mount } from './profile.ts';
@@ -68,6 +68,14 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
 /** It lies there, or is a link from elsewhere: a user's start-up files may be those of a repository. */
 const leadsInto = (path: string, writable: readonly string[]): boolean =>
   rootOf(path, writable) !== undefined || rootOf(realPathOf(path), writable) !== undefined;
+
+/** What start-up files that are links lead to where nothing is yet. */
+export const missingStartUps = (home: string): string[] =>
+  START_UP_FILES.flatMap((name) => {
+    const link = readLinkAt(join(home, name));
+    const target = link === undefined ? home : resolve(home, link);
+    return isThere(target) ? [] : [target];
+  });
 
 /** What is obeyed because a link in one of those directories leads there. */
 export const obeyedByLinks = (writable: readonly string[], { obeyed }: Pick<GitLayout, 'obeyed'>): string[] =>
