@@ -39,9 +39,14 @@ function load(path) {
   const filename = `${directory}chunks/${name}`;
   const cachedData = cacheOf(name);
   const script = new Script(readFileSync(filename, 'utf8'), { filename, cachedData });
-  const exports = script.runInThisContext()(require, load, async (later) => load(later), import.meta);
+  const exports = script.runInThisContext()(require, load, loadLater, import.meta);
   loaded.set(name, exports);
   return exports;
+}
+
+/** A chunk, or one of Node's own modules. */
+async function loadLater(path) {
+  return path.startsWith('.') ? load(path) : require(path);
 }
 
 await load(ENTRY);

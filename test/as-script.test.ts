@@ -109,7 +109,7 @@ describe('code caches', () => {
       const [caches, chunks, ...names] = process.argv.slice(1);
       const read = require('node:fs').readFileSync;
       console.log(names.filter((name) => new (require('node:vm').Script)(read(chunks + name.slice(0, -4), 'utf8'),
-        { cachedData: read(caches + name).subarray(0, -4) }).cachedDataRejected).join());`;
+        { cachedData: read(caches + name).subarray(0, -20) }).cachedDataRejected).join());`;
     const args = ['-e', check, `${caches}/`, `${join(dist, 'chunks')}/`, ...names];
     expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('\n');
   });
