@@ -74,12 +74,15 @@ export function adoptHeld(record: ExecutionRecord, bootId: string, options: Foll
  * What is left of one whose server is gone, and that no other has taken over: how it ended, `held` while it goes on, or
  * nothing. Where nothing can be written, none can be taken over.
  */
-export const leftOf = (
+export function leftOf(
   record: ExecutionRecord,
   bootId: string,
   bundle: string,
-): Outcome | 'held' | undefined =>
-  record.outcome ?? readOutcome(bundle) ?? (isHeld(record, bootId) ? 'held' : undefined);
+): Outcome | 'held' | undefined {
+  // In this order: what ends between the two questions has written its outcome before.
+  const goesOn = isHeld(record, bootId);
+  return record.outcome ?? readOutcome(bundle) ?? (goesOn ? 'held' : undefined);
+}
 
 /** Whether its wrapper, or the host of its terminal, is alive. */
 export const isHeld = ({ process: known }: ExecutionRecord, bootId: string): boolean =>

@@ -200,11 +200,11 @@ describe('the home directory', () => {
       host.write('home/.bashrc');
       host.write('home/.npm/x');
       host.write('home/.config/x');
-      host.write('home/work/x');
+      host.write('home/code/x');
       const parent = dirname(host.home);
       const tmpDirectory = makeTmp(join(host.state, 'tmp/me'));
       const profile = host.profile({ security: { workspace: [parent] }, tmpDirectory });
-      expect(viewOf(profile, join(host.home, 'work/x'))).toMatch(/^writable/);
+      expect(viewOf(profile, join(host.home, 'code/x'))).toMatch(/^writable/);
       expect(viewOf(profile, join(host.home, '.bashrc'))).toMatch(/^readable/);
       expect(viewOf(profile, join(host.home, '.config/x'))).toMatch(/^readable/);
       expect(profile.writable).toEqual([parent]);
