@@ -15,8 +15,9 @@ test.skipIf(needs('python3'))('a large output is searched, and a URL is waited f
     expect(found.data).toMatchObject({ match_count: 1 });
     const served = await product.execute(SERVER, {
       execution_mode: 'background',
-      wait_for: [{ output: 'at' }],
+      wait_for: [{ output: 'at [0-9]+' }],
     });
+    expect(served.data).toMatchObject({ wait: { result: 'met' } });
     const [, port] = /at (\d+)/.exec(String(served.data.stdout)) ?? [];
     const waited = await product.call('process_get_execution', {
       execution_id: served.data.execution_id,
@@ -30,8 +31,8 @@ test.skipIf(needs('python3'))('a large output is searched, and a URL is waited f
   }
 });
 
-const SERVER = `python3 -uc "
+const SERVER = `python3 -c "
 import http.server
 server = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)
-print('at', server.server_port)
+print(f'at {server.server_port}', flush=True)
 server.serve_forever()"`;
