@@ -7,7 +7,7 @@ const { basename, dirname, join } = require('node:path');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 
-const KEPT = ['--expose-gc', '--semi-space-growth-factor=1'];
+const KEPT = ['--expose-gc', '--semi-space-growth-factor=1', '--interrupt-budget=50000000'];
 const scripts = new Map();
 const { Script } = vm;
 const { setFlagsFromString } = v8;

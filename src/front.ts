@@ -76,8 +76,6 @@ export async function createFront(options: FrontOptions) {
     instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
     dispatch: async (tool) => (await loadFor(tool)).dispatch,
     onCaller() {
-      // An idle server is to be small, and one that has looked for a sandbox has grown by that.
-      if (settings.security.sandbox !== 'off') return;
       // Rejects where rules cannot be read, which the first call says.
       loading ??= setTimeout(() => void app().catch(() => undefined), LOAD_AFTER_MS).unref();
     },

@@ -27,7 +27,6 @@ export function createHeap() {
   if (Number.parseInt(process.versions.v8, 10) < FIRST_WITH_A_MIDDLE_WAY) {
     // A call runs a lot of code once. What is compiled to the last takes longer to compile, on other threads, than it
     // saves in thousands of calls; what is not is better compiled in a simple way at once than interpreted.
-    setFlagsFromString('--interrupt-budget=600000');
     setFlagsFromString('--always-sparkplug');
     // The same for what comes from the code cache: after a call or two, each function on its own.
     setFlagsFromString('--interrupt-budget-factor-for-feedback-allocation=1');
