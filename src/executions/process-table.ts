@@ -169,7 +169,7 @@ export function readSharedMemoryBytes({ pid, residentBytes }: ProcessEntry): num
 export function readBootId(): string {
   const id = findBootId();
   if (id !== undefined) return id;
-  const boot = spawnSync('sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8' });
+  const boot = spawnSync('/usr/sbin/sysctl', ['-n', 'kern.boottime'], { encoding: 'utf8', env: {} });
   return boot.status === 0 ? boot.stdout.trim() : 'unknown';
 }
 
@@ -216,10 +216,7 @@ function parseStat(stat: string): ProcessEntry {
 /** macOS and the BSDs: one `ps` for everything. Not tried by the authors. */
 function listWithPs(): ProcessEntry[] {
   const columns = 'pid=,ppid=,pgid=,tpgid=,stat=,rss=,time=,lstart=,ucomm=';
-  const ps = spawnSync('ps', ['-axo', columns], {
-    encoding: 'utf8',
-    env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
-  });
+  const ps = spawnSync('/bin/ps', ['-axo', columns], { encoding: 'utf8', env: { LC_ALL: 'C' } });
   if (ps.status !== 0) return [];
   return ps.stdout.split('\n').flatMap((line): ProcessEntry[] => {
     const match =

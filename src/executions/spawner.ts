@@ -133,9 +133,10 @@ export function createSpawner(program: string): Spawner {
 const execFileAsync = promisify(execFile);
 
 async function makePipes(paths: readonly string[]): Promise<readonly PipeEnds[]> {
-  // By its path: the server's own PATH may be empty.
-  const program = ['/usr/bin/mkfifo', '/bin/mkfifo'].find((path) => existsSync(path)) ?? 'mkfifo';
-  await execFileAsync(program, ['-m', '600', ...paths]);
+  // By its path: the server's own may name directories in which a command writes.
+  const places = ['/usr/bin', '/bin', '/run/current-system/sw/bin'].map((place) => `${place}/mkfifo`);
+  const program = places.find((path) => existsSync(path)) ?? '/usr/bin/mkfifo';
+  await execFileAsync(program, ['-m', '600', ...paths], { cwd: '/', env: {} });
   return paths.map((path) => ({ read: path, write: path, isNamed: true }));
 }
 

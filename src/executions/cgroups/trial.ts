@@ -10,6 +10,8 @@ import { readText } from './hierarchies.ts';
 const NAME = 'try';
 const LIMITS = { memoryBytes: 64 * 1024 * 1024, processes: 16, cpuPercent: 50 };
 const TRIAL_MS = 5000;
+/** By the shell alone: a program is looked for on the server's PATH, where a command may have put its own. */
+const SHOW = 'for file do while IFS= read -r line; do printf "%s\\n" "$line"; done <"$file" || exit 1; done';
 
 /** Those that a process can join, with those controllers that count it and keep a limit. */
 export function tryPlaces(places: readonly Place[]): Place[] {
@@ -26,15 +28,13 @@ function tryTogether(places: readonly Place[]): Place[] | undefined {
   try {
     const group = makeGroup(places, NAME, LIMITS);
     const shown = counters.filter((file) => existsSync(file));
-    const [file = '', ...args] = joining(group, [
-      '/bin/sh',
-      '-c',
-      'exec cat "$@"',
-      'sh',
-      '/proc/self/cgroup',
-      ...shown,
-    ]);
-    const { status, stdout } = spawnSync(file, args, { encoding: 'utf8', timeout: TRIAL_MS });
+    const [file = '', ...args] = joining(group, ['/bin/sh', '-c', SHOW, 'sh', '/proc/self/cgroup', ...shown]);
+    const { status, stdout } = spawnSync(file, args, {
+      cwd: '/',
+      env: {},
+      encoding: 'utf8',
+      timeout: TRIAL_MS,
+    });
     const lines = stdout.trimEnd().split('\n');
     const counts = new Map(shown.map((path, index) => [path, Number(lines.at(index - shown.length))]));
     const hasJoined = places.every((place) => lines.some((line) => isMembership(line, place)));
