@@ -11,9 +11,11 @@ import { Script } from 'node:vm';
 
 // The young generation would grow to three times 16 MiB and stay there.
 setFlagsFromString('--semi-space-growth-factor=1');
-// What is compiled to the last, on other threads, takes longer to compile than it saves in thousands of calls, and those
-// threads never give back what they had for it. Of this V8 on there is a compiler between that and the simple one.
-if (Number.parseInt(process.versions.v8, 10) < 12) setFlagsFromString('--interrupt-budget=50000000');
+// A server runs a lot of code once for each call. What is compiled to the last, on other threads, takes longer to compile
+// than it saves in thousands of calls, and they never give back what they had for it. From V8 12 on there is a compiler
+// between that and the simple one.
+if (IS_SERVER && Number.parseInt(process.versions.v8, 10) < 12)
+  setFlagsFromString('--interrupt-budget=50000000');
 
 const require = createRequire(import.meta.url);
 const directory = fileURLToPath(new URL('.', import.meta.url));

@@ -54,8 +54,8 @@ const BUILD = {
     'scripts/sdk-shims.mjs',
     ...sources('src'),
   ],
-  // Code caches are good for one version of Node.
-  also: `${process.version} ${process.platform} ${process.arch}`,
+  // Code caches are good for one version of Node, and the forker takes less with musl.
+  also: `${process.version} ${process.platform} ${process.arch} ${existsSync('/usr/bin/musl-gcc')}`,
   command: [process.execPath, 'scripts/build.mjs'],
 };
 

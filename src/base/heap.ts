@@ -25,8 +25,8 @@ export function createHeap() {
   setFlagsFromString('--no-parallel-scavenge');
   setFlagsFromString('--expose-gc');
   if (Number.parseInt(process.versions.v8, 10) < FIRST_WITH_A_MIDDLE_WAY) {
-    // A call runs a lot of code once. What is compiled to the last takes longer to compile, on other threads, than it
-    // saves in thousands of calls; what is not is better compiled in a simple way at once than interpreted.
+    // A call runs a lot of code once, which is not compiled to the last (load-script.mjs), and is better compiled in a
+    // simple way at once than interpreted.
     setFlagsFromString('--always-sparkplug');
     // The same for what comes from the code cache: after a call or two, each function on its own.
     setFlagsFromString('--interrupt-budget-factor-for-feedback-allocation=1');

@@ -68,7 +68,7 @@ static void open_descriptors(int failure, struct words descriptors) {
   close_from(PIPES_FROM);
 }
 
-static bool limit(__rlimit_resource_t resource, const char *word, bool is_soft) {
+static bool limit(int resource, const char *word, bool is_soft) {
   if (*word == '\0') return true;
   struct rlimit limits;
   if (getrlimit(resource, &limits) != 0) return false;
@@ -83,16 +83,18 @@ static bool set_limits(const struct order *order) {
          limit(RLIMIT_DATA, order->data_bytes, true);
 }
 
-/* Returns where it fails. The C library is asked for what the kernel does not do: to look for a name on PATH, and to give a
- * script without a first line to a shell. */
+/* Returns where it fails. The C library is asked to look for a name on PATH; not all of them give a script without a first
+ * line to a shell. */
 static void execute(struct words argv, char **environment) {
   size_t count = count_words(argv);
-  char *list[count + 1];
-  memcpy(list, argv.next, count * sizeof *list);
-  list[count] = NULL;
+  char *list[count + 2];
+  list[0] = "/bin/sh";
+  memcpy(list + 1, argv.next, count * sizeof *list);
+  list[count + 1] = NULL;
   environ = environment;
-  if (count > 0) execvp(list[0], list);
+  if (count > 0) execvp(list[1], list + 1);
   else errno = ENOENT;
+  if (errno == ENOEXEC && strchr(list[1], '/') != NULL) execv(list[0], list);
 }
 
 /* Tells that it is there, once. */
