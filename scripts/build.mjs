@@ -136,9 +136,9 @@ function buildForker() {
   for (const [processor, compiler] of Object.entries(COMPILERS)) {
     const path = `${root}/dist/forker-linux-${processor}`;
     // The kernel's own headers lie with those of the other C library.
-    const headers = ['', `/${compiler.replace(/-gcc$/, '')}`].flatMap((place) => [
+    const headers = ['', `/${compiler.replace(/-gcc$/, '')}`].flatMap((part) => [
       '-idirafter',
-      `/usr/include${place}`,
+      `/usr/include${part}`,
     ]);
     const own = processor === process.arch ? [['musl-gcc', ...headers], ['cc'], ['gcc']] : [];
     const isBuilt = [...own, [compiler]].some(([name, ...more]) => {
