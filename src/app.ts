@@ -7,7 +7,6 @@ import { defineTools, offerTools } from './all-tools.ts';
 import { systemClock } from './base/clock.ts';
 import { createDisposables, type Disposables } from './base/dispose.ts';
 import { messageOf } from './base/errors.ts';
-import { createHeap } from './base/heap.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Settings } from './base/settings.ts';
@@ -53,8 +52,8 @@ export interface AppOptions {
   readonly sandbox: Sandbox;
   readonly facts: InstructionFacts;
   readonly log: Log;
-  /** Called with every execution that ended; keeps the process small unless it belongs to a test. */
-  readonly tidy?: () => void;
+  /** Called with every execution that ended; keeps the process small. */
+  tidy(): void;
 }
 
 type ExplainRequest = Omit<ConsideredRequest, 'rules'> & {
@@ -166,7 +165,6 @@ function createModules(options: AppOptions, disposables: Disposables) {
   disposables.add('questions', async () => questions.dispose());
   const searchThread = createSearchThread(options.searchWorkerPath);
   disposables.add('search thread', searchThread.dispose);
-  const tidy = options.tidy ?? createHeap().tidy;
   const executions = createExecutions({
     ...options,
     onTakenOver: (dead) => terminals.takeOver(dead),
@@ -177,7 +175,7 @@ function createModules(options: AppOptions, disposables: Disposables) {
     directory,
     clock,
     questions: { ...questions, secrets: createSecretQuestions(asking), links },
-    onEnded: tidy,
+    onEnded: options.tidy,
   });
   const terminals: Terminals = createTerminals({ ...options, security, executions, instance });
   disposables.add('terminals', terminals.dispose);

@@ -7,6 +7,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { App, AppOptions } from './app.ts';
 import { hasAllowList, ownList } from './base/config/in-force.ts';
+import { createHeap } from './base/heap.ts';
 import { createId } from './base/ids.ts';
 import { once } from './base/once.ts';
 import type { Settings } from './base/settings.ts';
@@ -25,10 +26,12 @@ const LOAD_AFTER_MS = 300;
 
 export type Front = Awaited<ReturnType<typeof createFront>>;
 
-export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts' | 'takeHost'> {
+export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts' | 'takeHost' | 'tidy'> {
   readonly catalogue: Catalogue;
   /** Directories with the program itself: no command may change them. */
   readonly installation: readonly string[];
+  /** Instead of what keeps this process small. */
+  readonly tidy?: () => void;
 }
 
 export async function createFront(options: FrontOptions) {
@@ -52,10 +55,14 @@ export async function createFront(options: FrontOptions) {
     host = undefined;
     return taken?.isThere() === true ? taken : undefined;
   }
+  const load = once(async () => {
+    const { createApp } = await import('./app.ts');
+    return { createApp, tidy: options.tidy ?? createHeap().tidy };
+  });
   const app = once(async () => {
     isLoaded = true;
-    const { createApp } = await import('./app.ts');
-    return createApp({ ...options, instanceId, sandbox, facts, takeHost });
+    const { createApp, tidy } = await load();
+    return createApp({ ...options, instanceId, sandbox, facts, takeHost, tidy });
   });
   const definitions = await definitionsFor(options);
 
@@ -76,8 +83,7 @@ export async function createFront(options: FrontOptions) {
     instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
     dispatch: async (tool) => (await loadFor(tool)).dispatch,
     onCaller() {
-      // Rejects where rules cannot be read, which the first call says.
-      loading ??= setTimeout(() => void app().catch(() => undefined), LOAD_AFTER_MS).unref();
+      loading ??= setTimeout(() => void load(), LOAD_AFTER_MS).unref();
     },
   };
 
