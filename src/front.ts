@@ -26,7 +26,8 @@ const LOAD_AFTER_MS = 300;
 
 export type Front = Awaited<ReturnType<typeof createFront>>;
 
-export interface FrontOptions extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts' | 'takeHost' | 'tidy'> {
+export interface FrontOptions
+  extends Omit<AppOptions, 'instanceId' | 'sandbox' | 'facts' | 'takeHost' | 'tidy'> {
   readonly catalogue: Catalogue;
   /** Directories with the program itself: no command may change them. */
   readonly installation: readonly string[];

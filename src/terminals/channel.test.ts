@@ -79,27 +79,42 @@ test('an answerer that throws at once is an answer too', async () => {
 test('a cancelled question is cancelled at the other side', async () => {
   const one = await connect(nothing);
   const cancelled = withResolvers<void>();
-  createChannel(await raw, async (method, _params, signal) => {
+  createChannel(await raw, async (method, _params, { signal }) => {
     if (method === 'other') return 'here';
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     cancelled.resolve();
     return 'late';
   });
   const controller = new AbortController();
-  const asked = one.ask('x', {}, controller.signal);
+  const asked = one.ask('x', {}, { signal: controller.signal });
   controller.abort(new Error('enough'));
   await expect(asked).rejects.toThrow('enough');
   await cancelled.promise;
   // What comes too late is nobody's.
   expect(await one.ask('other', {})).toBe('here');
   const never = AbortSignal.abort(new Error('before'));
-  await expect(one.ask('x', {}, never)).rejects.toThrow('before');
+  await expect(one.ask('x', {}, { signal: never })).rejects.toThrow('before');
+});
+
+test('what is noted comes before all that is said later', async () => {
+  const one = await connect(nothing);
+  const other = createChannel(await raw, async (method, _params, { note }) => {
+    if (method === 'quiet') return 'quiet';
+    note();
+    other.tell({ event: 'after' });
+    return 'answered';
+  });
+  const heard: unknown[] = [];
+  one.onEvent((event) => heard.push(event));
+  const onNoted = (): void => void heard.push('noted');
+  heard.push(await one.ask('x', {}, { onNoted }), await one.ask('quiet', {}, { onNoted }));
+  expect(heard).toEqual(['noted', { event: 'after' }, 'answered', 'quiet']);
 });
 
 test('when the other side is gone, waiting requests fail, and running ones are cancelled', async () => {
   const arrived = withResolvers<void>();
   const cancelled = withResolvers<void>();
-  const one = await connect((_method, _params, signal) => {
+  const one = await connect((_method, _params, { signal }) => {
     signal.addEventListener('abort', () => cancelled.resolve());
     arrived.resolve();
     return new Promise(() => undefined);

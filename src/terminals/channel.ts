@@ -14,11 +14,23 @@ interface Answered {
   readonly error?: EncodedError;
 }
 
-type Message = Asked | Answered | { readonly cancel: number } | { readonly event: string };
+type Message =
+  | Asked
+  | Answered
+  | { readonly cancel: number }
+  | { readonly noted: number }
+  | { readonly event: string };
 
 export type Channel = ReturnType<typeof createChannel>;
 
-export type Answerer = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
+/** A question while it is answered. */
+export interface Answering {
+  readonly signal: AbortSignal;
+  /** Tells the asker that what it waits for has begun: at once, and before anything that is said later. */
+  note(): void;
+}
+
+export type Answerer = (method: string, params: unknown, answering: Answering) => Promise<unknown>;
 
 /** A screen with colours has some hundred KiB; a line of this length is nobody's. */
 const MAX_LINE_CHARS = 64 * 1024 * 1024;
@@ -40,6 +52,7 @@ export function createChannel(socket: Socket, answer: Answerer) {
     const message = JSON.parse(line) as Message;
     if ('method' in message) void answers.run(message);
     else if ('cancel' in message) answers.cancel(message.cancel);
+    else if ('noted' in message) questions.note(message.noted);
     else if ('event' in message) for (const listener of eventListeners) listener(message);
     else questions.settle(message);
   }
@@ -55,8 +68,8 @@ export function createChannel(socket: Socket, answer: Answerer) {
 
   return {
     /** Throws what the other side threw, or SYSTEM_001 where it is gone. */
-    ask: (method: string, params: unknown, signal?: AbortSignal): Promise<unknown> =>
-      isClosed ? Promise.reject(new Gone()) : questions.ask(method, params, signal),
+    ask: (method: string, params: unknown, by: AskedBy = {}): Promise<unknown> =>
+      isClosed ? Promise.reject(new Gone()) : questions.ask(method, params, by),
     tell: send,
     /** What was said and the other side has not read yet. */
     get pendingBytes() {
@@ -106,7 +119,8 @@ function createAnswers(answer: Answerer, send: Send) {
       const controller = new AbortController();
       running.set(id, controller);
       try {
-        send({ id, result: (await answer(method, params, controller.signal)) ?? {} });
+        const answering = { signal: controller.signal, note: () => send({ noted: id }) };
+        send({ id, result: (await answer(method, params, answering)) ?? {} });
       } catch (error) {
         send({ id, error: encodeError(error instanceof ShellServerError ? error : unexpected(error)) });
       } finally {
@@ -120,16 +134,27 @@ function createAnswers(answer: Answerer, send: Send) {
   };
 }
 
+export interface AskedBy {
+  readonly signal?: AbortSignal | undefined;
+  /** Called when the other side notes it. */
+  onNoted?(): void;
+}
+
+interface Waiting extends AskedBy {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
 /** Ours, until the other side answers. */
 function createQuestions(send: Send) {
-  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
+  const waiting = new Map<number, Waiting>();
   let lastId = 0;
   return {
-    ask(method: string, params: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    ask(method: string, params: unknown, { signal, onNoted }: AskedBy): Promise<unknown> {
       if (signal?.aborted === true) return Promise.reject(signal.reason);
       const id = ++lastId;
       const asked = new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
+        waiting.set(id, { resolve, reject, ...(onNoted && { onNoted }) });
       });
       const cancel = (): void => {
         waiting.get(id)?.reject(signal?.reason);
@@ -140,6 +165,7 @@ function createQuestions(send: Send) {
       send({ id, method, params });
       return asked.finally(() => signal?.removeEventListener('abort', cancel));
     },
+    note: (id: number): void => waiting.get(id)?.onNoted?.(),
     settle({ id, result, error }: Answered): void {
       const asked = waiting.get(id);
       waiting.delete(id);

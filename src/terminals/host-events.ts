@@ -6,7 +6,7 @@ import { type Execution, type ExecutionRecord, OPERATOR } from '../executions/ex
 import type { Host } from './hosts.ts';
 import type { OpeningOptions } from './open-terminal.ts';
 import type { HostEvent } from './protocol.ts';
-import type { Entry, Register } from './register.ts';
+import { type Entry, forgetTyped, type Register } from './register.ts';
 
 /** For the end of an execution to be on disk after its host reported it. */
 const CONCLUDE_MS = 10_000;
@@ -69,9 +69,7 @@ export function createHostEvents(
     }
     if (event.event === 'gone') return onGone(entry, event.isSaved);
     // A person has looked, and perhaps typed.
-    entry.typing.forget();
-    entry.passing.forget();
-    entry.entered = undefined;
+    forgetTyped(entry);
     entry.facts = undefined;
     if (event.event === 'held' || event.event === 'released') entry.isHeld = event.event === 'held';
     security.audit.write({ event: `terminal_${event.event}`, terminalId: event.id, ...OPERATOR });

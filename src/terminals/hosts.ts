@@ -8,7 +8,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { connectSocket } from '../base/sockets.ts';
 import { killOwnProgram, type ProcessIdentity } from '../executions/processes.ts';
 import { type BootedProgram, bootHost } from './boot-host.ts';
-import { type Channel, createChannel, Gone } from './channel.ts';
+import { type AskedBy, type Channel, createChannel, Gone } from './channel.ts';
 import { type HostEvent, type HostSpec, type MethodName, type Methods, PROTOCOL } from './protocol.ts';
 
 export type Host = ReturnType<typeof describeHost>;
@@ -117,11 +117,15 @@ function describeHost(channel: Channel, watch: WatchedProcess | undefined) {
       method: Name,
       params: Methods[Name][0],
       signal?: AbortSignal,
+      onNoted?: AskedBy['onNoted'],
     ): Promise<Methods[Name][1]> {
       pending++;
       arm();
       try {
-        return (await channel.ask(method, params, signal)) as Methods[Name][1];
+        return (await channel.ask(method, params, {
+          signal,
+          ...(onNoted && { onNoted }),
+        })) as Methods[Name][1];
       } catch (error) {
         throw isKilled && error instanceof Gone ? new Gone(NOT_ANSWERING) : error;
       } finally {

@@ -6,7 +6,7 @@ import type { Held, Outcome } from '../executions/processes.ts';
 import type { LaunchPermit } from '../security/security.ts';
 
 /** Raised with every change of what follows. */
-export const PROTOCOL = 8;
+export const PROTOCOL = 9;
 
 /** On the host's stdin, before it listens. */
 export interface HostSpec {

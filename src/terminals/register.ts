@@ -17,12 +17,21 @@ export interface Entry {
   /** What was entered at its shell and may not have ended; undefined where that is not certain. */
   entered: string | undefined;
   hasEnded: boolean;
+  /** Resolves when the call that types has typed. */
+  turn: Promise<void>;
   /** A person has taken it over, as the host told last. */
   isHeld: boolean;
   /** As the host reported them last; undefined where something may have changed since. */
   facts: InputFacts | undefined;
   /** The last line that each reader was given, as it was then: it may have grown since. */
   readonly lastRead: Map<string, { readonly line: number; readonly text: string | undefined }>;
+}
+
+/** Nobody knows what stands on its line: somebody else has typed, or perhaps a call that nobody waited for. */
+export function forgetTyped(entry: Entry): void {
+  entry.typing.forget();
+  entry.passing.forget();
+  entry.entered = undefined;
 }
 
 export type Register = ReturnType<typeof createRegister>;
@@ -73,6 +82,7 @@ export function createRegister() {
         passing: createPassing(),
         entered: undefined,
         hasEnded: false,
+        turn: Promise.resolve(),
         isHeld: false,
         facts: undefined,
         lastRead: new Map(),

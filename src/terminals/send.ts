@@ -9,7 +9,7 @@ import { echoedLines, encodeTyped } from './input.ts';
 import type { Caller } from './open-terminal.ts';
 import { type InputFacts, NOTHING_SENT, type SendResult, type Typed, type WaitSpec } from './protocol.ts';
 import { CANNOT_SEE, NOT_ALONE } from './refusals.ts';
-import type { Entry } from './register.ts';
+import { type Entry, forgetTyped } from './register.ts';
 import { type Decision, isAlone, type ShellFacts } from './typing.ts';
 
 export interface InputOptions {
@@ -58,20 +58,41 @@ export function createSending(
 
   return async (entry, input, caller) => {
     if (!(await isFree(entry, input, caller.signal))) return { ...NOTHING_SENT, why: 'held' };
-    for (let decisions = 1; ; decisions++) {
-      const isListed = security.hasLists(caller.principal);
-      const made = await decide(entry, input.typed, isListed, caller.signal);
-      authorize(entry, input, caller, made);
-      const { decision } = made;
-      const isShown = decision.kind === 'enter' && decision.isShown;
-      const result =
-        decision.kind === 'verify'
-          ? await sendVerified(entry, input, { ...made, line: decision.line }, caller.signal)
-          : await sendBytes(entry, input, { ...made, isShown }, caller.signal);
-      if (result.sent !== 'nothing') noteEntered(entry, made);
-      if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
+    const endTurn = await takeTurn(entry);
+    try {
+      for (let decisions = 1; ; decisions++) {
+        caller.signal.throwIfAborted();
+        const isListed = security.hasLists(caller.principal);
+        const made = await decide(entry, input.typed, isListed, caller.signal);
+        authorize(entry, input, caller, made);
+        const { decision } = made;
+        const isShown = decision.kind === 'enter' && decision.isShown;
+        const onTyped = (): void => {
+          noteEntered(entry, made);
+          endTurn();
+        };
+        const asker = { signal: caller.signal, onTyped };
+        const result =
+          decision.kind === 'verify'
+            ? await sendVerified(entry, input, { ...made, line: decision.line }, asker)
+            : await sendBytes(entry, input, { ...made, isShown }, asker);
+        if (result.why !== 'changed' || decisions === MAX_DECISIONS) return result;
+      }
+    } finally {
+      endTurn();
     }
   };
+}
+
+/** One after the other: each is judged by what those before it have typed, though not by what comes of that. */
+async function takeTurn(entry: Entry): Promise<() => void> {
+  let end: () => void = () => undefined;
+  const before = entry.turn;
+  entry.turn = new Promise((resolve) => {
+    end = resolve;
+  });
+  await before;
+  return end;
 }
 
 /** An answer to a prompt is none of the commands that go on with it. */
@@ -170,11 +191,17 @@ async function decideFrom(
   return { decision, bytes, facts, reader, isListed };
 }
 
+interface Asker {
+  readonly signal: AbortSignal;
+  /** As soon as all of it is typed: others need not wait for what comes of it. */
+  onTyped?(): void;
+}
+
 async function sendBytes(
   entry: Entry,
   { guard, wait, typed }: InputOptions,
   { bytes, facts, reader, isListed, isShown }: Omit<Made, 'decision'> & { readonly isShown: boolean },
-  signal: AbortSignal,
+  { signal, onTyped }: Asker,
 ): Promise<SendResult> {
   const { id, host, typing, passing } = entry;
   entry.facts = undefined;
@@ -187,17 +214,27 @@ async function sendBytes(
     decidedBy: { line: isShown, modes: bytes.includes(ESC) },
     wait,
   };
-  const result = await host.ask('send', request, signal);
-  if (result.facts !== undefined) entry.facts = result.facts;
-  if (result.sent === 'nothing') return result;
-  if (reader === 'shell' || reader === 'inner shell') {
-    typing.commit(bytes, shellFacts(facts, reader, isListed));
-    passing.reset();
-  } else {
-    typing.pass(bytes);
-    passing.commit(bytes, facts);
+  let isTyped = false;
+  function commit(): void {
+    isTyped = true;
+    if (reader === 'shell' || reader === 'inner shell') {
+      typing.commit(bytes, shellFacts(facts, reader, isListed));
+      passing.reset();
+    } else {
+      typing.pass(bytes);
+      passing.commit(bytes, facts);
+    }
+    onTyped?.();
   }
-  return result;
+  try {
+    const result = await host.ask('send', request, signal, commit);
+    if (result.facts !== undefined) entry.facts = result.facts;
+    return result;
+  } catch (error) {
+    // Nobody waits for it any more, and it may still be typed.
+    if (signal.aborted && !isTyped) forgetTyped(entry);
+    throw error;
+  }
 }
 
 /** The line first, and Enter when it is shown with nothing else. */
@@ -205,13 +242,14 @@ async function sendVerified(
   entry: Entry,
   input: InputOptions,
   { line, ...made }: Made & { readonly line: string },
-  signal: AbortSignal,
+  asker: Asker,
 ): Promise<SendResult> {
+  const { signal } = asker;
   const { id, host } = entry;
   const unfinished: InputOptions = { ...input, wait: undefined, typed: { kind: 'keys', keys: [] } };
   const { bytes } = made;
   const typedLine = { ...made, bytes: bytes.subarray(0, -1), isShown: true };
-  const begun = await sendBytes(entry, unfinished, typedLine, signal);
+  const begun = await sendBytes(entry, unfinished, typedLine, { signal });
   if (begun.sent === 'nothing') return begun;
   await untilShown(host, id, signal);
   const now = await host.ask('facts', { id }, signal);
@@ -224,7 +262,7 @@ async function sendVerified(
       details: { rule: 'uncertain_line' },
     });
   }
-  const entered = await sendBytes(entry, input, { ...made, bytes: ENTER, facts: now, isShown: true }, signal);
+  const entered = await sendBytes(entry, input, { ...made, bytes: ENTER, facts: now, isShown: true }, asker);
   return entered.sent === 'nothing' ? entered : { ...entered, bytes: bytes.length };
 }
 

@@ -14,7 +14,7 @@ import { createHostSet } from './host-set.ts';
 import type { Host, HostStart } from './hosts.ts';
 import { type Caller, type CreateRequest, createOpening } from './open-terminal.ts';
 import type { Dimensions, ReadRequest, ReadResult, SendResult, TerminalState } from './protocol.ts';
-import { createRegister, type Entry, type Register } from './register.ts';
+import { createRegister, type Entry, forgetTyped, type Register } from './register.ts';
 import { createSending, type InputOptions } from './send.ts';
 
 export { readControlCodes, readHex } from './control-codes.ts';
@@ -179,9 +179,7 @@ async function resume(
     entry.hasEnded = state.outcome !== undefined;
     entry.isHeld = state.isHeld;
     // Its last server may have left something on the line.
-    entry.typing.forget();
-    entry.passing.forget();
-    entry.entered = undefined;
+    forgetTyped(entry);
     log.info('resumed a terminal', { terminal: id, from });
   }
 }

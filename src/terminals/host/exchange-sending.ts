@@ -22,13 +22,20 @@ export interface SendingTools {
   facts(): Promise<InputFacts>;
 }
 
+/** Who asked. */
+export interface Asker {
+  readonly signal: AbortSignal;
+  /** Told as soon as it is typed, before anything that anybody else is told of the terminal. */
+  onTyped(): void;
+}
+
 export async function send(
   observed: Observed,
   request: SendRequest,
-  signal: AbortSignal,
+  { signal, onTyped }: Asker,
   tools: SendingTools,
 ): Promise<SendResult> {
-  const { screen } = observed;
+  const { screen, activity } = observed;
   const { pty, hold, progress, facts } = tools;
   const guard = request.guard === undefined ? undefined : checkGuard(request.guard);
   const { isSecretPrompt: isSecret } = request.facts;
@@ -47,6 +54,8 @@ export async function send(
   if (pty.pendingBytes > MAX_PENDING_BYTES) throw notReading(observed);
   const now = await facts();
   if (!areSame(request.facts, now, request.decidedBy)) return refuse('changed', { facts: now });
+  // While this looked, a person has typed, or nobody waits for it any more.
+  if (activity.byPerson !== now.byPerson || signal.aborted) return refuse('changed');
   // Last of all, since nothing keeps the foreground process in its place. Afterwards it may be another one.
   const isAsked = guard !== undefined || request.wait === undefined;
   const reader = isAsked ? frontOf(observed, guard !== undefined) : [];
@@ -56,6 +65,7 @@ export async function send(
   const fromText = isSecret ? (screen.lines(fromLine, fromLine + 1)[0] ?? '') : '';
   screen.head.begin();
   const writing = pty.write(bytes);
+  onTyped();
   // A program that does not read must not keep the answer: what it has not taken, it gets when it does.
   const isWritten = await Promise.race([writing, sleep(WRITE_MS, false, { ref: false })]);
   progress.noteTyped(before);

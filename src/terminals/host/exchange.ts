@@ -4,7 +4,7 @@ import type { InputFacts, ReadRequest, SendRequest, TerminalSpec } from '../prot
 import type { Recording } from '../replay.ts';
 import { createProgress } from './exchange-progress.ts';
 import { read } from './exchange-reading.ts';
-import { type SendingTools, send } from './exchange-sending.ts';
+import { type Asker, type SendingTools, send } from './exchange-sending.ts';
 import { readFacts } from './facts.ts';
 import { type Observed, rememberBefore } from './settle.ts';
 
@@ -23,7 +23,7 @@ export function createExchange(
   const tools = { pty, recording, hold, progress, facts };
   return {
     facts,
-    send: (request: SendRequest, signal: AbortSignal) => send(observed, request, signal, tools),
+    send: (request: SendRequest, asker: Asker) => send(observed, request, asker, tools),
     read: (request: ReadRequest, signal: AbortSignal) => read(observed, request, signal, tools),
     /** Waits for the first prompt, and types the first command. */
     async begin(signal: AbortSignal): Promise<InputFacts | undefined> {
@@ -41,7 +41,7 @@ export function createExchange(
         facts: now,
         decidedBy: { line: false, modes: false },
       };
-      await send(observed, request, signal, tools);
+      await send(observed, request, { signal, onTyped: () => undefined }, tools);
       return undefined;
     },
   };

@@ -32,6 +32,8 @@ type Answerers = {
 interface CallOf {
   readonly channel: Channel;
   readonly signal: AbortSignal;
+  /** Tells the asker once, before the answer. */
+  note(): void;
 }
 
 function serve(spec: HostSpec): void {
@@ -113,7 +115,8 @@ const answerersAbout = (
   list: async () => terminals.states(),
   state: async ({ id }) => terminals.find(id).state(),
   facts: async ({ id }) => terminals.find(id).facts(),
-  send: async (request, { signal }) => terminals.find(request.id).send(request, signal),
+  send: async (request, { signal, note }) =>
+    terminals.find(request.id).send(request, { signal, onTyped: note }),
   read: async (request, { signal }) => terminals.find(request.id).read(request, signal),
   close: terminals.close,
   attach: async ({ id }, { channel }) => viewers.attach(channel, terminals.find(id)),
@@ -127,11 +130,15 @@ const answerersAbout = (
 });
 
 function openChannel(socket: Socket, answerers: Answerers): Channel {
-  const channel: Channel = createChannel(socket, (method, params, signal) => {
+  const channel: Channel = createChannel(socket, (method, params, { signal, note }) => {
     const answerer = Object.hasOwn(answerers, method) ? answerers[method as MethodName] : undefined;
     if (answerer === undefined)
       throw new ShellServerError('SYSTEM_001', 'The terminal host does not know this request.');
-    return (answerer as (params: unknown, call: CallOf) => Promise<unknown>)(params, { channel, signal });
+    return (answerer as (params: unknown, call: CallOf) => Promise<unknown>)(params, {
+      channel,
+      signal,
+      note,
+    });
   });
   return channel;
 }
