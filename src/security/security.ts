@@ -53,6 +53,7 @@ export type { Judgement, Policy } from './policy/policy-types.ts';
 export { escapeJson, escapeText, quoteWord } from './policy/show-decision.ts';
 export { isShellName } from './policy/tables/shell-names.ts';
 export { textForWaitingShell } from './policy/waiting-shell.ts';
+export { isWholeText } from './policy/whole-text.ts';
 export { PRESET_COMMANDS } from './preset-lists.ts';
 export { createRestrictions, type Effective, extraPolicy } from './restrictions.ts';
 export { findAppeared } from './sandbox/appeared.ts';

@@ -3,11 +3,12 @@
  * shell: so text comes line by line, each end of a line is judged as what the shell would run, and other keys come apart
  * from it. What the program itself makes of it is not judged.
  */
+import { QUIET } from './earlier-lines.ts';
 import { PASTE_BEGINS, PASTE_ENDS } from './input.ts';
 import { isOneKey, isPlain } from './line-keys.ts';
 import type { InputFacts } from './protocol.ts';
 import { refuse } from './refusals.ts';
-import { type Decision, endsOf, MAX_LEFT, mayExpand, QUIET } from './typing.ts';
+import { type Decision, endsOf, MAX_LEFT, mayExpand } from './typing.ts';
 
 type ProgramFacts = Pick<InputFacts, 'lineKeys' | 'expandsHistory'>;
 

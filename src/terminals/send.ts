@@ -141,7 +141,9 @@ function decideFor(bytes: Buffer, facts: InputFacts, { entry, reader, isListed }
   if (reader === 'part') return entry.typing.decideLeft(bytes, facts);
   if (reader !== 'program') return entry.typing.decide(bytes, shellFacts(facts, reader, isListed));
   const isPassword = facts.isSecretPrompt && facts.isPasswordProgram;
-  return isListed && !isPassword ? entry.passing.decide(bytes, facts) : { kind: 'open' };
+  if (!isListed || isPassword) return { kind: 'open' };
+  const expandsHistory = facts.expandsHistory || entry.typing.mayHaveHistory();
+  return entry.passing.decide(bytes, { ...facts, expandsHistory });
 }
 
 interface Made {

@@ -4,6 +4,7 @@
  * (an arrow, a completion) what the terminal shows counts, and Enter has to come alone; where nobody can tell what would
  * run, nothing is sent.
  */
+import { createEarlierLines, MAX_LINES, QUIET, SETS_HISTORY } from './earlier-lines.ts';
 import { isOneKey, isPlain, type LineKey, type LineReader, readLineKeys } from './line-keys.ts';
 import type { InputFacts } from './protocol.ts';
 import { type Refusal, refuse } from './refusals.ts';
@@ -65,46 +66,31 @@ interface Line {
   readonly problem: 'edited' | 'run' | undefined;
 }
 
-/** A shell that does not say when a command has ended would otherwise be asked about all there ever were. */
-const MAX_LINES = 2000;
-
 const EMPTY: Content = { kind: 'known', text: '' };
 const SHOWN: Content = { kind: 'shown' };
 
 export function createTyping() {
   let content: Content = EMPTY;
-  /** Entered, and not known to have ended: they have when the shell has shown a prompt for each. */
-  let earlier: readonly string[] = [];
-  let openUntil = 0;
-  /** How many there were when the last was entered. */
-  let enteredAt = 0;
+  const earlier = createEarlierLines();
   let byPerson = 0;
-  let isDropped = false;
 
   const current = (shell: ShellFacts): Content =>
     shell.byPerson === byPerson ? contentNow(content, shell) : SHOWN;
-  const open = (shell: ShellFacts): readonly string[] => (shell.prompts < openUntil ? earlier : []);
   const placed = (shell: ShellFacts): ShellFacts => ({
     ...shell,
-    isBehind: open(shell).length > 0,
-    isDropped,
+    expandsHistory: shell.expandsHistory || earlier.mayHaveHistory(),
+    isBehind: earlier.open(shell).length > 0,
+    isDropped: earlier.isDropped(),
   });
 
   return {
     /** What the terminal shows decides, so that it must show everything first. */
     needsLook: (bytes: Uint8Array, shell: ShellFacts): boolean =>
       shell.isShellInFront && current(shell).kind === 'shown' && hasEnter(bytes, shell),
-    /** Lines that were entered seem to have ended, and may as well still be on their way. */
-    isUnsettled: (shell: ShellFacts): boolean =>
-      open(shell).length > 0 && shell.prompts > enteredAt && shell.isFreshPrompt,
-    /** Nothing has come for a while: if there is a prompt, they have. */
-    settle(shell: ShellFacts): void {
-      if (!shell.isFreshPrompt) return;
-      earlier = [];
-      openUntil = shell.prompts;
-    },
+    isUnsettled: earlier.isUnsettled,
+    settle: earlier.settle,
     decide: (bytes: Uint8Array, shell: ShellFacts): Decision =>
-      decide(bytes, placed(shell), current(shell), open(shell)),
+      decide(bytes, placed(shell), current(shell), earlier.open(shell)),
     /** For a program that may read only a part of it. */
     decideLeft: (bytes: Uint8Array, shell: InputFacts): Decision =>
       (shell.isPartlyRead && !hasEnter(bytes, shell) ? decideKeys : decideLeft)(bytes, current(shell)),
@@ -114,15 +100,11 @@ export function createTyping() {
       const start = before.kind === 'shown' && hasEnter(bytes, shell) ? lineShown(bytes, shell) : before;
       const after = press(bytes, placed(shell), start === 'edited' ? before : start);
       ({ content } = after);
-      isDropped = open(shell).length > 0 && (isDropped || bytes.some((byte) => QUIET.has(byte)));
+      earlier.noteKeys(bytes, shell);
       const isAhead = !shell.isShellInFront;
       // Nobody knows who gets what does not end with Enter.
       if (isAhead && content.kind === 'known' && content.text !== '') content = SHOWN;
-      if (after.entered.length > 0) {
-        earlier = [...open(shell), ...after.entered].slice(-MAX_LINES);
-        openUntil = Math.max(openUntil, shell.prompts + (isAhead ? 1 : 0)) + countLines(after.entered);
-        enteredAt = shell.prompts;
-      }
+      if (after.entered.length > 0) earlier.enter(after.entered, shell);
       ({ byPerson } = shell);
     },
     /** It was typed at another program, which may leave some of it to the shell. */
@@ -131,12 +113,14 @@ export function createTyping() {
       const isQuiet = bytes.every((byte) => QUIET.has(byte)) && isEmpty(content);
       if (last === CR || last === LF || isQuiet) content = EMPTY;
       else if (bytes.length > 0) content = SHOWN;
-      earlier = [];
+      earlier.forget();
     },
+    /** Whether a line with `!` in it may become another, whatever the shell says. */
+    mayHaveHistory: earlier.mayHaveHistory,
     /** Another client may have typed. */
     forget(): void {
       content = SHOWN;
-      earlier = [];
+      earlier.forget();
     },
   };
 }
@@ -216,8 +200,6 @@ function decideLeft(bytes: Uint8Array, before: Content): Decision {
   return { kind: 'left', texts: endsOf(characters), isText: false };
 }
 
-const countLines = (entered: readonly string[]): number => entered.join('\n').split('\n').length;
-
 const isEmpty = (content: Content): boolean => content.kind === 'known' && content.text === '';
 
 /** What is left of it by programs that read so much of it. */
@@ -237,8 +219,6 @@ function press(bytes: Uint8Array, shell: ShellFacts, from: Content): Line {
 const CR = 0x0d;
 const LF = 0x0a;
 const EOT = 0x04;
-/** Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-\ leave nothing behind for the shell. */
-export const QUIET = new Set([0x03, 0x04, 0x1a, 0x1c]);
 
 function readerOf(shell: ShellFacts): LineReader {
   const { lineKeys, isShellInFront, editing, isStrict = false } = shell;
@@ -280,9 +260,7 @@ function withShorter(commands: string, { promptLine = '', beforeCursor = '' }: S
 export const mayExpand = (
   commands: string,
   { expandsHistory }: Pick<ShellFacts, 'expandsHistory'>,
-): boolean =>
-  /(?:^|\n)\s*\^|!(?![\s=]|$)/.test(commands) &&
-  (expandsHistory || /\bset\b|\bsetopt\b|\bemulate\b|histexpand/i.test(commands));
+): boolean => /(?:^|\n)\s*\^|!(?![\s=]|$)/.test(commands) && (expandsHistory || SETS_HISTORY.test(commands));
 
 function pressKey(line: Line, key: LineKey, shell: ShellFacts): Line {
   const { content } = line;
