@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 /** A full collection takes some 30 ms, for which other calls wait: while calls come, it waits for this much garbage. */
 const GROWTH_BYTES = 8 * MIB;
 /** So long after the last call nobody waits for it. */
-const IDLE_MS = 1000;
+const IDLE_MS = 700;
 /** And so long after it nobody waits for a young collection, of half a millisecond, which the next call need not make. */
 const PAUSE_MS = 20;
 /** Of the young generation, which is a mebibyte. */
