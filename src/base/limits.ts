@@ -19,6 +19,8 @@ export const LIMITS = {
   stdioLineBytes: 24 * MIB,
   /** A body over HTTP, for the same reason. */
   httpBodyBytes: 24 * MIB,
+  /** An answer as JSON: clients that use the SDK close at a line of more than 10 MiB. The envelope and news come on top. */
+  answerBytes: 8 * MIB,
   /** JSON deeper than this is nobody's request, and recursive readers overflow on it. */
   jsonDepth: 64,
 

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { once } from '../base/once.ts';
 import type { StreamType } from '../outputs/types.ts';
-import { defineTool, type Tool } from '../tools/tool.ts';
+import { defineTool, mapAnswer, type Tool } from '../tools/tool.ts';
 import {
   deleteExecutionOutputs,
   deleteOutputs,
@@ -116,9 +116,10 @@ const fileRead = defineTool({
   annotations: readExecutionOutput.annotations,
   takesTurns: true,
   async run({ file_id, ...rest }, call) {
-    const { data, text } = await readOutput({ output_id: file_id, ...rest }, call);
-    const { content, size, total_size, is_truncated, encoding, next_offset } = data;
-    return { data: { file_id, content, size, total_size, is_truncated, encoding, next_offset }, text };
+    return mapAnswer(await readOutput({ output_id: file_id, ...rest }, call), ({ data, text }) => {
+      const { content, size, total_size, is_truncated, encoding, next_offset } = data;
+      return { data: { file_id, content, size, total_size, is_truncated, encoding, next_offset }, text };
+    });
   },
 });
 

@@ -3,7 +3,7 @@
  * their client's patience nor the size of the output answers them earlier.
  */
 import { LIMITS } from '../base/limits.ts';
-import { type Execution, type StartRequest, waitForEnd } from '../executions/executions.ts';
+import { type Execution, type Outcome, type StartRequest, waitForEnd } from '../executions/executions.ts';
 import type { StreamType } from '../outputs/types.ts';
 import { readRange, useSource } from '../outputs/views.ts';
 import type { Call } from '../tools/tool.ts';
@@ -22,9 +22,22 @@ interface CommandRequest {
   readonly onEnded?: (execution: Execution) => void;
 }
 
-export type Ended = Awaited<ReturnType<typeof runToEnd>>;
+/** A command that has ended, with what is answered of its output. */
+export interface Ended {
+  readonly execution: Execution;
+  readonly outcome: Outcome;
+  /** What ended it, where that was the time: the smaller of what was asked for and what the policy allows. */
+  readonly timeoutSeconds: number;
+  /** Of each stream, at most. */
+  readonly outputBytes: number;
+  /** Of the stream of which there is more. */
+  readonly shownBytes: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly isCut: boolean;
+}
 
-export async function runToEnd(request: CommandRequest, call: Call) {
+export async function runToEnd(request: CommandRequest, call: Call): Promise<Ended> {
   const execution = await call.modules.executions.start(
     {
       principal: call.principal,
@@ -51,17 +64,22 @@ export async function runToEnd(request: CommandRequest, call: Call) {
   if (isAborted) call.signal.throwIfAborted();
   const { outcome, timeoutMs } = execution.record;
   if (outcome === undefined) throw new Error(`${execution.record.id} has ended without an outcome`);
-  const stdout = await readStream(execution, 'stdout', request.outputBytes);
-  const stderr = await readStream(execution, 'stderr', request.outputBytes);
-  return {
-    execution,
-    outcome,
-    stdout: stdout.text,
-    stderr: stderr.text,
-    isCut: stdout.isCut || stderr.isCut,
-    /** What ended it, where that was the time: the smaller of what was asked for and what the policy allows. */
-    timeoutSeconds: (timeoutMs ?? 0) / 1000,
-  };
+  const ended = { execution, outcome, timeoutSeconds: (timeoutMs ?? 0) / 1000 };
+  return { ...ended, ...(await readStreams(execution, request.outputBytes)) };
+}
+
+/** With about this share of the output that it has; undefined where there is no less. */
+export async function withLess(ended: Ended, share: number): Promise<Ended | undefined> {
+  const outputBytes = Math.floor(share * ended.shownBytes);
+  return outputBytes < 1 ? undefined : { ...ended, ...(await readStreams(ended.execution, outputBytes)) };
+}
+
+async function readStreams(execution: Execution, outputBytes: number) {
+  const stdout = await readStream(execution, 'stdout', outputBytes);
+  const stderr = await readStream(execution, 'stderr', outputBytes);
+  const shownBytes = Math.max(stdout.sizeBytes, stderr.sizeBytes);
+  const isCut = stdout.isCut || stderr.isCut;
+  return { outputBytes, shownBytes, stdout: stdout.text, stderr: stderr.text, isCut };
 }
 
 /** True where the caller did not wait for it, and it was ended therefore. */
@@ -80,5 +98,5 @@ async function waitFor(execution: Execution, call: Call): Promise<boolean> {
 async function readStream({ bundle }: Execution, stream: StreamType, size: number) {
   const range = { offset: 0, size, encoding: 'utf-8' };
   const found = await useSource(bundle.source(stream), (source) => readRange(source, range));
-  return { text: found?.content ?? '', isCut: found?.isTruncated === true };
+  return { text: found?.content ?? '', sizeBytes: found?.sizeBytes ?? 0, isCut: found?.isTruncated === true };
 }

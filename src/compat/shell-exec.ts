@@ -8,7 +8,7 @@ import { ShellServerError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { quoteWord } from '../security/security.ts';
 import { type Answer, type Call, type DataOf, defineTool } from '../tools/tool.ts';
-import { type Ended, runToEnd } from './run-to-end.ts';
+import { type Ended, runToEnd, withLess } from './run-to-end.ts';
 import { type Asked, asShellExecError } from './shell-exec-errors.ts';
 
 const inputSchema = () =>
@@ -54,7 +54,7 @@ export const shellExec = defineTool({
   isExact: true,
   async run(input, call) {
     const ended = await runCommand(input, call);
-    return describe(ended, textOf(input));
+    return answerOf(ended, textOf(input), describe);
   },
 });
 
@@ -71,7 +71,18 @@ export const execMethod = defineTool({
     const asked = { ...input, args: input.args ?? [] };
     const ended = await runCommand(asked, call);
     if (ended.outcome.reason === 'timeout') throw timedOut(ended);
-    return { data: resultOf(ended, textOf(asked)), text: ended.stdout };
+    // A method is answered with the data alone.
+    return answerOf(ended, textOf(asked), (all, command) => ({ data: resultOf(all, command), text: '' }));
+  },
+});
+
+type View = (ended: Ended, command: string) => Answer<Result>;
+
+const answerOf = (ended: Ended, command: string, view: View): Answer<Result> => ({
+  ...view(ended, command),
+  async shorter(share) {
+    const less = await withLess(ended, share);
+    return less && answerOf(less, command, view);
   },
 });
 
@@ -127,7 +138,7 @@ function timedOut(ended: Ended): ShellServerError {
 function describe(ended: Ended, command: string): Answer<Result> {
   const { outcome, isCut } = ended;
   const result = { ...resultOf(ended, command), ...(isCut && { truncated: true }) };
-  const cut = isCut ? `[only the first ${LIMITS.maxOutputSizeDefault} bytes of each stream]` : '';
+  const cut = isCut ? `[only the first ${ended.outputBytes} bytes of each stream]` : '';
   if (outcome.status === 'completed') {
     const { explanation } = outcome;
     return {

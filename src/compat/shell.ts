@@ -8,7 +8,7 @@ import { type HeadAndTail, headAndTail, useSource } from '../outputs/outputs.ts'
 import type { ExtraRules } from '../security/security.ts';
 import { type Answer, type Call, type DataOf, defineTool, type Tool } from '../tools/tool.ts';
 import { writeAbortFile } from './abort-file.ts';
-import { type Ended, runToEnd } from './run-to-end.ts';
+import { type Ended, runToEnd, withLess } from './run-to-end.ts';
 import type { ShellToolLog } from './shell-tool-log.ts';
 
 const outputSchema = () =>
@@ -116,8 +116,8 @@ async function describe(
   const explanation = outcome.reason === 'exit' ? outcome.explanation : undefined;
   const suggestion = hasFailed ? explanation : undefined;
   const [stdout, stderr] = await Promise.all([
-    show(execution, 'stdout', call, canRead),
-    show(execution, 'stderr', call, canRead),
+    show(ended, 'stdout', call, canRead),
+    show(ended, 'stderr', call, canRead),
   ]);
   const plain = { ...ended, stdout: cutOr(stdout, ended.stdout), stderr: cutOr(stderr, ended.stderr) };
   const notes = [stdout, stderr].flatMap(({ binary, text }) => (binary ? [text] : []));
@@ -142,6 +142,10 @@ async function describe(
     ].filter((text) => text !== ''),
     meta: data,
     isError: outcome.status !== 'completed',
+    async shorter(share) {
+      const less = await withLess(ended, share);
+      return less && describe(less, call, { canRead, notice });
+    },
   };
 }
 
@@ -153,16 +157,13 @@ const cutOr = ({ text, truncated, binary }: Shown, printed: string): string =>
 
 /** For a reader: head and tail with how to read on, and of binary data a description. */
 async function show(
-  { bundle }: Execution,
+  { execution: { bundle }, outputBytes }: Ended,
   stream: 'stdout' | 'stderr',
   call: Call,
   canRead: boolean,
 ): Promise<Shown> {
-  const { maxOutputBytes } = call.modules.settings.shellTool;
   const about = { outputId: canRead ? bundle.outputId(stream) : undefined, signal: call.signal };
-  const shown = await useSource(bundle.source(stream), (source) =>
-    headAndTail(source, maxOutputBytes, about),
-  );
+  const shown = await useSource(bundle.source(stream), (source) => headAndTail(source, outputBytes, about));
   return shown ?? { text: '', truncated: false, binary: false };
 }
 

@@ -20,6 +20,7 @@ import { ApprovalNeeded } from '../security/security.ts';
 import { answersInText } from '../tools/known-clients.ts';
 import type { Modules } from '../tools/modules.ts';
 import type { Answer, ClientInfo, Tool } from '../tools/tool.ts';
+import { fitAnswer } from './answer-size.ts';
 import {
   type ApprovalEntry,
   type ApprovalOptions,
@@ -282,7 +283,7 @@ function createRunner({ modules, ...options }: DispatchOptions) {
     let approval = await approvals.redeem(asked);
     const work = async (): Promise<Answer<unknown>> => {
       await outbox?.room(signal);
-      const answer = await tool.run(input, { ...call, approval });
+      const answer = await fitAnswer(await tool.run(input, { ...call, approval }));
       outbox?.add(sizeOf(answer));
       return answer;
     };

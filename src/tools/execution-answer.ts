@@ -32,7 +32,7 @@ import { type ExecutionData, leanFields } from './execution-fields.ts';
 import { idsToName, isOnlyStderrCut, renderText } from './execution-text.ts';
 import { answerBytes } from './known-clients.ts';
 import { leavesRunning } from './leaves-running.ts';
-import type { Call } from './tool.ts';
+import type { Answer, Call } from './tool.ts';
 import { describeUse } from './used.ts';
 
 export { type ExecutionData, executionFields } from './execution-fields.ts';
@@ -85,7 +85,7 @@ const asItIs = (current: Execution): Execution => ({
 export async function describeExecution(
   current: Execution,
   options: AnswerOptions,
-): Promise<{ data: ExecutionData; text: string }> {
+): Promise<Answer<ExecutionData>> {
   const execution = asItIs(current);
   const { record, bundle } = execution;
   const outcome = record.outcome;
@@ -127,7 +127,15 @@ export async function describeExecution(
     stdout: stdout?.text,
   };
   const text = renderText(data, message, idsToName(data, shown, options));
-  return { data: options.detail ? data : leanFields(data), text };
+  return {
+    data: options.detail ? data : leanFields(data),
+    text,
+    async shorter(share) {
+      const shownBytes = [...shown.values()].reduce((sum, part) => sum + Buffer.byteLength(part.text), 0);
+      const mostBytes = Math.floor(share * Math.min(shownBytes, options.mostBytes));
+      return mostBytes < 1 ? undefined : describeExecution(execution, { ...options, mostBytes });
+    },
+  };
 }
 
 interface Shown extends HeadAndTail {

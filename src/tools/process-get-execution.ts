@@ -9,7 +9,7 @@ import { escapeText, maskBeginning } from '../security/security.ts';
 import { describeBytes, toMegabytes } from './describe.ts';
 import { answerOptions, executionFields } from './execution-answer.ts';
 import { patienceMs } from './known-clients.ts';
-import { type Answer, type Call, type DataOf, defineTool } from './tool.ts';
+import { type Answer, type Call, type DataOf, defineTool, mapAnswer } from './tool.ts';
 import { describeMany, describeSeen, waitDataOf, waitFields, waitIn, waitWords } from './wait-answer.ts';
 import { checkConditions, parseConditions } from './wait-input.ts';
 
@@ -114,13 +114,15 @@ async function waitAndDescribe(
   const words =
     timeoutMs === 0 && report.result === 'timeout' ? '' : waitWords(report, first?.conditions ?? [], about);
   if (!isMany && first !== undefined) {
-    const { data, text } = await describeOne(first.execution, call, { folds: input.fold, onlyNew: true });
-    return { data: { ...data, wait }, text: joinLines(text, words) };
+    const one = await describeOne(first.execution, call, { folds: input.fold, onlyNew: true });
+    return mapAnswer(one, ({ data, text }) => ({ data: { ...data, wait }, text: joinLines(text, words) }));
   }
   const all = targets.map(({ execution }) => execution);
   const options = answerOptions(call, { detail: true, folds: input.fold });
-  const { data, text } = await describeMany(all, options, call);
-  return { data: { executions: data, wait }, text: joinLines(text, words) };
+  return mapAnswer(await describeMany(all, options, call), ({ data, text }) => ({
+    data: { executions: data, wait },
+    text: joinLines(text, words),
+  }));
 }
 
 const joinLines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
@@ -135,7 +137,7 @@ async function describeOne(
   const usage = execution.usage();
   const command = maskBeginning(record.command, COMMAND_CHARS);
   const options = answerOptions(call, { detail: true, folds });
-  const { data, text } = await describeSeen(execution, options, call, onlyNew);
+  const answer = await describeSeen(execution, options, call, onlyNew);
   const more = {
     command,
     execution_mode: record.mode,
@@ -154,11 +156,11 @@ async function describeOne(
     usage === undefined
       ? ''
       : ` It uses ${describeBytes(usage.memoryBytes)} of memory and ${usage.cpuPercent} % of a processor in ${usage.processes} processes.`;
-  return {
+  return mapAnswer(answer, ({ data, text }) => ({
     data: { ...data, ...more },
     // Who waits knows what for.
     text: `${text}${using}${onlyNew ? '' : `\nCommand: ${showLines(command.slice(0, 1000))}`}`,
-  };
+  }));
 }
 
 /** Of the first of these streams that it has. */

@@ -89,7 +89,13 @@ export async function readOutput(input: Input, call: Call): Promise<Answer<Outpu
   const isBase64 = input.encoding.toLowerCase() === 'base64';
   const size = Math.min(input.size, answerBytes(call.client, isBase64 ? 4 / 3 : 1));
   const part = await useSource(source, (opened) => readPart(opened, { ...input, size }, call));
-  return finish(part, info);
+  return {
+    ...finish(part, info),
+    async shorter(share) {
+      const less = Math.floor(share * Math.min(size, part.data.size ?? size));
+      return less < 1 ? undefined : readOutput({ ...input, size: less }, call);
+    },
+  };
 }
 
 interface Part {

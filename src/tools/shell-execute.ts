@@ -15,7 +15,7 @@ import {
 import { patienceMs } from './known-clients.ts';
 import { reportProgress } from './report-progress.ts';
 import { dimensionsInput, shellInput, toDimensions } from './terminal-fields.ts';
-import { type Answer, type Call, defineTool } from './tool.ts';
+import { type Answer, type Call, defineTool, mapAnswer } from './tool.ts';
 import { describeSeen, type WaitData, waitDataOf, waitFields, waitIn, waitWords } from './wait-answer.ts';
 import { conditionInput, invalidWait, parseConditions } from './wait-input.ts';
 
@@ -216,10 +216,13 @@ async function waitForConditions(
   call.signal.throwIfAborted();
   const isRunning = execution.record.outcome === undefined;
   if (isRunning) executions.letGo(execution);
-  const { data, text } = await answer(execution, input, call, isRunning ? 'background' : undefined);
+  const described = await answer(execution, input, call, isRunning ? 'background' : undefined);
   const again = 'process_get_execution with the same wait_for';
   const words = waitWords(report, conditions, { many: false, again });
-  return { data: { ...data, wait: waitDataOf(report) }, text: `${text}\n${words}` };
+  return mapAnswer(described, ({ data, text }) => ({
+    data: { ...data, wait: waitDataOf(report) },
+    text: `${text}\n${words}`,
+  }));
 }
 
 async function waitAndAnswer(

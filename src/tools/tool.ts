@@ -43,6 +43,28 @@ export interface Answer<Data> {
   /** Becomes the result's `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
+  /**
+   * The same answer with about this share of the output that it holds, for a client that could not take all of it; it
+   * says what is left out as ever. Undefined where there is no less.
+   */
+  readonly shorter?: ((share: number) => Promise<Answer<Data> | undefined>) | undefined;
+}
+
+/** An answer made from another one, also where that is shortened. */
+export function mapAnswer<From, To>(
+  answer: Answer<From>,
+  map: (answer: Answer<From>) => Answer<To>,
+): Answer<To> {
+  const { shorter } = answer;
+  return {
+    ...map(answer),
+    shorter:
+      shorter &&
+      (async (share) => {
+        const less = await shorter(share);
+        return less && mapAnswer(less, map);
+      }),
+  };
 }
 
 export interface Annotations {
@@ -91,9 +113,10 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     input: once(tool.input),
     output: once(() => tool.output().partial()),
     async run(input, call) {
-      const answer = await tool.run(input as z.output<Input>, call);
-      const fields = Object.entries(answer.data).filter(([, value]) => value !== undefined);
-      return { ...answer, data: Object.fromEntries(fields) };
+      return mapAnswer(await tool.run(input as z.output<Input>, call), (answer) => ({
+        ...answer,
+        data: Object.fromEntries(Object.entries(answer.data).filter(([, value]) => value !== undefined)),
+      }));
     },
   };
 }

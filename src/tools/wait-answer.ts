@@ -6,7 +6,7 @@ import { describeDuration } from './describe.ts';
 import type { AnswerOptions } from './execution-answer.ts';
 import { describeExecution, type ExecutionData, executionFields } from './execution-answer.ts';
 import type { LastLook } from './last-looks.ts';
-import type { Call, DataOf } from './tool.ts';
+import { type Answer, type Call, type DataOf, mapAnswer } from './tool.ts';
 import { toWire } from './wait-input.ts';
 
 const verdictFields = () =>
@@ -74,7 +74,7 @@ export async function describeSeen(
   options: AnswerOptions,
   call: Call,
   onlyNew: boolean,
-): Promise<{ data: ExecutionData; text: string }> {
+): Promise<Answer<ExecutionData>> {
   const { lastLooks } = call.modules;
   const reader = readerOf(call);
   const { id } = execution.record;
@@ -86,7 +86,8 @@ export async function describeSeen(
     ...(onlyNew && { since: before.shown }),
     onShown(type, to, unseenFrom) {
       shown.set(type, to);
-      unseen.set(type, Math.max(unseen.get(type) ?? 0, unseenFrom));
+      // Also where the answer is shortened, of which only the last counts.
+      unseen.set(type, Math.max(before.unseen.get(type) ?? 0, unseenFrom));
     },
   });
   const look: LastLook = { shown, unseen };
@@ -183,22 +184,30 @@ export async function describeMany(
   executions: readonly Execution[],
   options: AnswerOptions,
   call: Call,
-): Promise<{ data: ExecutionData[]; text: string }> {
+): Promise<Answer<ExecutionData[]>> {
   const inlineBytes = Math.floor(options.inlineBytes / Math.max(1, executions.length));
-  const data: ExecutionData[] = [];
-  const texts: string[] = [];
+  const all: Answer<ExecutionData>[] = [];
   for (const execution of executions) {
     const one = await describeSeen(execution, { ...options, inlineBytes }, call, true);
     const command = escapeText(maskBeginning(execution.record.command, COMMAND_CHARS));
-    data.push(
-      Object.fromEntries(
-        FIELDS.flatMap((name) => (isSaying(one.data, name) ? [[name, one.data[name]]] : [])),
-      ),
+    all.push(
+      mapAnswer(one, ({ data, text }) => ({
+        data: Object.fromEntries(
+          FIELDS.flatMap((name) => (isSaying(data, name) ? [[name, data[name]]] : [])),
+        ),
+        text: `${execution.record.id}: ${command}\n${text}`,
+      })),
     );
-    texts.push(`${execution.record.id}: ${command}\n${one.text}`);
   }
-  return { data, text: texts.join('\n\n') };
+  return joinAnswers(all);
 }
+
+const joinAnswers = (all: readonly Answer<ExecutionData>[]): Answer<ExecutionData[]> => ({
+  data: all.map(({ data }) => data),
+  text: all.map(({ text }) => text).join('\n\n'),
+  shorter: async (share) =>
+    joinAnswers(await Promise.all(all.map(async (one) => (await one.shorter?.(share)) ?? one))),
+});
 
 function isSaying(data: ExecutionData, name: (typeof FIELDS)[number]): boolean {
   const value = data[name];
