@@ -115,6 +115,16 @@ describe.skipIf(lacks(cgroups.held().memory === undefined, 'no cgroup that holds
       expect(group?.members()).toBeUndefined();
     });
 
+    test('one that used too much processor time while nobody looked, and ended by itself, was not ended', async () => {
+      const group = cgroups.create('late', { memoryBytes: 128 * MIB });
+      const busy = 'for ((n = 0; n < 200000; n++)); do :; done; exit 3';
+      const { finished } = await start(busy, { group, cpuLimitSeconds: 0.05 });
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+      const outcome = await finished;
+      expect(outcome).toMatchObject({ status: 'failed', reason: 'exit', exitCode: 3 });
+      expect(outcome.cpuSeconds).toBeGreaterThan(0.05);
+    });
+
     test('what stays below it ends as it ends, with its peak', async () => {
       const memoryLimitBytes = 128 * MIB;
       const group = cgroups.create('modest', { memoryBytes: memoryLimitBytes });

@@ -14,7 +14,7 @@ import type { Outcome } from './record.ts';
 import type { Exit } from './spawner.ts';
 import { type Survivor, terminateTree } from './terminate.ts';
 import type { ProcessTree } from './tree.ts';
-import { untilReaped } from './until-gone.ts';
+import { hasEndedByItself, untilReaped } from './until-gone.ts';
 import { startUseMeter } from './use-meter.ts';
 import { rounds, startWatchdog } from './watchdog.ts';
 
@@ -72,14 +72,11 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
   const ladder = createLadder(tree, capture.exited);
 
   const watchdog = startWatchdog(tree, limits, (limit) => {
-    void end(limit, limit === 'memory_limit' ? 'SIGKILL' : polite);
+    void endByLimit(limit, limit === 'memory_limit' ? 'SIGKILL' : polite);
   });
   const useMeter = startUseMeter(tree, rounds, limits);
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => void end('timeout'), Math.min(timeoutMs, LIMITS.timerMs));
-  const mountWatch = kept && watchMounts(kept, rounds, () => void end('protection_lost', 'SIGKILL'));
+  const timer = startTimer(timeoutMs, () => void endByLimit('timeout'));
+  const mountWatch = kept && watchMounts(kept, rounds, () => void endByLimit('protection_lost', 'SIGKILL'));
 
   async function finish(): Promise<Outcome> {
     const exit = await Promise.race([capture.exited, ladder.isGivenUp]);
@@ -92,15 +89,13 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     const refusedForks = group?.limitHits().processes ?? 0;
     const used = useMeter.conclude(exit ?? undefined, peakMemoryBytes, refusedForks);
     const judgement = judge(exit, cause ?? passed ?? (requests > 0 ? 'terminated' : undefined));
-    const { survivors, leftovers } = await settleTree(capture, tree, ladder.current);
+    const left = await settleTree(capture, tree, ladder.current);
     if (requests > 0) await untilReaped(tree.leader);
-    const survived = new Set(survivors.map(({ pid }) => pid));
     return {
       ...judgement,
       endedAtMs,
       durationMs,
-      survivors: survivors.map(nameOf),
-      endedLeftovers: leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf),
+      ...left,
       ...used,
       ...(refusedForks > 0 && { refusedForks }),
       ...(judgement.status === 'failed' && dataLimitBytes !== undefined && { dataLimitBytes }),
@@ -112,6 +107,11 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
   function end(newCause: Cause, signal: EndSignal = polite): Promise<Survivor[]> {
     cause ??= newCause;
     return ladder.climb(signal);
+  }
+
+  /** Unless it has ended by itself. */
+  async function endByLimit(limit: Cause, signal?: EndSignal): Promise<void> {
+    if (!(await hasEndedByItself(tree, capture.exited))) await end(limit, signal);
   }
 
   const finished = finish();
@@ -132,6 +132,9 @@ export function createEnding(capture: Captured, tree: ProcessTree, options: Endi
     },
   };
 }
+
+const startTimer = (ms: number | undefined, onOver: () => void): NodeJS.Timeout | undefined =>
+  ms === undefined ? undefined : setTimeout(onOver, Math.min(ms, LIMITS.timerMs));
 
 /** The kill ladder, which is climbed once; only KILL may follow another signal. */
 function createLadder(tree: ProcessTree, exited: Promise<Exit>) {
@@ -165,7 +168,7 @@ async function settleTree(
   capture: Captured,
   tree: ProcessTree,
   ladder: () => Promise<Survivor[]> | undefined,
-): Promise<{ survivors: Survivor[]; leftovers: ProcessEntry[] }> {
+): Promise<Pick<Outcome, 'survivors' | 'endedLeftovers'>> {
   let leftovers: ProcessEntry[] = [];
   let survivors: Survivor[] = [];
   try {
@@ -184,7 +187,9 @@ async function settleTree(
     capture.close();
     tree.release();
   }
-  return { survivors, leftovers };
+  const survived = new Set(survivors.map(({ pid }) => pid));
+  const endedLeftovers = leftovers.filter(({ pid }) => !survived.has(pid)).map(nameOf);
+  return { survivors: survivors.map(nameOf), endedLeftovers };
 }
 
 /** Also for a tree whose end another process reports. */

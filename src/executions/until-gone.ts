@@ -1,4 +1,4 @@
-/** Waits for the end of a process that is sure to come. */
+/** Waits for the end of a process that is sure to come, or has come. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProcess, isAlive, type ProcessIdentity } from './process-table.ts';
 
@@ -12,6 +12,27 @@ export const untilEnded = (init: ProcessIdentity | undefined): Promise<void> =>
 /** A child of the forker or of this server, whose number is taken until then. */
 export const untilReaped = ({ pid, startTime }: ProcessIdentity): Promise<void> =>
   until(() => findProcess(pid)?.startTime !== startTime);
+
+/**
+ * Whether it has ended by itself, asked when a time is over; `ending` comes with its end. Where this process was stopped
+ * (by a signal, or with its container) or did not get its turn, its timers come before it hears of an end that was in time.
+ */
+export async function hasEndedByItself(
+  { leader }: { readonly leader: ProcessIdentity },
+  ending: Promise<unknown>,
+  hurry: () => void = () => undefined,
+): Promise<boolean> {
+  if (isAlive(leader)) return false;
+  hurry();
+  const noted = ending.then(
+    () => true,
+    () => true,
+  );
+  return Promise.race([noted, sleep(HEARD_MS, false, { ref: false })]);
+}
+
+/** What has ended is heard of at once. Not so where a process of another user cannot be seen: then the time counts. */
+const HEARD_MS = 2000;
 
 async function until(isGone: () => boolean): Promise<void> {
   const deadline = performance.now() + EMPTY_MS;

@@ -5,6 +5,7 @@
 import { LIMITS } from '../base/limits.ts';
 import type { Live } from './live.ts';
 import type { Outcome } from './record.ts';
+import { hasEndedByItself } from './until-gone.ts';
 
 interface Running {
   readonly kind: 'running';
@@ -39,8 +40,12 @@ export function waitForEnd(live: Live, limits: WaitLimits, signal: AbortSignal):
       resolve(result);
     };
     const abort = (): void => settle({ kind: 'aborted' });
+    const giveUp = async (why: Running['why']): Promise<void> => {
+      if (!(await hasEndedByItself(live.tree, live.finished, live.checkEnd)))
+        settle({ kind: 'running', why });
+    };
     const after = (ms: number, why: Running['why']): void => {
-      timers.push(setTimeout(() => settle({ kind: 'running', why }), Math.min(ms, LIMITS.timerMs)));
+      timers.push(setTimeout(() => void giveUp(why), Math.min(ms, LIMITS.timerMs)));
     };
 
     live.finished.then((outcome) => settle({ kind: 'ended', outcome }), reject);

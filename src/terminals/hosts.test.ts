@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ROOT } from '../../test/support/root.ts';
 import { findProcess, isAlive, startOwnProgram } from '../executions/processes.ts';
@@ -171,6 +171,23 @@ describe('a host that does not answer', () => {
     await gone;
     expect(killed).not.toHaveBeenCalled();
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('is not killed where this process was stopped while it answered', async () => {
+    const directory = makeDirectory('inst_a');
+    const host = await startHost({ program, directory, graceMs: 60_000, onKilled });
+    const killed = vi.fn<() => void>();
+    const { identity } = host;
+    const socket = join(directory, 'terminals.sock');
+    const connecting = connectHost(socket, { identity, answerMs: 100, onKilled: killed });
+    // It is asked in one of these turns, and timers come after each.
+    for (let turns = 0; turns < 5; turns++) {
+      await nextTurn();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    }
+    await expect(connecting).resolves.toBeDefined();
+    expect(killed).not.toHaveBeenCalled();
+    await host.ask('shutdown', {});
   });
 
   test('is killed by the server that takes it over', async () => {

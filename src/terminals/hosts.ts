@@ -1,7 +1,7 @@
 /** The processes that hold terminals: our own, which is started when there is a first terminal, and those we took over. */
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { attempt, readJson } from '../base/attempt.ts';
 import { ShellServerError } from '../base/errors.ts';
@@ -87,7 +87,8 @@ const LATE = Symbol('late');
 
 function greet(channel: Channel, watch: WatchedProcess | undefined): Promise<unknown> {
   const hello = { protocol: PROTOCOL, isServer: watch !== undefined };
-  const late = sleep(watch?.answerMs ?? ANSWER_MS, LATE, { ref: false });
+  // After a stop of this process its answer may be there, and the timer comes before it.
+  const late = sleep(watch?.answerMs ?? ANSWER_MS, undefined, { ref: false }).then(() => nextTurn(LATE));
   return Promise.race([channel.ask('hello', hello), late]);
 }
 

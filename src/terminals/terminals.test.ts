@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../test/support/world.ts';
+import type { Execution } from '../executions/executions.ts';
 import { findProcess } from '../executions/processes.ts';
-import type { Caller, TerminalState } from './terminals.ts';
+import type { Caller, SendResult, TerminalState } from './terminals.ts';
 
 let world: World;
 let mine: TerminalState;
@@ -60,6 +62,43 @@ describe('another principal', () => {
     const { state: theirs } = await world.terminals.create(request, caller('other'));
     expect(theirs.sessionName).toBe('shared name');
     await world.terminals.close('other', theirs.id, false);
+  });
+});
+
+describe('a host that was stopped for a while', () => {
+  /** From a moment after this call on. */
+  async function stopHost({ record }: Execution, ms: number): Promise<void> {
+    const pid = record.process?.wrapper?.pid ?? 0;
+    await sleep(100);
+    process.kill(pid, 'SIGSTOP');
+    await sleep(ms);
+    process.kill(pid, 'SIGCONT');
+  }
+
+  test.each([
+    ['has ended in time', 'sleep 0.5; exit 4', { reason: 'exit', exitCode: 4 }],
+    ['goes on', 'sleep 30', { reason: 'timeout' }],
+  ])('has not ended by its time limit what %s', async (_, command, outcome) => {
+    const timed = { ...request, sessionName: undefined, command, timeoutMs: 2000 };
+    const { execution, state } = await world.terminals.create(timed, caller('other'));
+    await stopHost(execution, 2500);
+    expect(await execution.live?.finished).toMatchObject(outcome);
+    await world.terminals.close('other', state.id, false);
+  });
+
+  test('reads what was written meanwhile before it calls a terminal quiet', async () => {
+    const { terminals } = world;
+    const { execution, state } = await terminals.create(request, caller('other'));
+    const enter = (text: string, idleMs: number | undefined): Promise<SendResult> => {
+      const wait = { pattern: undefined, idleMs, timeoutMs: 20_000 };
+      const line = { kind: 'text', text, isEntered: true } as const;
+      return terminals.send(state.id, { typed: line, guard: undefined, wait }, caller('other'));
+    };
+    await enter('true', undefined);
+    const entering = enter('sleep 0.6; echo w""ritten', 800);
+    await stopHost(execution, 1500);
+    expect((await entering).waited).toMatchObject({ reason: 'command_done', commandOutput: 'written\n' });
+    await terminals.close('other', state.id, false);
   });
 });
 

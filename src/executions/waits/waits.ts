@@ -5,6 +5,7 @@
  */
 import type { StreamType } from '../../outputs/types.ts';
 import type { SearchThread } from '../../outputs/views.ts';
+import { hasEndedByItself } from '../until-gone.ts';
 import type { Condition, Sighting, Watched, Watcher } from './conditions.ts';
 import { createListeners, type Listeners } from './listeners.ts';
 import { createPoller } from './poller.ts';
@@ -99,7 +100,12 @@ export function createWaits() {
           reject(error);
         };
         const polled = poller.add(look);
-        const timer = setTimeout(() => settle('timeout'), Math.max(0, request.timeoutMs));
+        const giveUp = async (): Promise<void> => {
+          if ((await hearEnds(request.targets)) && cleanups.length > 0) await wait.lookAll();
+          judge();
+          if (cleanups.length > 0) settle('timeout');
+        };
+        const timer = setTimeout(() => void giveUp().catch(fail), Math.max(0, request.timeoutMs));
         const abort = (): void => settle('aborted');
         request.signal.addEventListener('abort', abort, { once: true });
         cleanups.push(
@@ -112,6 +118,16 @@ export function createWaits() {
       });
     },
   };
+}
+
+/** Of those that came in time, and of which this process had not heard yet; true where there were any. */
+async function hearEnds(targets: readonly WaitTarget[]): Promise<boolean> {
+  const ends = await Promise.all(
+    targets.map(
+      async ({ execution: { live } }) => live && hasEndedByItself(live.tree, live.finished, live.checkEnd),
+    ),
+  );
+  return ends.includes(true);
 }
 
 interface WaitTools {

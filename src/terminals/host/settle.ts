@@ -193,7 +193,8 @@ function untilChange(
       signal.removeEventListener('abort', done);
       resolve();
     };
-    let timer = setTimeout(done, Math.max(1, ms));
+    // What was written meanwhile is read first: after a stop of this process, timers come before it.
+    let timer = setTimeout(() => setImmediate(done), Math.max(1, ms));
     let isSoon = false;
     const stop = observed.onChange((isMark) => {
       if (isMark) return done();
