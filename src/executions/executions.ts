@@ -126,9 +126,10 @@ export function createExecutions(options: ExecutionsOptions) {
       if (sessionId === undefined) return new RunningExecution(running, await starter.start(request, signal));
       const isLost = await lostSessions.has(principal, sessionId);
       const entry = await starter.start(request, signal);
-      lostSessions.informed(principal, sessionId);
+      lostSessions.used(principal, sessionId);
       return new RunningExecution(running, entry, isLost);
     },
+    answered: lostSessions.answered,
     /** Resolves when what earlier servers left is known. */
     ready: inventory.ready,
     ...lookups,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/setup/needs.ts';
-import { createWorld } from '../../test/support/world.ts';
+import { createWorld, type World } from '../../test/support/world.ts';
 
 const SHELLS = [
   { name: 'bash', shell: '/bin/bash', isMissing: needs('bash') },
@@ -45,11 +45,18 @@ describe.each(SHELLS)('a session in $name', ({ name, shell, isMissing }) => {
   });
 });
 
+/** Whether a command in it finds it lost; its caller is answered, unless told otherwise. */
+async function isLostIn(world: World, sessionId: string, { isAnswered = true } = {}): Promise<boolean> {
+  const { execution } = await world.run('pwd', { sessionId });
+  if (isAnswered) world.executions.answered(execution);
+  return execution.isSessionLost;
+}
+
 describe('a session', () => {
-  test('that lost its state says so once, and only where something was lost', async () => {
+  test('that lost its state says so until an answer has, and only where something was lost', async () => {
     await using world = createWorld();
-    const isLost = async (sessionId: string): Promise<boolean> =>
-      (await world.run('pwd', { sessionId })).execution.isSessionLost;
+    const isLost = (sessionId: string, isAnswered = true): Promise<boolean> =>
+      isLostIn(world, sessionId, { isAnswered });
     expect([await isLost('first'), await isLost('first')]).toEqual([false, false]);
     for (let count = 0; count < 500; count++) world.executions.sessions.get('local', `s${count}`);
     expect(await isLost('new')).toBe(false);
@@ -58,7 +65,8 @@ describe('a session', () => {
     await expect(world.run('rm -rf /', { sessionId: 'first' })).rejects.toMatchObject({
       code: 'SECURITY_001',
     });
-    expect([await isLost('first'), await isLost('first')]).toEqual([true, false]);
+    expect([await isLost('first', false), await isLost('first')]).toEqual([true, true]);
+    expect([await isLost('first'), await isLost('new', false)]).toEqual([false, false]);
     const foreign = await world.run('pwd', { sessionId: 'new', principal: 'another principal' });
     expect(foreign.execution.isSessionLost).toBe(false);
   });
@@ -77,6 +85,7 @@ describe('a session', () => {
         stdout: `${world.settings.defaultWorkdir}\n`,
         execution: { isSessionLost: true },
       });
+      world.executions.answered(first.execution);
       expect((await world.run('pwd', { sessionId: 's', mode })).execution.isSessionLost).toBe(false);
     },
   );
@@ -93,8 +102,7 @@ describe('a session', () => {
     await before[Symbol.asyncDispose]();
     rmSync(join(directory, 'state', 'executions'), { recursive: true });
     await using world = createWorld({ directory });
-    const isLost = async (sessionId: string): Promise<boolean> =>
-      (await world.run('pwd', { sessionId })).execution.isSessionLost;
+    const isLost = (sessionId: string): Promise<boolean> => isLostIn(world, sessionId);
     expect([await isLost('first'), await isLost('first')]).toEqual([true, false]);
     expect([await isLost('refused'), await isLost('new')]).toEqual([false, false]);
   });

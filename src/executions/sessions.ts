@@ -110,7 +110,7 @@ function createSession(directories: Directories, principal: string) {
       return directory;
     },
     variables: variables as ReadonlyMap<string, string | undefined>,
-    /** Whether it had state that is lost; known once a command has run in it. */
+    /** Whether it had state that is lost; known once a command has run in it, and where it had, once its caller knows. */
     past: 'none' as 'none' | 'lost' | 'known',
     ...createQueue(),
     moveTo(wanted: string): void {

@@ -262,9 +262,12 @@ async function answer(
     notice: call.modules.security.shellNotice({ principal: call.principal }),
   });
   // What goes on is looked at again, and then shows what is new.
-  return why === undefined
+  const described = await (why === undefined
     ? describeExecution(execution, options)
-    : describeSeen(execution, options, call, false);
+    : describeSeen(execution, options, call, false));
+  // One that was cancelled is not sent.
+  if (!call.signal.aborted) call.modules.executions.answered(execution);
+  return described;
 }
 
 function modeOf(typed: (typeof MODES)[number]): 'foreground' | 'background' | 'detached' | 'adaptive' {
