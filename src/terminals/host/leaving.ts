@@ -3,7 +3,7 @@
  * before a piece of output is parsed that may push them out.
  */
 import type { IBuffer } from '@xterm/headless';
-import { isContinued } from './buffer-lines.ts';
+import { isContinued, rowText } from './buffer-lines.ts';
 
 export type Leaving = ReturnType<typeof createLeaving>;
 
@@ -90,9 +90,8 @@ const readBeginning = (buffer: IBuffer, row: number): Row =>
   isContinued(buffer, row) ? LATER_ROW : FIRST_ROW;
 
 function readWhole(buffer: IBuffer, row: number): Row {
-  const isLast = !isContinued(buffer, row + 1);
   return {
     isFirst: !isContinued(buffer, row),
-    text: buffer.getLine(row)?.translateToString(isLast) ?? '',
+    text: rowText(buffer, row, !isContinued(buffer, row + 1)),
   };
 }

@@ -45,6 +45,35 @@ describe('lines', () => {
     expect(all(screen).slice(2)).toEqual(['x'.repeat(50), 'next']);
   });
 
+  describe('have no blank that nobody wrote where a wide character did not fit into a row', () => {
+    test.each([
+      ['one column too few', `x${'漢字'.repeat(12)}`],
+      ['behind one that is not wide', `${'漢'.repeat(9)}y字${'漢'.repeat(12)}`],
+      ['emoji', `x${'😀'.repeat(25)}`],
+      ['with an accent', `x${'が'.normalize('NFD').repeat(25)}`],
+      ['in colours', `\x1b[41mx${'漢字'.repeat(12)}\x1b[m`],
+      ['blanks that were written before it', `${'x'.repeat(19)} ${'漢'.repeat(3)}`],
+      ['two of them', `${'x'.repeat(18)}  ${'漢'.repeat(3)}`],
+      ['blanks, and the cell that is left over', `${'x'.repeat(18)} ${'漢'.repeat(3)}`],
+      ['wide blanks', `x${'\u3000'.repeat(12)}漢`],
+    ])('%s', (_, text) => {
+      const dropped: string[] = [];
+      // oxlint-disable-next-line no-control-regex -- colours
+      const line = text.replaceAll(/\x1b\[\d*m/g, '');
+      const screen = show(`${text}\r\nshort\r\n`, {
+        keptRows: 100,
+        onDropped: (gone) => dropped.push(gone),
+      });
+      expect(all(screen)).toEqual([line, 'short', '']);
+      for (const columns of [19, 3, 7, 80, 12, 20]) {
+        screen.resize(columns, 5);
+        expect(all(screen)).toEqual([line, 'short', '']);
+      }
+      more(screen, '\r\n'.repeat(5000));
+      expect(dropped.slice(0, 2)).toEqual([line, 'short']);
+    });
+  });
+
   test('keep their numbers when they leave memory', () => {
     const dropped: [string, number][] = [];
     const screen = show(written(numbers(0, 9999)), {
