@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { Gone } from './channel.ts';
 import { type Host, type HostStart, type OwnHost, startHost, takeOverHosts } from './hosts.ts';
 import type { HostEvent } from './protocol.ts';
 
@@ -52,7 +53,11 @@ export function createHostSet(options: HostSetOptions) {
         log.warn('terminals of a server that is gone cannot be reached', { error: messageOf(error) });
         return [];
       });
-      for (const host of found) await onHost(watch(host));
+      for (const host of found)
+        await onHost(watch(host)).catch((error: unknown) => {
+          // One without terminals leaves by itself.
+          if (!(error instanceof Gone)) throw error;
+        });
     },
     async dispose(): Promise<void> {
       const leaving = [...hosts].map(async (host) => {

@@ -136,6 +136,20 @@ test('hosts go from one server to the next; sockets without anybody are removed'
   expect(existsSync(join(fourth, 'terminals-inst_a.sock'))).toBe(false);
 });
 
+test('a host without terminals waits for the next one of the server that started it, and for nobody else', async () => {
+  const first = makeDirectory('inst_a');
+  const host = await startHost({ program, directory: first, graceMs: 60_000, onKilled });
+  await sleep(2500);
+  expect(isAlive(host.identity)).toBe(true);
+  const second = makeDirectory('inst_b');
+  renameSync(first, join(second, 'inst_a'));
+  await host.end();
+  const [taken] = await takeOverHosts(second, 'inst_a', { onKilled });
+  expect(await taken?.ask('list', {})).toEqual([]);
+  await expect.poll(() => isAlive(host.identity), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => findSockets(state)).toEqual([]);
+});
+
 describe('a host that does not answer', () => {
   const isGone = (pid: number): boolean => findProcess(pid)?.isZombie ?? true;
 

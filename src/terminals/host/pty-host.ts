@@ -24,6 +24,10 @@ import { createViewers, type Viewers } from './viewers.ts';
 
 /** Between the last terminal's end and the host's own: the next one is often just coming. */
 const IDLE_MS = 30_000;
+/** Without a server: the next one may be about to connect. */
+const ALONE_MS = 1000;
+/** Where none can come, since only the server that started a host opens terminals in it; another asks what there is. */
+const TAKEN_MS = 100;
 
 type Answerers = {
   readonly [Name in MethodName]: (params: Methods[Name][0], call: CallOf) => Promise<Methods[Name][1]>;
@@ -37,18 +41,12 @@ interface CallOf {
 }
 
 function serve(spec: HostSpec): void {
-  const servers = new Set<Channel>();
+  const servers = createServers();
   const cgroups = createCgroups();
   const tools = { directory: spec.directory, program: process.argv[1] ?? '', cgroups };
-  const terminals = createHosted(tools, { tell: tellServers, onCount: reconsider });
-  const viewers = createViewers(tellServers);
+  const terminals = createHosted(tools, { tell: servers.tell, onCount: reconsider });
+  const viewers = createViewers(servers.tell);
   let leaving: NodeJS.Timeout | undefined;
-  /** The server that started us may take a while to connect, on a machine under load. */
-  let isAwaited = true;
-
-  function tellServers(event: HostEvent): void {
-    for (const server of servers) server.tell(event);
-  }
 
   async function leave(): Promise<void> {
     await terminals.endAll();
@@ -59,10 +57,9 @@ function serve(spec: HostSpec): void {
   /** Stays while there is something to stay for. */
   function reconsider(): void {
     clearTimeout(leaving);
-    if (servers.size > 0 && terminals.count > 0) return;
-    const idleMs = servers.size > 0 || isAwaited ? IDLE_MS : 1000;
-    const ms = servers.size === 0 && terminals.count > 0 ? spec.graceMs : idleMs;
-    leaving = setTimeout(() => void leave(), ms);
+    const hasTerminals = terminals.count > 0;
+    if (servers.isAnyThere() && hasTerminals) return;
+    leaving = setTimeout(() => void leave(), hasTerminals ? spec.graceMs : servers.idleMs());
   }
 
   const answerers: Answerers = {
@@ -70,7 +67,6 @@ function serve(spec: HostSpec): void {
     async hello({ isServer }, { channel }) {
       if (isServer) {
         servers.add(channel);
-        isAwaited = false;
         reconsider();
       }
       return { protocol: PROTOCOL };
@@ -79,7 +75,7 @@ function serve(spec: HostSpec): void {
       const terminal = terminals.find(id);
       terminal.resize(dimensions.columns, dimensions.rows);
       viewers.drawAll(terminal);
-      if (!servers.has(channel)) tellServers({ event: 'resized', id });
+      if (!servers.has(channel)) servers.tell({ event: 'resized', id });
       return terminal.state();
     },
     async shutdown() {
@@ -104,6 +100,30 @@ function serve(spec: HostSpec): void {
       reconsider();
     });
   });
+}
+
+/** The servers that are connected. */
+function createServers() {
+  const channels = new Set<Channel>();
+  /** Of the server that started us, which may take a while to connect, on a machine under load. */
+  let first: Channel | undefined;
+  return {
+    add(channel: Channel): void {
+      first ??= channel;
+      channels.add(channel);
+    },
+    delete: (channel: Channel): void => void channels.delete(channel),
+    has: (channel: Channel): boolean => channels.has(channel),
+    isAnyThere: (): boolean => channels.size > 0,
+    tell(event: HostEvent): void {
+      for (const channel of channels) channel.tell(event);
+    },
+    /** How long a host without terminals stays. */
+    idleMs(): number {
+      if (first === undefined || channels.has(first)) return IDLE_MS;
+      return channels.size > 0 ? TAKEN_MS : ALONE_MS;
+    },
+  };
 }
 
 /** What concerns one terminal, or those that look at it. */
