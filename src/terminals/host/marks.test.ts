@@ -49,11 +49,22 @@ describe('a shell that marks its commands', () => {
     ['more than the screen holds', '1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n', '1\n2\n3\n4\n5\n6\n7\n'],
     ['what is written over', '10%\r99%\r\n', '99%\n'],
     ['spaces', '  a\r\n', '  a\n'],
+    ['wide characters that do not fit', `x${'漢'.repeat(15)}\r\n`, `x${'漢'.repeat(15)}\n`],
+    ['a blank before a wide character', `${'x'.repeat(19)} 漢\r\n`, `${'x'.repeat(19)} 漢\n`],
   ] as const)('of %s', ([, output, expected]) => {
     const { marks, write } = watch();
     write(PROMPT + ran('run', output, 0));
     expect(marks.lastCommand?.output).toBe(expected);
   });
+
+  test.each([`x${'漢'.repeat(15)}`, `${'x'.repeat(17)} y z`, `${'x'.repeat(17)} 漢`])(
+    'knows a line of several rows: %j',
+    (line) => {
+      const { marks, write } = watch();
+      write(PROMPT + line);
+      expect([marks.promptLine(), marks.beforeCursor()]).toEqual([line, line]);
+    },
+  );
 
   test('marks of another are ignored, whatever they say', () => {
     const { marks, write } = watch();

@@ -5,6 +5,7 @@
  */
 import type { IMarker } from '@xterm/headless';
 import type { Editing } from '../protocol.ts';
+import { filledColumns, isContinued } from './buffer-lines.ts';
 import type { Screen } from './screen.ts';
 import { createTypedZones, type TypedZones } from './typed-zones.ts';
 
@@ -188,7 +189,9 @@ function lineFrom({ terminal }: Screen, place: Place | undefined): string | unde
   for (let row = first; row < buffer.length; row++) {
     const line = buffer.getLine(row);
     if (line === undefined || (row > first && !line.isWrapped)) break;
-    text += line.translateToString(true, row === first ? place.column : 0);
+    const isLast = !isContinued(buffer, row + 1);
+    const to = isLast ? undefined : filledColumns(buffer, row);
+    text += line.translateToString(isLast, row === first ? place.column : 0, to);
   }
   return text;
 }
@@ -201,7 +204,7 @@ function lineUntilCursor({ terminal }: Screen, place: Place | undefined): string
   const last = buffer.baseY + buffer.cursorY;
   let text = '';
   for (let row = first; row <= last; row++) {
-    const to = row === last ? buffer.cursorX : undefined;
+    const to = row === last ? buffer.cursorX : filledColumns(buffer, row);
     text += buffer.getLine(row)?.translateToString(false, row === first ? place.column : 0, to) ?? '';
   }
   return text;
@@ -227,8 +230,8 @@ function textSince({ terminal }: Screen, place: Place) {
     const line = buffer.getLine(row);
     if (line === undefined) continue;
     const from = row === began ? place.column : 0;
-    const to = row === last ? buffer.cursorX : undefined;
-    const isJoined = buffer.getLine(row + 1)?.isWrapped === true && row < last;
+    const isJoined = row < last && isContinued(buffer, row + 1);
+    const to = row === last ? buffer.cursorX : isJoined ? filledColumns(buffer, row) : undefined;
     text += line.translateToString(!isJoined, from, to);
     if (row < last && !isJoined) text += '\n';
   }
