@@ -343,9 +343,8 @@ describe('what would run later, or under another name, is not judged and so deni
     "test x = 'a[$(touch M)]'",
     "export X='$(touch M)'",
     "printf -v 'a[1]' touch",
-    "[[ -v 'a[$i]' ]]",
     "let 'a[1]=2'",
-    'echo ${a[1]} ${#a[@]} $((a[1] + 1))',
+    'echo ${a[1]} ${#a[@]}',
   ])('%s is harmless', (command) => {
     expect(judge(command, CONTEXT).decision).toBe('allow');
     expect(judge(command, continued).decision).toBe('allow');

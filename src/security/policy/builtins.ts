@@ -3,7 +3,9 @@
  * arguments as commands.
  */
 import { setOf } from '../list.ts';
-import { type Arg, literalArg, UNDECIDED, unknownArg, wordOf } from './evaluate-word.ts';
+import { changesReading, declare, unclear } from './declare.ts';
+import { type Arg, literalArg, unknownArg, wordOf } from './evaluate-word.ts';
+import { inspectName, inspectQuoted, recordArithmetic, recordUnknown, recordWord } from './evaluated.ts';
 import { type Call, joinCwds, type Scope, type Walk } from './findings.ts';
 import {
   firstGuesses,
@@ -15,7 +17,6 @@ import {
   setUnknown,
   textsOf,
 } from './follow.ts';
-import { inspectName, inspectQuoted, recordArithmetic, recordPath } from './inspect.ts';
 import { type Leading, readLeading } from './options.ts';
 
 export function applyBuiltin(call: Call): void {
@@ -27,6 +28,14 @@ export function applyBuiltin(call: Call): void {
 /** Whether this module knows what the name does to the shell. */
 export function isBuiltin(name: string): boolean {
   return Object.hasOwn(BUILTINS, name) || ['exec', 'command', 'builtin'].includes(name);
+}
+
+/** Others of the shell that only steer it, or print. */
+const PLAIN_BUILTINS = setOf(': true false echo pwd exit return break continue shift');
+
+/** Whether the name is certain to stand for the shell's own command, since a function of this name is not decided. */
+export function isOwn(name: string | undefined): boolean {
+  return name !== undefined && (PLAIN_BUILTINS.has(name) || isBuiltin(name));
 }
 
 const SET_LETTERS = /^[-+][euxfvCETbmhn]+$/;
@@ -67,13 +76,11 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   read: (call) => {
     const read = options(call, 'ersa:d:i:n:N:p:t:u:');
     if (read === undefined) return;
-    const names = [
-      ...read.options.filter(({ name }) => name === 'a').map(({ value }) => value),
-      ...read.rest,
-    ];
+    const arrays = read.options.filter(({ name }) => name === 'a').map(({ value }) => value);
+    const names = [...arrays, ...read.rest];
     const lines = linesRead(call, names.length);
     for (const name of names.length === 0 ? [literalArg('REPLY')] : names)
-      if (name !== undefined) assignTo(call, name, lines);
+      if (name !== undefined) assignTo(call, name, lines, arrays.length > 0);
   },
   mapfile: readLines,
   readarray: readLines,
@@ -83,6 +90,7 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
     if (word === '-v' && name !== undefined) assignTo(call, name, formatted(call.args.slice(2)));
     else if (/^-v./.test(word)) assignTo(call, literalArg(word.slice(2)), formatted(call.args.slice(1)));
     else if (first !== undefined && first.value === undefined && first.isMany) unclear(call);
+    else if (first !== undefined && mayBeOption(first)) recordWord(call.walk, first, call.scope);
   },
   getopts: (call) => {
     const name = call.args[1];
@@ -105,8 +113,9 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   },
   let: ({ walk, args, scope }) => {
     for (const arg of args) {
-      recordArithmetic(walk, arg.value ?? '$(', scope);
-      inspectQuoted(walk, arg.value ?? '', scope);
+      if (arg.value === undefined) recordUnknown(walk, arg.text, scope);
+      else recordArithmetic(walk, arg.value, scope);
+      for (const guess of arg.guesses) inspectQuoted(walk, guess, scope);
       const name = /^\s*([A-Za-z_]\w*)(?:\[.*\])?\s*(?:\S{0,2})=/.exec(arg.value ?? '')?.[1];
       if (name !== undefined) walk.assign({ name, text: arg.text, isNumber: true }, scope);
     }
@@ -158,42 +167,6 @@ function readFile(call: Call): void {
   else followFile(call, 'the shell runs what stands in a file', inner);
 }
 
-function declare(call: Call): void {
-  const { walk, args, scope } = call;
-  const name = call.invocation.args[0]?.value ?? '';
-  let isInteger = false;
-  for (const arg of args) {
-    const word = wordOf(arg);
-    if (/^[-+]\w/.test(word)) {
-      isInteger ||= word.includes('i');
-      if (/^-\w*n/.test(word) && name !== 'export' && name !== 'readonly') refersToOthers(call);
-      if (/^-\w*f/.test(word) && name === 'export') changesReading(call);
-      continue;
-    }
-    const equals = word.indexOf('=');
-    const target = (equals === -1 ? word : word.slice(0, equals)).replace(/\+$/, '');
-    if (!NAME.test(target)) {
-      if (word !== '--') unclear(call);
-      inspectName(walk, word, scope);
-      continue;
-    }
-    // `export A` gives no value, and `export A=$x` has its name in the known beginning.
-    if (arg.value === undefined && equals === -1) unclear(call);
-    if (equals === -1) continue;
-    const guesses = arg.guesses.map((guess) => guess.slice(equals + 1));
-    const value =
-      arg.value === undefined
-        ? unknownArg(arg.text, guesses, false)
-        : literalArg(arg.value.slice(equals + 1));
-    if (isInteger) {
-      recordArithmetic(walk, value.value ?? '$(', scope);
-      inspectQuoted(walk, value.value ?? '', scope);
-    }
-    const isNumber = /^-?\d+$/.test(value.value ?? '');
-    walk.assign({ name: target, value, text: arg.text, isNumber }, scope);
-  }
-}
-
 function readLines(call: Call): void {
   const { walk, scope } = call;
   const read = options(call, 'd:n:O:s:tu:C:c:');
@@ -202,11 +175,12 @@ function readLines(call: Call): void {
     if (name === 'C' && value !== undefined)
       followText(call, joinArgs([value, unknownArg('(a line)', ['x'])]), inside(scope, 'mapfile -C'));
     if (name === 'O' && value !== undefined) {
-      recordArithmetic(walk, value.value ?? '$(', scope);
+      if (value.value === undefined) recordUnknown(walk, value.text, scope);
+      else recordArithmetic(walk, value.value, scope);
       inspectQuoted(walk, value.value ?? '', scope);
     }
   }
-  assignTo(call, read.rest[0] ?? literalArg('MAPFILE'), linesRead(call, 1));
+  assignTo(call, read.rest[0] ?? literalArg('MAPFILE'), linesRead(call, 1), true);
 }
 
 function setOptions(call: Call): void {
@@ -237,24 +211,37 @@ export function setPositional(scope: Scope, args: readonly Arg[]): void {
 
 function testArguments(call: Call): void {
   call.args.forEach((arg, index) => {
-    if (arg.value !== '-v' && arg.value !== '-R') return;
     const next = call.args[index + 1];
+    if (mayEvaluate(arg, next)) {
+      recordWord(call.walk, arg, call.scope);
+      inspectName(call.walk, next?.value ?? arg.text, call.scope);
+    }
+    if (arg.value !== '-v' && arg.value !== '-R') return;
     if (next === undefined || NAME.test(next.value ?? '') || next.value === ']') return;
     unclear(call);
     inspectName(call.walk, next.value ?? '', call.scope);
   });
 }
 
+/** A word that is not known may be, or become, `-v` with a subscript behind it. */
+function mayEvaluate(arg: Arg, next: Arg | undefined): boolean {
+  const isFollowed = next !== undefined && (next.value === undefined || next.value.includes('['));
+  return mayBeOption(arg) && (arg.isMany || isFollowed);
+}
+
+const mayBeOption = ({ value, start, isMany, isGlob }: Arg): boolean =>
+  value === undefined && (start === '' || start.startsWith('-') || (isMany && !isGlob));
+
 /** `guesses`: what it may be given, where the command says so itself. */
-function assignTo(call: Call, name: Arg, guesses: readonly string[] = []): void {
+function assignTo(call: Call, name: Arg, guesses: readonly string[] = [], isArray = false): void {
   const { walk, scope, invocation } = call;
   if (name.value === undefined || !NAME.test(name.value)) {
     inspectName(walk, wordOf(name), scope);
     return unclear(call);
   }
-  walk.assign({ name: name.value, text: invocation.text }, scope);
-  const known = scope.variables.get(name.value) ?? [];
-  if (guesses.length > 0) scope.variables.set(name.value, [...guesses, ...known].slice(0, MAX_READ));
+  const { text } = invocation;
+  const value = guesses.length === 0 ? {} : { value: unknownArg(text, guesses, false) };
+  walk.assign({ name: name.value, text, isArray, ...value }, scope);
 }
 
 const MAX_READ = 6;
@@ -281,18 +268,6 @@ function options(call: Call, short: string): Leading | undefined {
   return undefined;
 }
 
-function unclear(call: Call): void {
-  setUnknown(call, 'bash evaluates a name that is only known when it runs');
-}
-
-/** From here on one name may stand for another, so that no variable's value is known. */
-function refersToOthers(call: Call): void {
-  const { text } = call.invocation;
-  unclear(call);
-  const target = { ...unknownArg(text), readings: [UNDECIDED] };
-  recordPath(call.walk, { kind: 'read', target, text }, call.scope);
-}
-
 function evaluates(call: Call): void {
   setUnknown(call, 'this builtin runs or evaluates its arguments');
 }
@@ -300,8 +275,4 @@ function evaluates(call: Call): void {
 /** Without arguments it only lists them. */
 function definesNames(call: Call): void {
   if (call.args.length > 0) changesReading(call);
-}
-
-function changesReading(call: Call): void {
-  setUnknown(call, 'this changes how the shell reads what follows');
 }

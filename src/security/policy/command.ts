@@ -2,12 +2,12 @@
 import type { Assignment, Command, HereDoc, Redirection as Redirect } from 'unbash';
 import { setOf } from '../list.ts';
 import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg } from './evaluate-word.ts';
+import { inspectName, inspectQuoted, isPlainWord, recordArithmetic } from './evaluated.ts';
 import { checkDepth, guessScope, type Input, type Scope, type Walk } from './findings.ts';
 import {
   inspectArithmetic,
   inspectBody,
   inspectParts,
-  inspectQuoted,
   inspectWord,
   isNumberWord,
   recordPath,
@@ -28,9 +28,13 @@ export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
   const text = sourceOf(node, scope);
   const isTemporary = node.name !== undefined && !KEEPS.has(node.name.value);
   for (const item of node.prefix)
-    if (item.type === 'Assignment') walkAssignment(walk, item, scope, isTemporary);
+    if (item.type === 'Assignment') {
+      const isSettled = walkAssignment(walk, item, scope, isTemporary);
+      if (isSettled && node.name === undefined && node.redirects.length === 0) scope.settled.add(item.name);
+    }
   const input = walkRedirects(walk, node.redirects, scope) ?? scope.input;
   if (node.name === undefined) return;
+  checkDescriptors(walk, [node.name, ...node.args], scope);
 
   if (RESERVED.has(node.name.text)) {
     walk.unknown(`"${node.name.text}" may be read as grammar here`, text, scope);
@@ -52,7 +56,8 @@ export function walkCommand(walk: Walk, node: Command, scope: Scope): void {
   walk.invoke({ args, text, input, fedBy: [...findings.invocations.slice(before), ...feeding] }, scope);
 }
 
-function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemporary: boolean): void {
+/** Whether the variable then holds a word that stands there. */
+function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemporary: boolean): boolean {
   walkAssignmentArg(walk, assignment, scope);
   const { name, value, index, append, text } = assignment;
   if (index !== undefined) {
@@ -65,14 +70,16 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemp
     const elements = value.elements.flatMap(
       (element) => evaluateText(element, walk.knowledge(scope)).guesses,
     );
-    walk.assign({ name, value: unknownArg(text, elements, false), text }, scope);
-    return;
+    walk.assign({ name, value: unknownArg(text, elements, false), text, isArray: true }, scope);
+    return false;
   }
   const result = evaluateText(value, walk.knowledge(scope));
   const isPlain = append !== true && index === undefined;
   const given = isPlain ? result : unknownArg(text, result.guesses, false);
-  const isNumber = isPlain && isNumberWord(value);
-  walk.assign({ name, value: given, text, isNumber, isTemporary }, scope);
+  // Digits stay digits where others are added.
+  const isNumber = index === undefined && isNumberWord(value);
+  walk.assign({ name, value: given, text, isNumber, isTemporary, isArray: index !== undefined }, scope);
+  return isPlain && isPlainWord(result.value);
 }
 
 /** As an argument of `export` and the like it is a word to look into; the builtin does the assigning. */
@@ -80,9 +87,14 @@ function walkAssignmentArg(walk: Walk, { text, name, value, index }: Assignment,
   if (index !== undefined) {
     inspectParts(walk, index, scope);
     inspectQuoted(walk, index.text, scope);
+    recordArithmetic(walk, index.text, scope);
   }
   if (value.type === 'ArrayValue') {
-    for (const element of value.elements) inspectWord(walk, element, scope);
+    for (const element of value.elements) {
+      inspectWord(walk, element, scope);
+      const [, subscript] = /^\[([^]*)\]\+?=/.exec(element.text) ?? [];
+      if (subscript !== undefined) recordArithmetic(walk, subscript, scope);
+    }
     return { ...unknownArg(text, [], false), start: `${name}=` };
   }
   inspectWord(walk, value, scope);
@@ -99,6 +111,15 @@ function walkAssignmentArg(walk: Walk, { text, name, value, index }: Assignment,
   };
 }
 
+/** `{a['x']}>f` names a variable for bash; the parser sees a word. */
+function checkDescriptors(walk: Walk, words: Command['args'], scope: Scope): void {
+  for (const { text, end } of words) {
+    if (!/^\{[A-Za-z_]\w*\[[^]*\]\}$/.test(text) || !/[<>]/.test(scope.source[end] ?? '')) continue;
+    walk.unknown('a word that bash may read in another way', text, scope);
+    inspectName(walk, text, scope);
+  }
+}
+
 /** Looks into redirections; answers what they put on the standard input, if they do. */
 export function walkRedirects(walk: Walk, redirects: readonly Redirect[], scope: Scope): Input | undefined {
   let input: Input | undefined;
@@ -108,8 +129,9 @@ export function walkRedirects(walk: Walk, redirects: readonly Redirect[], scope:
     if (/[\w}](?:\\\n)+$/.test(scope.source.slice(Math.max(0, redirect.pos - 40), redirect.pos)))
       walk.unknown('a redirection that begins on the line before', sourceOf(redirect, scope), scope);
     if (descriptor?.type === 'FileDescriptorVariable') {
-      const { name } = descriptor;
-      walk.assign({ name, text: `{${name}}`, isNumber: true }, scope);
+      const [, name = '', subscript] = /^(\w+)(?:\[([^]*)\])?$/.exec(descriptor.name) ?? [];
+      if (subscript !== undefined) recordArithmetic(walk, subscript, scope);
+      walk.assign({ name, text: `{${descriptor.name}}`, isNumber: true }, scope);
     }
     const isInput =
       descriptor === undefined || (descriptor.type === 'FileDescriptor' && descriptor.value === 0);

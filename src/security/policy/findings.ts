@@ -49,6 +49,11 @@ export interface Assigned {
   /** Undefined: from outside, such as `read`. */
   readonly value?: Arg | undefined;
   readonly isNumber?: boolean;
+  /** Words that are no options, as far as each is known. */
+  readonly isPlain?: boolean;
+  readonly isArray?: boolean;
+  /** By a builtin that reads `(…)` as the elements of an array, if the name is one. */
+  readonly mayBeList?: boolean;
   /** For one command alone, before whose name it stands. */
   readonly isTemporary?: boolean;
   readonly text: string;
@@ -57,8 +62,14 @@ export interface Assigned {
 /** Text that bash evaluates as arithmetic, in which a variable's value can hold a command. */
 export interface Arithmetic {
   readonly names: readonly string[];
-  /** Something other than a variable decides what is evaluated. */
+  /** Of these, what no statement before it is certain to have set. */
+  readonly unsettled: readonly string[];
+  /** Something other than a variable of this name decides what is evaluated, */
   readonly isOpen: boolean;
+  /** or what a program prints. */
+  readonly isSubstituted: boolean;
+  /** It is evaluated only if it turns out to be an option. */
+  readonly isWord?: boolean;
   readonly text: string;
 }
 
@@ -69,6 +80,8 @@ export interface Findings {
   readonly assignments: Assigned[];
   readonly arithmetic: Arithmetic[];
   readonly unknowns: UnknownView[];
+  /** Variables with the integer attribute. */
+  readonly integers: Set<string>;
   /** Name -> looks at its body once more, with these arguments. */
   readonly functions: Map<string, (scope: Scope) => void>;
   tooComplex: string | undefined;
@@ -98,6 +111,8 @@ export interface Scope extends Place {
   readonly variables: Map<string, readonly string[]>;
   /** Functions that are certain to be defined here. */
   readonly functions: Set<string>;
+  /** Variables that hold what a statement of this command gave them, whatever earlier ones of the shell did. */
+  readonly settled: Set<string>;
   readonly isConditional: boolean;
   /** What commands read that have no redirection of their own. */
   readonly input: Input;
@@ -110,8 +125,16 @@ export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {
     ...scope,
     variables: new Map(scope.variables),
     functions: new Set(scope.functions),
+    settled: new Set(scope.settled),
     ...changes,
   };
+}
+
+/** What is set in there may not be set afterwards. */
+export function forgetting({ settled }: Scope, run: () => void): void {
+  const before = new Set(settled);
+  run();
+  for (const name of settled) if (!before.has(name)) settled.delete(name);
 }
 
 /** Of what another reading of the text would run. */

@@ -1,5 +1,6 @@
 /** The shell's grammar: lists, pipelines, groups, loops, functions. What a simple command does is in command.ts. */
 import type {
+  ArithmeticFor,
   CommandNode,
   For,
   Function as FunctionNode,
@@ -10,12 +11,14 @@ import type {
   Select,
   Statement,
 } from 'unbash';
-import { isBuiltin } from './builtins.ts';
+import { isOwn } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
 import { boundValues, evaluateWord, unknownArg } from './evaluate-word.ts';
+import { isPlainWord } from './evaluated.ts';
 import {
   type Cwds,
   copyScope,
+  forgetting,
   type Input,
   type Invocation,
   joinCwds,
@@ -23,6 +26,7 @@ import {
   type Scope,
   type Walk,
 } from './findings.ts';
+import { textsOf } from './follow.ts';
 import {
   inspectArithmetic,
   inspectParts,
@@ -57,7 +61,8 @@ function walkList(walk: Walk, node: Statement['command'], scope: Scope): Ends {
     const isOr = node.type === 'AndOr' && node.operators[index - 1] === '||';
     const from = isOr ? ends.failed : ends.succeeded;
     const inner = index === 0 ? scope : { ...scope, isConditional: true, cwds: from };
-    walkPipeline(walk, command, inner);
+    if (index === 0) walkPipeline(walk, command, inner);
+    else forgetting(scope, () => walkPipeline(walk, command, inner));
     if (leavesShell(walk, command)) {
       ends = isOr ? { ...ends, failed: [] } : { ...ends, succeeded: [] };
       return;
@@ -140,11 +145,7 @@ function walkCommandNode(walk: Walk, node: CommandNode, scope: Scope): void {
     case 'Select':
       return walkFor(walk, node, scope);
     case 'ArithmeticFor':
-      for (const part of [node.initialize, node.test, node.update]) {
-        if (part !== undefined) inspectArithmetic(walk, part, sourceOf(part, scope), scope);
-      }
-      walkLoop(walk, node.body.commands, scope);
-      return;
+      return forgetting(scope, () => walkArithmeticFor(walk, node, scope));
     case 'Case':
       inspectWord(walk, node.word, scope);
       for (const item of node.items) {
@@ -170,7 +171,7 @@ function walkFunction(walk: Walk, node: FunctionNode, scope: Scope): void {
     walkCommandNode(walk, body, inside);
     called.cwds = inside.cwds;
   });
-  if (isBuiltin(name))
+  if (isOwn(name))
     walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
   if (!scope.isConditional) scope.functions.add(name);
   const inner = copyScope(scope, {
@@ -185,6 +186,23 @@ function walkFunction(walk: Walk, node: FunctionNode, scope: Scope): void {
   walkCommandNode(walk, body, inner);
 }
 
+function walkArithmeticFor(walk: Walk, node: ArithmeticFor, scope: Scope): void {
+  const { initialize, test, update, body } = node;
+  const inspect = (part: ArithmeticFor['test']): string => {
+    const text = part === undefined ? '' : sourceOf(part, scope);
+    if (part !== undefined) inspectArithmetic(walk, part, text, scope);
+    return text;
+  };
+  // Where this cannot set it, the loop does not run.
+  for (const [, name] of inspect(initialize).matchAll(/(?:^|,)\s*([A-Za-z_]\w*)\s*=\s*\d+\s*(?=,|$)/g))
+    if (name !== undefined) scope.settled.add(name);
+  walkRounds(walk, scope, () => {
+    inspect(test);
+    inspect(update);
+    walkLoop(walk, body.commands, scope);
+  });
+}
+
 function walkFor(walk: Walk, { type, name, wordlist, body }: For | Select, scope: Scope): void {
   const values = (wordlist ?? []).flatMap((word) => {
     inspectWord(walk, word, scope);
@@ -195,15 +213,23 @@ function walkFor(walk: Walk, { type, name, wordlist, body }: For | Select, scope
   const areNumbers = wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
   const guesses = boundValues(values.flatMap((value) => value.guesses));
   const { text } = name;
-  const isNumber = areNumbers && type === 'For';
-  walk.assign({ name: name.value, value: unknownArg(text, guesses), text, isNumber }, scope);
-  walkLoop(walk, body.commands, scope);
+  const isFor = type === 'For' && wordlist !== undefined;
+  const isPlain = isFor && values.every(({ value }) => isPlainWord(value));
+  const given = { name: name.value, value: unknownArg(text, guesses), text };
+  walk.assign({ ...given, isNumber: areNumbers && isFor, isPlain }, scope);
+  if (type === 'Select')
+    walk.assign({ name: 'REPLY', value: unknownArg('select', textsOf(scope.input)), text }, scope);
+  forgetting(scope, () => {
+    if (isPlain) scope.settled.add(name.value);
+    walkLoop(walk, body.commands, scope, name.value);
+  });
 }
 
 function walkRedirected(walk: Walk, node: Redirected, scope: Scope): void {
   const input = walkRedirects(walk, node.redirects, scope) ?? scope.input;
   const inner = { ...scope, input };
-  walkCommandNode(walk, node.command, inner);
+  // Where a file cannot be opened, nothing of it runs.
+  forgetting(scope, () => walkCommandNode(walk, node.command, inner));
   scope.cwds = inner.cwds;
 }
 
@@ -212,6 +238,10 @@ function walkBody(walk: Walk, statements: readonly Statement[], scope: Scope): v
 }
 
 function walkIf(walk: Walk, node: If, scope: Scope): void {
+  forgetting(scope, () => walkBranches(walk, node, scope));
+}
+
+function walkBranches(walk: Walk, node: If, scope: Scope): void {
   const inner = { ...scope, isConditional: true };
   let done: Cwds = [];
   for (const { clause, then } of [node, ...node.elif]) {
@@ -224,7 +254,7 @@ function walkIf(walk: Walk, node: If, scope: Scope): void {
       : { succeeded: cwds, failed: cwds };
     if (last !== undefined && !isPlain) walkStatement(walk, last, inner);
     inner.cwds = succeeded;
-    walkBody(walk, then.commands, inner);
+    forgetting(scope, () => walkBody(walk, then.commands, inner));
     done = joinCwds(done, inner.cwds);
     inner.cwds = failed;
   }
@@ -240,12 +270,24 @@ function walkBranch(
   cwds: Cwds = scope.cwds,
 ): void {
   const inner = { ...scope, isConditional: true, cwds };
-  walkBody(walk, statements, inner);
+  forgetting(scope, () => walkBody(walk, statements, inner));
   scope.cwds = joinCwds(scope.cwds, inner.cwds);
 }
 
-/** A second round begins where the first one ended. */
-function walkLoop(walk: Walk, statements: readonly Statement[], scope: Scope): void {
+/** A second round begins where the first one ended. `own` is set anew in each. */
+function walkLoop(walk: Walk, statements: readonly Statement[], scope: Scope, own?: string): void {
   const moves = statements.some((statement) => MOVES.test(sourceOf(statement, scope)));
-  walkBranch(walk, statements, scope, moves ? joinCwds(scope.cwds, [null]) : scope.cwds);
+  const cwds = moves ? joinCwds(scope.cwds, [null]) : scope.cwds;
+  walkRounds(walk, scope, () => walkBranch(walk, statements, scope, cwds), own);
+}
+
+/** What does not hold at the end of a round did not at the beginning of the next one. */
+function walkRounds({ findings }: Walk, { settled }: Scope, run: () => void, own?: string): void {
+  const from = findings.arithmetic.length;
+  const before = [...settled];
+  run();
+  const lost = before.filter((name) => name !== own && !settled.has(name));
+  if (lost.length === 0) return;
+  const inside = findings.arithmetic.splice(from);
+  findings.arithmetic.push(...inside.map((each) => ({ ...each, unsettled: [...each.unsettled, ...lost] })));
 }

@@ -14,6 +14,7 @@ import {
 } from 'unbash';
 import { setOf } from '../list.ts';
 import { evaluateText } from './evaluate-word.ts';
+import { inspectName, recordArithmetic, recordIndirection } from './evaluated.ts';
 import { checkDepth, copyScope, guessScope, type Redirection, type Scope, type Walk } from './findings.ts';
 
 const NAME = /^[A-Za-z_]\w*$/;
@@ -155,10 +156,8 @@ function inspectParameter(walk: Walk, node: ParameterExpansionPart, scope: Scope
     recordArithmetic(walk, operation.offset.text, scope);
     if (operation.length !== undefined) recordArithmetic(walk, operation.length.text, scope);
   }
-  // ${!x} reads the variable that x names, and evaluates a subscript in that name.
-  if (prefix === '!' && operation?.type !== 'Names' && !(index !== undefined && !isIndex)) {
-    recordArithmetic(walk, parameter, scope);
-  }
+  if (prefix === '!' && operation?.type !== 'Names' && !(index !== undefined && !isIndex))
+    recordIndirection(walk, parameter, scope);
 }
 
 /**
@@ -176,36 +175,10 @@ export function inspectArithmetic(
   if (expression !== undefined) inspectNode(walk, expression, scope);
   else if (/\$\(|`|[<>]\(/.test(text))
     walk.unknown('a substitution in arithmetic that cannot be read', text, scope);
+  recordArithmetic(walk, text, scope);
   for (const [, name] of text.matchAll(/([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)/g)) {
     if (name !== undefined) walk.assign({ name, text, isNumber: true }, scope);
   }
-  recordArithmetic(walk, text, scope);
-}
-
-/** A text that bash evaluates although it is quoted: a subscript, say. The quotes inside of it count. */
-export function inspectQuoted(walk: Walk, text: string, scope: Scope): void {
-  if (SUBSTITUTION.test(text)) walk.walkText(`: "${text.replaceAll('"', '')}"`, guessScope(scope));
-}
-
-const SUBSTITUTION = /\$\(|`/;
-
-/** The name of a variable, as builtins take it: only in a subscript anything is evaluated. */
-export function inspectName(walk: Walk, name: string, scope: Scope): void {
-  const subscript = name.indexOf('[');
-  if (subscript !== -1) inspectQuoted(walk, name.slice(subscript), scope);
-}
-
-/** Which variables decide what is evaluated: `a[$(rm x)]` as the value of one of them would run `rm`. */
-export function recordArithmetic(walk: Walk, text: string, scope: Scope): void {
-  const plain = text
-    .replace(/\$\{#\w+(?:\[[@*]\])?\}|\$[#?$!]/g, '1')
-    .replace(/\b\d+(?:#[\w@]+|[xX][\da-fA-F]+)?/g, '1');
-  const isOpen = /\$\(|`|\$[@*\d]|\$\{[@*\d!]|[<>]\(/.test(text.replace(/\$\(\([\w\s+\-*/%]*\)\)/g, '1'));
-  const names = [...plain.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => name);
-  // Without quotes it was looked into as a part of the word.
-  if (/['"\\]/.test(text)) inspectQuoted(walk, text, scope);
-  if (scope.isGuess || (names.length === 0 && !isOpen)) return;
-  walk.findings.arithmetic.push({ names, isOpen, text });
 }
 
 const ARITHMETIC_TESTS = new Set(['-eq', '-ne', '-lt', '-le', '-gt', '-ge']);
@@ -237,7 +210,8 @@ export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope
         !NAME.test(evaluateText(operand, walk.knowledge(scope)).value ?? '')
       ) {
         walk.unknown(`bash evaluates what follows ${operator}`, sourceOf(expression, scope), scope);
-        inspectName(walk, operand.text, scope);
+        if (operand.text.includes('[')) inspectName(walk, operand.text, scope);
+        else recordArithmetic(walk, operand.text, scope);
       }
       return;
     }

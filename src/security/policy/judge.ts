@@ -1,6 +1,7 @@
 /** The decision: what was found, held against the rules, in the order in which they beat each other. */
 import { type AllowList, isDenial, isNeutral } from './allow-list.ts';
 import { findDestructive } from './destructive.ts';
+import { findEvaluated, findLeft } from './evaluated.ts';
 import { findOutside } from './find-outside.ts';
 import type { Assigned, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
@@ -101,7 +102,8 @@ function findDenial(findings: Findings, rules: Rules, asked: Asked): Denial | un
     findBlocked(findings, rules, asked) ??
     findUncertain(findings, rules, asked) ??
     findNotAllowed(findings, rules, asked) ??
-    findOutside(findings, rules, asked.context)
+    findOutside(findings, rules, asked.context) ??
+    findLeftValue(findings, rules, asked.context)
   );
 }
 
@@ -117,13 +119,19 @@ function findBlocked(findings: Findings, { blocked }: Rules, { text, context }: 
   return undefined;
 }
 
-function findUncertain(
-  findings: Findings,
-  { blocked, ask, directories }: Rules,
-  { context }: Asked,
-): Denial | undefined {
+/** Whether what only the shell will know may hide what the rules forbid. */
+const hasUnknowns = ({ blocked, ask, directories }: Rules, { isContinued }: JudgeContext): boolean =>
+  blocked.length + ask.length > 0 || (directories !== undefined && isContinued === true);
+
+function findLeftValue(findings: Findings, rules: Rules, context: JudgeContext): Denial | undefined {
+  const found = hasUnknowns(rules, context) ? findLeft(findings, context) : undefined;
+  return found && undecidable(found.reason, found.part);
+}
+
+function findUncertain(findings: Findings, rules: Rules, { context }: Asked): Denial | undefined {
+  const { directories } = rules;
   const isConfined = directories !== undefined && context.isContinued === true;
-  if (blocked.length + ask.length === 0 && !isConfined) return undefined;
+  if (!hasUnknowns(rules, context)) return undefined;
   // What later lines lead to would depend on it, and they are judged without it.
   const moving = isConfined ? findings.assignments.find(leadsElsewhere) : undefined;
   if (moving !== undefined)
@@ -185,16 +193,8 @@ function findNotAllowed(findings: Findings, rules: Rules, asked: Asked): Denial 
     if (value?.value !== undefined && /\[[^\]]*(?:\$\(|`)/.test(value.value))
       return undecidable('the value is a text that bash could evaluate', text);
   }
-  for (const { names, isOpen, text } of findings.arithmetic) {
-    const isUnsafe = (name: string): boolean =>
-      findings.assignments.some((each) => each.name === name && !each.isNumber) ||
-      !/^-?\d*$/.test(context.environment?.[name] ?? '');
-    if (isOpen || names.some(isUnsafe))
-      return undecidable(
-        'bash evaluates a value as arithmetic, which can hold commands; use [ "$x" -gt 1 ] or a number',
-        text,
-      );
-  }
+  const evaluated = findEvaluated(findings, context);
+  if (evaluated !== undefined) return undecidable(evaluated.reason, evaluated.part);
   return findWrite(findings, rules, context);
 }
 

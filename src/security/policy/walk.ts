@@ -2,7 +2,7 @@
  * Finds every command that a text would run. It follows the shell's grammar from left to right and keeps what the shell
  * would know: the directory, functions, values of variables. What it cannot follow is unknown, never left out.
  */
-import { applyBuiltin, setPositional } from './builtins.ts';
+import { applyBuiltin, isOwn, setPositional } from './builtins.ts';
 import {
   ANYWHERE,
   type Arg,
@@ -14,12 +14,14 @@ import {
   textOf,
   UNDECIDED,
 } from './evaluate-word.ts';
+import { inspectGiven, SHELL_INTEGERS } from './evaluated.ts';
 import {
   type Call,
   type Cwds,
   checkDepth,
   type Findings,
   type FoundCommand,
+  forgetting,
   guessScope,
   type Invocation,
   joinCwds,
@@ -80,6 +82,7 @@ function startScope(context: JudgeContext): Scope {
     foundIn: [],
     variables: new Map(Object.entries(context.environment ?? {}).map(([name, value]) => [name, [value]])),
     functions: new Set(),
+    settled: new Set(),
     isConditional: false,
     isBackground: false,
     isGuess: false,
@@ -91,17 +94,20 @@ function startScope(context: JudgeContext): Scope {
   };
 }
 
+const noFindings = (): Findings => ({
+  invocations: [],
+  pipelines: [],
+  redirections: [],
+  assignments: [],
+  arithmetic: [],
+  unknowns: [],
+  integers: new Set(SHELL_INTEGERS),
+  functions: new Map(),
+  tooComplex: undefined,
+});
+
 function createWalk(context: JudgeContext): Walk {
-  const findings: Findings = {
-    invocations: [],
-    pipelines: [],
-    redirections: [],
-    assignments: [],
-    arithmetic: [],
-    unknowns: [],
-    functions: new Map(),
-    tooComplex: undefined,
-  };
+  const findings = noFindings();
   // A caller that sets HOME changes what `~` is.
   const assigned = new Set<string>(Object.keys(context.environment ?? {}));
   const { left, ...moves } = createMoves(context, assigned);
@@ -132,6 +138,7 @@ function createWalk(context: JudgeContext): Walk {
       const { name, value } = given;
       assigned.add(name);
       findings.assignments.push(given);
+      inspectGiven(walk, given, scope);
       if (value === undefined || value.guesses.length === 0) return;
       scope.variables.set(name, boundValues([...value.guesses, ...valuesBefore(name, scope, context)]));
     },
@@ -151,8 +158,7 @@ function createWalk(context: JudgeContext): Walk {
       const { input = NO_INPUT } = command;
       const invocation = addInvocation(findings, command, scope);
       const call = { walk, invocation, args: invocation.args.slice(1), scope, input };
-      applyBuiltin(call);
-      followInvocation(call);
+      follow(call);
       if (!scope.isGuess) guess(call);
       if (!invocation.isFunction || bodies >= MAX_BODIES) return;
       bodies += 1;
@@ -240,6 +246,17 @@ function addInvocation(findings: Findings, command: FoundCommand, scope: Scope):
   for (let pipeline = own; pipeline !== undefined; pipeline = pipeline.parent)
     pipeline.stages.at(-1)?.push(invocation);
   return invocation;
+}
+
+function follow(call: Call): void {
+  const { scope, invocation } = call;
+  forgetting(scope, () => {
+    applyBuiltin(call);
+    followInvocation(call);
+  });
+  // In a shell that has run other commands it may be a function of those.
+  const name = invocation.args[0]?.value;
+  if (name === 'unset' || !isOwn(name)) scope.settled.clear();
 }
 
 /** Inside of a guess every open word is guessed as well. */
