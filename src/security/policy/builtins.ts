@@ -4,17 +4,18 @@
  */
 import { setOf } from '../list.ts';
 import { changesReading, declare, unclear } from './declare.ts';
-import { type Arg, literalArg, unknownArg, wordOf } from './evaluate-word.ts';
+import { type Arg, boundValues, literalArg, splitAt, unknownArg, wordOf } from './evaluate-word.ts';
 import { inspectName, inspectQuoted, recordArithmetic, recordUnknown, recordWord } from './evaluated.ts';
 import { type Call, joinCwds, type Scope, type Walk } from './findings.ts';
 import {
-  firstGuesses,
   followFile,
   followInput,
   followText,
   isStdin,
   joinArgs,
+  setPositional,
   setUnknown,
+  shiftPositional,
   textsOf,
 } from './follow.ts';
 import { type Leading, readLeading } from './options.ts';
@@ -31,7 +32,7 @@ export function isBuiltin(name: string): boolean {
 }
 
 /** Others of the shell that only steer it, or print. */
-const PLAIN_BUILTINS = setOf(': true false echo pwd exit return break continue shift');
+const PLAIN_BUILTINS = setOf(': true false echo pwd exit return break continue');
 
 /** Whether the name is certain to stand for the shell's own command, since a function of this name is not decided. */
 export function isOwn(name: string | undefined): boolean {
@@ -78,7 +79,7 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
     if (read === undefined) return;
     const arrays = read.options.filter(({ name }) => name === 'a').map(({ value }) => value);
     const names = [...arrays, ...read.rest];
-    const lines = linesRead(call, names.length);
+    const lines = linesRead(call, arrays.length > 0 ? 2 : names.length);
     for (const name of names.length === 0 ? [literalArg('REPLY')] : names)
       if (name !== undefined) assignTo(call, name, lines, arrays.length > 0);
   },
@@ -121,6 +122,7 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
     }
   },
   set: setOptions,
+  shift: ({ scope }) => shiftPositional(scope),
   shopt: (call) => {
     const names = call.args.filter(({ value }) => !/^-[supqo]+$/.test(value ?? ''));
     if (names.some(({ value }) => !SHOPT_NAMES.has(value ?? ''))) changesReading(call);
@@ -201,14 +203,6 @@ function setOptions(call: Call): void {
   }
 }
 
-/** `$1` and `$@`, as far as they can be guessed. */
-export function setPositional(scope: Scope, args: readonly Arg[]): void {
-  args.forEach((arg, index) => scope.variables.set(String(index + 1), arg.guesses));
-  const all = [firstGuesses(args)];
-  scope.variables.set('@', all);
-  scope.variables.set('*', all);
-}
-
 function testArguments(call: Call): void {
   call.args.forEach((arg, index) => {
     const next = call.args[index + 1];
@@ -244,14 +238,14 @@ function assignTo(call: Call, name: Arg, guesses: readonly string[] = [], isArra
   walk.assign({ name: name.value, text, isArray, ...value }, scope);
 }
 
-const MAX_READ = 6;
-
 /** What `read` finds on its input, where that is written out: a line, and for several names its words. */
-function linesRead({ input }: Call, names: number): string[] {
+function linesRead({ input, scope }: Call, names: number): readonly string[] {
   const lines = textsOf(input)
     .flatMap((text) => text.split('\n'))
     .filter((line) => line !== '');
-  return (names < 2 ? lines : lines.flatMap((line) => [...line.split(/\s+/), line])).slice(0, MAX_READ);
+  if (names < 2) return boundValues(lines);
+  const separators = new Set([' ', '\t', ...(scope.variables.get('IFS') ?? []).join('')]);
+  return boundValues(lines.flatMap((line) => [...splitAt(line, separators), line]));
 }
 
 /** What `printf -v` puts together, as far as it is plain to see. */

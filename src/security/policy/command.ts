@@ -1,7 +1,7 @@
 /** One simple command: its assignments, redirections and words. */
-import type { Assignment, Command, HereDoc, Redirection as Redirect } from 'unbash';
+import type { Assignment, Command, HereDoc, Redirection as Redirect, Word } from 'unbash';
 import { setOf } from '../list.ts';
-import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg } from './evaluate-word.ts';
+import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg, valuesOf } from './evaluate-word.ts';
 import { inspectName, inspectQuoted, isPlainWord, recordArithmetic } from './evaluated.ts';
 import { checkDepth, guessScope, type Input, type Scope, type Walk } from './findings.ts';
 import {
@@ -67,9 +67,7 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemp
       walk.unknown('an assignment that bash may read as a command', text, scope);
   }
   if (value.type === 'ArrayValue') {
-    const elements = value.elements.flatMap(
-      (element) => evaluateText(element, walk.knowledge(scope)).guesses,
-    );
+    const elements = value.elements.flatMap((element) => elementValues(walk, element, scope));
     walk.assign({ name, value: unknownArg(text, elements, false), text, isArray: true }, scope);
     return false;
   }
@@ -80,6 +78,16 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemp
   const isNumber = index === undefined && isNumberWord(value);
   walk.assign({ name, value: given, text, isNumber, isTemporary, isArray: index !== undefined }, scope);
   return isPlain && isPlainWord(result.value);
+}
+
+/** What an element may hold; of an associative array the key may be read as well. */
+function elementValues(walk: Walk, element: Word, scope: Scope): readonly string[] {
+  const values = evaluateWord(element, walk.knowledge(scope)).flatMap(valuesOf);
+  if (!element.text.startsWith('[')) return values;
+  return values.flatMap((value) => {
+    const [, key, rest] = /^\[([^]*?)\]\+?=([^]*)$/.exec(value) ?? [];
+    return key === undefined || rest === undefined ? [value] : [rest, key];
+  });
 }
 
 /** As an argument of `export` and the like it is a word to look into; the builtin does the assigning. */
@@ -95,7 +103,9 @@ function walkAssignmentArg(walk: Walk, { text, name, value, index }: Assignment,
       const [, subscript] = /^\[([^]*)\]\+?=/.exec(element.text) ?? [];
       if (subscript !== undefined) recordArithmetic(walk, subscript, scope);
     }
-    return { ...unknownArg(text, [], false), start: `${name}=` };
+    const elements = value.elements.flatMap((element) => elementValues(walk, element, scope));
+    const guesses = elements.map((element) => `${name}=${element}`);
+    return { ...unknownArg(text, guesses, false), start: `${name}=` };
   }
   inspectWord(walk, value, scope);
   const result = evaluateText(value, walk.knowledge(scope));

@@ -44,7 +44,8 @@ export function declare(call: Call): void {
 function valueBehind(arg: Arg, equals: number): Arg {
   if (arg.value !== undefined) return literalArg(arg.value.slice(equals + 1));
   const guesses = arg.guesses.map((guess) => guess.slice(equals + 1));
-  return { ...unknownArg(arg.text, guesses, false), start: arg.start.slice(equals + 1) };
+  const { text, start, readings } = arg;
+  return { ...unknownArg(text, guesses, false), start: start.slice(equals + 1), readings };
 }
 
 /** A text in brackets is read as the elements of an array, where the name is one. `export` and `readonly` alone do not. */

@@ -104,7 +104,8 @@ function plainArg(text: string, value: string, knowledge: Knowledge): Arg {
 }
 
 /** What follows a `~`: a user name, or the shell's own directories. */
-function homesOf(who: string, { home, places, previous }: Knowledge): readonly string[] {
+function homesOf(who: string, { home, places, previous, assigned }: Knowledge): readonly string[] {
+  if (assigned.has(who === '+' ? 'PWD' : who === '-' ? 'OLDPWD' : '')) return [];
   if (who === '+') return places;
   if (who === '-') return previous;
   if (!/^[\w.-]+$/.test(who)) return [];
@@ -120,6 +121,12 @@ export const UNDECIDED = '/';
 
 /** The reading of a text that may be any path, whatever stands before and behind it. */
 export const ANYWHERE = `${'/..'.repeat(64)}${'/?'.repeat(16)}`;
+
+/** What a variable may hold that is given this word: what an earlier command left may be any path. */
+export const valuesOf = ({ guesses, readings }: Arg): readonly string[] => [
+  ...guesses,
+  ...readings.filter((reading) => reading.includes(ANYWHERE) && !guesses.includes(reading)),
+];
 
 /** A part of a word. Where it has no readings of its own: its guesses, or nothing. */
 type Piece = Pick<Arg, 'value' | 'guesses'> & Partial<Arg>;
@@ -230,7 +237,7 @@ function splitPiece(piece: Piece, { assigned, variables, isQuoted }: Knowledge):
   return { ...piece, readings: parts };
 }
 
-function splitAt(text: string, separators: ReadonlySet<string>): string[] {
+export function splitAt(text: string, separators: ReadonlySet<string>): string[] {
   const words = [''];
   for (const character of text) {
     if (separators.has(character)) words.push('');
@@ -252,6 +259,12 @@ function variablePiece(name: string, knowledge: Knowledge): Piece {
   if (name === 'PPID' || (name === '0' && given.length === 0))
     return { value: undefined, guesses: [`$${name}`], isMany: true };
   return { value: undefined, guesses: given, isMany: true, readings: readingsOf(name, knowledge) };
+}
+
+/** `"$@"`, which a `for` without a list goes through. */
+export function positionalArg(knowledge: Knowledge): Arg {
+  const { guesses } = variablePiece('@', knowledge);
+  return { ...unknownArg('"$@"', guesses), readings: readingsOf('@', knowledge) };
 }
 
 /** Variables that the shell itself sets to a text of the command: the last argument, what a pattern or an option met. */
@@ -284,12 +297,15 @@ function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Pie
 
 /** `${x%.ts}`, `${a[0]}`, `${!x}`: what is left of a value as a path. */
 function partReadings(
-  { prefix, parameter, operation, text }: ParameterExpansionPart,
+  { prefix, parameter, operation, index, text }: ParameterExpansionPart,
   knowledge: Knowledge,
 ): string[] {
   if (prefix === '#') return [OPEN];
-  const values = readingsOf(parameter, knowledge);
-  if (prefix === '!') return values.flatMap((name) => readingsOf(name, knowledge));
+  // `${!#}` is the last argument.
+  const values = readingsOf(prefix === '!' && parameter === '#' ? '@' : parameter, knowledge);
+  const isKeys = index?.text === '@' || index?.text === '*';
+  if (prefix === '!' && parameter !== '#' && !isKeys)
+    return values.flatMap((name) => readingsOf(name, knowledge));
   if (operation === undefined) return [...values];
   const isCase = /[\^,@]/.test(text.slice(2 + parameter.length)[0] ?? '');
   return values.map((value) => {

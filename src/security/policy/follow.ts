@@ -1,5 +1,5 @@
 /** What a command would run in turn: shells with a text, wrappers with a command, find and xargs. */
-import { type Arg, literalArg, textOf, unknownArg } from './evaluate-word.ts';
+import { type Arg, boundValues, literalArg, textOf, unknownArg, valuesOf } from './evaluate-word.ts';
 import {
   type Call,
   copyScope,
@@ -98,7 +98,8 @@ function followShell(call: Call, base: string): void {
   if (names.has('c')) {
     if (first === undefined) return;
     invocation.ownWords = 1;
-    rest.forEach((arg, index) => inner.variables.set(String(index), arg.guesses));
+    if (rest[0] !== undefined) inner.variables.set('0', valuesOf(rest[0]));
+    setPositional(inner, rest.slice(1));
     checkGrammar(call, base, first);
     return followText(call, first, inner);
   }
@@ -304,6 +305,20 @@ export function joinArgs(args: readonly Arg[]): Arg {
   if (args.every(({ value }) => value !== undefined))
     return literalArg(args.map(({ value }) => value).join(' '), text);
   return unknownArg(text, [firstGuesses(args)], false);
+}
+
+/** `$1` and `$@`, as far as they can be guessed: all in a row, and each alone. */
+export function setPositional({ variables }: Scope, args: readonly Arg[]): void {
+  args.forEach((arg, index) => variables.set(String(index + 1), valuesOf(arg)));
+  const all = boundValues([firstGuesses(args), ...args.flatMap(valuesOf)]);
+  variables.set('@', all);
+  variables.set('*', all);
+}
+
+/** Behind `shift` each may be any of them. */
+export function shiftPositional({ variables }: Scope): void {
+  const all = variables.get('@') ?? [];
+  for (const name of variables.keys()) if (/^[1-9]\d*$/.test(name)) variables.set(name, all);
 }
 
 /** The likeliest of each, in one line. */

@@ -13,7 +13,7 @@ import type {
 } from 'unbash';
 import { isOwn } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
-import { boundValues, evaluateWord, unknownArg } from './evaluate-word.ts';
+import { boundValues, evaluateWord, positionalArg, unknownArg, valuesOf } from './evaluate-word.ts';
 import { isPlainWord } from './evaluated.ts';
 import {
   type Cwds,
@@ -211,12 +211,13 @@ function walkFor(walk: Walk, { type, name, wordlist, body }: For | Select, scope
     return words;
   });
   const areNumbers = wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
-  const guesses = boundValues(values.flatMap((value) => value.guesses));
+  const given = wordlist === undefined ? [positionalArg(walk.knowledge(scope))] : values;
+  const guesses = boundValues(given.flatMap(valuesOf));
   const { text } = name;
   const isFor = type === 'For' && wordlist !== undefined;
   const isPlain = isFor && values.every(({ value }) => isPlainWord(value));
-  const given = { name: name.value, value: unknownArg(text, guesses), text };
-  walk.assign({ ...given, isNumber: areNumbers && isFor, isPlain }, scope);
+  const value = unknownArg(text, guesses);
+  walk.assign({ name: name.value, value, text, isNumber: areNumbers && isFor, isPlain }, scope);
   if (type === 'Select')
     walk.assign({ name: 'REPLY', value: unknownArg('select', textsOf(scope.input)), text }, scope);
   forgetting(scope, () => {

@@ -142,6 +142,70 @@ const REFUSED = String.raw`
   bash -c 'cat $0' /etc/x
   awk '{print > "/etc/x"}' f
   sed -n 'w /etc/x' f
+  grep -e12 /etc/x
+  grep -ie12 /etc/x
+  grep -Ee12 /etc/x
+  egrep -e12 /etc/x
+  fgrep -e12 /etc/x
+  zgrep -h -e12 /etc/x
+  zgrep --file=src/x /etc/x
+  grep -f/dev/null -v /etc/x
+  grep -vf/dev/null /etc/x
+  grep -m1 -e12 /etc/x
+  grep --regex=12 /etc/x
+  grep --reg 12 /etc/x
+  grep --fil=src/x /etc/x
+  grep --exclude-dir a 12 /etc/x
+  rg -ie12 /etc/x
+  sed -ep /etc/x
+  sed -nep /etc/x
+  sed -n -ep /etc/x
+  sed -f/dev/null /etc/x
+  sed --expr=p /etc/x
+  sed --exp p /etc/x
+  sed -l 5 p /etc/x
+  sed -ie p /etc/x
+  gawk -e1 /etc/x
+  gawk --source=1 /etc/x
+  awk -f/dev/null /etc/x
+  jq -Rr -f/dev/null /etc/x
+  fd --search-path /etc x
+  fd -C /etc x
+  fd x /etc
+  perl /etc/x
+  perl -ne print /etc/x
+  perl -pe 1 /etc/x
+  perl -pe1 /etc/x
+  perl -lane 'print $F[0]' /etc/x
+  perl -e 'print <>' /etc/x
+  declare a=(/etc/x); cat $a
+  declare -A a=([x]=/etc/x); cat \${a[x]}
+  declare -A a=([/etc/x]=1); cat "\${!a[@]}"
+  local a=(/etc/x); cat $a
+  export a=(/etc/x); cat $a
+  readonly a=(/etc/x); cat "\${a[@]}"
+  a=([2]=/etc/x); cat \${a[2]}
+  a=({src,/etc}/x); cat "\${a[@]}"
+  a=(); a+=([1]=/etc/x); cat "\${a[@]}"
+  PWD=/etc; cat ~+/x
+  read PWD < f; cat ~+/x
+  cd a; OLDPWD=/etc; cat ~-/x
+  set -- /etc/x; for f; do cat "$f"; done
+  set -- a /etc/x; for f in "$@"; do cat "$f"; done
+  set -- a /etc/x; cat "$@"
+  set -- a /etc/x; shift; cat $1
+  set -- a /etc/x; cat "\${!#}"
+  f() { shift; cat $1; }; f a /etc/x
+  f() { for i; do cat $i; done; }; f /etc/x
+  f() { cat "$@"; }; f a /etc/x
+  sh -c 'cat "$@"' a /etc/x
+  bash -c 'cat $*' a /etc/x
+  bash -c 'for f; do cat "$f"; done' a /etc/x
+  bash -c 'for f in "$@"; do cat "$f"; done' a b /etc/x
+  bash -c 'shift; cat $1' a b /etc/x
+  read -ra a <<< "a /etc/x"; cat \${a[1]}
+  IFS=: read -r a b <<< a:/etc/x; cat "$b"
+  read -ra a <<< "1 2 3 4 5 6 7 8 /etc/x"; cat \${a[8]}
 `;
 
 /** A `cd` may fail, and then the shell is where it was. */
@@ -314,6 +378,40 @@ const ALLOWED = String.raw`
   [ "$x" = /etc ] && echo y
   [ -n /etc ] && test x != /etc/y
   [ -f src/x ]
+  grep -rn /etc/x src
+  grep -e /etc/x -e /usr src/x
+  grep -ie /etc/x src/x
+  grep -e/etc/x src/x
+  grep -m 1 /etc/x src/x
+  grep -A2 -B 2 /etc/x src/x
+  grep --color /etc/x src/x
+  grep --regexp=/etc/x src/x
+  grep --include=*.ts -r /etc/x src
+  rg -n -g '*.ts' /etc/x src
+  sed -n '/etc/p' src/x
+  sed -E '/etc/d' src/x
+  sed -i.before '/etc/d' src/x
+  sed --quiet '/etc/p' src/x
+  sed -e /etc/p -e /usr/p src/x
+  awk '/etc/' src/x
+  awk -F: '/etc/ {print $1}' src/x
+  awk -F / '{print $1}' src/x
+  jq -r '.a' src/x
+  perl -ne 'print if m{/etc/x}' src/x
+  perl -lane '/etc/ && print' src/x
+  perl -pi -e s,/etc,/usr, src/x
+  perl script.pl src/x
+  a=(src/x lib/y); cat "\${a[@]}"
+  declare -a a=(src/x); cat "\${a[0]}"
+  declare -A m=([a]=src/x); cat "\${m[a]}"
+  set -- src/x lib/y; cat "$@"
+  set -- src/x lib/y; shift; cat "$1"
+  for f; do cat "$f"; done
+  f() { shift; cat "$1"; }; f a src/x
+  sh -c 'cat "$@"' a src/x
+  read -ra a <<< "a src/x"; cat "\${a[1]}"
+  echo x > src/x; cat ~+/src/x
+  p=$UNSET; cat $p
 `;
 
 const commandsOf = (text: string): string[] =>
@@ -402,6 +500,13 @@ describe('paths under allowed_directories', () => {
     'cat ./${p%.ts}',
     'cat ${p:-a}',
     'cat ${!p}',
+    'q=$p; cat $q',
+    'q=a/$p; cat "$q"',
+    'declare q=$p; cat $q',
+    'a=($p); cat "${a[0]}"',
+    'for f in $p; do cat "$f"; done',
+    'for f in "$@"; do cat "$f"; done',
+    'for f; do cat "$f"; done',
     'cat $1',
     'cat "$@"',
     'cat < $p',

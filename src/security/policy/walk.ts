@@ -2,7 +2,7 @@
  * Finds every command that a text would run. It follows the shell's grammar from left to right and keeps what the shell
  * would know: the directory, functions, values of variables. What it cannot follow is unknown, never left out.
  */
-import { applyBuiltin, isOwn, setPositional } from './builtins.ts';
+import { applyBuiltin, isOwn } from './builtins.ts';
 import {
   ANYWHERE,
   type Arg,
@@ -13,6 +13,7 @@ import {
   OPEN,
   textOf,
   UNDECIDED,
+  valuesOf,
 } from './evaluate-word.ts';
 import { inspectGiven, SHELL_INTEGERS } from './evaluated.ts';
 import {
@@ -32,7 +33,7 @@ import {
   TooComplex,
   type Walk,
 } from './findings.ts';
-import { followInvocation } from './follow.ts';
+import { followInvocation, setPositional } from './follow.ts';
 import { walkScript } from './grammar.ts';
 import { parseBounded } from './parse.ts';
 import type { JudgeContext } from './policy-types.ts';
@@ -139,8 +140,9 @@ function createWalk(context: JudgeContext): Walk {
       assigned.add(name);
       findings.assignments.push(given);
       inspectGiven(walk, given, scope);
-      if (value === undefined || value.guesses.length === 0) return;
-      scope.variables.set(name, boundValues([...value.guesses, ...valuesBefore(name, scope, context)]));
+      const values = value === undefined ? [] : valuesOf(value);
+      if (values.length === 0) return;
+      scope.variables.set(name, boundValues([...values, ...valuesBefore(name, scope, context)]));
     },
     walkText(text, scope) {
       walk.spend(text.length);

@@ -4,10 +4,13 @@ import type { Cwds, Findings, Invocation } from './findings.ts';
 import { baseName } from './follow.ts';
 import { writtenByScript } from './gadgets.ts';
 import { trustedName } from './list-entry.ts';
+import { isOptionWord } from './options.ts';
 import type { JudgeContext } from './policy-types.ts';
 import { isInside, isPlainTarget, type RealPath, resolvePath } from './resolve-path.ts';
 import {
+  CLUSTER_LETTERS,
   FIRST_IS_TEXT,
+  LONG_FLAGS,
   LONG_TEXT_OPTIONS,
   OPEN_DEVICES,
   SHORT_TEXT_OPTIONS,
@@ -98,50 +101,72 @@ function entered(args: readonly Arg[], cwds: Cwds, state: DirectoryState): PathU
   return use(target.value, isHome ? [...target.readings, '~'] : target.readings);
 }
 
+/**
+ * The words of a command that are not certainly something else. In doubt a word is a path: the pattern of grep is only
+ * passed over where no option may have given one.
+ */
 export function argumentPaths(args: readonly Arg[], program: string): Arg[] {
-  const isPathOption = (word: string): boolean =>
-    !LONG_TEXT_OPTIONS.has(word) && SHORT_TEXT_OPTIONS[program]?.includes(word) !== true;
   const giving = FIRST_IS_TEXT[program];
   const words = args.map(wordOf);
-  // `grep -rf FILE`: the last of several letters takes the next word.
-  const lastLetter = (word: string): string =>
-    giving !== undefined && /^-[A-Za-z]{2,}$/.test(word) ? `-${word.at(-1)}` : word;
-  let skipsFirst =
-    giving !== undefined &&
-    !words.some((word) =>
-      giving.some(
-        (option) => lastLetter(word) === option || (option.startsWith('--') && word.startsWith(`${option}=`)),
-      ),
-    );
+  let skipsFirst = giving !== undefined && !words.some((word) => mayGive(word, giving, program));
   const paths: Arg[] = [];
   let isOpen = true;
   args.forEach((arg, index) => {
     const word = words[index] ?? '';
+    const before = isOpen ? (words[index - 1] ?? '') : '';
     if (isOpen && word === '--') isOpen = false;
-    else if (isOpen && word.length > 1 && word.startsWith('-')) {
-      const value = attachedValue(arg, isPathOption);
+    else if (isOpen && isOptionWord(word)) {
+      const value = attachedValue(arg, program);
       if (value !== undefined) paths.push(value);
-    } else if (
-      isOpen &&
-      words[index - 1]?.startsWith('-') === true &&
-      !isPathOption(lastLetter(words[index - 1] ?? ''))
-    )
-      return;
+    } else if (isOptionWord(before) && isText(before, program)) return;
+    else if (skipsFirst && takesWord(before, program)) paths.push(arg);
     else if (skipsFirst) skipsFirst = false;
     else paths.push(arg);
   });
   return paths;
 }
 
+/** Whether it may be one of these options: in a cluster, with its value attached, abbreviated. */
+function mayGive(word: string, giving: readonly string[], program: string): boolean {
+  const name = word.split('=')[0] ?? '';
+  if (name.startsWith('--')) return name.length > 2 && giving.some((option) => option.startsWith(name));
+  return giving.includes(valueLetter(word, program)?.option ?? '');
+}
+
+/** Of a cluster: the letter that takes what stands behind it. Where letters are not known, the first. */
+function valueLetter(word: string, program: string): { option: string; rest: string } | undefined {
+  if (!/^-[^-]/.test(word)) return undefined;
+  const letters = CLUSTER_LETTERS[program];
+  const at =
+    letters === undefined
+      ? 1
+      : Array.from(word).findIndex((each, index) => index > 0 && letters.includes(each));
+  return at === -1 ? undefined : { option: `-${word[at] ?? ''}`, rest: word.slice(at + 1) };
+}
+
+/** Whether the word behind this option is a text. */
+function isText(word: string, program: string): boolean {
+  if (word.startsWith('--')) return LONG_TEXT_OPTIONS.has(word);
+  const { option, rest } = valueLetter(word, program) ?? { option: '', rest: '' };
+  return rest === '' && SHORT_TEXT_OPTIONS[program]?.includes(option) === true;
+}
+
+/** Whether the word behind this option may be its value. */
+function takesWord(word: string, program: string): boolean {
+  if (word.startsWith('--')) return word.length > 2 && !word.includes('=') && !LONG_FLAGS.has(word);
+  const { option = '', rest } = valueLetter(word, program) ?? {};
+  return isOptionWord(word) && rest === '' && CLUSTER_LETTERS[program]?.includes(`${option[1]}?`) !== true;
+}
+
 /** `--file=/x` and `-I/x`. */
-function attachedValue(arg: Arg, isPathOption: (word: string) => boolean): Arg | undefined {
+function attachedValue(arg: Arg, program: string): Arg | undefined {
   const word = wordOf(arg);
   const equals = word.indexOf('=');
-  if (word.startsWith('--')) {
-    return equals === -1 || !isPathOption(word.slice(0, equals)) ? undefined : cut(arg, equals + 1);
-  }
+  if (word.startsWith('--'))
+    return equals === -1 || LONG_TEXT_OPTIONS.has(word.slice(0, equals)) ? undefined : cut(arg, equals + 1);
   const slash = word.search(/[/~]|\.\.(?:\/|$)/);
-  return slash === -1 || !isPathOption(word.slice(0, 2)) ? undefined : cut(arg, slash);
+  const option = valueLetter(word, program)?.option ?? '';
+  return slash === -1 || SHORT_TEXT_OPTIONS[program]?.includes(option) === true ? undefined : cut(arg, slash);
 }
 
 function cut(arg: Arg, from: number): Arg {

@@ -8,16 +8,41 @@ export const TEXT_PROGRAMS = setOf(
 
 /** The first operand is a pattern or a program, unless one of these options gives it. */
 export const FIRST_IS_TEXT: Readonly<Record<string, readonly string[]>> = byName({
-  'grep egrep fgrep': ['-e', '-f', '--regexp', '--file'],
-  zgrep: ['-e', '-f'],
+  'grep egrep fgrep zgrep': ['-e', '-f', '--regexp', '--file'],
   rg: ['-e', '-f', '--regexp', '--file', '--files', '--type-list'],
   'sed gsed': ['-e', '-f', '--expression', '--file'],
-  'awk gawk': ['-f', '--file'],
+  'awk gawk': ['-f', '-e', '-E', '--file', '--source', '--exec'],
   'mawk nawk': ['-f'],
   jq: ['-f', '--from-file'],
   yq: ['--from-file'],
-  'ag ack fd fdfind perl': [],
+  'ag ack fd fdfind': [],
 });
+
+/** Short options that take a value: the rest of their cluster, or else the next word, unless a `?` follows here. */
+export const CLUSTER_LETTERS: Readonly<Record<string, string>> = byName({
+  'grep egrep fgrep zgrep': 'ABCDdefm',
+  rg: 'ABCEMTdefgjmrt',
+  'sed gsed': 'efi?l',
+  perl: 'eEIC?D?F?M?V?i?m?x?0?',
+  'awk gawk mawk nawk': 'FvfeEiW',
+  jq: 'fL',
+  yq: 'oIp',
+  'fd fdfind': 'CdeEScjtxXo',
+  ag: 'ABCGgmpW',
+  ack: 'ABCGgmx',
+});
+
+/** Long options without a value, before which nothing has to be taken for one. */
+export const LONG_FLAGS = setOf(`
+  --quiet --silent --recursive --dereference-recursive --ignore-case --no-ignore-case --line-number --only-matching --count
+  --files-with-matches --files-without-match --extended-regexp --regexp-extended --word-regexp --line-regexp --invert-match
+  --fixed-strings --perl-regexp --basic-regexp --color --colour --no-color --no-filename --with-filename --null --null-data
+  --no-messages --byte-offset --initial-tab --text --in-place --posix --debug --sandbox --separate --unbuffered
+  --zero-terminated --follow-symlinks --raw-output --raw-input --compact-output --slurp --null-input --sort-keys
+  --exit-status --tab --join-output --hidden --no-ignore --no-ignore-vcs --unrestricted --follow --absolute-path --full-path
+  --smart-case --case-sensitive --multiline --multiline-dotall --pcre2 --json --stats --heading --no-heading --vimgrep
+  --column --trim --line-buffered --files-from-stdin --print0 --literal --regex
+`);
 
 /** Long options whose value is text, for every program. */
 export const LONG_TEXT_OPTIONS = setOf(
@@ -26,17 +51,17 @@ export const LONG_TEXT_OPTIONS = setOf(
 
 /** Short ones mean another thing in each program. */
 export const SHORT_TEXT_OPTIONS: Readonly<Record<string, readonly string[]>> = byName({
-  'grep egrep fgrep': ['-e', '-m', '-A', '-B', '-C'],
+  'grep egrep fgrep zgrep': ['-e', '-m', '-A', '-B', '-C'],
   rg: ['-e', '-g', '-t', '-T', '-m', '-A', '-B', '-C', '-r'],
   'sed gsed ruby docker': ['-e'],
-  'awk gawk mawk nawk': ['-F', '-v'],
+  'awk gawk mawk nawk': ['-F', '-v', '-e'],
   git: ['-m', '-S', '-G', '-L'],
   gh: ['-t', '-b', '-m', '-q'],
   curl: ['-H', '-X', '-A', '-u', '-e', '-w'],
   cut: ['-d', '-f', '-c', '-b'],
   sort: ['-t', '-k'],
   tree: ['-P', '-I'],
-  perl: ['-e', '-E', '-ne', '-pe'],
+  perl: ['-e', '-E'],
   'python python3': ['-c'],
   node: ['-e', '-p'],
   php: ['-r'],
